@@ -1,0 +1,1 @@
+//! analysis (filled by the slices that follow).

@@ -1,0 +1,11 @@
+//! The nouns: plain data with public fields, each with one producer.
+//!
+//! `Plan → Op → Outcome → IntervalRecord → RunRecord`; see ARCHITECTURE.md for the path.
+
+pub mod histogram;
+pub mod judgement;
+pub mod op;
+pub mod outcome;
+pub mod plan;
+pub mod record;
+pub mod units;

@@ -1,0 +1,185 @@
+//! What is asked: an op, its rows or its parameters, and the statements behind it.
+//!
+//! An op is a pure function of (seed, stream, index); it holds no connection and no time.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The position of an op in [`BoundWorkload::ops`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct OpId(pub u16);
+
+/// One unit of asking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Op {
+    /// Which of the workload's ops this is.
+    pub id: OpId,
+    /// Its number within its stream; with the seed it determines the content.
+    pub index: u64,
+    /// What is sent.
+    pub body: OpBody,
+}
+
+impl Op {
+    /// Rows that this op writes; 0 for a query.
+    pub fn rows(&self) -> u64 {
+        match &self.body {
+            OpBody::Insert(batch) => batch.rows as u64,
+            OpBody::Query(_) => 0,
+        }
+    }
+}
+
+/// The content of an op.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OpBody {
+    /// Rows for the op's table.
+    Insert(RowBatch),
+    /// Parameters of the op's query, in the order of its placeholders.
+    Query(Vec<Value>),
+}
+
+/// Rows in columns, as a generator makes them; drivers encode them to the wire.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RowBatch {
+    /// Index of the first row; the others follow without a gap.
+    pub first_row: u64,
+    /// Number of rows; every column has this length.
+    pub rows: usize,
+    /// In the order of the table's columns.
+    pub columns: Vec<ColumnData>,
+}
+
+/// The values of one column of a batch.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColumnData {
+    /// 64-bit integers (also for narrower columns).
+    Integer(Vec<i64>),
+    /// Double precision.
+    Float(Vec<f64>),
+    /// Booleans.
+    Boolean(Vec<bool>),
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    TimestampMs(Vec<i64>),
+    /// Text, every value written out.
+    Text(Vec<Box<str>>),
+    /// Text, dictionary-coded.
+    TextDictionary(Dictionary),
+    /// JSON objects, dictionary-coded; each value is JSON text without insignificant spaces.
+    ObjectDictionary(Dictionary),
+}
+
+/// Values that repeat, and which one each row has.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dictionary {
+    /// The distinct values; shared between batches.
+    pub values: Arc<[Box<str>]>,
+    /// Per row, a position in `values`.
+    pub codes: Vec<u32>,
+}
+
+/// A scalar parameter or a scalar of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// SQL NULL.
+    Null,
+    /// An integer.
+    Integer(i64),
+    /// A double.
+    Float(f64),
+    /// A boolean.
+    Boolean(bool),
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    TimestampMs(i64),
+    /// Text.
+    Text(Arc<str>),
+}
+
+/// The type of a column or of a query's parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ColumnType {
+    /// 32-bit integer.
+    Integer,
+    /// 64-bit integer.
+    Bigint,
+    /// Double precision.
+    Float,
+    /// Boolean.
+    Boolean,
+    /// Point in time, milliseconds, UTC.
+    Timestamp,
+    /// Text.
+    Text,
+    /// JSON object.
+    Object,
+}
+
+/// How a dialect writes the n-th parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlaceholderStyle {
+    /// `$1`
+    Dollar,
+    /// `?1`
+    Question,
+}
+
+/// A workload with the SQL of one dialect chosen: what a driver needs to prepare a session.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundWorkload {
+    /// Tables to create and to fill.
+    pub tables: Vec<BoundTable>,
+    /// Ops that may be asked; [`OpId`] is the position here.
+    pub ops: Vec<BoundOp>,
+}
+
+/// A table in one dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundTable {
+    /// Its name, unquoted.
+    pub name: String,
+    /// Columns in the order of [`RowBatch::columns`].
+    pub columns: Vec<BoundColumn>,
+    /// Statements that create it and its indexes, in order; each tolerates no existing table.
+    pub create: Vec<String>,
+    /// An integer expression over its columns whose value is the index of the row.
+    pub key: String,
+}
+
+/// A column's name and type.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundColumn {
+    /// Unquoted name.
+    pub name: String,
+    /// Type.
+    pub kind: ColumnType,
+}
+
+/// An op in one dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundOp {
+    /// Its name in the workload file.
+    pub name: String,
+    /// What it does.
+    pub kind: BoundOpKind,
+}
+
+/// What an op does, in one dialect.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BoundOpKind {
+    /// Insert a [`RowBatch`] into the table at this position of [`BoundWorkload::tables`].
+    Insert {
+        /// Position of the table.
+        table: usize,
+    },
+    /// Ask one statement.
+    Query {
+        /// SQL text with the dialect's placeholders.
+        sql: String,
+        /// Types of the parameters, in order.
+        parameters: Vec<ColumnType>,
+    },
+}

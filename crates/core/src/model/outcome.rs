@@ -1,0 +1,162 @@
+//! What became of an op, as the session knows it: how much was applied, and how certain that is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How certain it is what the target did with an op.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Certainty {
+    /// The target said what it applied; `rows_applied` and `rows_refused` add up to the rows sent.
+    Applied,
+    /// Nothing was applied, by the target's own deterministic word.
+    NotApplied,
+    /// All, some or none of it may have been applied, now or later.
+    Unknown,
+}
+
+/// What kind of failure it was, in words that mean the same for every target.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// Could not connect, or the connection was cut.
+    Connection,
+    /// No answer within the plan's time-out.
+    Timeout,
+    /// Refused for lack of capacity: full queue, too many connections, back-pressure.
+    Rejected,
+    /// Refused for a conflict with other work; asking again is legitimate.
+    Conflict,
+    /// A constraint refused the row (unique, check, not null).
+    Constraint,
+    /// A value does not fit its column.
+    Data,
+    /// The statement itself is wrong: syntax, missing table, missing right.
+    Statement,
+    /// The user or the password was refused.
+    Authentication,
+    /// Disk full, out of memory.
+    Resource,
+    /// The server is shutting down, starting up or failing over.
+    Unavailable,
+    /// The answer was not what the protocol allows.
+    Protocol,
+}
+
+impl ErrorClass {
+    /// The name used in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Connection => "connection",
+            Self::Timeout => "timeout",
+            Self::Rejected => "rejected",
+            Self::Conflict => "conflict",
+            Self::Constraint => "constraint",
+            Self::Data => "data",
+            Self::Statement => "statement",
+            Self::Authentication => "authentication",
+            Self::Resource => "resource",
+            Self::Unavailable => "unavailable",
+            Self::Protocol => "protocol",
+        }
+    }
+
+    /// Whether asking again may succeed without any change by the user.
+    pub const fn is_transient(self) -> bool {
+        matches!(
+            self,
+            Self::Connection | Self::Timeout | Self::Rejected | Self::Conflict | Self::Unavailable
+        )
+    }
+}
+
+/// A failure of one op. Never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpError {
+    /// Its kind.
+    pub class: ErrorClass,
+    /// The target's own code, such as an SQLSTATE.
+    pub code: Option<String>,
+    /// The target's own words, one line, at most a few hundred bytes.
+    pub message: String,
+}
+
+/// What became of an op.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// How certain the rest is.
+    pub certainty: Certainty,
+    /// Rows that the target says it applied.
+    pub rows_applied: u64,
+    /// Rows that the target says it refused, although others of the op may have been applied.
+    pub rows_refused: u64,
+    /// Why, where anything failed.
+    pub error: Option<OpError>,
+    /// Bytes of the answer's body on the wire (0 for an embedded target).
+    pub response_bytes: u64,
+    /// Rows of the answer.
+    pub response_rows: u64,
+    /// Whether the session can execute another op; if not it must be opened anew.
+    pub session_usable: bool,
+}
+
+impl Outcome {
+    /// Everything was applied.
+    pub const fn applied(rows: u64) -> Self {
+        Self {
+            certainty: Certainty::Applied,
+            rows_applied: rows,
+            rows_refused: 0,
+            error: None,
+            response_bytes: 0,
+            response_rows: 0,
+            session_usable: true,
+        }
+    }
+
+    /// A query was answered.
+    pub const fn answered(response_rows: u64, response_bytes: u64) -> Self {
+        Self {
+            certainty: Certainty::Applied,
+            rows_applied: 0,
+            rows_refused: 0,
+            error: None,
+            response_bytes,
+            response_rows,
+            session_usable: true,
+        }
+    }
+
+    /// Nothing was applied; the session goes on.
+    pub fn refused(rows: u64, error: OpError) -> Self {
+        Self {
+            certainty: Certainty::NotApplied,
+            rows_applied: 0,
+            rows_refused: rows,
+            error: Some(error),
+            response_bytes: 0,
+            response_rows: 0,
+            session_usable: true,
+        }
+    }
+
+    /// Nobody knows what was applied; the session is gone.
+    pub fn unknown(error: OpError) -> Self {
+        Self {
+            certainty: Certainty::Unknown,
+            rows_applied: 0,
+            rows_refused: 0,
+            error: Some(error),
+            response_bytes: 0,
+            response_rows: 0,
+            session_usable: false,
+        }
+    }
+
+    /// Whether the op did all that was asked.
+    pub fn is_success(&self) -> bool {
+        self.error.is_none()
+    }
+}

@@ -1,0 +1,1 @@
+//! report (filled by the slices that follow).

@@ -1,0 +1,1 @@
+//! workload (filled by the slices that follow).

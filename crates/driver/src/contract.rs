@@ -1,0 +1,247 @@
+//! The contract between the runner and a driver.
+//!
+//! [`Driver`] opens a [`Target`] without any I/O; a target connects [`Session`]s for the load and
+//! one [`Admin`] for everything around it. Sessions and admins live on one executor thread, so
+//! their futures are not `Send`; a target is shared between threads.
+//!
+//! What must not be here: clocks of their own (a driver that needs time asks the [`Timeline`]),
+//! retries (the plan's policy, done by the worker), text for the user (errors carry it).
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle};
+use highwater_core::model::outcome::Outcome;
+use highwater_core::model::units::{Nanos, Seed};
+
+use crate::target_url::TargetUrl;
+
+/// A future that stays on its executor's thread.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
+
+/// Time as the run sees it: real, or simulated.
+pub trait Timeline {
+    /// Time since the start of the run.
+    fn now(&self) -> Nanos;
+    /// Completes at `deadline`, at once if that is past.
+    fn sleep_until(&self, deadline: Nanos) -> BoxFuture<'static, ()>;
+}
+
+/// A kind of database that Highwater can talk to.
+pub trait Driver: Sync {
+    /// The name used in records, such as `sim`.
+    fn name(&self) -> &'static str;
+    /// URL schemes, without the colon.
+    fn schemes(&self) -> &'static [&'static str];
+    /// One line for help texts: what it talks, and an example URL.
+    fn summary(&self) -> &'static str;
+    /// Checks URLs and options and makes a target; no I/O.
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError>;
+}
+
+/// What the user asked of a target besides its URLs.
+#[derive(Debug, Clone)]
+pub struct TargetOptions {
+    /// `--insert`: one of [`Capabilities::insert_modes`]; the first of them when absent.
+    pub insert: Option<String>,
+    /// Where an embedded target may put its files when its URL names none.
+    pub data_directory: Option<PathBuf>,
+    /// Shown to the server as the name of this program's connections.
+    pub application_name: String,
+    /// Simulated targets derive everything random from it.
+    pub seed: Seed,
+    /// Bound of one attempt to connect.
+    pub connect_timeout: Nanos,
+}
+
+/// What a target can do, before any I/O.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// It runs inside this process; the CPU time of its threads is the database's.
+    pub embedded: bool,
+    /// It is a model, not a database.
+    pub simulated: bool,
+    /// The run uses the simulated clock.
+    pub simulated_clock: bool,
+    /// Writers take turns, whatever the number of sessions.
+    pub one_writer: bool,
+    /// Sessions for a closed pace that names no number.
+    pub default_sessions: u32,
+    /// Ways to insert, the default first.
+    pub insert_modes: &'static [&'static str],
+}
+
+/// What a target says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TargetFacts {
+    /// Product and version as one line, such as the answer to `SELECT version()`.
+    pub version: String,
+    /// Names of SQL dialects that it understands, best first.
+    pub dialects: Vec<String>,
+    /// Settings that matter for a repetition: durability, changed ones, insert mode.
+    pub settings: BTreeMap<String, String>,
+    /// A few words for the summary's first line, such as `one writer`.
+    pub traits: Vec<String>,
+}
+
+/// Why a target cannot be used. Never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TargetError {
+    /// Decides the exit code.
+    pub kind: TargetErrorKind,
+    /// Place and cause, one line, lower case.
+    pub message: String,
+    /// What the user can do, naming the flag or the URL parameter.
+    pub hint: Option<String>,
+}
+
+/// Kinds of [`TargetError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetErrorKind {
+    /// The URL or an option is wrong: exit code 2.
+    Usage,
+    /// No connection: exit code 5.
+    Unreachable,
+    /// User, password, certificate or right refused: exit code 5.
+    Refused,
+    /// The target refused a statement that the run needs: exit code 5.
+    Statement,
+    /// Tables that are not Highwater's, or hold another workload: exit code 2.
+    ForeignTable,
+}
+
+/// What a session is opened for.
+#[derive(Clone)]
+pub struct Connect {
+    /// Statements to prepare once.
+    pub workload: Arc<BoundWorkload>,
+    /// Number of the session in the run, from 0; hosts are taken round robin by it.
+    pub number: u32,
+    /// Attempt, from 0; a further attempt may take the next host.
+    pub attempt: u32,
+    /// The run's time.
+    pub timeline: Rc<dyn Timeline>,
+}
+
+/// A database at one or more URLs. Shared between executor threads.
+pub trait Target: Send + Sync {
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+    /// How its dialect writes parameters.
+    fn placeholders(&self) -> PlaceholderStyle;
+    /// URLs for display and records, without secrets; one per host.
+    fn urls(&self) -> Vec<String>;
+    /// The host (an index into [`Target::urls`]) that session `number` talks to at `attempt`.
+    fn host_of(&self, number: u32, attempt: u32) -> usize;
+    /// Opens a session and prepares its statements.
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>>;
+    /// Opens what is needed around the load.
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>>;
+    /// CPU time that the target's own threads spent inside this process so far.
+    fn embedded_cpu(&self) -> Nanos {
+        Nanos::ZERO
+    }
+}
+
+/// An op on its way: content, and what the encoder made of it.
+#[derive(Debug)]
+pub struct Request {
+    /// The op.
+    pub op: Op,
+    /// Its wire form; drivers without a wire leave it empty. Reused from op to op.
+    pub bytes: Vec<u8>,
+}
+
+/// Turns ops into their wire form; pure CPU work, done before the clock of the op starts.
+pub trait Encoder {
+    /// Clears `request.bytes` and writes the wire form of `request.op`.
+    fn encode(&mut self, request: &mut Request);
+}
+
+/// One connection.
+pub trait Session {
+    /// An encoder for this session's requests; usable while the session executes another one.
+    fn encoder(&self) -> Box<dyn Encoder>;
+    /// Executes one request. Dropping the future abandons the op, and the session with it.
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome>;
+}
+
+/// Rows of a table, counted by key.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeyCounts {
+    /// (key div width, rows), ascending, buckets without rows left out.
+    pub buckets: Vec<(u64, u64)>,
+    /// Rows whose key is null or negative.
+    pub without_key: u64,
+}
+
+/// What a run needs of a target before and after the load.
+pub trait Admin {
+    /// What the target says of itself.
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
+    /// Creates the tables and notes them, with the fingerprint, in `highwater_tables`.
+    /// A table that exists is an error, unless it is noted there and `drop` is set.
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        fingerprint: &'a str,
+        drop: bool,
+    ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// Waits until no statement of this program's sessions runs any more and all that was
+    /// acknowledged is visible; false if `deadline` came first.
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>>;
+    /// Counts rows by key div `width`.
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>>;
+    /// The server's own counter of rows inserted into the workload's tables, where it has one.
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+    /// Bytes on disk of the workload's tables, where the target can tell.
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+}
+
+impl TargetError {
+    /// An error of the user's URL or options.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Usage,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// No connection.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Unreachable,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error with a hint.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}

@@ -1,0 +1,14 @@
+//! How Highwater talks to databases: the contract, one module per wire protocol, a registry.
+//!
+//! A driver never measures, retries or prints. It says what a target answered, how certain that
+//! is, and what it can do. Nothing outside a driver's own module names a database.
+
+pub mod contract;
+pub mod registry;
+pub mod target_url;
+
+pub use contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Encoder, KeyCounts, Request, Session, Target,
+    TargetError, TargetErrorKind, TargetFacts, TargetOptions, Timeline,
+};
+pub use target_url::{Secret, TargetUrl};

@@ -1,0 +1,217 @@
+//! Target URLs: `scheme:`, `scheme:PATH`, `scheme://[user[:password]@]host[:port][,…][/path][?k=v&…]`.
+//!
+//! A password leaves this module only as a [`Secret`], whose `Debug` and `Display` hide it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use percent_encoding::percent_decode_str;
+
+use crate::contract::TargetError;
+
+/// A value that never appears in text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a value.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self(value.into())
+    }
+
+    /// The value, for the wire only.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+/// A parsed target URL. Its `Display` leaves the password out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetUrl {
+    /// Lower case, without the colon.
+    pub scheme: String,
+    /// User, percent-decoded.
+    pub user: Option<String>,
+    /// Password, percent-decoded.
+    pub password: Option<Secret>,
+    /// Hosts in order; empty for `scheme:PATH`.
+    pub hosts: Vec<Host>,
+    /// What follows the hosts, without the leading slash, percent-decoded; for `scheme:PATH` the path.
+    pub path: String,
+    /// Parameters, percent-decoded.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// One host of a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Host {
+    /// Name or address, IPv6 without its brackets.
+    pub name: String,
+    /// Port, where the URL names one.
+    pub port: Option<u16>,
+}
+
+impl TargetUrl {
+    /// Parses a URL. Errors quote it without its password.
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
+        let (scheme, rest) = text.split_once(':').ok_or_else(|| {
+            TargetError::usage(format!("target `{text}` is not a URL"))
+                .with_hint("a target looks like `scheme:PATH` or `scheme://host:port/name`")
+        })?;
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let mut url = Self {
+            scheme: scheme.to_ascii_lowercase(),
+            user: None,
+            password: None,
+            hosts: Vec::new(),
+            path: String::new(),
+            parameters: parse_parameters(query),
+        };
+        match rest.strip_prefix("//") {
+            None => url.path = decode(rest),
+            Some(authority) => url.parse_authority(authority)?,
+        }
+        Ok(url)
+    }
+
+    fn parse_authority(&mut self, text: &str) -> Result<(), TargetError> {
+        // The last `@` before the path ends the user part, so that a raw `@` in a password works.
+        let path_start = text.rfind('@').map_or(0, |at| at + 1);
+        let slash = text[path_start..]
+            .find('/')
+            .map_or(text.len(), |i| path_start + i);
+        let (authority, path) = text.split_at(slash);
+        self.path = decode(path.strip_prefix('/').unwrap_or(path));
+        let hosts = match authority.rsplit_once('@') {
+            None => authority,
+            Some((user, hosts)) => {
+                let (name, password) = match user.split_once(':') {
+                    Some((name, password)) => (name, Some(Secret::new(decode(password)))),
+                    None => (user, None),
+                };
+                self.user = Some(decode(name));
+                self.password = password;
+                hosts
+            }
+        };
+        for host in hosts.split(',').filter(|host| !host.is_empty()) {
+            self.hosts.push(parse_host(host)?);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for TargetUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:", self.scheme)?;
+        if self.hosts.is_empty() && self.user.is_none() {
+            f.write_str(&self.path)?;
+        } else {
+            f.write_str("//")?;
+            if let Some(user) = &self.user {
+                write!(f, "{user}@")?;
+            }
+            let hosts: Vec<String> = self.hosts.iter().map(ToString::to_string).collect();
+            write!(f, "{}", hosts.join(","))?;
+            if !self.path.is_empty() {
+                write!(f, "/{}", self.path)?;
+            }
+        }
+        let mut separator = '?';
+        for (name, value) in &self.parameters {
+            let shown = if name.to_ascii_lowercase().contains("password") {
+                "***"
+            } else {
+                value
+            };
+            write!(f, "{separator}{name}={shown}")?;
+            separator = '&';
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bracketed = self.name.contains(':');
+        match (bracketed, self.port) {
+            (true, Some(port)) => write!(f, "[{}]:{port}", self.name),
+            (true, None) => write!(f, "[{}]", self.name),
+            (false, Some(port)) => write!(f, "{}:{port}", self.name),
+            (false, None) => f.write_str(&self.name),
+        }
+    }
+}
+
+fn parse_host(text: &str) -> Result<Host, TargetError> {
+    let (name, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((name, port)) => (name, port.strip_prefix(':')),
+        None => match text.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = port
+        .map(|port| {
+            port.parse::<u16>().map_err(|_| {
+                TargetError::usage(format!("`{port}` is not a port in the target's host `{name}`"))
+                    .with_hint("a port is a number from 1 to 65535; percent-encode `@`, `:` and `/` in a password")
+            })
+        })
+        .transpose()?;
+    Ok(Host {
+        name: decode(name),
+        port,
+    })
+}
+
+fn parse_parameters(query: &str) -> BTreeMap<String, String> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decode(name), decode(value)))
+        .collect()
+}
+
+fn decode(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_parse_and_print_without_their_password() {
+        for (given, printed) in [
+            ("sim:", "sim:"),
+            ("sim:?nodes=3", "sim:?nodes=3"),
+            ("file:a/b.db", "file:a/b.db"),
+            (
+                "db://u:p@h:1,h2,[::1]:3/name?x=1",
+                "db://u@h:1,h2,[::1]:3/name?x=1",
+            ),
+            ("db://u:p%40ss@h/n", "db://u@h/n"),
+            ("db://u:p@ss/w@h/n", "db://u@h/n"),
+            ("db://h/n?password=abc", "db://h/n?password=***"),
+        ] {
+            assert_eq!(TargetUrl::parse(given).unwrap().to_string(), printed);
+        }
+        let url = TargetUrl::parse("db://u:p%40ss@h/n").unwrap();
+        assert_eq!(url.password.unwrap().reveal(), "p@ss");
+    }
+
+    #[test]
+    fn a_wrong_port_is_named_and_the_password_is_not() {
+        let error = TargetUrl::parse("db://u:geheim@h:99999/n").unwrap_err();
+        assert!(error.message.contains("99999"));
+        assert!(!format!("{error:?}").contains("geheim"));
+    }
+}
