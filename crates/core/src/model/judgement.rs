@@ -1,1 +1,129 @@
-//! x
+//! Three judgements, kept apart: was it measured soundly, are the data right, was the objective met.
+//!
+//! A database that loses rows can be measured soundly; a sound run can miss its objective.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The three judgements of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgements {
+    /// Whether the figures are the target's and not the load machine's.
+    pub measurement: Judgement<Measurement>,
+    /// Whether what was acknowledged was found.
+    pub data: Judgement<Data>,
+    /// Whether the stated objective was met.
+    pub objective: Judgement<ObjectiveValue>,
+}
+
+/// A value and what led to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Judgement<T> {
+    /// The value.
+    pub value: T,
+    /// Why; may hold reasons that did not change the value (notes).
+    pub reasons: Vec<Reason>,
+}
+
+/// Whether the figures can be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Measurement {
+    /// They can.
+    Sound,
+    /// Something on our side, or in the course of the run, spoils them.
+    Unsound,
+    /// Too little was seen to tell.
+    Unknown,
+}
+
+/// Whether the data are right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Data {
+    /// Found as acknowledged.
+    Clean,
+    /// Acknowledged rows are missing.
+    Lost,
+    /// Rows are there more often than asked.
+    Duplicated,
+    /// Values differ.
+    Altered,
+    /// An audit was asked and could not be done.
+    Unverified,
+    /// No audit was asked, or nothing was written.
+    Off,
+}
+
+/// Whether the objective was met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectiveValue {
+    /// In every step, for every stream.
+    Met,
+    /// At least once not, or not shown with enough confidence.
+    Missed,
+    /// None was stated.
+    None,
+}
+
+/// Why a judgement is what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reason {
+    /// Stable, from [`ReasonCode`].
+    pub code: ReasonCode,
+    /// One sentence.
+    pub message: String,
+    /// The figures behind it.
+    pub evidence: String,
+    /// What to do, naming a flag where there is one.
+    pub hint: Option<String>,
+}
+
+macro_rules! reason_codes {
+    ($($variant:ident = $name:literal, $judgement:literal, $about:literal;)*) => {
+        /// Stable codes of reasons; generated into the reference.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum ReasonCode { $(#[doc = $about] $variant,)* }
+
+        impl ReasonCode {
+            /// All codes with their judgement and meaning, for the reference.
+            pub const ALL: &'static [(Self, &'static str, &'static str, &'static str)] =
+                &[$((Self::$variant, $name, $judgement, $about),)*];
+
+            /// The code as records spell it.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+reason_codes! {
+    ClientSaturated = "client_saturated", "measurement", "The load machine's CPU, or its calibrated ceiling, limited the run.";
+    ClientLag = "client_lag", "measurement", "Ops were started late although a session was free.";
+    RateNotOffered = "rate_not_offered", "measurement", "Less was offered than the plan asked for.";
+    NotSteady = "not_steady", "measurement", "Throughput drifted within the measured phase.";
+    TooShort = "too_short", "measurement", "Too few independent windows to test steadiness or to give an interval.";
+    TooFewSamples = "too_few_samples", "measurement", "Too few ops for the percentile that was asked about.";
+    LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.";
+    Interrupted = "interrupted", "measurement", "The run ended before its plan did.";
+    TargetLost = "target_lost", "measurement", "The target could not be reached any more.";
+    NothingAcknowledged = "nothing_acknowledged", "measurement", "Not one op was acknowledged in a measured phase.";
+    RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
+    SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
+    RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
+    RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
+    ResentUnknown = "resent_unknown", "data", "Rows of unknown fate were found, as they may be.";
+    AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
+    AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
+    NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
+    NotQuiet = "not_quiet", "data", "Statements of this run were still at work when the audit began.";
+    ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";
+    ObjectiveErrors = "errors", "objective", "Too many ops failed.";
+    ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.";
+    RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than the objective asks for.";
+    Backlog = "backlog", "objective", "Ops waited for a session to the end; percentiles are those of a backlog.";
+    ObjectiveCpu = "cpu", "objective", "The machine's CPU was busier than allowed.";
+}

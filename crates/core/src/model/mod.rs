@@ -7,5 +7,4 @@ pub mod judgement;
 pub mod op;
 pub mod outcome;
 pub mod plan;
-pub mod record;
 pub mod units;

@@ -1,1 +1,323 @@
-//! x
+//! The plan: the frozen intention of a run.
+//!
+//! A plan is complete before the first connection, printable, and stored first. Its hash leaves
+//! out where it runs (target, credentials) and which part of it a machine takes (share, start),
+//! so that two targets, or n load machines, can be shown to have been asked the same questions.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::units::{Nanos, Rate, Seed};
+
+/// Version of the plan's shape; part of the hash.
+pub const PLAN_SCHEMA: &str = "highwater-plan/1";
+
+/// Work and arrivals of every stream are cut into this many lanes; a share takes whole lanes.
+pub const LANES: u32 = 64;
+
+/// The frozen intention of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// [`PLAN_SCHEMA`].
+    pub schema: String,
+    /// What is asked.
+    pub workload: WorkloadPlan,
+    /// Everything random derives from it.
+    pub seed: Seed,
+    /// Streams, side by side.
+    pub streams: Vec<StreamPlan>,
+    /// Warm-up and measured steps, in order; load, drain and audit are described by the fields below.
+    pub phases: Vec<PhasePlan>,
+    /// Ends a measured phase before its duration is over.
+    pub stop: StopRule,
+    /// What must hold for the run to have met its purpose; empty: no objective.
+    pub objectives: Vec<Objective>,
+    /// What to do with an op that failed.
+    pub retry: RetryPlan,
+    /// An op without an answer after this long is given up; its effect is then unknown.
+    pub timeout: Nanos,
+    /// How long the drain waits for answers after the last phase.
+    pub drain_limit: Nanos,
+    /// The check of the data after the run.
+    pub audit: AuditPlan,
+    /// Which part of the plan this process takes. Not part of the hash.
+    pub share: Share,
+}
+
+/// Which workload, exactly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadPlan {
+    /// Its name.
+    pub name: String,
+    /// Its version.
+    pub version: u32,
+    /// Hash of everything that determines the rows and the ops.
+    pub fingerprint: String,
+    /// All parameters, resolved.
+    pub parameters: BTreeMap<String, String>,
+    /// Rows to load before the first phase.
+    pub rows_to_load: u64,
+    /// Rows per insert op while loading.
+    pub load_batch: u64,
+}
+
+/// What a stream counts in, and what its rate is a rate of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Rows written.
+    Rows,
+    /// Queries answered.
+    Queries,
+}
+
+impl Unit {
+    /// The word behind a number.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Queries => "queries",
+        }
+    }
+}
+
+/// How the arrivals of an open pace are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Evenly.
+    Constant,
+    /// Independent exponential gaps.
+    Poisson,
+}
+
+/// Ops with weights, asked at one pace.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamPlan {
+    /// Its name in the workload: a stream's, or an op's.
+    pub name: String,
+    /// Unit of its rates.
+    pub unit: Unit,
+    /// Rows per op of a stream that counts rows, else 1.
+    pub units_per_op: u64,
+    /// One pace per measured step; the warm-up has the first one.
+    pub paces: Vec<Pace>,
+    /// Sessions that an open pace may use at once: the bound of ops in flight.
+    pub sessions: u32,
+    /// How open arrivals are spread.
+    pub arrivals: Arrivals,
+    /// Closed sessions started per second; all at once when absent.
+    pub spawn_rate: Option<Rate>,
+}
+
+/// When the ops of a stream are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Pace {
+    /// At a rate, in the stream's units, whatever the target answers.
+    Open {
+        /// Units per second.
+        rate: Rate,
+    },
+    /// Each session asks again when it has been answered.
+    Closed {
+        /// How many.
+        sessions: u32,
+    },
+}
+
+/// A phase with a pace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhasePlan {
+    /// `warm-up`, `measure`, or `step 1` …
+    pub name: String,
+    /// Whether it is measured.
+    pub kind: PhaseKind,
+    /// Position in [`StreamPlan::paces`].
+    pub step: u32,
+    /// Its length, unless the stop rule ends it.
+    pub duration: Nanos,
+}
+
+/// What a phase is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PhaseKind {
+    /// Tables are created and filled.
+    Load,
+    /// Left out of every result.
+    WarmUp,
+    /// Measured.
+    Measure,
+    /// Waits for the answers that are still out.
+    Drain,
+    /// The data are checked.
+    Audit,
+}
+
+/// Ends a measured phase early.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StopRule {
+    /// Stop after so many rows were sent by all streams that count rows.
+    pub rows: Option<u64>,
+    /// Not before this much of the measured phase is over.
+    pub minimum: Nanos,
+    /// Stop when this holds; looked at once a second.
+    pub until: Option<Predicate>,
+}
+
+/// What a stop rule can wait for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Predicate {
+    /// Half width of the throughput's 95 % confidence interval, relative to its mean.
+    RelativeCiBelow {
+        /// In millionths.
+        ppm: u32,
+    },
+    /// So many failed ops.
+    ErrorsAbove {
+        /// Count.
+        count: u64,
+    },
+}
+
+/// One thing that must hold in every measured step, for every stream that it applies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// A percentile of the latency.
+    Latency {
+        /// 990,000 for p99.
+        quantile_ppm: u32,
+        /// Greatest latency allowed.
+        max: Nanos,
+    },
+    /// A percentile of the row latency: waiting for the batch to fill, and the op's latency.
+    RowLatency {
+        /// 990,000 for p99.
+        quantile_ppm: u32,
+        /// Greatest latency allowed.
+        max: Nanos,
+    },
+    /// Share of ops that failed or were dropped, of those offered.
+    Errors {
+        /// In millionths.
+        max_ppm: u32,
+    },
+    /// Share of ops that the target rejected for lack of capacity.
+    Rejected {
+        /// In millionths.
+        max_ppm: u32,
+    },
+    /// Acknowledged units per second.
+    Throughput {
+        /// At least this.
+        min: Rate,
+    },
+    /// Share of the machine's CPU that is busy (for a target on this machine).
+    Cpu {
+        /// In millionths.
+        max_ppm: u32,
+    },
+}
+
+/// What is done with an op that failed and certainly was not applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RetryPlan {
+    /// Further attempts; 0: none.
+    pub attempts: u32,
+    /// Wait before the first further attempt; doubled each time, at most one second.
+    pub backoff: Nanos,
+    /// How long a session tries to reconnect before the target counts as lost.
+    pub reconnect_limit: Nanos,
+}
+
+/// The check of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditPlan {
+    /// How much is compared.
+    pub level: AuditLevel,
+    /// Bound of its duration.
+    pub limit: Nanos,
+}
+
+/// How much an audit compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditLevel {
+    /// Nothing.
+    Off,
+    /// Rows per key range.
+    Count,
+}
+
+/// One load machine's part of a plan: the lanes l with l mod `of` = `index` - 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Share {
+    /// From 1.
+    pub index: u32,
+    /// At least 1, at most [`LANES`].
+    pub of: u32,
+    /// When the first phase begins (RFC 3339), for all shares alike.
+    pub start_at: Option<String>,
+}
+
+impl Share {
+    /// All of the plan.
+    pub const WHOLE: Self = Self {
+        index: 1,
+        of: 1,
+        start_at: None,
+    };
+
+    /// The lanes of this share, ascending.
+    pub fn lanes(&self) -> Vec<u32> {
+        (0..LANES)
+            .filter(|lane| lane % self.of == self.index - 1)
+            .collect()
+    }
+
+    /// This share's part of `total` things that are dealt out one by one.
+    pub const fn part_of(&self, total: u32) -> u32 {
+        let rest = total % self.of;
+        total / self.of + if self.index <= rest { 1 } else { 0 }
+    }
+}
+
+impl Plan {
+    /// SHA-256, in hexadecimal, of everything but the share.
+    pub fn hash(&self) -> String {
+        let whole = Self {
+            share: Share::WHOLE,
+            ..self.clone()
+        };
+        let json = serde_json::to_vec(&whole).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+
+    /// The pace of a stream in a step.
+    pub fn pace(&self, stream: usize, step: u32) -> Pace {
+        let paces = &self.streams[stream].paces;
+        let position = usize::try_from(step)
+            .unwrap_or(0)
+            .min(paces.len().saturating_sub(1));
+        paces[position]
+    }
+
+    /// Whether any stream is closed in any step.
+    pub fn is_closed(&self) -> bool {
+        self.streams
+            .iter()
+            .flat_map(|s| &s.paces)
+            .any(|pace| matches!(pace, Pace::Closed { .. }))
+    }
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,1 +1,443 @@
-//! x
+//! The record of a run: everything that was measured, judged and needed to repeat it.
+//!
+//! `record.json` is this structure. Durations end in `_ns`; times count from the start of the
+//! first phase. Passwords are never part of it. The JSON Schema is generated from here.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::histogram::LatencySummary;
+use super::judgement::Judgements;
+use super::plan::{AuditLevel, PhaseKind, Plan, Unit};
+use super::units::Seed;
+
+/// Version of the record's shape.
+pub const RECORD_SCHEMA: &str = "highwater-record/1";
+
+/// The length of a window of [`Windows`], nanoseconds.
+pub const WINDOW_NS: u64 = 100_000_000;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Name of the run's directory.
+    pub id: String,
+    /// Who measured.
+    pub highwater: ProgramRecord,
+    /// Wall clock at the start of the first phase, RFC 3339, UTC.
+    pub started_at: String,
+    /// What was intended.
+    pub plan: PlanRecord,
+    /// What was asked.
+    pub workload: WorkloadRecord,
+    /// Who was asked.
+    pub target: TargetRecord,
+    /// What to make of it.
+    pub judgements: Judgements,
+    /// What happened when.
+    pub phases: Vec<PhaseRecord>,
+    /// The figures, per phase, stream and op.
+    pub results: Vec<ResultRecord>,
+    /// Throughput of each stream in each phase, over all its ops.
+    pub streams: Vec<StreamRecord>,
+    /// Whether the target answered all the time.
+    pub availability: AvailabilityRecord,
+    /// Whether the data are right.
+    pub audit: AuditRecord,
+    /// The load machines.
+    pub clients: Vec<ClientRecord>,
+    /// Once a second, what the load machine did.
+    pub telemetry: Vec<TelemetrySample>,
+    /// Sentences about the run that are no judgement.
+    pub findings: Vec<Finding>,
+    /// Machine and system.
+    pub environment: BTreeMap<String, String>,
+    /// One second of one op each.
+    pub intervals: Vec<IntervalRecord>,
+    /// Probes of a search that this run belongs to; empty for a plain run.
+    pub probes: Vec<serde_json::Value>,
+    /// What the user noted with `--label`.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// Its version.
+    pub version: String,
+}
+
+/// The plan and its identity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanRecord {
+    /// See [`Plan::hash`].
+    pub hash: String,
+    /// The seed.
+    pub seed: Seed,
+    /// All of it.
+    pub intention: Plan,
+}
+
+/// The workload's identity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadRecord {
+    /// Name.
+    pub name: String,
+    /// Version.
+    pub version: u32,
+    /// Hash of everything that determines rows and ops.
+    pub fingerprint: String,
+    /// Parameters, resolved.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// The target as it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetRecord {
+    /// Without secrets.
+    pub urls: Vec<String>,
+    /// Which driver talked to it.
+    pub driver: String,
+    /// What it says it is.
+    pub version: String,
+    /// Durability, changed settings, insert mode.
+    pub settings: BTreeMap<String, String>,
+    /// A few words for the summary.
+    pub traits: Vec<String>,
+    /// A model, not a database.
+    pub simulated: bool,
+    /// Inside our process: its threads' CPU is not the client's.
+    pub embedded: bool,
+    /// Each URL's share of the work.
+    pub hosts: Vec<HostRecord>,
+    /// Bytes of the workload's tables before the first measured phase.
+    pub bytes_before: Option<u64>,
+    /// Bytes of the workload's tables after the last phase.
+    pub bytes_after: Option<u64>,
+}
+
+/// One host's share of the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostRecord {
+    /// Without secrets.
+    pub url: String,
+    /// Sessions opened to it, re-opened ones included.
+    pub sessions: u64,
+    /// Ops that it acknowledged in measured phases.
+    pub acknowledged: u64,
+}
+
+/// One phase as it happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRecord {
+    /// Its name in results.
+    pub name: String,
+    /// What it was for.
+    pub kind: PhaseKind,
+    /// Position in the streams' paces.
+    pub step: Option<u32>,
+    /// Begin, relative to the first phase with a pace; the load lies before it and has 0.
+    pub start_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+}
+
+/// The figures of one op of one stream in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultRecord {
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// Name of the op.
+    pub op: String,
+    /// Whether arrivals followed a rate; open and closed results are never compared.
+    pub open: bool,
+    /// Ops that were due.
+    pub offered: u64,
+    /// Ops that were sent, each counted once whatever its attempts.
+    pub sent: u64,
+    /// Ops that the target acknowledged in full.
+    pub acknowledged: u64,
+    /// Ops that were due and never sent.
+    pub dropped: u64,
+    /// Further attempts.
+    pub retries: u64,
+    /// Ops whose last attempt failed, by class.
+    pub errors: BTreeMap<String, u64>,
+    /// One example of the target's words per class.
+    pub error_examples: BTreeMap<String, String>,
+    /// Rows written.
+    pub rows: RowCounts,
+    /// Acknowledged work per second of the phase, by the time of its answer.
+    pub throughput: ThroughputRecord,
+    /// Bytes of the answers.
+    pub response_bytes: u64,
+    /// Rows of the answers.
+    pub response_rows: u64,
+    /// Finished minus intended, of acknowledged ops; dropped and timed-out ones rank as infinite.
+    pub latency_ns: LatencySummary,
+    /// Finished minus started.
+    pub service_ns: LatencySummary,
+    /// How long an op was due while every session was busy.
+    pub door_wait_ns: LatencySummary,
+    /// How late our own program started an op.
+    pub client_lag_ns: LatencySummary,
+    /// Latency of a row: waiting for its batch to fill, and the op's latency. Open inserts only.
+    pub row_latency_ns: Option<LatencySummary>,
+    /// Finished minus intended, of failed ops.
+    pub error_latency_ns: LatencySummary,
+    /// Whether percentiles are those of a backlog.
+    pub backlog: bool,
+    /// Distributions, base64 of HdrHistogram's V2 compressed encoding, values in nanoseconds.
+    pub histograms: Histograms,
+    /// Counts per window of 100 ms, for the statistics.
+    pub windows: Windows,
+}
+
+/// Rows of insert ops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RowCounts {
+    /// Rows of the ops that were sent.
+    pub sent: u64,
+    /// Rows that the target said it stored.
+    pub acknowledged: u64,
+    /// Rows that the target said it did not store.
+    pub refused: u64,
+    /// Rows of which nobody can say.
+    pub unknown: u64,
+}
+
+/// A rate and how well it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputRecord {
+    /// Ops per second.
+    pub ops_per_s: f64,
+    /// Rows per second; 0 for queries.
+    pub rows_per_s: f64,
+    /// 95 % confidence interval of the stream's unit per second; absent when not tested.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// One stream in one phase, all its ops together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamRecord {
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// The rate asked for, units per second; absent in closed load.
+    pub rate_asked: Option<f64>,
+    /// Sessions that could be used.
+    pub sessions: u32,
+    /// Acknowledged work.
+    pub throughput: ThroughputRecord,
+    /// Independent windows that the series is worth.
+    pub effective_windows: f64,
+    /// `steady`, `not_steady` or `not_tested`.
+    pub steadiness: String,
+    /// Change over the phase that a straight line shows, per cent of the mean.
+    pub drift_percent: Option<f64>,
+    /// Sessions that Little's law expects for this throughput and latency; closed load only.
+    pub littles_law_sessions: Option<f64>,
+}
+
+/// Base64 histograms.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Histograms {
+    /// Finished minus intended.
+    pub latency: String,
+    /// Finished minus started.
+    pub service: String,
+    /// Waiting for a session.
+    pub door_wait: String,
+    /// Our own delay.
+    pub client_lag: String,
+    /// Rows of open inserts.
+    pub row_latency: Option<String>,
+    /// Failed ops.
+    pub error_latency: String,
+}
+
+/// Counts per window of 100 ms of the phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Windows {
+    /// Acknowledged ops, by finished.
+    pub acknowledged: Vec<u64>,
+    /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
+    pub ended: Vec<u64>,
+    /// Per latency objective of the plan, in order: those of `ended` above its bound (for a row
+    /// latency objective: of their rows, scaled to ops by the share above, in thousandths).
+    pub over: Vec<Vec<u64>>,
+}
+
+/// Whether the target answered all the time, over the measured phases.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AvailabilityRecord {
+    /// Longest time without an acknowledgement; resolution one millisecond.
+    pub longest_gap_ns: u64,
+    /// When it began.
+    pub longest_gap_start_ns: u64,
+    /// Whole seconds with less than half of the median second's acknowledgements.
+    pub seconds_below_half: u64,
+    /// Whole seconds without any.
+    pub dips: u64,
+    /// From the end of the longest dip until half of the median was reached again.
+    pub recovery_ns: Option<u64>,
+    /// The longest gaps, [start, length] in nanoseconds, at most 64, for merging shares.
+    pub gaps: Vec<[u64; 2]>,
+    /// Acknowledged ops per whole second of the measured phases.
+    pub acknowledged_per_s: Vec<u64>,
+}
+
+/// What the audit found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditRecord {
+    /// How much was compared.
+    pub level: AuditLevel,
+    /// `done`, `off`, `nothing_written`, `failed`, `timeout` or `partial` (one share of several).
+    pub status: String,
+    /// Rows acknowledged, load and warm-up included.
+    pub acknowledged: u64,
+    /// Rows of unknown fate.
+    pub unknown: u64,
+    /// Rows found in the target.
+    pub found: u64,
+    /// Acknowledged and not found.
+    pub missing: u64,
+    /// Found beyond what was acknowledged or unknown.
+    pub surplus: u64,
+    /// Found more than once (a surplus in a key range that was sent).
+    pub duplicated: u64,
+    /// Found with other values.
+    pub altered: u64,
+    /// Key ranges compared.
+    pub ranges: u64,
+    /// The server's own count of rows inserted, where it has one.
+    pub server_counter: Option<u64>,
+    /// A bounded number of key ranges that are wrong.
+    pub examples: Vec<AuditExample>,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// What was expected per key range, for merging shares: width and (range, acknowledged,
+    /// unknown) triples; kept only where this process wrote a part of the plan.
+    pub expectation: Option<Expectation>,
+    /// Why it could not be done.
+    pub error: Option<String>,
+}
+
+/// What a share expects to be found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expectation {
+    /// Keys per range.
+    pub width: u64,
+    /// [key div width, rows acknowledged, rows unknown].
+    pub ranges: Vec<[u64; 3]>,
+    /// [key div width, rows found] as this share's audit saw them.
+    pub found: Vec<[u64; 2]>,
+}
+
+/// A key range that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditExample {
+    /// Table.
+    pub table: String,
+    /// First key of the range.
+    pub first_key: u64,
+    /// Last key of the range.
+    pub last_key: u64,
+    /// Rows acknowledged.
+    pub acknowledged: u64,
+    /// Rows of unknown fate.
+    pub unknown: u64,
+    /// Rows found.
+    pub found: u64,
+}
+
+/// One load machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientRecord {
+    /// `1/1`, or which share.
+    pub share: String,
+    /// Cores that this process could use.
+    pub cores: u32,
+    /// CPU time of this process in measured phases, embedded drivers' threads left out.
+    pub cpu_seconds: f64,
+    /// The same, divided by measured time and cores; 1 is saturated.
+    pub cpu_share: f64,
+    /// CPU time of embedded drivers' threads in measured phases.
+    pub embedded_cpu_seconds: f64,
+    /// Busy share of the whole machine in measured phases, its other programs included.
+    pub machine_cpu_share: Option<f64>,
+    /// Share stolen by the hypervisor.
+    pub steal_share: Option<f64>,
+    /// Greatest resident set.
+    pub max_rss_bytes: u64,
+    /// Units per second against a sink, where calibrated.
+    pub calibrated_ceiling: Option<f64>,
+    /// Executor threads.
+    pub executors: u32,
+}
+
+/// One second of the load machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TelemetrySample {
+    /// End of the second, from the start of the first phase.
+    pub time_ns: u64,
+    /// CPU of this process without embedded drivers, in cores.
+    pub client_cores: f64,
+    /// CPU of embedded drivers, in cores.
+    pub embedded_cores: f64,
+    /// Busy share of the machine.
+    pub machine_cpu_share: Option<f64>,
+    /// Stolen share.
+    pub steal_share: Option<f64>,
+    /// Resident set now.
+    pub rss_bytes: u64,
+}
+
+/// A sentence about the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Stable code.
+    pub code: String,
+    /// The sentence.
+    pub message: String,
+}
+
+/// One second of one op.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalRecord {
+    /// From the start of the first phase.
+    pub second: u64,
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// Name of the op.
+    pub op: String,
+    /// Ops due in this second.
+    pub offered: u64,
+    /// Ops sent, by intended.
+    pub sent: u64,
+    /// Ops acknowledged, by finished.
+    pub acknowledged: u64,
+    /// Rows acknowledged, by finished.
+    pub rows_acknowledged: u64,
+    /// Ops failed, by finished.
+    pub errors: u64,
+    /// Ops dropped, by intended.
+    pub dropped: u64,
+    /// Median latency of ops due in this second.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, where there are 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Greatest latency.
+    pub max_ns: Option<u64>,
+}
