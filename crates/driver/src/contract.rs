@@ -73,6 +73,10 @@ pub struct Capabilities {
     pub simulated_clock: bool,
     /// Writers take turns, whatever the number of sessions.
     pub one_writer: bool,
+    /// What was inserted can be counted and read back; not so for a model or a sink.
+    pub stores_values: bool,
+    /// A batch insert is applied as a whole or not at all, in every insert mode.
+    pub atomic_batches: bool,
     /// Sessions for a closed pace that names no number.
     pub default_sessions: u32,
     /// Ways to insert, the default first.
