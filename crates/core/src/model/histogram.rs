@@ -1,1 +1,433 @@
-//! x
+//! A histogram of latencies that also counts the ops which never ended.
+//!
+//! It wraps an HdrHistogram (Gil Tene; 2 or 3 significant digits) and adds a count of ops *beyond*
+//! it: dropped, unsent or timed out, whose latency is +∞. They take part in every rank, so that a
+//! percentile which falls among them is reported as the lower bound that it is.
+//!
+//! It must not average percentiles, nor print one that its samples cannot carry.
+
+use std::io::Read;
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::units::Nanos;
+
+#[cfg(test)]
+mod tests;
+
+/// Longest latency that is told from +∞: 24 hours.
+const LONGEST: Nanos = Nanos::from_secs(24 * 3_600);
+const FINE_DIGITS: u8 = 3;
+const COARSE_DIGITS: u8 = 2;
+/// Bound on the text that [`LatencyHistogram::decode`] takes, in bytes.
+const MAX_TEXT: usize = 2 << 20;
+/// Bound on the inflated payload; 3 digits over 24 hours need at most 9 × 38,912 + 40 bytes.
+const MAX_PAYLOAD: u64 = 1 << 20;
+/// Magic number before a DEFLATE-compressed payload of version 2.
+const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
+/// Magic number before a payload of version 2.
+const PLAIN_COOKIE: u32 = 0x1c84_9313;
+/// Cookie, payload length, index offset, digits, lowest, highest, conversion ratio.
+const HEADER_BYTES: usize = 40;
+
+static EMPTY_FINE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(FINE_DIGITS, 2));
+static EMPTY_COARSE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(COARSE_DIGITS, 2));
+
+/// Latencies in nanoseconds, from 0 to 24 hours, and the number of ops beyond.
+///
+/// Nothing is allocated before the first finite latency; then 17 kB (coarse) to 300 kB (fine).
+#[derive(Debug, Clone)]
+pub struct LatencyHistogram {
+    /// Significant decimal digits, 2 or 3.
+    digits: u8,
+    /// Absent until the first finite latency.
+    finite: Option<Histogram<u64>>,
+    /// Ops at +∞.
+    beyond: u64,
+}
+
+/// The latency at a quantile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Percentile {
+    /// Nanoseconds, rounded up to the histogram's resolution.
+    pub ns: u64,
+    /// The true percentile is this or more, because its rank falls among ops at +∞.
+    pub at_least: bool,
+}
+
+/// What a report prints of a histogram; all latencies in nanoseconds.
+///
+/// A percentile is absent where there are not enough samples for it: p50 and p90 from 10, p95 from
+/// 20, p99 from 100, p99.9 from 1,000 and p99.99 from 10,000 ops, those at +∞ included.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LatencySummary {
+    /// All ops, with those beyond.
+    pub count: u64,
+    /// Ops whose latency is +∞: dropped, unsent or timed out.
+    pub beyond: u64,
+    /// Mean; absent when `beyond` is not 0, as it would be infinite.
+    pub mean: Option<u64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// 99.9th percentile.
+    pub p999: Option<u64>,
+    /// 99.99th percentile.
+    pub p9999: Option<u64>,
+    /// Greatest latency.
+    pub max: Option<u64>,
+    /// Names of those above that are lower bounds (`≥`), such as `p99` and `max`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<String>,
+}
+
+/// Why a text is not a histogram.
+#[derive(Debug, Error)]
+pub enum HistogramError {
+    /// It is longer than any histogram of ours.
+    #[error("histogram text or payload is too long")]
+    TooLong,
+    /// It is not base64.
+    #[error("histogram text is not base64: {0}")]
+    Base64(#[from] base64::DecodeError),
+    /// It is not a compressed HdrHistogram, version 2.
+    #[error("histogram payload is not a compressed HdrHistogram V2: {0}")]
+    Payload(String),
+    /// It is one, but not with 2 or 3 digits and a lowest value of 1.
+    #[error("histogram has {digits} digits from {lowest} on; expected 2 or 3 from 1 on")]
+    Resolution {
+        /// Significant digits found.
+        digits: u32,
+        /// Lowest discernible value found.
+        lowest: u64,
+    },
+}
+
+impl LatencyHistogram {
+    /// Empty, with 3 significant digits: for one op in one phase.
+    pub const fn fine() -> Self {
+        Self::with_digits(FINE_DIGITS)
+    }
+
+    /// Empty, with 2 significant digits: for one op in one interval.
+    pub const fn coarse() -> Self {
+        Self::with_digits(COARSE_DIGITS)
+    }
+
+    const fn with_digits(digits: u8) -> Self {
+        Self {
+            digits,
+            finite: None,
+            beyond: 0,
+        }
+    }
+
+    /// Counts one op of this latency. More than 24 hours counts as +∞.
+    #[inline]
+    pub fn record(&mut self, latency: Nanos) {
+        self.record_n(latency, 1);
+    }
+
+    /// Counts `n` ops of this latency. More than 24 hours counts as +∞.
+    #[inline]
+    pub fn record_n(&mut self, latency: Nanos, n: u64) {
+        if n == 0 {
+            return;
+        }
+        if latency > LONGEST {
+            self.record_beyond(n);
+            return;
+        }
+        let digits = self.digits;
+        let finite = self
+            .finite
+            .get_or_insert_with(|| allocate(digits, latency.0));
+        // A histogram that resizes itself takes any value; were it to refuse, +∞ is the side on
+        // which an error is seen.
+        if finite.record_n(latency.0, n).is_err() {
+            self.record_beyond(n);
+        }
+    }
+
+    /// Counts `n` ops whose latency is +∞: dropped, unsent or timed out.
+    #[inline]
+    pub fn record_beyond(&mut self, n: u64) {
+        self.beyond = self.beyond.saturating_add(n);
+    }
+
+    /// Adds all that the other one counted; its resolution may differ.
+    pub fn merge(&mut self, other: &Self) {
+        self.record_beyond(other.beyond);
+        let Some(theirs) = other.finite.as_ref().filter(|theirs| !theirs.is_empty()) else {
+            return;
+        };
+        let digits = self.digits;
+        let ours = self
+            .finite
+            .get_or_insert_with(|| allocate(digits, theirs.max()));
+        if ours.add(theirs).is_err() {
+            self.record_beyond(theirs.len());
+        }
+    }
+
+    /// Number of ops, those at +∞ included.
+    pub fn count(&self) -> u64 {
+        self.finite_count().saturating_add(self.beyond)
+    }
+
+    /// Number of ops at +∞.
+    pub fn beyond(&self) -> u64 {
+        self.beyond
+    }
+
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        self.count() == 0
+    }
+
+    /// Forgets all counts and keeps the memory.
+    pub fn clear(&mut self) {
+        self.beyond = 0;
+        if let Some(finite) = &mut self.finite {
+            finite.reset();
+        }
+    }
+
+    /// The latency that the fraction `quantile` in [0, 1] of the ops do not exceed.
+    ///
+    /// It is the latency of rank ⌈quantile × count⌉. `None` without enough samples, which is fewer
+    /// than 10 or than 1 / (1 − quantile); the maximum (1.0) needs one only.
+    pub fn percentile(&self, quantile: f64) -> Option<Percentile> {
+        self.percentiles(&[quantile]).into_iter().next().flatten()
+    }
+
+    /// What a report prints.
+    pub fn summary(&self) -> LatencySummary {
+        const NAMES: [&str; 7] = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];
+        let found = self.percentiles(&[0.5, 0.9, 0.95, 0.99, 0.999, 0.9999, 1.0]);
+        let at_least = NAMES
+            .iter()
+            .zip(&found)
+            .filter(|(_, percentile)| percentile.is_some_and(|p| p.at_least))
+            .map(|(name, _)| (*name).to_owned())
+            .collect();
+        let mut values = found.into_iter().map(|percentile| percentile.map(|p| p.ns));
+        let mut next = || values.next().flatten();
+        LatencySummary {
+            count: self.count(),
+            beyond: self.beyond,
+            mean: self.mean(),
+            p50: next(),
+            p90: next(),
+            p95: next(),
+            p99: next(),
+            p999: next(),
+            p9999: next(),
+            max: next(),
+            at_least,
+        }
+    }
+
+    /// Base64 of the compressed HdrHistogram payload, version 2, as other HdrHistogram tools read
+    /// and write it. The ops at +∞ are not in it.
+    ///
+    /// Empty text, which no one decodes, if a count exceeds `i64::MAX`.
+    pub fn encode(&self) -> String {
+        let mut payload = Vec::new();
+        match V2DeflateSerializer::new().serialize(self.inner(), &mut payload) {
+            Ok(_) => STANDARD.encode(payload),
+            Err(_) => String::new(),
+        }
+    }
+
+    /// Reads what [`Self::encode`] wrote, and adds the ops at +∞.
+    ///
+    /// # Errors
+    /// If the text is not such a payload, or exceeds a megabyte when inflated.
+    pub fn decode(text: &str, beyond: u64) -> Result<Self, HistogramError> {
+        if text.len() > MAX_TEXT {
+            return Err(HistogramError::TooLong);
+        }
+        let plain = inflate(&STANDARD.decode(text)?)?;
+        let digits = check_header(&plain)?;
+        let mut finite: Histogram<u64> = Deserializer::new()
+            .deserialize(&mut plain.as_slice())
+            .map_err(|error| HistogramError::Payload(error.to_string()))?;
+        // Their sum saturates; one that did would make every later rank wrong.
+        if i64::try_from(finite.len()).is_err() {
+            return Err(HistogramError::Payload("counts overflow".to_owned()));
+        }
+        finite.auto(true);
+        Ok(Self {
+            digits,
+            finite: (!finite.is_empty()).then_some(finite),
+            beyond,
+        })
+    }
+
+    /// The finite latencies, for a writer of HdrHistogram logs.
+    pub fn inner(&self) -> &Histogram<u64> {
+        match &self.finite {
+            Some(finite) => finite,
+            None if self.digits == FINE_DIGITS => &EMPTY_FINE,
+            None => &EMPTY_COARSE,
+        }
+    }
+
+    fn finite_count(&self) -> u64 {
+        self.finite.as_ref().map_or(0, Histogram::len)
+    }
+
+    /// Of the finite latencies, rounded; in integers, so that the order of bins does not matter.
+    fn mean(&self) -> Option<u64> {
+        let finite = self.inner();
+        let count = u128::from(finite.len());
+        if self.beyond > 0 || count == 0 {
+            return None;
+        }
+        let total: u128 = bins(finite)
+            .map(|(value, n)| u128::from(finite.median_equivalent(value)) * u128::from(n))
+            .sum();
+        u64::try_from((total + count / 2) / count).ok()
+    }
+
+    /// For ascending quantiles, in one pass.
+    fn percentiles(&self, quantiles: &[f64]) -> Vec<Option<Percentile>> {
+        let (count, finite_count) = (self.count(), self.finite_count());
+        let mut bins = self.inner().iter_recorded();
+        let (mut seen, mut value) = (0_u64, 0_u64);
+        let mut find = |quantile: f64| {
+            let rank = rank(quantile, count)?;
+            while seen < rank.min(finite_count) {
+                let Some(bin) = bins.next() else { break };
+                seen = seen.saturating_add(bin.count_since_last_iteration());
+                value = bin.value_iterated_to();
+            }
+            Some(Percentile {
+                ns: value,
+                at_least: rank > finite_count,
+            })
+        };
+        quantiles.iter().map(|quantile| find(*quantile)).collect()
+    }
+}
+
+/// Equal when they count the same, whatever memory they hold.
+impl PartialEq for LatencyHistogram {
+    fn eq(&self, other: &Self) -> bool {
+        let (ours, theirs) = (self.inner(), other.inner());
+        self.digits == other.digits
+            && self.beyond == other.beyond
+            && ours.len() == theirs.len()
+            && bins(ours).eq(bins(theirs))
+    }
+}
+
+fn bins(histogram: &Histogram<u64>) -> impl Iterator<Item = (u64, u64)> + '_ {
+    let bins = histogram.iter_recorded();
+    bins.map(|bin| (bin.value_iterated_to(), bin.count_at_value()))
+}
+
+/// ⌈quantile × count⌉, at least 1, or `None` without enough samples.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a rank of more than 2^53 ops may be off by one part in 2^53"
+)]
+fn rank(quantile: f64, count: u64) -> Option<u64> {
+    if count == 0 || !(0.0..=1.0).contains(&quantile) {
+        return None;
+    }
+    if quantile >= 1.0 {
+        return Some(count);
+    }
+    let (n, tail) = (count as f64, 1.0 - quantile);
+    // 0.07 × 100 is 7.000000000000001: both comparisons allow for the rounding of the product.
+    if count < 10 || n * tail < 1.0 - 1e-9 {
+        return None;
+    }
+    let rank = (quantile * n * (1.0 - 4.0 * f64::EPSILON)).ceil();
+    Some((rank as u64).clamp(1, count))
+}
+
+/// An empty histogram that reaches up to `high` and grows by itself.
+#[expect(
+    clippy::expect_used,
+    reason = "the arguments are in range by construction"
+)]
+fn allocate(digits: u8, high: u64) -> Histogram<u64> {
+    let mut histogram = Histogram::new_with_bounds(1, high.max(2), digits)
+        .expect("1 <= high / 2 and at most 3 digits");
+    histogram.auto(true);
+    histogram
+}
+
+/// The uncompressed payload, with its header.
+fn inflate(compressed: &[u8]) -> Result<Vec<u8>, HistogramError> {
+    if be_u32(compressed, 0) != Some(COMPRESSED_COOKIE) {
+        let found = "wrong magic number".to_owned();
+        return Err(HistogramError::Payload(found));
+    }
+    let body = compressed.get(8..).unwrap_or_default();
+    let mut plain = Vec::new();
+    ZlibDecoder::new(body)
+        .take(MAX_PAYLOAD + 1)
+        .read_to_end(&mut plain)
+        .map_err(|error| HistogramError::Payload(error.to_string()))?;
+    match u64::try_from(plain.len()) {
+        Ok(length) if length <= MAX_PAYLOAD => Ok(plain),
+        _ => Err(HistogramError::TooLong),
+    }
+}
+
+/// Significant digits, after a check of all that the decoder would allocate memory by.
+fn check_header(plain: &[u8]) -> Result<u8, HistogramError> {
+    let payload = |what: &str| HistogramError::Payload(what.to_owned());
+    let header = (
+        be_u32(plain, 0),
+        be_u32(plain, 4),
+        be_u32(plain, 12),
+        be_u64(plain, 16),
+        be_u64(plain, 24),
+    );
+    let (Some(cookie), Some(length), Some(digits), Some(lowest), Some(highest)) = header else {
+        return Err(payload("header cut short"));
+    };
+    if cookie != PLAIN_COOKIE {
+        return Err(payload("wrong inner magic number"));
+    }
+    if usize::try_from(length).ok() != plain.len().checked_sub(HEADER_BYTES) {
+        return Err(payload("length differs from header"));
+    }
+    if highest > u64::MAX >> 2 {
+        return Err(payload("highest value out of range"));
+    }
+    match u8::try_from(digits) {
+        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => Ok(digits),
+        _ => Err(HistogramError::Resolution { digits, lowest }),
+    }
+}
+
+fn be_u32(bytes: &[u8], at: usize) -> Option<u32> {
+    let field = bytes.get(at..at + 4)?;
+    field.try_into().ok().map(u32::from_be_bytes)
+}
+
+fn be_u64(bytes: &[u8], at: usize) -> Option<u64> {
+    let field = bytes.get(at..at + 8)?;
+    field.try_into().ok().map(u64::from_be_bytes)
+}
