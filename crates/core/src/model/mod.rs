@@ -7,4 +7,5 @@ pub mod judgement;
 pub mod op;
 pub mod outcome;
 pub mod plan;
+pub mod record;
 pub mod units;

@@ -1,7 +1,7 @@
 //! The record of a run: everything that was measured, judged and needed to repeat it.
 //!
 //! `record.json` is this structure. Durations end in `_ns`; times count from the start of the
-//! first phase. Passwords are never part of it. The JSON Schema is generated from here.
+//! run. Passwords are never part of it. The JSON Schema is generated from here.
 
 use std::collections::BTreeMap;
 
@@ -140,7 +140,7 @@ pub struct PhaseRecord {
     pub kind: PhaseKind,
     /// Position in the streams' paces.
     pub step: Option<u32>,
-    /// Begin, relative to the first phase with a pace; the load lies before it and has 0.
+    /// Begin, from the start of the run.
     pub start_ns: u64,
     /// How long it took.
     pub duration_ns: u64,
@@ -388,7 +388,7 @@ pub struct ClientRecord {
 /// One second of the load machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySample {
-    /// End of the second, from the start of the first phase.
+    /// End of the second, from the start of the run.
     pub time_ns: u64,
     /// CPU of this process without embedded drivers, in cores.
     pub client_cores: f64,
@@ -414,7 +414,7 @@ pub struct Finding {
 /// One second of one op.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalRecord {
-    /// From the start of the first phase.
+    /// From the start of the run.
     pub second: u64,
     /// Name of the phase.
     pub phase: String,
