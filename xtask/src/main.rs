@@ -1,2 +1,76 @@
-//! x
-fn main() {}
+//! `cargo xtask TASK`: which task, and what it says. The tasks are in the library.
+
+use std::io::Write;
+use std::process::{Command, ExitCode};
+
+use xtask::docs::Mode;
+use xtask::tidy::{self, Tree, licences};
+use xtask::{bench, docs, long, process};
+
+const HELP: &str = "\
+Repository tasks
+
+Usage: cargo xtask TASK
+
+  tidy                     checks of the house; see STYLE.md
+  docs                     rewrites the generated parts of the documents
+  docs --check             fails where a generated part is out of date
+  docs --measured          runs the README's first command and keeps its output
+  bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
+  long [FILTER]            runs the long tests, in release build
+  ci                       runs the steps of CI in order, without installing anything
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let mut out = std::io::stdout();
+    let (text, code) = match task(&words, &mut out) {
+        Ok(said) => (said, ExitCode::SUCCESS),
+        Err(wrong) => (wrong, ExitCode::FAILURE),
+    };
+    // Nobody is left to be told when stdout is gone.
+    writeln!(out, "{}", text.trim_end()).ok();
+    code
+}
+
+fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
+    let lines = |lines: Vec<String>| lines.join("\n");
+    match words {
+        ["tidy"] => run_tidy(),
+        ["docs"] => docs::run(Mode::Write).map(lines),
+        ["docs", "--check"] => docs::run(Mode::Check).map(lines),
+        ["docs", "--measured"] => docs::run(Mode::WriteMeasured).map(lines),
+        ["bench"] => bench::run(None, false).map(lines),
+        ["bench", "--write"] => bench::run(None, true).map(lines),
+        ["bench", name, "--write"] | ["bench", "--write", name] => {
+            bench::run(Some(name), true).map(lines)
+        }
+        ["bench", name] => bench::run(Some(name), false).map(lines),
+        ["long"] => long::run(None, out),
+        ["long", filter] => long::run(Some(filter), out),
+        ["ci"] => {
+            let mut steps = Command::new("bash");
+            steps.args([".ci/run", "--no-install"]);
+            process::run(steps.current_dir(process::root()))?;
+            Ok(String::new())
+        }
+        ["help" | "--help" | "-h"] => Ok(HELP.to_owned()),
+        other => Err(format!("xtask: no task `{}`\n\n{HELP}", other.join(" "))),
+    }
+}
+
+fn run_tidy() -> Result<String, String> {
+    let tree = Tree::read(&process::root())
+        .map_err(|error| format!("tidy: reading the repository: {error}"))?;
+    let mut findings = tidy::check(&tree);
+    findings.extend(licences::check(&process::metadata()?));
+    if findings.is_empty() {
+        return Ok(format!(
+            "tidy: {} files, nothing found",
+            tree.paths().count()
+        ));
+    }
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    Err(format!("{}\ntidy: {} found", lines.join("\n"), lines.len()))
+}

@@ -1,0 +1,135 @@
+//! `cargo xtask bench`: runs the benchmarks of the workspace, each as `cargo bench` runs it.
+//!
+//! A benchmark writes a Markdown table on stdout. With `--write` the table replaces the block of
+//! the same name in docs/benchmarks.md, under a line that says which machine it was.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::blocks;
+use crate::process;
+
+/// Where results are kept.
+pub const DOCUMENT: &str = "docs/benchmarks.md";
+/// Blocks of results are called `bench NAME`.
+pub const BLOCK_PREFIX: &str = "bench ";
+
+/// A benchmark: its package and its name.
+#[derive(Debug, PartialEq, Eq)]
+struct Bench {
+    package: String,
+    name: String,
+}
+
+/// Runs the benchmark called `only`, or all; returns what each wrote.
+pub fn run(only: Option<&str>, write: bool) -> Result<Vec<String>, String> {
+    let all = list(&process::metadata()?);
+    let names: Vec<&str> = all.iter().map(|bench| bench.name.as_str()).collect();
+    let chosen: Vec<&Bench> = all
+        .iter()
+        .filter(|bench| only.is_none_or(|name| name == bench.name))
+        .collect();
+    if chosen.is_empty() {
+        return Err(match only {
+            Some(name) => format!("no benchmark is called `{name}`; there are: {names:?}"),
+            None => "the workspace has no benchmarks".to_owned(),
+        });
+    }
+    let mut said = Vec::new();
+    for bench in chosen {
+        let table = process::output(&mut process::cargo(&[
+            "bench",
+            "--quiet",
+            "--package",
+            &bench.package,
+            "--bench",
+            &bench.name,
+        ]))?;
+        if write {
+            write_results(&bench.name, &table)?;
+        }
+        said.push(format!("bench: {}\n\n{}", bench.name, table.trim_end()));
+    }
+    Ok(said)
+}
+
+/// Benchmarks of the workspace's own packages.
+fn list(metadata: &Value) -> Vec<Bench> {
+    let members = array(metadata, "workspace_members");
+    let mut found = Vec::new();
+    for package in array(metadata, "packages") {
+        let is_ours = package.get("id").is_some_and(|id| members.contains(id));
+        let Some(name) = package.get("name").and_then(Value::as_str) else {
+            continue;
+        };
+        for target in array(package, "targets").iter().filter(|_| is_ours) {
+            let is_bench = array(target, "kind").iter().any(|kind| kind == "bench");
+            if let Some(bench) = target.get("name").and_then(Value::as_str)
+                && is_bench
+            {
+                found.push(Bench {
+                    package: name.to_owned(),
+                    name: bench.to_owned(),
+                });
+            }
+        }
+    }
+    found
+}
+
+fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn write_results(name: &str, table: &str) -> Result<(), String> {
+    let path = process::root().join(DOCUMENT);
+    let failed = |error: std::io::Error| format!("{DOCUMENT}: {error}");
+    let old = fs::read_to_string(&path).map_err(failed)?;
+    let content = format!("Measured on {}.\n\n{}", machine(), table.trim());
+    let new = blocks::replace(&old, &format!("{BLOCK_PREFIX}{name}"), &content)
+        .map_err(|error| format!("{DOCUMENT}: {error}"))?;
+    fs::write(&path, new).map_err(failed)
+}
+
+/// The machine in a few words: what a reader needs to judge a figure.
+fn machine() -> String {
+    let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("a CPU of unknown model", |(_, model)| model);
+    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    format!(
+        "{cores} cores of {model}, {} {}",
+        std::env::consts::OS,
+        kernel.trim()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_benchmarks_of_our_own_packages_run() {
+        let package = |id: &str, kind: &str| {
+            serde_json::json!({
+                "id": id, "name": id, "targets": [{"kind": [kind], "name": "recording"}]
+            })
+        };
+        let metadata = serde_json::json!({
+            "workspace_members": ["ours", "plain"],
+            "packages": [package("ours", "bench"), package("plain", "lib"), package("x", "bench")],
+        });
+        let ours = Bench {
+            package: "ours".to_owned(),
+            name: "recording".to_owned(),
+        };
+        assert_eq!(list(&metadata), [ours]);
+    }
+}

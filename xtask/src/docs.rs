@@ -1,0 +1,218 @@
+//! `cargo xtask docs`: the parts of the documents that a program writes.
+//!
+//! A [`Page`] says which file, which block of it (or all of it) and where the text comes from.
+//! `--check` writes nothing and fails where a page differs. Blocks that hold measured figures
+//! differ from run to run; they are refreshed by `--measured` and never compared.
+
+use std::fs;
+
+use crate::bench;
+use crate::blocks;
+use crate::process;
+use crate::tidy::Tree;
+use crate::tidy::markdown::title_and_summary;
+
+/// Where the text of a page comes from.
+enum Source {
+    /// A function of the repository's files.
+    Files(fn(&Tree) -> String),
+    /// What `cargo` with these arguments writes on stdout.
+    Cargo(&'static [&'static str]),
+}
+
+/// One generated text.
+struct Page {
+    /// Path from the root.
+    path: &'static str,
+    /// The block of the file; the whole file when absent.
+    block: Option<&'static str>,
+    source: Source,
+    /// Whether it holds figures that differ from run to run.
+    measured: bool,
+}
+
+/// All generated texts. The CLI reference, the record's JSON Schema, exit codes and reasons are
+/// added here, each as the output of a command.
+const PAGES: &[Page] = &[
+    Page {
+        path: "docs/README.md",
+        block: Some("pages"),
+        source: Source::Files(index),
+        measured: false,
+    },
+    Page {
+        path: "README.md",
+        block: Some(FIRST_RUN),
+        source: Source::Cargo(&["run", "--release", "--quiet", "--", "run"]),
+        measured: true,
+    },
+];
+
+/// The README's first output.
+const FIRST_RUN: &str = "first-run";
+
+/// What to do with the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Rewrite the pages that can be compared.
+    Write,
+    /// Rewrite those with measured figures.
+    WriteMeasured,
+    /// Compare, write nothing.
+    Check,
+}
+
+/// Generates the pages; one line per page for the reader, or what differs.
+pub fn run(mode: Mode) -> Result<Vec<String>, String> {
+    let root = process::root();
+    let tree = Tree::read(&root).map_err(|error| format!("reading the repository: {error}"))?;
+    let mut said = Vec::new();
+    let mut wrong = blocks_without_page(&tree);
+    for page in PAGES {
+        if page.measured != (mode == Mode::WriteMeasured) {
+            continue;
+        }
+        let old = tree.text(page.path).unwrap_or_default();
+        let new = match page.block {
+            None => page.generate(&tree)?,
+            Some(block) => blocks::replace(old, block, &page.generate(&tree)?)
+                .map_err(|error| format!("{}:1: {error}", page.path))?,
+        };
+        if let (Mode::Check, Some((line, difference))) = (mode, first_difference(old, &new)) {
+            wrong.push(format!(
+                "{}:{line}: not what is generated ({difference}): run `cargo xtask docs`",
+                page.path
+            ));
+        }
+        if mode != Mode::Check && old != new {
+            let path = root.join(page.path);
+            fs::write(&path, &new).map_err(|error| format!("writing {}: {error}", page.path))?;
+            said.push(format!("docs: wrote {}", page.path));
+        }
+    }
+    if !wrong.is_empty() {
+        return Err(wrong.join("\n"));
+    }
+    said.push(format!("docs: {} pages are as generated", checked_pages()));
+    Ok(said)
+}
+
+fn checked_pages() -> usize {
+    PAGES.iter().filter(|page| !page.measured).count()
+}
+
+impl Page {
+    fn generate(&self, tree: &Tree) -> Result<String, String> {
+        match self.source {
+            Source::Files(from_files) => Ok(from_files(tree)),
+            Source::Cargo(arguments) => {
+                let text = process::output(&mut process::cargo(arguments))?;
+                Ok(match self.block {
+                    Some(_) => format!("```text\n{}\n```", text.trim_end()),
+                    None => text,
+                })
+            }
+        }
+    }
+}
+
+/// Marks in documents that nothing fills: a typing error, or a generator that went away.
+fn blocks_without_page(tree: &Tree) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (path, text) in tree.with_extension("md") {
+        for name in blocks::names(text) {
+            let known = PAGES
+                .iter()
+                .any(|page| page.path == path && page.block == Some(name));
+            let is_benchmark = path == bench::DOCUMENT && name.starts_with(bench::BLOCK_PREFIX);
+            if !known && !is_benchmark {
+                wrong.push(format!(
+                    "{path}:1: nothing generates the block `{name}`: add it to PAGES in \
+                     xtask/src/docs.rs, or delete the marks"
+                ));
+            }
+        }
+    }
+    wrong
+}
+
+/// Line and content of the first difference.
+fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
+    if old == new {
+        return None;
+    }
+    let same = old
+        .lines()
+        .zip(new.lines())
+        .take_while(|(old, new)| old == new)
+        .count();
+    let there = old.lines().nth(same).unwrap_or("end of file");
+    let wanted = new.lines().nth(same).unwrap_or("end of file");
+    Some((same + 1, format!("`{there}`, generated `{wanted}`")))
+}
+
+/// The list of all documents: title and first paragraph of each, by section.
+fn index(tree: &Tree) -> String {
+    let sections = [
+        ("Guide", "docs/guide/"),
+        ("Concepts", "docs/concepts/"),
+        ("Reference", "docs/reference/"),
+        ("Decisions", "docs/decisions/"),
+        ("Figures", "docs/"),
+    ];
+    let mut text = String::new();
+    for (title, directory) in sections {
+        let entries: Vec<String> = tree
+            .with_extension("md")
+            .filter_map(|(path, text)| {
+                let inside = path.strip_prefix(directory)?;
+                if inside.contains('/') || inside == "README.md" {
+                    return None;
+                }
+                let (title, summary) = title_and_summary(text)?;
+                let link = path.strip_prefix("docs/")?;
+                Some(format!("- [{title}]({link}): {summary}"))
+            })
+            .collect();
+        if !entries.is_empty() {
+            text = format!("{text}## {title}\n\n{}\n\n", entries.join("\n"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_lists_titles_and_first_paragraphs() {
+        let tree = Tree::of(&[
+            ("docs/README.md", "# Index\n\nNot itself.\n"),
+            (
+                "docs/concepts/times.md",
+                "# The times\n\nAn op\nhas three.\n\nMore.\n",
+            ),
+            ("docs/benchmarks.md", "# Benchmarks\n\nFigures.\n"),
+        ]);
+        assert_eq!(
+            index(&tree),
+            "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
+             ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n"
+        );
+    }
+
+    #[test]
+    fn a_difference_is_named_by_line() {
+        let (line, difference) = first_difference("a\nb\n", "a\nc\n").unwrap();
+        assert_eq!((line, difference.as_str()), (2, "`b`, generated `c`"));
+        assert_eq!(first_difference("a\n", "a\n"), None);
+    }
+
+    #[test]
+    fn a_block_that_nothing_fills_is_wrong() {
+        let marks = "# T\n\n<!-- generated: nobody -->\n<!-- end of nobody -->\n";
+        let wrong = blocks_without_page(&Tree::of(&[("docs/a.md", marks)]));
+        assert!(wrong[0].contains("`nobody`"), "{wrong:?}");
+    }
+}

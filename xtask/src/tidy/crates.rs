@@ -1,0 +1,197 @@
+//! Rules about manifests: who may depend on whom, and that lints hold everywhere.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// Each crate of the workspace, and those of the workspace that it may depend on.
+const DIRECTION: [(&str, &[&str]); 6] = [
+    ("highwater-core", &[]),
+    ("highwater-driver", &["highwater-core"]),
+    ("highwater-runner", &["highwater-core", "highwater-driver"]),
+    (
+        "highwater",
+        &["highwater-core", "highwater-driver", "highwater-runner"],
+    ),
+    (TESTING, &["highwater-core", "highwater-driver"]),
+    ("xtask", &["highwater-core"]),
+];
+
+/// Servers for tests; every crate may have it as a dev-dependency, and no other way.
+const TESTING: &str = "highwater-testing";
+
+/// What the core must not depend on: I/O, async, clocks, global randomness.
+const WORLD: [&str; 16] = [
+    "tokio",
+    "futures",
+    "futures-util",
+    "futures-executor",
+    "async-std",
+    "smol",
+    "mio",
+    "socket2",
+    "hyper",
+    "reqwest",
+    "ureq",
+    "rand",
+    "getrandom",
+    "rustix",
+    "libc",
+    "chrono",
+];
+
+/// Crates that talk to one kind of database.
+const WIRES: [&str; 6] = [
+    "rusqlite",
+    "libsqlite3-sys",
+    "postgres-protocol",
+    "tokio-postgres",
+    "mysql_async",
+    "clickhouse",
+];
+
+/// Crates that may hold them.
+const MAY_HOLD_WIRES: [&str; 2] = ["highwater-driver", TESTING];
+
+/// A dependency that a manifest names.
+struct Dependency {
+    name: String,
+    only_for_tests: bool,
+    line: usize,
+}
+
+/// Dependencies point from the command line towards the core, and the core stays pure.
+pub(super) fn dependencies_point_one_way(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text, manifest) in manifests(tree) {
+        let Some(name) = package_name(&manifest) else {
+            continue;
+        };
+        let Some((_, allowed)) = DIRECTION.iter().find(|(known, _)| *known == name) else {
+            let what = format!("crate `{name}` has no place in the direction of dependencies");
+            let hint = "add it to DIRECTION in xtask/src/tidy/crates.rs and to ARCHITECTURE.md";
+            findings.push(Finding::at(path, 1, what, hint));
+            continue;
+        };
+        for dependency in dependencies(text, &manifest) {
+            if let Some((what, hint)) = objection(name, allowed, &dependency) {
+                findings.push(Finding::at(path, dependency.line, what, hint));
+            }
+        }
+    }
+    findings
+}
+
+/// Every crate takes its lints from the workspace.
+pub(super) fn lints_are_inherited(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, _, manifest) in manifests(tree) {
+        let inherits = manifest
+            .get("lints")
+            .and_then(|lints| lints.get("workspace"))
+            .and_then(toml::Value::as_bool);
+        if package_name(&manifest).is_some() && inherits != Some(true) {
+            let what = "the crate does not inherit the workspace's lints";
+            let hint = "add `[lints]` with `workspace = true`";
+            findings.push(Finding::at(path, 1, what, hint));
+        }
+    }
+    findings
+}
+
+/// Why `dependency` of crate `name` is wrong, and what to do.
+fn objection(
+    name: &str,
+    allowed: &[&str],
+    dependency: &Dependency,
+) -> Option<(String, &'static str)> {
+    let on = dependency.name.as_str();
+    let is_ours = DIRECTION.iter().any(|(known, _)| *known == on);
+    if on == TESTING && dependency.only_for_tests {
+        return None;
+    }
+    if is_ours && !allowed.contains(&on) {
+        return Some((
+            format!("`{name}` depends on `{on}`"),
+            "dependencies run cli → runner → driver → core; move the code, not the arrow",
+        ));
+    }
+    if dependency.only_for_tests {
+        return None;
+    }
+    if name == "highwater-core" && WORLD.contains(&on) {
+        return Some((
+            format!("the core depends on `{on}`"),
+            "the core has no I/O, no clock, no async and no randomness of its own",
+        ));
+    }
+    if WIRES.contains(&on) && !MAY_HOLD_WIRES.contains(&name) {
+        return Some((
+            format!("`{name}` depends on `{on}`"),
+            "only `highwater-driver` talks to databases",
+        ));
+    }
+    None
+}
+
+/// Path, text and content of every `Cargo.toml` that parses; cargo itself rejects the others.
+fn manifests(tree: &Tree) -> impl Iterator<Item = (&str, &str, toml::Table)> {
+    tree.with_extension("toml").filter_map(|(path, text)| {
+        let is_manifest = path == "Cargo.toml" || path.ends_with("/Cargo.toml");
+        let manifest = is_manifest.then(|| text.parse::<toml::Table>().ok())??;
+        Some((path, text, manifest))
+    })
+}
+
+/// The names of the workspace's crates, with the directory of each.
+pub(super) fn workspace_crates(tree: &Tree) -> Vec<(String, String)> {
+    manifests(tree)
+        .filter_map(|(path, _, manifest)| {
+            let directory = path.trim_end_matches("Cargo.toml").trim_end_matches('/');
+            Some((package_name(&manifest)?.to_owned(), directory.to_owned()))
+        })
+        .collect()
+}
+
+fn package_name(manifest: &toml::Table) -> Option<&str> {
+    manifest.get("package")?.get("name")?.as_str()
+}
+
+fn dependencies(text: &str, manifest: &toml::Table) -> Vec<Dependency> {
+    let mut found = dependencies_in(text, manifest);
+    let targets = manifest.get("target").and_then(toml::Value::as_table);
+    for target in targets.into_iter().flat_map(|targets| targets.values()) {
+        if let Some(table) = target.as_table() {
+            found.extend(dependencies_in(text, table));
+        }
+    }
+    found
+}
+
+fn dependencies_in(text: &str, table: &toml::Table) -> Vec<Dependency> {
+    let mut found = Vec::new();
+    for (section, only_for_tests) in [
+        ("dependencies", false),
+        ("build-dependencies", false),
+        ("dev-dependencies", true),
+    ] {
+        let entries = table.get(section).and_then(toml::Value::as_table);
+        for (key, value) in entries.into_iter().flatten() {
+            let renamed = value.get("package").and_then(toml::Value::as_str);
+            found.push(Dependency {
+                name: renamed.unwrap_or(key).to_owned(),
+                only_for_tests,
+                line: line_of(text, key),
+            });
+        }
+    }
+    found
+}
+
+fn line_of(text: &str, key: &str) -> usize {
+    text.lines()
+        .position(|line| {
+            line.strip_prefix(key)
+                .is_some_and(|rest| rest.starts_with([' ', '.', '=']))
+        })
+        .map_or(1, |i| i + 1)
+}

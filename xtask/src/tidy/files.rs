@@ -1,0 +1,102 @@
+//! Rules about a file as a whole: its opening, its length, its name, its whitespace.
+
+use std::path::Path;
+
+use super::Finding;
+use super::tree::{Tree, is_test};
+
+/// Lines of a Rust file that a reader holds in the head.
+const LONGEST_FILE: usize = 500;
+/// The same for files of tests, which are read one test at a time.
+const LONGEST_TEST_FILE: usize = 1_000;
+
+/// Names that say nothing of what is inside.
+const EMPTY_NAMES: [&str; 8] = [
+    "utils", "util", "helpers", "common", "manager", "misc", "imp", "types",
+];
+
+/// Extensions whose whitespace is another tool's, or content.
+const FOREIGN_WHITESPACE: [&str; 3] = ["snap", "svg", "csv"];
+
+/// Each Rust file opens with what it is for.
+pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {
+    tree.with_extension("rs")
+        .filter(|(_, text)| {
+            let first = text.lines().next().unwrap_or_default();
+            first
+                .strip_prefix("//! ")
+                .is_none_or(|said| said.trim().is_empty())
+        })
+        .map(|(path, _)| {
+            Finding::at(
+                path,
+                1,
+                "the file does not open with `//!`",
+                "say in a sentence what it is for, and what must not be in it",
+            )
+        })
+        .collect()
+}
+
+/// No file is longer than a reader can hold.
+pub(super) fn is_short_enough(tree: &Tree) -> Vec<Finding> {
+    tree.with_extension("rs")
+        .filter_map(|(path, text)| {
+            let most = if is_test(path) {
+                LONGEST_TEST_FILE
+            } else {
+                LONGEST_FILE
+            };
+            let lines = text.lines().count();
+            (lines > most).then(|| {
+                Finding::at(
+                    path,
+                    most + 1,
+                    format!("{lines} lines, more than {most}"),
+                    "split it where it stops being one thing; tests may go to `tests.rs`",
+                )
+            })
+        })
+        .collect()
+}
+
+/// No file and no directory has a name that fits everything.
+pub(super) fn has_a_telling_name(tree: &Tree) -> Vec<Finding> {
+    tree.paths()
+        .filter_map(|path| {
+            let empty = Path::new(path)
+                .components()
+                .filter_map(|part| Path::new(part.as_os_str()).file_stem()?.to_str())
+                .find(|stem| EMPTY_NAMES.contains(stem))?;
+            Some(Finding::at(
+                path,
+                1,
+                format!("the name `{empty}` says nothing"),
+                "name it after the noun that it holds",
+            ))
+        })
+        .collect()
+}
+
+/// No blanks at the end of a line, no carriage returns, one newline at the end.
+pub(super) fn has_clean_whitespace(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts() {
+        let extension = Path::new(path).extension().and_then(|e| e.to_str());
+        if extension.is_some_and(|e| FOREIGN_WHITESPACE.contains(&e)) || text.is_empty() {
+            continue;
+        }
+        for (i, line) in text.split('\n').enumerate() {
+            if line.ends_with([' ', '\t', '\r']) {
+                let what = "whitespace at the end of the line";
+                findings.push(Finding::at(path, i + 1, what, "delete it"));
+            }
+        }
+        if !text.ends_with('\n') || text.ends_with("\n\n") {
+            let last = text.lines().count();
+            let what = "the file does not end with exactly one newline";
+            findings.push(Finding::at(path, last, what, "end it with one"));
+        }
+    }
+    findings
+}

@@ -1,0 +1,26 @@
+//! The rule that CI runs what the README tells a newcomer to run.
+
+use super::Finding;
+use super::tree::Tree;
+
+/// The README's command for the tests.
+const TEST_COMMAND: &str = "cargo test --workspace";
+
+/// README and CI name the same command for the tests.
+pub(super) fn ci_runs_the_readme(tree: &Tree) -> Vec<Finding> {
+    ["README.md", ".ci/run"]
+        .into_iter()
+        .filter(|path| {
+            let text = tree.text(path).unwrap_or_default();
+            !text.lines().any(|line| line.trim().ends_with(TEST_COMMAND))
+        })
+        .map(|path| {
+            Finding::at(
+                path,
+                1,
+                format!("`{TEST_COMMAND}` is not in it"),
+                "a newcomer and CI run the same command",
+            )
+        })
+        .collect()
+}

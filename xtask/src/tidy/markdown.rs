@@ -1,0 +1,133 @@
+//! Rules about documents: one title each, and links that lead somewhere.
+
+use super::Finding;
+use super::modules::normal;
+use super::tree::Tree;
+
+/// A document has one title, on its first line.
+pub(super) fn one_title(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.with_extension("md") {
+        let titles: Vec<usize> = prose(text)
+            .filter(|(_, line)| line.starts_with("# "))
+            .map(|(number, _)| number)
+            .collect();
+        match titles.as_slice() {
+            [1] => {}
+            [] | [_] => findings.push(Finding::at(
+                path,
+                1,
+                "the document does not begin with its title",
+                "open it with one `# Title`",
+            )),
+            [_, second, ..] => findings.push(Finding::at(
+                path,
+                *second,
+                "a second title",
+                "use `##` for sections, or make two documents",
+            )),
+        }
+    }
+    findings
+}
+
+/// Links within the repository lead to a file that exists, and to a heading that exists in it.
+pub(super) fn links_resolve(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.with_extension("md") {
+        let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+        for (number, line) in prose(text) {
+            for link in links(&without_code_spans(line)) {
+                if let Some(what) = broken(tree, path, directory, &link) {
+                    let hint = "correct the path, or delete the link";
+                    findings.push(Finding::at(path, number, what, hint));
+                }
+            }
+        }
+    }
+    findings
+}
+
+fn broken(tree: &Tree, from: &str, directory: &str, link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with("mailto:") {
+        return None;
+    }
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let target = if file.is_empty() {
+        from.to_owned()
+    } else {
+        normal(&format!("{directory}/{file}"))
+    };
+    if !tree.contains(&target) {
+        return Some(format!("the link `{link}` leads to no file"));
+    }
+    let text = tree.text(&target)?;
+    let found = anchor.is_empty() || anchors(text).any(|known| known == anchor);
+    (!found).then(|| format!("the link `{link}` leads to no heading"))
+}
+
+/// The title of a document and its first paragraph on one line, for the index.
+pub fn title_and_summary(text: &str) -> Option<(String, String)> {
+    let mut lines = prose(text).map(|(_, line)| line.trim());
+    let title = lines.next()?.strip_prefix("# ")?.to_owned();
+    let paragraph: Vec<&str> = lines
+        .skip_while(|line| line.is_empty())
+        .take_while(|line| !line.is_empty())
+        .collect();
+    (!paragraph.is_empty()).then(|| (title, paragraph.join(" ")))
+}
+
+/// Numbered lines outside fenced code.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fence: Option<&str> = None;
+    text.lines().enumerate().filter_map(move |(i, line)| {
+        let mark = ["```", "~~~"]
+            .into_iter()
+            .find(|mark| line.trim_start().starts_with(mark));
+        match (fence, mark) {
+            (None, None) => return Some((i + 1, line)),
+            (None, opened) => fence = opened,
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(_), _) => {}
+        }
+        None
+    })
+}
+
+/// Numbered spans in backticks, outside fenced code.
+pub(super) fn code_spans(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    prose(text).flat_map(|(number, line)| {
+        line.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(move |span| (number, span))
+    })
+}
+
+fn without_code_spans(line: &str) -> String {
+    line.split('`').step_by(2).collect::<Vec<_>>().join("")
+}
+
+/// The targets of `[text](target)`.
+fn links(line: &str) -> Vec<String> {
+    line.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split_once(')'))
+        .map(|(target, _)| target.trim().to_owned())
+        .collect()
+}
+
+/// Headings as they are linked to: lower case, blanks as hyphens, punctuation gone.
+fn anchors(text: &str) -> impl Iterator<Item = String> {
+    prose(text)
+        .filter(|(_, line)| line.starts_with('#'))
+        .map(|(_, line)| {
+            line.trim_start_matches('#')
+                .trim()
+                .to_lowercase()
+                .chars()
+                .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'))
+                .map(|c| if c == ' ' { '-' } else { c })
+                .collect()
+        })
+}

@@ -1,0 +1,90 @@
+//! `cargo xtask tidy`: what the compiler and clippy do not check, and reviewers forget.
+//!
+//! A rule is a pure function from the [`Tree`] to findings, so that each is tested on files in
+//! memory. STYLE.md says why each rule exists.
+
+mod architecture;
+mod crates;
+mod files;
+mod house;
+pub mod licences;
+pub mod markdown;
+mod modules;
+mod purity;
+mod tree;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+pub use tree::Tree;
+
+/// One violation of one rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Path from the root of the repository, with forward slashes.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Finding {
+    /// A violation in `path` at `line`.
+    fn at(path: &str, line: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            line,
+            what,
+            hint,
+        } = self;
+        write!(f, "{path}:{line}: {what}: {hint}")
+    }
+}
+
+/// A rule: all of its violations in a tree.
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+/// Every rule that looks at files alone.
+const RULES: [Rule; 17] = [
+    files::opens_with_its_purpose,
+    files::is_short_enough,
+    files::has_a_telling_name,
+    files::has_clean_whitespace,
+    words::nothing_is_left_open,
+    words::no_path_of_one_machine,
+    words::databases_stay_in_their_drivers,
+    purity::core_is_pure,
+    purity::one_clock,
+    modules::every_file_is_reached,
+    crates::dependencies_point_one_way,
+    crates::lints_are_inherited,
+    markdown::one_title,
+    markdown::links_resolve,
+    architecture::names_what_exists,
+    architecture::names_every_crate,
+    house::ci_runs_the_readme,
+];
+
+/// Applies every rule to `tree`; sorted by path and line.
+pub fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
+    findings.sort();
+    findings
+}

@@ -1,0 +1,78 @@
+//! Rules about who may touch the outside world: the core never, and one module reads the clock.
+
+use super::Finding;
+use super::tree::{Tree, code_lines, has_word, is_test};
+
+/// What the core must not mention, and what to do instead.
+const WORLD: [(&str, &str); 10] = [
+    ("std::fs", "take bytes or text as an argument"),
+    ("std::net", "only a driver talks to a network"),
+    ("std::env", "take the value as an argument"),
+    ("std::process", "return a value; the CLI decides"),
+    ("std::thread", "the runner owns threads"),
+    ("Instant", "take `Nanos` as an argument"),
+    ("SystemTime", "take the time as an argument"),
+    ("now_utc", "take the time as an argument"),
+    ("thread_rng", "derive it from seed and index"),
+    (
+        "RandomState",
+        "use a `BTreeMap`: equal records give equal bytes",
+    ),
+];
+
+/// Modules of `std` that a grouped import could hide.
+const WORLD_MODULES: [&str; 5] = ["fs", "net", "env", "process", "thread"];
+
+/// Reading a clock, in any crate.
+const CLOCKS: [&str; 4] = [
+    "Instant::now",
+    "SystemTime::now",
+    "SystemTime",
+    "clock_gettime",
+];
+
+/// The core has no I/O, no clock, no threads and no randomness of its own.
+pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.with_extension("rs") {
+        if !path.starts_with("crates/core/src/") || is_test(path) {
+            continue;
+        }
+        for (number, line) in code_lines(text) {
+            for (word, hint) in WORLD.iter().filter(|(word, _)| has_word(line, word)) {
+                let what = format!("the core mentions `{word}`");
+                findings.push(Finding::at(path, number, what, *hint));
+            }
+            let Some(group) = line.trim_start().strip_prefix("use std::{") else {
+                continue;
+            };
+            for module in WORLD_MODULES.iter().filter(|m| has_word(group, m)) {
+                let what = format!("the core imports `std::{module}`");
+                findings.push(Finding::at(path, number, what, "the core has no I/O"));
+            }
+        }
+    }
+    findings
+}
+
+/// Time is read in one module, so that a simulated clock can stand in for it everywhere.
+pub(super) fn one_clock(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.with_extension("rs") {
+        let reads_time = path.starts_with("crates/runner/src/clock");
+        if !path.starts_with("crates/") || !path.contains("/src/") || reads_time || is_test(path) {
+            continue;
+        }
+        for (number, line) in code_lines(text) {
+            if let Some(clock) = CLOCKS.iter().find(|clock| has_word(line, clock)) {
+                findings.push(Finding::at(
+                    path,
+                    number,
+                    format!("`{clock}` outside the runner's clock"),
+                    "ask the `Timeline`, or take the time as an argument",
+                ));
+            }
+        }
+    }
+    findings
+}

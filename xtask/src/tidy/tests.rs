@@ -1,0 +1,417 @@
+//! Each rule on files in memory, once where it holds and once where it is broken; then the whole
+//! repository.
+
+use serde_json::json;
+
+use super::*;
+use crate::process;
+
+/// A rule finds exactly these lines.
+#[track_caller]
+fn check_rule(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
+    let found: Vec<String> = rule(&Tree::of(files))
+        .iter()
+        .map(|finding| format!("{}:{}: {}", finding.path, finding.line, finding.what))
+        .collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn this_repository_is_tidy() {
+    let tree = Tree::read(&process::root()).unwrap();
+    let mut findings = check(&tree);
+    findings.extend(licences::check(&process::metadata().unwrap()));
+    let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+}
+
+#[test]
+fn a_finding_prints_place_cause_and_hint() {
+    let finding = Finding::at("a.rs", 3, "what", "hint");
+    assert_eq!(finding.to_string(), "a.rs:3: what: hint");
+}
+
+#[test]
+fn each_file_says_what_it_is_for() {
+    check_rule(
+        files::opens_with_its_purpose,
+        &[
+            ("a.rs", "//! Why.\n"),
+            ("b.rs", "use a;\n"),
+            ("c.rs", "//! \n"),
+            ("d.rs", ""),
+        ],
+        &[
+            "b.rs:1: the file does not open with `//!`",
+            "c.rs:1: the file does not open with `//!`",
+            "d.rs:1: the file does not open with `//!`",
+        ],
+    );
+}
+
+#[test]
+fn files_are_short_and_tests_are_apart() {
+    let (at_limit, over) = ("x\n".repeat(500), "x\n".repeat(501));
+    let (tests_at_limit, tests_over) = ("x\n".repeat(1_000), "x\n".repeat(1_001));
+    check_rule(
+        files::is_short_enough,
+        &[
+            ("crates/core/src/a.rs", &at_limit),
+            ("crates/core/src/b.rs", &over),
+            ("crates/core/src/b/tests.rs", &tests_at_limit),
+            ("crates/core/tests/c.rs", &tests_over),
+            ("crates/core/benches/d.rs", &tests_at_limit),
+            ("docs/long.md", &tests_over),
+        ],
+        &[
+            "crates/core/src/b.rs:501: 501 lines, more than 500",
+            "crates/core/tests/c.rs:1001: 1001 lines, more than 1000",
+        ],
+    );
+}
+
+#[test]
+fn names_tell() {
+    check_rule(
+        files::has_a_telling_name,
+        &[
+            ("src/clock.rs", ""),
+            ("src/common_case.rs", ""),
+            ("src/helpers/a.rs", ""),
+            ("src/utils.rs", ""),
+        ],
+        &[
+            "src/helpers/a.rs:1: the name `helpers` says nothing",
+            "src/utils.rs:1: the name `utils` says nothing",
+        ],
+    );
+}
+
+#[test]
+fn whitespace_is_clean() {
+    check_rule(
+        files::has_clean_whitespace,
+        &[
+            ("a.md", "a\n"),
+            ("b.md", "a \nb\t\n"),
+            ("c.md", "a"),
+            ("d.md", "a\n\n"),
+            ("e.md", "a\r\n"),
+            ("f.snap", "a "),
+        ],
+        &[
+            "b.md:1: whitespace at the end of the line",
+            "b.md:2: whitespace at the end of the line",
+            "c.md:1: the file does not end with exactly one newline",
+            "d.md:2: the file does not end with exactly one newline",
+            "e.md:1: whitespace at the end of the line",
+        ],
+    );
+}
+
+#[test]
+fn nothing_is_left_open() {
+    check_rule(
+        words::nothing_is_left_open,
+        &[
+            ("a.rs", concat!("// FIX", "ME later\n")),
+            ("b.md", concat!("a\nTO", "DO: b\n")),
+            ("c.rs", concat!("dbg", "!(x);\n")),
+            ("d.rs", "let todo = MASTODON;\n"),
+        ],
+        &[
+            concat!("a.rs:1: `FIX", "ME`"),
+            concat!("b.md:2: `TO", "DO`"),
+            "c.rs:1: a debugging print",
+        ],
+    );
+}
+
+#[test]
+fn no_machine_is_special() {
+    let path = concat!("see /wo", "rk/x\n");
+    check_rule(
+        words::no_path_of_one_machine,
+        &[("a.txt", path), ("b.txt", "see /srv/x\n")],
+        &[concat!(
+            "a.txt:1: the path `/wo",
+            "rk/` is one machine's own"
+        )],
+    );
+}
+
+#[test]
+fn databases_are_named_by_their_drivers_only() {
+    let inline_tests = "//! a\n#[cfg(test)]\nmod tests {\n// sqlite\n}\n";
+    check_rule(
+        words::databases_stay_in_their_drivers,
+        &[
+            ("crates/cli/src/a.rs", "//! PostgreSQL\n"),
+            ("crates/cli/src/help.txt", "sqlite:\n"),
+            (
+                "crates/core/src/b.rs",
+                "use crate::model;\npub(crate) fn f() {}\n",
+            ),
+            (
+                "crates/core/src/c.rs",
+                "let u = \"crate://h\";\nlet n = \"crate\";\n",
+            ),
+            ("crates/core/src/d.rs", inline_tests),
+            ("crates/core/tests/e.rs", "sqlite\n"),
+            ("crates/core/workloads/cpu.toml", "sqlite\n"),
+            ("crates/driver/src/lib.rs", "pub mod sqlite;\n// sqlite\n"),
+            ("crates/driver/src/postgres/a.rs", "cockroach postgres\n"),
+            ("crates/driver/src/registry.rs", "sqlite\n"),
+            ("crates/driver/src/sim/a.rs", "sqlite\n"),
+            ("crates/driver/src/sqlite/a.rs", "sqlite\nmysql\n"),
+            ("crates/testing/src/lib.rs", "postgres\n"),
+        ],
+        &[
+            "crates/cli/src/a.rs:1: `postgres` is named outside its driver",
+            "crates/core/src/c.rs:1: `crate` is named outside its driver",
+            "crates/core/src/c.rs:2: `crate` is named outside its driver",
+            "crates/driver/src/lib.rs:2: `sqlite` is named outside its driver",
+            "crates/driver/src/sim/a.rs:1: `sqlite` is named outside its driver",
+            "crates/driver/src/sqlite/a.rs:2: `mysql` is named outside its driver",
+        ],
+    );
+}
+
+#[test]
+fn the_core_touches_nothing() {
+    check_rule(
+        purity::core_is_pure,
+        &[
+            ("crates/core/src/a.rs", "use std::fs;\n"),
+            (
+                "crates/core/src/b.rs",
+                "//! no std::fs here\nlet Instants = 1;\n",
+            ),
+            ("crates/core/src/c.rs", "use std::{fmt, net};\n"),
+            ("crates/core/src/d.rs", "let t = Instant::now();\n"),
+            ("crates/core/tests/e.rs", "use std::fs;\n"),
+            ("crates/runner/src/f.rs", "use std::fs;\n"),
+        ],
+        &[
+            "crates/core/src/a.rs:1: the core mentions `std::fs`",
+            "crates/core/src/c.rs:1: the core imports `std::net`",
+            "crates/core/src/d.rs:1: the core mentions `Instant`",
+        ],
+    );
+}
+
+#[test]
+fn one_module_reads_the_clock() {
+    let reads = "let t = Instant::now();\n";
+    check_rule(
+        purity::one_clock,
+        &[
+            ("crates/cli/src/a.rs", reads),
+            ("crates/cli/tests/b.rs", reads),
+            ("crates/driver/src/c.rs", "use std::time::SystemTime;\n"),
+            ("crates/runner/src/clock.rs", reads),
+            ("crates/runner/src/clock/real.rs", reads),
+            ("xtask/src/d.rs", reads),
+        ],
+        &[
+            "crates/cli/src/a.rs:1: `Instant::now` outside the runner's clock",
+            "crates/driver/src/c.rs:1: `SystemTime` outside the runner's clock",
+        ],
+    );
+}
+
+#[test]
+fn every_rust_file_is_compiled() {
+    check_rule(
+        modules::every_file_is_reached,
+        &[
+            ("c/Cargo.toml", "[[bench]]\npath = \"speed/run.rs\"\n"),
+            (
+                "c/src/lib.rs",
+                "mod a;\npub(crate) mod b;\n#[path = \"odd.rs\"]\nmod c;\n",
+            ),
+            ("c/src/a.rs", "#[cfg(test)]\nmod tests;\n"),
+            ("c/src/a/tests.rs", ""),
+            ("c/src/a/lost.rs", ""),
+            ("c/src/b/mod.rs", "pub mod d;\n// mod e;\n"),
+            ("c/src/b/d.rs", ""),
+            ("c/src/b/e.rs", ""),
+            ("c/src/odd.rs", ""),
+            ("c/speed/run.rs", ""),
+            ("c/tests/cli.rs", "mod steps;\n"),
+            ("c/tests/steps/mod.rs", ""),
+            ("c/tests/unused/mod.rs", ""),
+        ],
+        &[
+            "c/src/a/lost.rs:1: no `mod` reaches this file, so it is never compiled",
+            "c/src/b/e.rs:1: no `mod` reaches this file, so it is never compiled",
+            "c/tests/unused/mod.rs:1: no `mod` reaches this file, so it is never compiled",
+        ],
+    );
+}
+
+fn manifest(name: &str, rest: &str) -> String {
+    format!("[package]\nname = \"{name}\"\n[lints]\nworkspace = true\n{rest}")
+}
+
+#[test]
+fn dependencies_run_towards_the_core() {
+    let core = manifest(
+        "highwater-core",
+        "[dependencies]\nserde = \"1\"\ntokio = \"1\"\n[dev-dependencies]\nhighwater-testing = {}\n",
+    );
+    let driver = manifest(
+        "highwater-driver",
+        "[dependencies]\nhighwater-runner.workspace = true\nrusqlite = \"0\"\n",
+    );
+    let runner = manifest(
+        "highwater-runner",
+        "[target.'cfg(unix)'.dependencies]\ndb = { package = \"rusqlite\" }\n\
+         [dependencies]\nhighwater-testing = {}\nhighwater-core = {}\n",
+    );
+    let stranger = manifest("highwater-extras", "");
+    check_rule(
+        crates::dependencies_point_one_way,
+        &[
+            ("crates/core/Cargo.toml", &core),
+            ("crates/driver/Cargo.toml", &driver),
+            ("crates/extras/Cargo.toml", &stranger),
+            ("crates/runner/Cargo.toml", &runner),
+            ("Cargo.toml", "[workspace]\n"),
+        ],
+        &[
+            "crates/core/Cargo.toml:7: the core depends on `tokio`",
+            "crates/driver/Cargo.toml:6: `highwater-driver` depends on `highwater-runner`",
+            "crates/extras/Cargo.toml:1: crate `highwater-extras` has no place in the direction of dependencies",
+            "crates/runner/Cargo.toml:8: `highwater-runner` depends on `highwater-testing`",
+            "crates/runner/Cargo.toml:6: `highwater-runner` depends on `rusqlite`",
+        ],
+    );
+}
+
+#[test]
+fn lints_hold_in_every_crate() {
+    let good = manifest("a", "");
+    check_rule(
+        crates::lints_are_inherited,
+        &[
+            ("a/Cargo.toml", &good),
+            ("b/Cargo.toml", "[package]\nname = \"b\"\n"),
+            ("Cargo.toml", "[workspace]\n"),
+        ],
+        &["b/Cargo.toml:1: the crate does not inherit the workspace's lints"],
+    );
+}
+
+#[test]
+fn a_document_has_one_title() {
+    check_rule(
+        markdown::one_title,
+        &[
+            ("a.md", "# A\n\n```sh\n# comment\n```\n"),
+            ("b.md", "# A\n\n# B\n"),
+            ("c.md", "text\n"),
+        ],
+        &[
+            "b.md:3: a second title",
+            "c.md:1: the document does not begin with its title",
+        ],
+    );
+}
+
+#[test]
+fn links_lead_somewhere() {
+    check_rule(
+        markdown::links_resolve,
+        &[
+            (
+                "docs/a.md",
+                "# A\n\n[b](b.md#the-end-and-more) [up](../x.md) [dir](sub) [web](https://h/x)\n\
+                 [gone](c.md) `[code](c.md)` [self](#nowhere)\n```\n[in](fence.md)\n```\n",
+            ),
+            ("docs/b.md", "# B\n\n## The end, and more\n"),
+            ("docs/sub/c.md", "# C\n"),
+            ("x.md", "# X\n"),
+        ],
+        &[
+            "docs/a.md:4: the link `c.md` leads to no file",
+            "docs/a.md:4: the link `#nowhere` leads to no heading",
+        ],
+    );
+}
+
+#[test]
+fn the_map_names_what_exists() {
+    let core = manifest("highwater-core", "");
+    let map = "# Map\n\n`highwater-core` `highwater-gone` `crates/core/Cargo.toml` `crates/core`\n\
+               `crates/core/workloads/*.toml` `crates/core/src/lost.rs` `highwater run a/b`\n";
+    check_rule(
+        architecture::names_what_exists,
+        &[("ARCHITECTURE.md", map), ("crates/core/Cargo.toml", &core)],
+        &[
+            "ARCHITECTURE.md:3: crate `highwater-gone` does not exist",
+            "ARCHITECTURE.md:4: path `crates/core/workloads/*.toml` does not exist",
+            "ARCHITECTURE.md:4: path `crates/core/src/lost.rs` does not exist",
+        ],
+    );
+    check_rule(
+        architecture::names_what_exists,
+        &[],
+        &["ARCHITECTURE.md:1: there is no map"],
+    );
+}
+
+#[test]
+fn the_map_names_every_crate() {
+    let (core, xtask) = (manifest("highwater-core", ""), manifest("xtask", ""));
+    check_rule(
+        architecture::names_every_crate,
+        &[
+            ("ARCHITECTURE.md", "# Map\n\n`highwater-core`\n"),
+            ("crates/core/Cargo.toml", &core),
+            ("xtask/Cargo.toml", &xtask),
+        ],
+        &["xtask/Cargo.toml:1: ARCHITECTURE.md does not name the crate `xtask`"],
+    );
+}
+
+#[test]
+fn ci_runs_what_the_readme_says() {
+    check_rule(
+        house::ci_runs_the_readme,
+        &[
+            ("README.md", "# R\n\n```sh\ncargo test --workspace\n```\n"),
+            (".ci/run", "step cargo test\n"),
+        ],
+        &[".ci/run:1: `cargo test --workspace` is not in it"],
+    );
+}
+
+#[test]
+fn licences_are_permissive() {
+    let judged = |licence: serde_json::Value| {
+        let package = json!({"packages": [{"name": "x", "license": licence}]});
+        licences::check(&package).len()
+    };
+    for good in [
+        "MIT",
+        "MIT/Apache-2.0",
+        "GPL-3.0-only OR MIT",
+        "(MIT OR Apache-2.0) AND Unicode-3.0",
+        "Apache-2.0 WITH LLVM-exception OR GPL-2.0-only",
+    ] {
+        assert_eq!(judged(json!(good)), 0, "{good}");
+    }
+    for bad in [
+        "GPL-3.0-only",
+        "MIT AND GPL-3.0-only",
+        "(MIT OR Apache-2.0) AND MPL-2.0",
+        "GPL-2.0-only WITH LLVM-exception",
+        "MIT OR",
+        "",
+    ] {
+        assert_eq!(judged(json!(bad)), 1, "{bad}");
+    }
+    assert_eq!(judged(json!(null)), 1);
+    assert_eq!(licences::check(&json!({})).len(), 1);
+}

@@ -1,0 +1,141 @@
+//! The files of the repository, read once; rules look at this and never at the disk.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// Directories that hold nothing of ours: version control, build output, runs.
+const SKIPPED_DIRECTORIES: [&str; 4] = [".git", "target", "highwater-runs", "node_modules"];
+
+/// Larger files are data: they are known by name, and not read.
+const LARGEST_TEXT_BYTES: u64 = 4 << 20;
+
+/// Paths from the root with forward slashes, and the text of those that are text.
+#[derive(Debug, Default)]
+pub struct Tree {
+    files: BTreeMap<String, Option<String>>,
+}
+
+impl Tree {
+    /// Reads the repository at `root`.
+    pub fn read(root: &Path) -> io::Result<Self> {
+        let mut tree = Self::default();
+        tree.add_directory(root, "")?;
+        Ok(tree)
+    }
+
+    /// A tree in memory, for tests.
+    pub fn of(files: &[(&str, &str)]) -> Self {
+        Self {
+            files: files
+                .iter()
+                .map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned())))
+                .collect(),
+        }
+    }
+
+    fn add_directory(&mut self, directory: &Path, prefix: &str) -> io::Result<()> {
+        for entry in fs::read_dir(directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let path = format!("{prefix}{name}");
+            let kind = entry.file_type()?;
+            if kind.is_dir() {
+                if !SKIPPED_DIRECTORIES.contains(&name.as_str()) {
+                    self.add_directory(&entry.path(), &format!("{path}/"))?;
+                }
+            } else if kind.is_file() && name != ".git" {
+                let text = if entry.metadata()?.len() > LARGEST_TEXT_BYTES {
+                    None
+                } else {
+                    String::from_utf8(fs::read(entry.path())?).ok()
+                };
+                self.files.insert(path, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every path, sorted.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Path and text of every text file, sorted by path.
+    pub fn texts(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files
+            .iter()
+            .filter_map(|(path, text)| Some((path.as_str(), text.as_deref()?)))
+    }
+
+    /// Path and text of every text file with this extension.
+    pub fn with_extension<'a>(
+        &'a self,
+        extension: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.texts().filter(move |(path, _)| {
+            Path::new(path)
+                .extension()
+                .is_some_and(|found| found == extension)
+        })
+    }
+
+    /// The text of one file.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path)?.as_deref()
+    }
+
+    /// Whether a file or a directory of this name exists.
+    pub fn contains(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let inside = format!("{path}/");
+        path.is_empty()
+            || self.files.contains_key(path)
+            || self.paths().any(|known| known.starts_with(&inside))
+    }
+}
+
+/// Whether a Rust file holds tests or benchmarks only.
+pub(super) fn is_test(path: &str) -> bool {
+    let mut parts: Vec<&str> = path.split('/').collect();
+    let name = parts.pop().unwrap_or_default();
+    name == "tests.rs"
+        || name.ends_with("_tests.rs")
+        || path.starts_with("crates/testing/")
+        || parts
+            .iter()
+            .any(|part| matches!(*part, "tests" | "benches"))
+}
+
+/// The numbered lines of a Rust file before its test module, comments included.
+pub(super) fn production_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines: Vec<&str> = text.lines().collect();
+    // Clippy sees to it that nothing follows an inline test module.
+    let end = lines
+        .windows(2)
+        .position(|pair| {
+            pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
+        })
+        .unwrap_or(lines.len());
+    lines
+        .into_iter()
+        .take(end)
+        .enumerate()
+        .map(|(i, line)| (i + 1, line))
+}
+
+/// The same without lines that are comments.
+pub(super) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    production_lines(text).filter(|(_, line)| !line.trim_start().starts_with("//"))
+}
+
+/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+pub(super) fn has_word(line: &str, word: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(joins) && !after.is_some_and(joins)
+    })
+}

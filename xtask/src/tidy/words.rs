@@ -1,0 +1,143 @@
+//! Rules about words that must not appear in some place.
+
+use std::path::Path;
+
+use super::Finding;
+use super::tree::{Tree, has_word, is_test, production_lines};
+
+// Written in two halves, so that this file does not violate its own rules.
+const LEFT_OPEN: [&str; 3] = [
+    concat!("FIX", "ME"),
+    concat!("TO", "DO"),
+    concat!("XX", "X"),
+];
+const DEBUG_CALL: &str = concat!("dbg", "!(");
+const MACHINE_PATHS: [&str; 2] = [concat!("/wo", "rk/"), concat!("/ro", "ot/")];
+
+/// How databases are named in code, lower case.
+const DATABASES: [&str; 11] = [
+    "sqlite",
+    "postgres",
+    "cratedb",
+    "cockroach",
+    "clickhouse",
+    "mariadb",
+    "mysql",
+    "questdb",
+    "duckdb",
+    "cassandra",
+    "crate", // see `names`
+];
+
+/// Modules of `crates/driver/src`, and the databases that each may name: those that speak its
+/// protocol. A module that is not listed may name none.
+const DRIVERS: [(&str, &[&str]); 4] = [
+    ("sqlite", &["sqlite"]),
+    ("postgres", &["postgres", "cockroach", "cratedb", "crate"]),
+    ("cratedb", &["cratedb", "crate", "postgres"]),
+    ("null", &["cratedb", "crate", "postgres"]),
+];
+
+/// Work that is not finished is an issue, not a remark in the tree.
+pub(super) fn nothing_is_left_open(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts().filter(|(path, _)| is_source(path)) {
+        for (i, line) in text.lines().enumerate() {
+            let left = LEFT_OPEN.iter().find(|word| has_word(line, word));
+            if let Some(word) = left {
+                let hint = "finish it, or open an issue and delete the remark";
+                findings.push(Finding::at(path, i + 1, format!("`{word}`"), hint));
+            }
+            if line.contains(DEBUG_CALL) {
+                let what = "a debugging print";
+                findings.push(Finding::at(path, i + 1, what, "delete it"));
+            }
+        }
+    }
+    findings
+}
+
+/// Nothing depends on where one developer's files are.
+pub(super) fn no_path_of_one_machine(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts() {
+        for (i, line) in text.lines().enumerate() {
+            if let Some(found) = MACHINE_PATHS.iter().find(|found| line.contains(**found)) {
+                findings.push(Finding::at(
+                    path,
+                    i + 1,
+                    format!("the path `{found}` is one machine's own"),
+                    "use a path relative to the repository, or a temporary directory",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// A database is named in its driver, in the registry and in the workload files; all other code
+/// asks for capabilities. Comments count: they rot first.
+pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.with_extension("rs") {
+        if !path.starts_with("crates/") || !path.contains("/src/") || is_test(path) {
+            continue;
+        }
+        if path == "crates/driver/src/registry.rs" {
+            continue;
+        }
+        let own = names_of_driver(path);
+        for (line_number, line) in production_lines(text) {
+            if path == "crates/driver/src/lib.rs" && is_module_declaration(line) {
+                continue;
+            }
+            let lower = line.to_lowercase();
+            let found = DATABASES
+                .iter()
+                .find(|name| names(&lower, name) && !own.contains(name));
+            if let Some(name) = found {
+                findings.push(Finding::at(
+                    path,
+                    line_number,
+                    format!("`{name}` is named outside its driver"),
+                    "ask `Capabilities` or the registry; examples for help texts go to a `.txt` file",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether `lower` names the database. The Rust keyword `crate` is no database, a URL scheme or
+/// a string of its own is.
+fn names(lower: &str, database: &str) -> bool {
+    if database != "crate" {
+        return lower.contains(database);
+    }
+    lower.contains("\"crate\"")
+        || lower.match_indices("crate:").any(|(at, scheme)| {
+            let next = lower[at + scheme.len()..].chars().next();
+            next.is_some_and(|c| c != ':' && !c.is_whitespace())
+        })
+}
+
+fn names_of_driver(path: &str) -> &'static [&'static str] {
+    let module = path
+        .strip_prefix("crates/driver/src/")
+        .and_then(|rest| rest.split('/').next())
+        .map(|first| first.trim_end_matches(".rs"));
+    DRIVERS
+        .iter()
+        .find(|(name, _)| Some(*name) == module)
+        .map_or(&[], |(_, names)| names)
+}
+
+fn is_module_declaration(line: &str) -> bool {
+    let line = line.strip_prefix("pub ").unwrap_or(line);
+    line.starts_with("mod ") && line.ends_with(';')
+}
+
+fn is_source(path: &str) -> bool {
+    let extension = Path::new(path).extension().and_then(|e| e.to_str());
+    matches!(extension, Some("rs" | "toml" | "md" | "sh" | "sql")) || path.starts_with(".ci/")
+}
