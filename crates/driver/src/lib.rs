@@ -5,6 +5,7 @@
 
 pub mod contract;
 pub mod registry;
+pub mod sim;
 pub mod target_url;
 
 pub use contract::{

@@ -1,0 +1,195 @@
+//! What a run asks of the simulated cluster before and after the load. Costs no simulated time,
+//! but for waiting until the work in progress is done.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::units::Nanos;
+
+use super::capacity::capacity;
+use super::cluster::Cluster;
+use super::parameters::SimParameters;
+use super::{down, lock, no_table};
+use crate::contract::{
+    Admin, BoxFuture, KeyCounts, TargetError, TargetErrorKind, TargetFacts, Timeline,
+};
+
+/// Batch sizes whose capacity the facts name; that of a workload is not known here.
+const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
+
+/// The connection around the load.
+pub(super) struct SimAdmin {
+    parameters: Arc<SimParameters>,
+    cluster: Arc<Mutex<Cluster>>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl SimAdmin {
+    pub(super) fn new(
+        parameters: Arc<SimParameters>,
+        cluster: Arc<Mutex<Cluster>>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            parameters,
+            cluster,
+            timeline,
+        }
+    }
+
+    fn alive(&self) -> Result<MutexGuard<'_, Cluster>, TargetError> {
+        let now = self.timeline.now();
+        let cluster = lock(&self.cluster);
+        if cluster.is_dead(now) {
+            return Err(down());
+        }
+        Ok(cluster)
+    }
+
+    fn create(&self, workload: &BoundWorkload, drop: bool) -> Result<(), TargetError> {
+        let mut cluster = self.alive()?;
+        // All or nothing: no table is emptied while another one stands in the way.
+        for table in &workload.tables {
+            if !drop && cluster.table(&table.name).is_some() {
+                return Err(TargetError {
+                    kind: TargetErrorKind::ForeignTable,
+                    message: format!("target `sim:`: table `{}` exists", table.name),
+                    hint: Some("give `--drop` to make it anew".to_owned()),
+                });
+            }
+        }
+        for table in &workload.tables {
+            cluster.create_table(&table.name);
+        }
+        Ok(())
+    }
+
+    fn stored(&self, workload: &BoundWorkload) -> Result<u64, TargetError> {
+        let cluster = self.alive()?;
+        workload
+            .tables
+            .iter()
+            .map(|table| match cluster.table(&table.name) {
+                Some(found) => Ok(found.stored),
+                None => Err(no_table(&table.name)),
+            })
+            .sum()
+    }
+
+    async fn settle(&self, deadline: Nanos) -> Result<bool, TargetError> {
+        loop {
+            let busy_until = self.alive()?.busy_until();
+            let now = self.timeline.now();
+            if busy_until <= now {
+                return Ok(true);
+            }
+            if now >= deadline {
+                return Ok(false);
+            }
+            self.timeline.sleep_until(busy_until.min(deadline)).await;
+        }
+    }
+}
+
+impl Admin for SimAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        Box::pin(async move {
+            drop(self.alive()?);
+            Ok(facts_of(&self.parameters))
+        })
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        _fingerprint: &'a str,
+        drop: bool,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        // Every table here was made by this process in this run, so none needs a note of whose
+        // it is, and the fingerprint has no later reader.
+        Box::pin(async move { self.create(workload, drop) })
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.settle(deadline))
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        Box::pin(async move {
+            let cluster = self.alive()?;
+            match cluster.table(&table.name) {
+                None => Err(no_table(&table.name)),
+                Some(found) => Ok(found.count_by_key(width.max(1))),
+            }
+        })
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move { self.stored(workload).map(Some) })
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move { Ok(None) })
+    }
+}
+
+fn facts_of(parameters: &SimParameters) -> TargetFacts {
+    let mut settings = parameters.settings();
+    settings.insert(
+        "capacity.queries_per_s".to_owned(),
+        per_second(capacity(parameters, 0, false)),
+    );
+    for batch in BATCHES {
+        let rows = capacity(parameters, batch.into(), true) * f64::from(batch);
+        settings.insert(
+            format!("capacity.rows_per_s.batch_{batch}"),
+            per_second(rows),
+        );
+    }
+    TargetFacts {
+        version: "simulated cluster, model 1".to_owned(),
+        // Statements are never read, so any dialect's will do: with these names a workload binds
+        // even if it has SQL for one database only. Its own name comes first, for a workload that
+        // says something special about simulation.
+        dialects: ["sim", "sqlite", "postgresql"].map(str::to_owned).to_vec(),
+        traits: traits_of(parameters),
+        settings,
+    }
+}
+
+fn traits_of(parameters: &SimParameters) -> Vec<String> {
+    let cores = match parameters.cores {
+        Some(cores) => count_of(cores, "core"),
+        None => "infinitely many cores".to_owned(),
+    };
+    vec![
+        "simulated".to_owned(),
+        format!("{} × {cores}", count_of(parameters.nodes, "node")),
+        count_of(parameters.shards, "shard"),
+        count_of(parameters.replicas, "replica"),
+    ]
+}
+
+fn count_of(count: u32, noun: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {noun}{plural}")
+}
+
+fn per_second(rate: f64) -> String {
+    if rate.is_finite() {
+        format!("{rate:.1}")
+    } else {
+        "inf".to_owned()
+    }
+}

@@ -1,0 +1,226 @@
+//! `sim:`, a queueing model of a sharded, replicated cluster whose capacity is known.
+//!
+//! It exists so that everything above a driver can be shown, and proved against a known truth,
+//! without a database and in no time: with a simulated clock a ten-minute run takes a moment. The
+//! model is described in `docs/reference/sim.md`.
+//!
+//! What must not be here: a clock (only the run's timeline), or state that makes an answer depend
+//! on anything but the seed, the ops and the times at which they arrive.
+
+mod admin;
+mod capacity;
+mod cluster;
+mod draw;
+mod node;
+mod parameters;
+mod session;
+mod store;
+mod text;
+
+#[cfg(test)]
+mod tests;
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
+use highwater_core::model::units::{Nanos, Seed};
+
+pub use self::capacity::capacity;
+pub use self::cluster::Planted;
+pub use self::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
+pub use self::text::PARAMETERS;
+
+use self::admin::SimAdmin;
+use self::cluster::Cluster;
+use self::session::SimSession;
+use crate::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetErrorKind,
+    TargetOptions, Timeline,
+};
+use crate::target_url::TargetUrl;
+
+/// The only way to insert that the model knows.
+const INSERT_MODES: &[&str] = &["bulk"];
+
+/// The driver for `sim:` URLs.
+#[derive(Debug, Clone, Copy)]
+pub struct SimDriver;
+
+impl Driver for SimDriver {
+    fn name(&self) -> &'static str {
+        "sim"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sim"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "a simulated cluster of known capacity: sim:?nodes=3&cores=4&shards=6&replicas=1"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let [url] = urls else {
+            return Err(TargetError::usage(
+                "target `sim:` is given more than once; it is one cluster",
+            )
+            .with_hint("give it once, with more `nodes`"));
+        };
+        if url.user.is_some() || !url.hosts.is_empty() || !url.path.is_empty() {
+            return Err(TargetError::usage(format!(
+                "target `{url}`: the simulated cluster has no host, user or path"
+            ))
+            .with_hint("write `sim:` or `sim:?nodes=3&cores=4`"));
+        }
+        match options.insert.as_deref() {
+            Some(mode) if !INSERT_MODES.contains(&mode) => {
+                return Err(TargetError::usage(format!(
+                    "target `{url}`: it has no insert mode `{mode}`"
+                ))
+                .with_hint(format!("give `--insert {}`", INSERT_MODES.join("|"))));
+            }
+            _ => {}
+        }
+        let parameters = SimParameters::parse(&url.parameters)?;
+        Ok(Arc::new(SimTarget::new(parameters, options.seed, url)))
+    }
+}
+
+/// A simulated cluster, shared by all its sessions.
+#[derive(Debug)]
+pub struct SimTarget {
+    parameters: Arc<SimParameters>,
+    url: String,
+    cluster: Arc<Mutex<Cluster>>,
+}
+
+impl SimTarget {
+    /// An idle, empty cluster; everything random in it derives from `seed`. The URL is for display.
+    pub fn new(parameters: SimParameters, seed: Seed, url: &TargetUrl) -> Self {
+        let parameters = Arc::new(parameters);
+        let cluster = Cluster::new(Arc::clone(&parameters), seed);
+        Self {
+            parameters,
+            url: url.to_string(),
+            cluster: Arc::new(Mutex::new(cluster)),
+        }
+    }
+
+    /// What it is made of.
+    pub fn parameters(&self) -> &SimParameters {
+        &self.parameters
+    }
+
+    /// The faults that it made so far: what an audit should find.
+    pub fn planted(&self) -> Planted {
+        lock(&self.cluster).planted()
+    }
+}
+
+impl Target for SimTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: true,
+            simulated: true,
+            simulated_clock: self.parameters.clock == SimClock::Simulated,
+            one_writer: false,
+            default_sessions: 16,
+            insert_modes: INSERT_MODES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Dollar
+    }
+
+    fn urls(&self) -> Vec<String> {
+        vec![self.url.clone()]
+    }
+
+    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
+        0
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            // A connection costs a round trip; without one it still takes time to be refused, so
+            // that a loop of attempts ends on a simulated clock.
+            let now = connect.timeline.now();
+            let answered = now.saturating_add(self.parameters.rtt.max(Nanos::from_micros(1)));
+            connect.timeline.sleep_until(answered).await;
+            self.check_alive(connect.timeline.now())?;
+            let tables = self.prepare(&connect.workload)?;
+            let session: Box<dyn Session> = Box::new(SimSession::new(
+                Arc::clone(&self.cluster),
+                tables,
+                connect.timeline,
+            ));
+            Ok(session)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            self.check_alive(timeline.now())?;
+            let admin: Box<dyn Admin> = Box::new(SimAdmin::new(
+                Arc::clone(&self.parameters),
+                Arc::clone(&self.cluster),
+                timeline,
+            ));
+            Ok(admin)
+        })
+    }
+}
+
+impl SimTarget {
+    fn check_alive(&self, now: Nanos) -> Result<(), TargetError> {
+        if lock(&self.cluster).is_dead(now) {
+            return Err(down());
+        }
+        Ok(())
+    }
+
+    /// Per op, the number of the table it fills, or nothing for a query.
+    fn prepare(&self, workload: &BoundWorkload) -> Result<Vec<Option<usize>>, TargetError> {
+        let cluster = lock(&self.cluster);
+        workload
+            .ops
+            .iter()
+            .map(|op| match &op.kind {
+                BoundOpKind::Query { .. } => Ok(None),
+                BoundOpKind::Insert { table } => {
+                    let name = workload.tables.get(*table).map_or("", |table| &table.name);
+                    match cluster.table_number(name) {
+                        Some(number) => Ok(Some(number)),
+                        None => Err(no_table(name)),
+                    }
+                }
+            })
+            .collect()
+    }
+}
+
+/// A panic elsewhere must not hide what was counted, so poison is ignored.
+fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
+    cluster.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn down() -> TargetError {
+    TargetError::unreachable("target `sim:` is down, as its parameter `die` demands")
+}
+
+fn no_table(name: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message: format!("target `sim:`: table `{name}` does not exist"),
+        hint: None,
+    }
+}

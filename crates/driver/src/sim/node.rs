@@ -1,0 +1,92 @@
+//! One node: a FIFO queue before identical cores, scheduled virtually.
+//!
+//! Work is booked when it arrives: `start = max(arrival, earliest free core)`, `finish = start +
+//! service`. With arrivals in order of time that is exactly a FIFO queue with c servers, without
+//! one event per start and end. Starts never decrease, so the waiting ones are a deque of starts.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use highwater_core::model::units::Nanos;
+
+use super::parameters::Stall;
+
+/// One node of the cluster.
+#[derive(Debug)]
+pub(super) struct Node {
+    /// When each core becomes free; none for infinitely many cores.
+    free: Option<BinaryHeap<Reverse<Nanos>>>,
+    /// Starts of booked work that still waits; kept only where the queue has a bound.
+    waiting: VecDeque<Nanos>,
+    /// Most pieces of work that may wait.
+    queue: Option<u32>,
+}
+
+impl Node {
+    /// An idle node. `None` means infinitely many cores, or a queue without a bound.
+    pub(super) fn new(cores: Option<u32>, queue: Option<u32>) -> Self {
+        Self {
+            free: cores.map(|cores| (0..cores).map(|_| Reverse(Nanos::ZERO)).collect()),
+            waiting: VecDeque::new(),
+            queue,
+        }
+    }
+
+    /// Whether `pieces` more pieces of work, arriving together, all find fewer waiting than the
+    /// bound or an idle core. `stalled` says that no core starts anything at `now`.
+    pub(super) fn has_room(&mut self, now: Nanos, pieces: usize, stalled: bool) -> bool {
+        let Some(queue) = self.queue.and_then(|queue| usize::try_from(queue).ok()) else {
+            return true;
+        };
+        while self.waiting.front().is_some_and(|start| *start <= now) {
+            self.waiting.pop_front();
+        }
+        let idle = match &self.free {
+            _ if stalled || !self.waiting.is_empty() => 0,
+            None => pieces,
+            Some(cores) => cores.iter().filter(|Reverse(free)| *free <= now).count(),
+        };
+        self.waiting.len() + pieces <= queue + idle
+    }
+
+    /// Books one piece of work and returns when it finishes. `service` gives its length from its
+    /// start; stalls delay its start and prolong it.
+    pub(super) fn book(
+        &mut self,
+        now: Nanos,
+        stalls: &[Stall],
+        service: impl FnOnce(Nanos) -> Nanos,
+    ) -> Nanos {
+        let core = self.free.as_mut().and_then(BinaryHeap::pop);
+        let ready = core.map_or(now, |Reverse(free)| free.max(now));
+        let start = stall_at(stalls, ready).map_or(ready, Stall::end);
+        let finish = prolonged(stalls, start, service(start));
+        if let Some(cores) = &mut self.free {
+            cores.push(Reverse(finish));
+        }
+        if self.queue.is_some() && start > now {
+            self.waiting.push_back(start);
+        }
+        finish
+    }
+}
+
+/// The stall that covers this moment. `stalls` are ascending and apart.
+pub(super) fn stall_at(stalls: &[Stall], at: Nanos) -> Option<&Stall> {
+    let after = stalls.partition_point(|stall| stall.at <= at);
+    stalls[..after].last().filter(|stall| at < stall.end())
+}
+
+/// When work of this length ends that starts outside of a stall: each stall on the way adds its
+/// whole length.
+fn prolonged(stalls: &[Stall], start: Nanos, work: Nanos) -> Nanos {
+    let mut finish = start.saturating_add(work);
+    let first = stalls.partition_point(|stall| stall.at < start);
+    for stall in &stalls[first..] {
+        if stall.at >= finish {
+            break;
+        }
+        finish = finish.saturating_add(stall.length);
+    }
+    finish
+}

@@ -1,0 +1,155 @@
+//! What a simulated cluster is made of, in numbers; their text form is in `text`.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::units::Nanos;
+
+/// A simulated cluster. Valid when made by [`SimParameters::parse`](Self::parse) or by default;
+/// the bounds are those of `docs/reference/sim.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimParameters {
+    /// Nodes, at least 1.
+    pub nodes: u32,
+    /// Cores per node, at least 1; `None` means infinitely many.
+    pub cores: Option<u32>,
+    /// Core time of a piece of an insert, whatever its rows.
+    pub request: Nanos,
+    /// Core time of each row of a piece of an insert.
+    pub row: Nanos,
+    /// Core time of a query.
+    pub query: Nanos,
+    /// How service times scatter around these means.
+    pub service: ServiceLaw,
+    /// Primary shards, at least 1.
+    pub shards: u32,
+    /// Further copies of each shard; fewer than nodes.
+    pub replicas: u32,
+    /// Core time of a replica's work as a multiple of the primary's.
+    pub replica_cost: f64,
+    /// Network round trip, added to every answer.
+    pub rtt: Nanos,
+    /// Most pieces that may wait per node; `None` means no bound.
+    pub queue: Option<u32>,
+    /// Bytes of the one row that answers a query.
+    pub answer_bytes: u64,
+    /// Speeds of nodes, numbered from 0, that differ from 1.
+    pub slow_node: BTreeMap<u32, f64>,
+    /// Slower work at the start.
+    pub warm: Option<Warm>,
+    /// Times without any work; ascending, neither overlapping nor touching, none empty.
+    pub stall: Vec<Stall>,
+    /// When the whole target goes away for good.
+    pub die: Option<Nanos>,
+    /// Probability that a row is acknowledged but not stored.
+    pub drop: f64,
+    /// Probability that a row is stored twice.
+    pub duplicate: f64,
+    /// Probability that an applied insert is answered by a cut connection.
+    pub lose_ack: f64,
+    /// Probability that the connection is cut before an op does anything.
+    pub fail: f64,
+    /// Which clock the run uses.
+    pub clock: SimClock,
+}
+
+impl Default for SimParameters {
+    fn default() -> Self {
+        Self {
+            nodes: 3,
+            cores: Some(4),
+            request: Nanos::from_micros(500),
+            row: Nanos::from_micros(40),
+            query: Nanos::from_millis(5),
+            service: ServiceLaw::Exponential,
+            shards: 6,
+            replicas: 1,
+            replica_cost: 1.0,
+            rtt: Nanos::from_micros(300),
+            queue: Some(200),
+            answer_bytes: 128,
+            slow_node: BTreeMap::new(),
+            warm: None,
+            stall: Vec::new(),
+            die: None,
+            drop: 0.0,
+            duplicate: 0.0,
+            lose_ack: 0.0,
+            fail: 0.0,
+            clock: SimClock::Simulated,
+        }
+    }
+}
+
+impl SimParameters {
+    /// The node that holds a copy of a shard; copy 0 is the primary. Copies of one shard are on
+    /// different nodes.
+    pub fn node_of(&self, shard: u32, copy: u32) -> u32 {
+        (shard % self.nodes + copy % self.nodes) % self.nodes
+    }
+
+    /// Core time of a copy's work as a multiple of the primary's.
+    pub fn cost_of_copy(&self, copy: u32) -> f64 {
+        if copy == 0 { 1.0 } else { self.replica_cost }
+    }
+
+    /// Work per core second of a node, 1 unless it is slow.
+    pub fn speed_of(&self, node: u32) -> f64 {
+        self.slow_node.get(&node).copied().unwrap_or(1.0)
+    }
+
+    /// The factor by which work that starts at this time takes longer than usual.
+    pub fn slowness_at(&self, start: Nanos) -> f64 {
+        match self.warm {
+            Some(warm) if start < warm.length => {
+                let done = start.as_secs_f64() / warm.length.as_secs_f64();
+                warm.factor + (1.0 - warm.factor) * done
+            }
+            _ => 1.0,
+        }
+    }
+}
+
+/// How service times scatter; the mean is always that of the costs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ServiceLaw {
+    /// Exponential: coefficient of variation 1.
+    Exponential,
+    /// Always the mean.
+    Constant,
+    /// Lognormal with this coefficient of variation, in (0, 100].
+    Lognormal(f64),
+}
+
+/// Work takes `factor` times as long at the start, falling linearly to 1 after `length`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warm {
+    /// Time until work takes its usual time; above 0.
+    pub length: Nanos,
+    /// At the start; at least 1.
+    pub factor: f64,
+}
+
+/// A time without any work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stall {
+    /// When it begins.
+    pub at: Nanos,
+    /// How long it lasts; above 0.
+    pub length: Nanos,
+}
+
+impl Stall {
+    /// The first moment after it.
+    pub fn end(&self) -> Nanos {
+        self.at.saturating_add(self.length)
+    }
+}
+
+/// Which clock a run on the model uses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SimClock {
+    /// Time jumps from event to event.
+    Simulated,
+    /// The wall's.
+    Real,
+}

@@ -1,0 +1,1 @@
+//! The model against theory, and the driver against its contract.

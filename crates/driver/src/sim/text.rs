@@ -1,0 +1,351 @@
+//! The text form of [`SimParameters`]: the parameters of a `sim:` URL, with units.
+//!
+//! Every refusal names the parameter, quotes the value and says what would do.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::units::Nanos;
+
+use super::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
+use crate::contract::TargetError;
+
+/// All parameters, in the order of the reference page.
+pub const PARAMETERS: [&str; 21] = [
+    "nodes",
+    "cores",
+    "request",
+    "row",
+    "query",
+    "service",
+    "shards",
+    "replicas",
+    "replica_cost",
+    "rtt",
+    "queue",
+    "answer_bytes",
+    "slow_node",
+    "warm",
+    "stall",
+    "die",
+    "drop",
+    "duplicate",
+    "lose_ack",
+    "fail",
+    "clock",
+];
+
+const MAX_NODES: u32 = 1_000;
+const MAX_CORES: u32 = 4_096;
+const MAX_SHARDS: u32 = 10_000;
+const MAX_REPLICAS: u32 = 100;
+const MAX_QUEUE: u32 = 1_000_000;
+const MAX_ANSWER_BYTES: u64 = 1 << 40;
+/// 30 days, so that sums of a few spans stay far from the end of [`Nanos`].
+const MAX_SPAN: Nanos = Nanos::from_secs(30 * 86_400);
+const MAX_FACTOR: f64 = 1_000.0;
+const MAX_STALLS: usize = 1_000;
+
+/// Longest first, for printing.
+const UNITS: [(&str, u64); 7] = [
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ns", 1),
+];
+
+/// What a value should have been.
+type Expected = String;
+
+impl SimParameters {
+    /// From the parameters of a URL; those not given keep their defaults.
+    ///
+    /// Fails with a usage error that names the parameter, and hints at what would do.
+    pub fn parse(given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
+        let mut parameters = Self::default();
+        for (name, value) in given {
+            if !PARAMETERS.contains(&name.as_str()) {
+                return Err(TargetError::usage(format!(
+                    "target `sim:`: unknown parameter `{name}`"
+                ))
+                .with_hint(known()));
+            }
+            parameters.set(name, value).map_err(|expected| {
+                TargetError::usage(format!(
+                    "target `sim:`: parameter `{name}` is `{value}`, but should be {expected}"
+                ))
+                .with_hint(known())
+            })?;
+        }
+        parameters.check_together()?;
+        Ok(parameters)
+    }
+
+    fn set(&mut self, name: &str, text: &str) -> Result<(), Expected> {
+        match name {
+            "nodes" => self.nodes = count(text, 1, MAX_NODES)?,
+            "cores" => self.cores = count_or_inf(text, 1, MAX_CORES)?,
+            "request" => self.request = span(text)?,
+            "row" => self.row = span(text)?,
+            "query" => self.query = span(text)?,
+            "service" => self.service = service(text)?,
+            "shards" => self.shards = count(text, 1, MAX_SHARDS)?,
+            "replicas" => self.replicas = count(text, 0, MAX_REPLICAS)?,
+            "replica_cost" => self.replica_cost = number(text, 0.0, MAX_FACTOR)?,
+            "rtt" => self.rtt = span(text)?,
+            "queue" => self.queue = count_or_inf(text, 0, MAX_QUEUE)?,
+            "answer_bytes" => self.answer_bytes = bytes(text)?,
+            "slow_node" => self.slow_node = slow_nodes(text)?,
+            "warm" => self.warm = Some(warm(text)?),
+            "stall" => self.stall = stalls(text)?,
+            "die" => self.die = Some(span(text)?),
+            "drop" => self.drop = number(text, 0.0, 1.0)?,
+            "duplicate" => self.duplicate = number(text, 0.0, 1.0)?,
+            "lose_ack" => self.lose_ack = number(text, 0.0, 1.0)?,
+            "fail" => self.fail = number(text, 0.0, 1.0)?,
+            "clock" => self.clock = clock(text)?,
+            _ => return Err("a known parameter".to_owned()),
+        }
+        Ok(())
+    }
+
+    fn check_together(&self) -> Result<(), TargetError> {
+        if self.replicas >= self.nodes {
+            return Err(TargetError::usage(format!(
+                "target `sim:`: parameter `replicas` is {}, but {} nodes hold at most {} copies \
+                 beside the primary",
+                self.replicas,
+                self.nodes,
+                self.nodes - 1
+            ))
+            .with_hint("give more `nodes` or fewer `replicas`"));
+        }
+        match self.slow_node.keys().find(|node| **node >= self.nodes) {
+            None => Ok(()),
+            Some(node) => Err(TargetError::usage(format!(
+                "target `sim:`: parameter `slow_node` names node {node}, but nodes are numbered \
+                 from 0 to {}",
+                self.nodes - 1
+            ))
+            .with_hint("give more `nodes` or another node")),
+        }
+    }
+
+    /// Every parameter as text that [`SimParameters::parse`] reads back; those that are off are
+    /// left out.
+    pub fn settings(&self) -> BTreeMap<String, String> {
+        PARAMETERS
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), self.text_of(name)?)))
+            .collect()
+    }
+
+    fn text_of(&self, name: &str) -> Option<String> {
+        Some(match name {
+            "nodes" => self.nodes.to_string(),
+            "cores" => or_inf(self.cores),
+            "request" => span_text(self.request),
+            "row" => span_text(self.row),
+            "query" => span_text(self.query),
+            "service" => match self.service {
+                ServiceLaw::Exponential => "exp".to_owned(),
+                ServiceLaw::Constant => "constant".to_owned(),
+                ServiceLaw::Lognormal(cv) => format!("lognormal:{cv}"),
+            },
+            "shards" => self.shards.to_string(),
+            "replicas" => self.replicas.to_string(),
+            "replica_cost" => self.replica_cost.to_string(),
+            "rtt" => span_text(self.rtt),
+            "queue" => or_inf(self.queue),
+            "answer_bytes" => self.answer_bytes.to_string(),
+            "slow_node" => joined(&self.slow_node, |(node, speed)| format!("{node}:{speed}"))?,
+            "warm" => self
+                .warm
+                .map(|warm| format!("{}:{}", span_text(warm.length), warm.factor))?,
+            "stall" => joined(&self.stall, |stall| {
+                format!("{}+{}", span_text(stall.at), span_text(stall.length))
+            })?,
+            "die" => span_text(self.die?),
+            "drop" => self.drop.to_string(),
+            "duplicate" => self.duplicate.to_string(),
+            "lose_ack" => self.lose_ack.to_string(),
+            "fail" => self.fail.to_string(),
+            "clock" => match self.clock {
+                SimClock::Simulated => "sim".to_owned(),
+                SimClock::Real => "real".to_owned(),
+            },
+            _ => return None,
+        })
+    }
+}
+
+fn known() -> String {
+    format!("known parameters are {}", PARAMETERS.join(", "))
+}
+
+fn count(text: &str, least: u32, most: u32) -> Result<u32, Expected> {
+    text.parse()
+        .ok()
+        .filter(|count| (least..=most).contains(count))
+        .ok_or_else(|| format!("a whole number from {least} to {most}"))
+}
+
+fn count_or_inf(text: &str, least: u32, most: u32) -> Result<Option<u32>, Expected> {
+    if text == "inf" {
+        return Ok(None);
+    }
+    count(text, least, most)
+        .map(Some)
+        .map_err(|expected| format!("{expected}, or `inf`"))
+}
+
+fn bytes(text: &str) -> Result<u64, Expected> {
+    text.parse()
+        .ok()
+        .filter(|bytes| *bytes <= MAX_ANSWER_BYTES)
+        .ok_or_else(|| format!("a whole number of bytes up to {MAX_ANSWER_BYTES}"))
+}
+
+fn number(text: &str, least: f64, most: f64) -> Result<f64, Expected> {
+    text.parse()
+        .ok()
+        .filter(|number| (least..=most).contains(number))
+        .ok_or_else(|| format!("a number from {least} to {most}"))
+}
+
+fn positive(text: &str, most: f64) -> Option<f64> {
+    number(text, 0.0, most).ok().filter(|number| *number > 0.0)
+}
+
+fn span(text: &str) -> Result<Nanos, Expected> {
+    parse_span(text)
+        .filter(|span| *span <= MAX_SPAN)
+        .ok_or_else(|| "a time such as `200us`, `1.5ms` or `30s`, at most 30 days".to_owned())
+}
+
+/// A number and a unit; fractions of a nanosecond are rounded.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_precision_loss,
+    reason = "`as` saturates, and the caller refuses what is above 30 days, far below 2⁵³ ns"
+)]
+fn parse_span(text: &str) -> Option<Nanos> {
+    if text == "0" {
+        return Some(Nanos::ZERO);
+    }
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, unit) = text.split_at(digits);
+    let (_, scale) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    let number: f64 = number.parse().ok()?;
+    Some(Nanos((number * *scale as f64).round() as u64))
+}
+
+fn span_text(span: Nanos) -> String {
+    UNITS
+        .iter()
+        .find(|(_, scale)| span.0 > 0 && span.0.is_multiple_of(*scale))
+        .map_or_else(
+            || "0s".to_owned(),
+            |(unit, scale)| format!("{}{unit}", span.0 / scale),
+        )
+}
+
+fn or_inf(count: Option<u32>) -> String {
+    count.map_or_else(|| "inf".to_owned(), |count| count.to_string())
+}
+
+/// The items as a comma list; nothing when there are none.
+fn joined<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> Option<String> {
+    let texts: Vec<String> = items.into_iter().map(text).collect();
+    (!texts.is_empty()).then(|| texts.join(","))
+}
+
+fn service(text: &str) -> Result<ServiceLaw, Expected> {
+    match text {
+        "exp" => Some(ServiceLaw::Exponential),
+        "constant" => Some(ServiceLaw::Constant),
+        _ => text
+            .strip_prefix("lognormal:")
+            .and_then(|cv| positive(cv, 100.0))
+            .map(ServiceLaw::Lognormal),
+    }
+    .ok_or_else(|| {
+        "`exp`, `constant` or `lognormal:CV` with a coefficient of variation above 0, up to 100"
+            .to_owned()
+    })
+}
+
+fn slow_nodes(text: &str) -> Result<BTreeMap<u32, f64>, Expected> {
+    text.split(',')
+        .map(|item| {
+            let (node, speed) = item.split_once(':')?;
+            Some((node.parse().ok()?, positive(speed, MAX_FACTOR)?))
+        })
+        .collect::<Option<_>>()
+        .ok_or_else(|| {
+            "a list such as `2:0.5`: nodes, numbered from 0, and their speeds, above 0 and up to \
+             1000, where 1 is normal"
+                .to_owned()
+        })
+}
+
+fn warm(text: &str) -> Result<Warm, Expected> {
+    text.split_once(':')
+        .and_then(|(length, factor)| {
+            Some(Warm {
+                length: span(length).ok()?,
+                factor: number(factor, 1.0, MAX_FACTOR).ok()?,
+            })
+        })
+        .filter(|warm| warm.length > Nanos::ZERO)
+        .ok_or_else(|| {
+            "a time and a factor from 1 to 1000, such as `30s:4` for work that takes four times \
+             as long at the start"
+                .to_owned()
+        })
+}
+
+fn stalls(text: &str) -> Result<Vec<Stall>, Expected> {
+    let mut stalls = text
+        .split(',')
+        .map(|item| {
+            let (at, length) = item.split_once('+')?;
+            let stall = Stall {
+                at: span(at).ok()?,
+                length: span(length).ok()?,
+            };
+            (stall.length > Nanos::ZERO).then_some(stall)
+        })
+        .collect::<Option<Vec<Stall>>>()
+        .filter(|stalls| stalls.len() <= MAX_STALLS)
+        .ok_or_else(|| {
+            format!("a list of at most {MAX_STALLS} times and lengths, such as `30s+2s,60s+500ms`")
+        })?;
+    stalls.sort_by_key(|stall| stall.at);
+    Ok(merged(&stalls))
+}
+
+/// Ascending stalls, those that overlap or touch made one.
+fn merged(stalls: &[Stall]) -> Vec<Stall> {
+    let mut merged: Vec<Stall> = Vec::with_capacity(stalls.len());
+    for stall in stalls {
+        match merged.last_mut() {
+            Some(last) if stall.at <= last.end() => {
+                last.length = last.end().max(stall.end()) - last.at;
+            }
+            _ => merged.push(*stall),
+        }
+    }
+    merged
+}
+
+fn clock(text: &str) -> Result<SimClock, Expected> {
+    match text {
+        "sim" => Ok(SimClock::Simulated),
+        "real" => Ok(SimClock::Real),
+        _ => Err("`sim` or `real`".to_owned()),
+    }
+}
