@@ -129,6 +129,9 @@ impl Target for SimTarget {
             simulated: true,
             simulated_clock: self.parameters.clock == SimClock::Simulated,
             one_writer: false,
+            // Rows are counted by their index; what was in them is not kept.
+            stores_values: false,
+            atomic_batches: true,
             default_sessions: 16,
             insert_modes: INSERT_MODES,
         }
