@@ -18,6 +18,12 @@ use crate::contract::{
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
 
+/// Dialects that it claims to understand. Statements are never read, so any dialect's will do: with
+/// these names a workload binds even if it has SQL for one database only. Its own name comes
+/// first, for a workload that says something special about simulation. The names stand in a file of
+/// their own because they are data, and no code may depend on one.
+const DIALECTS: &str = include_str!("dialects.txt");
+
 /// The connection around the load.
 pub(super) struct SimAdmin {
     parameters: Arc<SimParameters>,
@@ -159,10 +165,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
     }
     TargetFacts {
         version: "simulated cluster, model 1".to_owned(),
-        // Statements are never read, so any dialect's will do: with these names a workload binds
-        // even if it has SQL for one database only. Its own name comes first, for a workload that
-        // says something special about simulation.
-        dialects: ["sim", "sqlite", "postgresql"].map(str::to_owned).to_vec(),
+        dialects: DIALECTS.lines().map(str::to_owned).collect(),
         traits: traits_of(parameters),
         settings,
     }

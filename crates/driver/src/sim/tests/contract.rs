@@ -79,7 +79,7 @@ fn its_facts_name_every_parameter_and_its_capacity() {
         "1875000.0"
     );
     assert_eq!(facts.settings["capacity.queries_per_s"], "12000.0");
-    assert_eq!(facts.dialects[0], "sim");
+    assert_eq!(facts.dialects, ["sim", "sqlite", "postgresql"]);
 }
 
 #[test]

@@ -106,7 +106,7 @@ impl Clock {
     fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let slot = RefCell::new(None);
         self.run(vec![Box::pin(async {
-            *slot.borrow_mut() = Some(future.await)
+            *slot.borrow_mut() = Some(future.await);
         })]);
         slot.into_inner().expect("ran to its end")
     }
