@@ -1,1 +1,143 @@
-//! workload (filled by the slices that follow).
+//! Workloads: files that say which tables there are, which rows fill them and what is asked.
+//!
+//! text → [`WorkloadSpec`] (checked; what a file offers) → [`Workload`] (with its parameters and
+//! its seed: any row and any op by index) → `BoundWorkload` (with the SQL of one dialect).
+//!
+//! No I/O, no clock, no state: row i and op j are functions of file, settings, seed and index.
+//! No database is named here; dialects are words of the files.
+
+mod definition;
+mod entity;
+mod instance;
+mod mistake;
+mod parameter;
+mod random;
+mod reading;
+mod rows;
+mod section;
+mod sql;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+pub use definition::{Arrivals, StreamSpec, Unit};
+pub use instance::{OpContext, Workload};
+pub use mistake::Mistake;
+pub use parameter::{ParameterKind, ParameterSpec};
+
+use crate::model::units::Seed;
+use definition::{Definition, OpBodyDefinition};
+
+/// A workload file that comes with the program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CatalogueEntry {
+    /// The name on the command line.
+    pub name: &'static str,
+    /// The file's text, in the format that users write.
+    pub text: &'static str,
+}
+
+static CATALOGUE: [CatalogueEntry; 1] = [CatalogueEntry {
+    name: "cpu",
+    text: include_str!("../../workloads/cpu.toml"),
+}];
+
+/// The workloads that come with the program.
+pub fn catalogue() -> &'static [CatalogueEntry] {
+    &CATALOGUE
+}
+
+/// A workload that comes with the program.
+pub fn builtin(name: &str) -> Option<&'static CatalogueEntry> {
+    CATALOGUE.iter().find(|entry| entry.name == name)
+}
+
+/// A workload file without mistakes.
+#[derive(Debug, Clone)]
+pub struct WorkloadSpec {
+    text: String,
+    /// With the default of every parameter.
+    definition: Definition,
+}
+
+impl WorkloadSpec {
+    /// Reads a workload file; returns everything that is wrong with it (at most 50 mistakes),
+    /// in the order of reading.
+    pub fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
+        let definition = reading::read(text, &BTreeMap::new())?;
+        Ok(Self {
+            text: text.to_owned(),
+            definition,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The version of its content.
+    pub fn version(&self) -> u32 {
+        self.definition.version
+    }
+
+    /// One line on what it is.
+    pub fn summary(&self) -> &str {
+        &self.definition.summary
+    }
+
+    /// Where its definition comes from; may be empty.
+    pub fn source(&self) -> &str {
+        &self.definition.source
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What can be set, in the order of the file.
+    pub fn parameters(&self) -> &[ParameterSpec] {
+        &self.definition.parameters
+    }
+
+    /// The declared streams; every op is also a stream of its own.
+    pub fn streams(&self) -> &[StreamSpec] {
+        &self.definition.streams
+    }
+
+    /// Names and summaries of the ops, in the order of their ids.
+    pub fn ops(&self) -> impl Iterator<Item = (&str, &str)> {
+        let ops = self.definition.ops.iter();
+        ops.map(|op| (op.name.as_str(), op.summary.as_str()))
+    }
+
+    /// Dialects that the file mentions anywhere, sorted.
+    pub fn dialects(&self) -> Vec<&str> {
+        let tables = self.definition.tables.iter().flat_map(|t| t.create.keys());
+        let queries = self.definition.ops.iter().filter_map(|op| match &op.body {
+            OpBodyDefinition::Query { sql, .. } => Some(sql.keys()),
+            OpBodyDefinition::Insert { .. } => None,
+        });
+        let all: BTreeSet<&str> = tables
+            .chain(queries.flatten())
+            .map(String::as_str)
+            .collect();
+        all.into_iter().collect()
+    }
+
+    /// The workload with some parameters set (the others have their defaults) and a seed.
+    pub fn instantiate(
+        &self,
+        settings: &BTreeMap<String, String>,
+        seed: Seed,
+    ) -> Result<Workload, Mistake> {
+        let definition = reading::read(&self.text, settings).map_err(|mistakes| {
+            let first = mistakes.into_iter().next();
+            first.unwrap_or_else(|| Mistake::elsewhere("the workload cannot be read"))
+        })?;
+        Workload::new(definition, seed)
+    }
+}

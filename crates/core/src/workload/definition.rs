@@ -1,0 +1,289 @@
+//! A workload file after reading: every name resolved to a position, every parameter to its
+//! value. Its serialised form is what a fingerprint is made of, so that a field added here
+//! changes fingerprints unless it is skipped; what does not change rows or ops is skipped.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::parameter::{ParameterSpec, Setting};
+use super::random::Draws;
+use super::sql::Sql;
+use super::walk::WalkShape;
+use crate::model::op::{ColumnType, OpId};
+
+/// A workload with its parameters filled in.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Definition {
+    pub(super) format: u32,
+    pub(super) name: String,
+    pub(super) version: u32,
+    #[serde(skip)]
+    pub(super) summary: String,
+    #[serde(skip)]
+    pub(super) source: String,
+    #[serde(skip)]
+    pub(super) parameters: Vec<ParameterSpec>,
+    /// What was chosen; its effects are in the rest.
+    #[serde(skip)]
+    pub(super) settings: BTreeMap<String, Setting>,
+    pub(super) entities: Vec<Entity>,
+    pub(super) tables: Vec<Table>,
+    pub(super) ops: Vec<OpDefinition>,
+    pub(super) streams: Vec<StreamSpec>,
+    /// How many rows come first does not change what any row is.
+    #[serde(skip)]
+    pub(super) load: Option<Load>,
+}
+
+/// Rows to write before the first phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Load {
+    /// An insert.
+    pub(super) op: OpId,
+    pub(super) rows: u64,
+}
+
+/// Things that rows are about, numbered from 0.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Entity {
+    pub(super) name: String,
+    /// In 1..=[`MAX_ENTITIES`].
+    pub(super) count: u64,
+    pub(super) attributes: Vec<Attribute>,
+}
+
+/// Entities of one kind, at most; their attributes are kept in memory.
+pub(super) const MAX_ENTITIES: i64 = 1_000_000;
+
+/// A text that an entity keeps for life.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Attribute {
+    pub(super) name: String,
+    pub(super) generator: AttributeGenerator,
+}
+
+/// How an attribute is made from the entity's number.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum AttributeGenerator {
+    Plain(Plain),
+    /// A choice that depends on the value of an earlier attribute.
+    ChoiceBy {
+        attribute: usize,
+        choices: BTreeMap<String, Choices>,
+    },
+}
+
+/// A table, its statements, and how its rows are made.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Table {
+    pub(super) name: String,
+    /// Position of the entity that rows are about; without one, every row is a tick.
+    pub(super) entity: Option<usize>,
+    pub(super) columns: Vec<Column>,
+    /// Dialect to statements.
+    pub(super) create: BTreeMap<String, Vec<String>>,
+    /// Dialect to an integer expression whose value is the row's index.
+    pub(super) key: BTreeMap<String, String>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Column {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: ColumnType,
+    pub(super) generator: ColumnGenerator,
+}
+
+/// How a column is made from the row's index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ColumnGenerator {
+    Plain(Plain),
+    Timeline(Timeline),
+    Walk(WalkShape),
+    /// Position of one of the entity's attributes.
+    Attribute(usize),
+    /// Positions of the entity's attributes, in the order of the object's keys.
+    Object(Vec<usize>),
+}
+
+/// Time as a function of the tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Timeline {
+    /// Milliseconds since 1970.
+    pub(super) start: i64,
+    /// Milliseconds, at least 1.
+    pub(super) interval: i64,
+}
+
+impl Timeline {
+    /// Milliseconds since 1970 of a tick; the last representable one beyond that.
+    #[inline]
+    pub(super) fn at(self, tick: u64) -> i64 {
+        let since = i64::try_from(tick).map_or(i64::MAX, |t| t.saturating_mul(self.interval));
+        self.start.saturating_add(since)
+    }
+}
+
+/// Generators that need nothing but a number: of an entity, a row or an op.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Plain {
+    Constant(Literal),
+    Sequence {
+        start: i64,
+        step: i64,
+        prefix: String,
+    },
+    /// Both ends included.
+    Uniform {
+        min: i64,
+        max: i64,
+        prefix: String,
+    },
+    /// The upper end excluded.
+    UniformFloat {
+        min: f64,
+        max: f64,
+    },
+    /// Clamped; rounded down for integers.
+    Normal {
+        mean: f64,
+        deviation: f64,
+        min: f64,
+        max: f64,
+    },
+    Choice(Choices),
+}
+
+/// Values to choose from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Choices {
+    /// At least one.
+    pub(super) values: Vec<Literal>,
+    /// Per value the sum of its weight and all before it; the last one is positive.
+    pub(super) cumulative: Vec<u64>,
+}
+
+impl Choices {
+    /// The position of the n-th choice.
+    pub(super) fn pick(&self, draws: &Draws, n: u64) -> usize {
+        let total = self.cumulative.last().copied().unwrap_or(0);
+        let point = draws.below(n, total);
+        self.cumulative
+            .partition_point(|sum| *sum <= point)
+            .min(self.values.len().saturating_sub(1))
+    }
+}
+
+/// A value written in the file.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Literal {
+    Integer(i64),
+    Float(f64),
+    Boolean(bool),
+    /// Milliseconds since 1970.
+    Timestamp(i64),
+    Text(String),
+}
+
+/// An op.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct OpDefinition {
+    pub(super) name: String,
+    #[serde(skip)]
+    pub(super) summary: String,
+    pub(super) body: OpBodyDefinition,
+}
+
+/// What an op does.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum OpBodyDefinition {
+    /// The next `batch` rows of the table at a position.
+    Insert {
+        table: usize,
+        /// In 1..=[`MAX_BATCH`].
+        batch: u64,
+    },
+    /// A statement for each dialect; all use all the parameters.
+    Query {
+        sql: BTreeMap<String, Sql>,
+        parameters: Vec<QueryParameter>,
+    },
+}
+
+/// Rows of an insert, at most.
+pub(super) const MAX_BATCH: i64 = 1_000_000;
+
+/// A named parameter of a query.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct QueryParameter {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: ColumnType,
+    pub(super) generator: ParameterGenerator,
+}
+
+/// How a query's parameter is made from the op's index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ParameterGenerator {
+    Plain(Plain),
+    /// An attribute of an entity drawn uniformly from `first..=last`.
+    Entity {
+        entity: usize,
+        attribute: usize,
+        first: u64,
+        last: u64,
+    },
+    /// Uniform over the different values that an attribute has among all entities.
+    Distinct {
+        entity: usize,
+        attribute: usize,
+    },
+    /// The time of the last row before the stream, plus an offset in milliseconds.
+    DataTime {
+        table: usize,
+        timeline: Timeline,
+        offset: i64,
+    },
+}
+
+/// What a stream is paced in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Rows written: a rate of 1,000 with batches of 100 is ten ops a second.
+    Rows,
+    /// Queries asked.
+    Queries,
+}
+
+/// How the intended times of a rate are spaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Arrivals {
+    /// Evenly.
+    Constant,
+    /// As a Poisson process: exponential gaps, as of many independent users.
+    Poisson,
+}
+
+/// Ops that are asked at one pace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StreamSpec {
+    /// Its name; with the seed and an index it determines every op.
+    pub name: String,
+    /// Ops and their weights (at least 1), in the order of the file.
+    pub ops: Vec<(OpId, u32)>,
+    /// What its rate counts.
+    pub unit: Unit,
+    /// How its arrivals are spaced unless the user says otherwise.
+    pub arrivals: Arrivals,
+}

@@ -1,0 +1,381 @@
+//! A workload with its parameters and its seed: the rows and the ops themselves.
+//!
+//! Every method is a pure function; an op depends on (seed, stream, index, context) only.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::definition::{
+    Arrivals, Definition, OpBodyDefinition, OpDefinition, ParameterGenerator, QueryParameter,
+    StreamSpec, Unit,
+};
+use super::entity::Attributes;
+use super::mistake::Mistake;
+use super::random::Draws;
+use super::rows::TableRows;
+use crate::model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
+    PlaceholderStyle, RowBatch, Value,
+};
+use crate::model::units::Seed;
+
+/// Goes into every fingerprint: raised when the same file and seed give other rows or ops.
+const GENERATOR_VERSION: u32 = 1;
+
+/// The dialect whose SQL is used where none of a target's own is there.
+const ANY_DIALECT: &str = "any";
+
+/// What an op depends on besides seed, stream and index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpContext {
+    /// Rows loaded before the stream began: insert op j covers the rows from
+    /// `first_row + j·batch` on, and "now" in the data's time is the time of the row before.
+    pub first_row: u64,
+}
+
+/// A workload, ready to make any row and any op.
+#[derive(Debug)]
+pub struct Workload {
+    definition: Definition,
+    seed: Seed,
+    parameters: BTreeMap<String, String>,
+    fingerprint: String,
+    entities: Vec<Attributes>,
+    tables: Vec<TableRows>,
+    /// The values of every attribute that a `distinct` parameter draws from.
+    distinct: BTreeMap<(usize, usize), Vec<Arc<str>>>,
+}
+
+impl Workload {
+    pub(super) fn new(definition: Definition, seed: Seed) -> Result<Self, Mistake> {
+        let fingerprint = fingerprint(&definition, seed)?;
+        let entities: Vec<Attributes> = definition
+            .entities
+            .iter()
+            .map(|entity| Attributes::new(entity, seed))
+            .collect();
+        let tables = definition
+            .tables
+            .iter()
+            .map(|table| TableRows::new(table, &entities, seed))
+            .collect();
+        let parameters = definition
+            .settings
+            .iter()
+            .map(|(name, setting)| (name.clone(), setting.to_string()))
+            .collect();
+        let distinct = distinct_values(&definition, &entities);
+        Ok(Self {
+            definition,
+            seed,
+            parameters,
+            fingerprint,
+            entities,
+            tables,
+            distinct,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The version in its file.
+    pub fn version(&self) -> u32 {
+        self.definition.version
+    }
+
+    /// What its randomness comes from.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// Canonical texts of all parameters, chosen or default.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// SHA-256 in hexadecimal of schema, generators and their parameters, batch, query texts,
+    /// streams, seed, and the versions of format, workload and generators. The number of rows
+    /// to load is left out: it changes no row, and a table may grow in several runs.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Rows to write before the first phase.
+    pub fn rows_to_load(&self) -> u64 {
+        self.definition.load.map_or(0, |load| load.rows)
+    }
+
+    /// The insert that writes them, if the workload has something to load.
+    pub fn load_op(&self) -> Option<OpId> {
+        self.definition.load.map(|load| load.op)
+    }
+
+    /// The declared streams.
+    pub fn streams(&self) -> &[StreamSpec] {
+        &self.definition.streams
+    }
+
+    /// A declared stream, or the stream of a single op under the op's name.
+    pub fn stream(&self, name: &str) -> Option<StreamSpec> {
+        let declared = self.definition.streams.iter().find(|s| s.name == name);
+        declared.cloned().or_else(|| {
+            let position = self.definition.ops.iter().position(|op| op.name == name)?;
+            let (unit, arrivals) = match self.definition.ops.get(position)?.body {
+                OpBodyDefinition::Insert { .. } => (Unit::Rows, Arrivals::Constant),
+                OpBodyDefinition::Query { .. } => (Unit::Queries, Arrivals::Poisson),
+            };
+            Some(StreamSpec {
+                name: name.to_owned(),
+                ops: vec![(OpId(u16::try_from(position).ok()?), 1)],
+                unit,
+                arrivals,
+            })
+        })
+    }
+
+    /// The name of an op; empty if there is no such op.
+    pub fn op_name(&self, id: OpId) -> &str {
+        self.op_definition(id).map_or("", |op| op.name.as_str())
+    }
+
+    /// Rows that an op writes; 0 for a query.
+    pub fn rows_per_op(&self, id: OpId) -> u64 {
+        match self.op_definition(id).map(|op| &op.body) {
+            Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
+            _ => 0,
+        }
+    }
+
+    /// Rows of a table from an index on; no columns if there is no such table.
+    pub fn row_batch(&self, table: usize, first_row: u64, rows: usize) -> RowBatch {
+        let mut batch = RowBatch::default();
+        self.fill_row_batch(table, first_row, rows, &mut batch);
+        batch
+    }
+
+    /// [`Workload::row_batch`] into the memory of another batch of the same table.
+    pub fn fill_row_batch(&self, table: usize, first_row: u64, rows: usize, batch: &mut RowBatch) {
+        match self.tables.get(table) {
+            Some(table) => table.fill(first_row, rows, batch),
+            None => *batch = RowBatch::default(),
+        }
+    }
+
+    /// Op `index` of a stream.
+    pub fn op(&self, stream: &StreamSpec, index: u64, context: &OpContext) -> Op {
+        let mut op = Op {
+            id: OpId(0),
+            index,
+            body: OpBody::Query(Vec::new()),
+        };
+        self.fill_op(stream, index, context, &mut op);
+        op
+    }
+
+    /// [`Workload::op`] into the memory of another op.
+    pub fn fill_op(&self, stream: &StreamSpec, index: u64, context: &OpContext, op: &mut Op) {
+        op.id = self.choose(stream, index);
+        op.index = index;
+        match self.op_definition(op.id).map(|known| (known, &known.body)) {
+            Some((_, OpBodyDefinition::Insert { table, batch })) => {
+                let first_row = context
+                    .first_row
+                    .saturating_add(index.saturating_mul(*batch));
+                let rows = usize::try_from(*batch).unwrap_or(usize::MAX);
+                if !matches!(op.body, OpBody::Insert(_)) {
+                    op.body = OpBody::Insert(RowBatch::default());
+                }
+                if let OpBody::Insert(batch) = &mut op.body {
+                    self.fill_row_batch(*table, first_row, rows, batch);
+                }
+            }
+            Some((known, OpBodyDefinition::Query { parameters, .. })) => {
+                let values = parameters.iter().map(|parameter| {
+                    let path = ["stream", &stream.name, &known.name, &parameter.name];
+                    self.parameter(parameter, &Draws::of(self.seed, &path), (index, context))
+                });
+                op.body = OpBody::Query(values.collect());
+            }
+            None => op.body = OpBody::Query(Vec::new()),
+        }
+    }
+
+    /// Which op a stream asks at an index: by weight, from a number of its own.
+    fn choose(&self, stream: &StreamSpec, index: u64) -> OpId {
+        if let [(only, _)] = stream.ops.as_slice() {
+            return *only;
+        }
+        let total = stream
+            .ops
+            .iter()
+            .map(|(_, weight)| u64::from(*weight))
+            .sum();
+        let mut point = Draws::of(self.seed, &["stream", &stream.name]).below(index, total);
+        for (id, weight) in &stream.ops {
+            match point.checked_sub(u64::from(*weight)) {
+                Some(rest) => point = rest,
+                None => return *id,
+            }
+        }
+        stream.ops.last().map_or(OpId(0), |(id, _)| *id)
+    }
+
+    fn parameter(
+        &self,
+        parameter: &QueryParameter,
+        draws: &Draws,
+        (index, context): (u64, &OpContext),
+    ) -> Value {
+        match &parameter.generator {
+            ParameterGenerator::Plain(plain) => match parameter.kind {
+                ColumnType::Integer | ColumnType::Bigint => {
+                    Value::Integer(plain.integer(draws, index))
+                }
+                ColumnType::Float => Value::Float(plain.float(draws, index)),
+                ColumnType::Boolean => Value::Boolean(plain.boolean(draws, index)),
+                ColumnType::Timestamp => Value::TimestampMs(plain.integer(draws, index)),
+                ColumnType::Text | ColumnType::Object => {
+                    Value::Text(plain.text(draws, index).into())
+                }
+            },
+            ParameterGenerator::Entity {
+                entity,
+                attribute,
+                first,
+                last,
+            } => {
+                let number = first + draws.below(index, last - first + 1);
+                self.entities.get(*entity).map_or(Value::Null, |entity| {
+                    Value::Text(entity.value(*attribute, number).into())
+                })
+            }
+            ParameterGenerator::Distinct { entity, attribute } => {
+                let values = self.distinct.get(&(*entity, *attribute));
+                values.map_or(Value::Null, |values| {
+                    let pick = draws.below(index, values.len() as u64);
+                    let pick = usize::try_from(pick).unwrap_or(0);
+                    values
+                        .get(pick)
+                        .map_or(Value::Null, |v| Value::Text(Arc::clone(v)))
+                })
+            }
+            ParameterGenerator::DataTime {
+                table,
+                timeline,
+                offset,
+            } => {
+                let last_row = context.first_row.saturating_sub(1);
+                let tick = self
+                    .tables
+                    .get(*table)
+                    .map_or(0, |table| table.tick(last_row));
+                Value::TimestampMs(timeline.at(tick).saturating_add(*offset))
+            }
+        }
+    }
+
+    /// The workload in SQL: for every table and op the first of `dialects` that it knows.
+    pub fn bind(
+        &self,
+        dialects: &[String],
+        style: PlaceholderStyle,
+    ) -> Result<BoundWorkload, Mistake> {
+        let tables = self.definition.tables.iter().map(|table| {
+            let place = format!("table `{}`", table.name);
+            Ok(BoundTable {
+                name: table.name.clone(),
+                columns: table
+                    .columns
+                    .iter()
+                    .map(|column| BoundColumn {
+                        name: column.name.clone(),
+                        kind: column.kind,
+                    })
+                    .collect(),
+                create: preferred(&table.create, dialects, &place)?.clone(),
+                key: preferred(&table.key, dialects, &place)?.clone(),
+            })
+        });
+        let ops = self.definition.ops.iter().map(|op| {
+            let kind = match &op.body {
+                OpBodyDefinition::Insert { table, .. } => BoundOpKind::Insert { table: *table },
+                OpBodyDefinition::Query { sql, parameters } => {
+                    let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
+                    BoundOpKind::Query {
+                        sql: sql.with_placeholders(style),
+                        parameters: parameters.iter().map(|parameter| parameter.kind).collect(),
+                    }
+                }
+            };
+            let name = op.name.clone();
+            Ok(BoundOp { name, kind })
+        });
+        Ok(BoundWorkload {
+            tables: tables.collect::<Result<_, Mistake>>()?,
+            ops: ops.collect::<Result<_, Mistake>>()?,
+        })
+    }
+
+    fn op_definition(&self, id: OpId) -> Option<&OpDefinition> {
+        self.definition.ops.get(usize::from(id.0))
+    }
+}
+
+/// The entry of the first dialect that is there.
+fn preferred<'m, T>(
+    of: &'m BTreeMap<String, T>,
+    dialects: &[String],
+    place: &str,
+) -> Result<&'m T, Mistake> {
+    dialects
+        .iter()
+        .find_map(|dialect| of.get(dialect))
+        .or_else(|| of.get(ANY_DIALECT))
+        .ok_or_else(|| {
+            let wanted = dialects.join(", ");
+            let known: Vec<&str> = of.keys().map(String::as_str).collect();
+            let hint = format!("it has {}; add the dialect to the file", known.join(", "));
+            Mistake::elsewhere(format!("{place} has no SQL for this target ({wanted})"))
+                .with_hint(Some(hint))
+        })
+}
+
+fn distinct_values(
+    definition: &Definition,
+    entities: &[Attributes],
+) -> BTreeMap<(usize, usize), Vec<Arc<str>>> {
+    let mut found = BTreeMap::new();
+    for op in &definition.ops {
+        let OpBodyDefinition::Query { parameters, .. } = &op.body else {
+            continue;
+        };
+        for parameter in parameters {
+            if let ParameterGenerator::Distinct { entity, attribute } = parameter.generator
+                && let Some(of) = entities.get(entity)
+            {
+                found.entry((entity, attribute)).or_insert_with(|| {
+                    let values = of.distinct(attribute);
+                    values.iter().map(|value| Arc::from(&**value)).collect()
+                });
+            }
+        }
+    }
+    found
+}
+
+fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, Mistake> {
+    let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition))
+        .map_err(|error| Mistake::elsewhere(format!("the workload has no fingerprint: {error}")))?;
+    let hash = Sha256::digest(&content);
+    Ok(hash.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}

@@ -1,0 +1,256 @@
+//! The parameters of a workload: typed, with a default in the file, set by `--set name=value`.
+//!
+//! A setting is written the way people write it (`4k`, `10s`, `2016-01-01T00:00:00Z`); it has
+//! one canonical text, and one form inside SQL: integers as digits, durations and timestamps in
+//! milliseconds, text as it is.
+
+use std::fmt;
+
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// The type of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParameterKind {
+    /// A whole number; `k`, `M`, `G` multiply by thousand, million, thousand million.
+    Integer,
+    /// A number and a unit: `ms`, `s`, `m`, `h`, `d`.
+    Duration,
+    /// RFC 3339, to the millisecond.
+    Timestamp,
+    /// Letters, digits and `-_.:+/` and spaces.
+    Text,
+}
+
+impl ParameterKind {
+    /// The names in a file, in the order of the variants.
+    pub(super) const NAMES: [&'static str; 4] = ["integer", "duration", "timestamp", "text"];
+
+    /// The kind of a name.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name {
+            "integer" => Some(Self::Integer),
+            "duration" => Some(Self::Duration),
+            "timestamp" => Some(Self::Timestamp),
+            "text" => Some(Self::Text),
+            _ => None,
+        }
+    }
+
+    /// An example, for hints.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Self::Integer => "an integer such as 4000 or 4k",
+            Self::Duration => "a duration such as 500ms, 10s, 5m, 12h or 3d",
+            Self::Timestamp => "a time such as 2016-01-01T00:00:00Z",
+            Self::Text => "letters, digits, spaces and - _ . : + /, at most 200",
+        }
+    }
+}
+
+impl fmt::Display for ParameterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Integer => "integer",
+            Self::Duration => "duration",
+            Self::Timestamp => "timestamp",
+            Self::Text => "text",
+        })
+    }
+}
+
+/// A parameter as its file describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterSpec {
+    /// Its name in `--set name=value`.
+    pub name: String,
+    /// Its type.
+    pub kind: ParameterKind,
+    /// The canonical text of its default.
+    pub default: String,
+    /// One line on what it does; may be empty.
+    pub summary: String,
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Setting {
+    /// A whole number.
+    Integer(i64),
+    /// Milliseconds.
+    Duration(i64),
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    Timestamp(i64),
+    /// Text of the allowed characters.
+    Text(String),
+}
+
+impl Setting {
+    /// Reads a value of `kind`; none if it is not one.
+    pub(super) fn parse(kind: ParameterKind, text: &str) -> Option<Self> {
+        match kind {
+            ParameterKind::Integer => parse_integer(text).map(Self::Integer),
+            ParameterKind::Duration => parse_duration(text).map(Self::Duration),
+            ParameterKind::Timestamp => parse_timestamp(text).map(Self::Timestamp),
+            ParameterKind::Text => is_plain_text(text).then(|| Self::Text(text.to_owned())),
+        }
+    }
+
+    /// Its type.
+    pub(super) fn kind(&self) -> ParameterKind {
+        match self {
+            Self::Integer(_) => ParameterKind::Integer,
+            Self::Duration(_) => ParameterKind::Duration,
+            Self::Timestamp(_) => ParameterKind::Timestamp,
+            Self::Text(_) => ParameterKind::Text,
+        }
+    }
+
+    /// Its number (milliseconds for times); none for text.
+    pub(super) fn number(&self) -> Option<i64> {
+        match self {
+            Self::Integer(number) | Self::Duration(number) | Self::Timestamp(number) => {
+                Some(*number)
+            }
+            Self::Text(_) => None,
+        }
+    }
+
+    /// What stands for it inside SQL and other text.
+    pub(super) fn in_text(&self) -> String {
+        match self {
+            Self::Integer(number) | Self::Duration(number) | Self::Timestamp(number) => {
+                number.to_string()
+            }
+            Self::Text(text) => text.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(number) => number.fmt(f),
+            Self::Duration(ms) => f.write_str(&format_duration(*ms)),
+            Self::Timestamp(ms) => f.write_str(&format_timestamp(*ms)),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+fn parse_integer(text: &str) -> Option<i64> {
+    let (digits, factor) = match text.char_indices().next_back()? {
+        (end, 'k') => (text.get(..end)?, 1_000),
+        (end, 'M') => (text.get(..end)?, 1_000_000),
+        (end, 'G') => (text.get(..end)?, 1_000_000_000),
+        _ => (text, 1),
+    };
+    let digits = digits.replace('_', "");
+    digits.parse::<i64>().ok()?.checked_mul(factor)
+}
+
+/// Units of a duration in milliseconds, the greatest first.
+const UNITS: [(&str, i64); 5] = [
+    ("d", 86_400_000),
+    ("h", 3_600_000),
+    ("m", 60_000),
+    ("s", 1_000),
+    ("ms", 1),
+];
+
+/// A duration in milliseconds: a whole number, perhaps negative, and a unit.
+pub(super) fn parse_duration(text: &str) -> Option<i64> {
+    let unit_at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (digits, unit) = text.split_at(unit_at);
+    let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit)?;
+    digits.trim_end().parse::<i64>().ok()?.checked_mul(*factor)
+}
+
+fn format_duration(ms: i64) -> String {
+    let (name, factor) = UNITS
+        .iter()
+        .find(|(_, factor)| ms != 0 && ms % factor == 0)
+        .unwrap_or(&("s", 1_000));
+    format!("{}{name}", ms / factor)
+}
+
+/// Milliseconds since 1970 of an RFC 3339 time; none if it is finer than a millisecond.
+pub(super) fn parse_timestamp(text: &str) -> Option<i64> {
+    let nanos = OffsetDateTime::parse(text, &Rfc3339)
+        .ok()?
+        .unix_timestamp_nanos();
+    (nanos % 1_000_000 == 0)
+        .then(|| i64::try_from(nanos / 1_000_000).ok())
+        .flatten()
+}
+
+/// RFC 3339 in UTC; the milliseconds as digits where the year leaves that format.
+fn format_timestamp(ms: i64) -> String {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
+        .ok()
+        .and_then(|time| time.format(&Rfc3339).ok())
+        .unwrap_or_else(|| ms.to_string())
+}
+
+/// Text that needs no quoting in any SQL string or number.
+fn is_plain_text(text: &str) -> bool {
+    text.len() <= 200
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " -_.:+/".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(kind: ParameterKind, text: &str, canonical: Option<&str>) {
+        let setting = Setting::parse(kind, text).map(|setting| setting.to_string());
+        assert_eq!(setting.as_deref(), canonical, "{kind} {text:?}");
+    }
+
+    #[test]
+    fn integers() {
+        check(ParameterKind::Integer, "4000", Some("4000"));
+        check(ParameterKind::Integer, "4_000", Some("4000"));
+        check(ParameterKind::Integer, "314M", Some("314000000"));
+        check(ParameterKind::Integer, "-2k", Some("-2000"));
+        check(ParameterKind::Integer, "9223372036854775807k", None);
+        check(ParameterKind::Integer, "1.5", None);
+        check(ParameterKind::Integer, "k", None);
+        check(ParameterKind::Integer, "", None);
+    }
+
+    #[test]
+    fn durations() {
+        check(ParameterKind::Duration, "10s", Some("10s"));
+        check(ParameterKind::Duration, "60000ms", Some("1m"));
+        check(ParameterKind::Duration, "90 m", Some("90m"));
+        check(ParameterKind::Duration, "-24h", Some("-1d"));
+        check(ParameterKind::Duration, "0ms", Some("0s"));
+        check(ParameterKind::Duration, "10", None);
+        check(ParameterKind::Duration, "10 parsecs", None);
+        check(ParameterKind::Duration, "µs", None);
+    }
+
+    #[test]
+    fn timestamps() {
+        let start = Some("2016-01-01T00:00:00Z");
+        check(ParameterKind::Timestamp, "2016-01-01T00:00:00Z", start);
+        check(ParameterKind::Timestamp, "2016-01-01T02:00:00+02:00", start);
+        check(ParameterKind::Timestamp, "2016-01-01T00:00:00.0001Z", None);
+        check(ParameterKind::Timestamp, "yesterday", None);
+        assert_eq!(
+            parse_timestamp("2016-01-01T00:00:00Z"),
+            Some(1_451_606_400_000)
+        );
+    }
+
+    #[test]
+    fn text_cannot_leave_a_quoted_string() {
+        check(ParameterKind::Text, "0-1", Some("0-1"));
+        check(ParameterKind::Text, "1'); DROP TABLE cpu --", None);
+    }
+}

@@ -1,0 +1,357 @@
+//! From the text of a workload file to its [`Definition`]; all mistakes are collected.
+//!
+//! What could not be read is replaced by a placeholder, so that one mistake does not make
+//! others out of every reference to it; a definition is returned only if nothing is wrong.
+
+mod generator;
+mod op;
+mod plain;
+mod table;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::de::DeTable;
+
+use super::definition::{
+    Attribute, AttributeGenerator, Definition, Entity, Literal, MAX_ENTITIES, Plain,
+};
+use super::mistake::{Mistake, suggest};
+use super::parameter::{ParameterKind, ParameterSpec, Setting};
+use super::section::{Entry, Reader, Section};
+
+/// Bytes of a workload file, at most.
+const MAX_TEXT: usize = 1 << 20;
+
+/// Entities, tables, columns, ops or the like in one file, at most.
+const MAX_ITEMS: usize = 1_000;
+
+/// The version of the format that this module reads.
+const FORMAT: i64 = 1;
+
+/// Reads a workload with the given settings for its parameters.
+pub(super) fn read(
+    text: &str,
+    settings: &BTreeMap<String, String>,
+) -> Result<Definition, Vec<Mistake>> {
+    if text.len() > MAX_TEXT {
+        let message = format!("a workload file has at most {MAX_TEXT} bytes");
+        return Err(vec![Mistake::at(text, 0..0, message)]);
+    }
+    let (document, errors) = DeTable::parse_recoverable(text);
+    let mut reader = Reader {
+        text,
+        settings: BTreeMap::new(),
+        mistakes: Vec::new(),
+    };
+    for error in errors {
+        let span = error.span().unwrap_or(0..0);
+        reader.report(span, one_line(error.message()), None);
+    }
+    if !reader.mistakes.is_empty() {
+        return Err(reader.mistakes);
+    }
+    let root = Section::new("the workload file".to_owned(), 0..0, document.get_ref());
+    let definition = read_root(&mut reader, root, settings);
+    match definition {
+        Some(definition) if reader.mistakes.is_empty() => Ok(definition),
+        _ => Err(reader.mistakes),
+    }
+}
+
+fn read_root(
+    reader: &mut Reader<'_>,
+    mut root: Section<'_, '_>,
+    settings: &BTreeMap<String, String>,
+) -> Option<Definition> {
+    let format = root.integer(reader, "format", FORMAT..=FORMAT, None);
+    let parameters = read_parameters(reader, &mut root, settings);
+    let name = root.text(reader, "name");
+    if let Some(name) = &name {
+        let span = root.optional("name").map_or(0..0, toml::Spanned::span);
+        check_name(reader, "workload", name, span);
+    }
+    let version = root.integer(reader, "version", 1..=1_000_000, None);
+    let summary = root.text(reader, "summary");
+    let source = root.text_or_empty(reader, "source");
+    let entities = read_entities(reader, &mut root);
+    let tables = table::read_tables(reader, &mut root, &entities);
+    let ops = op::read_ops(reader, &mut root, &entities, &tables);
+    let streams = op::read_streams(reader, &mut root, &ops);
+    let load = op::read_load(reader, &mut root, &ops);
+    root.finish(reader);
+    Some(Definition {
+        format: u32::try_from(format?).ok()?,
+        name: name?,
+        version: u32::try_from(version?).ok()?,
+        summary: summary?,
+        source,
+        parameters,
+        settings: reader.settings.clone(),
+        entities,
+        tables,
+        ops,
+        streams,
+        load,
+    })
+}
+
+/// Reads `[parameters]` and puts the chosen or default values into the reader.
+fn read_parameters(
+    reader: &mut Reader<'_>,
+    root: &mut Section<'_, '_>,
+    settings: &BTreeMap<String, String>,
+) -> Vec<ParameterSpec> {
+    let mut specs = Vec::new();
+    if let Some(all) = root.section(reader, "parameters", "the parameters".to_owned()) {
+        for (name, span, entry) in limited(reader, &all, "parameters") {
+            check_name(reader, "parameter", name, span);
+            let chosen = settings.get(name).map(String::as_str);
+            if let Some(spec) = read_parameter(reader, &all, (name, entry), chosen) {
+                specs.push(spec);
+            }
+        }
+    }
+    let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+    for name in settings.keys() {
+        if !known.contains(&name.as_str()) && reader.mistakes.is_empty() {
+            let message = format!("this workload has no parameter `{name}`");
+            let hint = suggest(name, known.iter().copied());
+            reader.note(Mistake::elsewhere(message).with_hint(hint));
+        }
+    }
+    specs
+}
+
+fn read_parameter(
+    reader: &mut Reader<'_>,
+    all: &Section<'_, '_>,
+    (name, entry): (&str, Entry<'_, '_>),
+    chosen: Option<&str>,
+) -> Option<ParameterSpec> {
+    let place = format!("parameter `{name}`");
+    let mut section = all.as_section(reader, name, entry, place)?;
+    let kind_entry = section.required(reader, "type", "\"integer\"");
+    let kind = kind_entry.and_then(|entry| {
+        let word = section.text_of(reader, "type", entry)?;
+        let kind = ParameterKind::named(&word);
+        if kind.is_none() {
+            let hint = suggest(&word, ParameterKind::NAMES);
+            reader.report(entry.span(), format!("unknown type `{word}`"), hint);
+        }
+        kind
+    });
+    let default = section.required(reader, "default", "…");
+    let summary = section.text_or_empty(reader, "summary");
+    let default = match (kind, default) {
+        (Some(kind), Some(entry)) => setting_of(reader, &section, ("default", entry), kind),
+        _ => None,
+    };
+    let least = section.optional("min");
+    let most = section.optional("max");
+    let bounds = kind.map(|kind| {
+        let mut bound = |key, entry: Option<Entry<'_, '_>>| {
+            entry
+                .and_then(|entry| setting_of(reader, &section, (key, entry), kind))
+                .and_then(|setting| setting.number())
+        };
+        (bound("min", least), bound("max", most))
+    });
+    section.finish(reader);
+    let (kind, default, bounds) = (kind?, default?, bounds?);
+    let value = match chosen {
+        None => Some(default.clone()),
+        Some(text) => chosen_setting(reader, name, text, kind),
+    };
+    if let Some(value) = value {
+        check_bounds(reader, name, &value, bounds);
+        reader.settings.insert(name.to_owned(), value);
+    } else {
+        reader.settings.insert(name.to_owned(), default.clone());
+    }
+    Some(ParameterSpec {
+        name: name.to_owned(),
+        kind,
+        default: default.to_string(),
+        summary,
+    })
+}
+
+/// A default or a bound as it is written in the file.
+fn setting_of(
+    reader: &mut Reader<'_>,
+    section: &Section<'_, '_>,
+    (key, entry): (&str, Entry<'_, '_>),
+    kind: ParameterKind,
+) -> Option<Setting> {
+    if kind == ParameterKind::Text {
+        let text = section.text_of(reader, key, entry)?;
+        let setting = Setting::parse(kind, &text);
+        if setting.is_none() {
+            let message = format!("`{key}` of {} is not plain text", section.place);
+            reader.report(entry.span(), message, Some(kind.example().to_owned()));
+        }
+        return setting;
+    }
+    let number = section.number_of(reader, key, entry, kind)?;
+    Some(match kind {
+        ParameterKind::Integer => Setting::Integer(number),
+        ParameterKind::Duration => Setting::Duration(number),
+        _ => Setting::Timestamp(number),
+    })
+}
+
+fn chosen_setting(
+    reader: &mut Reader<'_>,
+    name: &str,
+    text: &str,
+    kind: ParameterKind,
+) -> Option<Setting> {
+    let setting = Setting::parse(kind, text);
+    if setting.is_none() {
+        let shown: String = text.chars().take(80).collect();
+        let message = format!("`{shown}` is no {kind} for parameter `{name}`");
+        let hint = Some(format!("write {}", kind.example()));
+        reader.note(Mistake::elsewhere(message).with_hint(hint));
+    }
+    setting
+}
+
+fn check_bounds(
+    reader: &mut Reader<'_>,
+    name: &str,
+    value: &Setting,
+    (min, max): (Option<i64>, Option<i64>),
+) {
+    let Some(number) = value.number() else { return };
+    let in_unit = |number| match value.kind() {
+        ParameterKind::Duration => Setting::Duration(number).to_string(),
+        ParameterKind::Timestamp => Setting::Timestamp(number).to_string(),
+        ParameterKind::Integer | ParameterKind::Text => number.to_string(),
+    };
+    let wrong = match (min, max) {
+        (Some(min), _) if number < min => format!("at least {}", in_unit(min)),
+        (_, Some(max)) if number > max => format!("at most {}", in_unit(max)),
+        _ => return,
+    };
+    let message = format!("parameter `{name}` is {value}; it must be {wrong}");
+    reader.note(Mistake::elsewhere(message));
+}
+
+/// Reads `[entities]`.
+fn read_entities(reader: &mut Reader<'_>, root: &mut Section<'_, '_>) -> Vec<Entity> {
+    let Some(all) = root.section(reader, "entities", "the entities".to_owned()) else {
+        return Vec::new();
+    };
+    limited(reader, &all, "entities")
+        .into_iter()
+        .map(|(name, span, entry)| {
+            check_name(reader, "entity", name, span);
+            let mut entity = Entity {
+                name: name.to_owned(),
+                count: 1,
+                attributes: Vec::new(),
+            };
+            let place = format!("entity `{name}`");
+            if let Some(section) = all.as_section(reader, name, entry, place) {
+                read_entity(reader, section, &mut entity);
+            }
+            entity
+        })
+        .collect()
+}
+
+fn read_entity(reader: &mut Reader<'_>, mut section: Section<'_, '_>, entity: &mut Entity) {
+    let count = section.integer(reader, "count", 1..=MAX_ENTITIES, None);
+    entity.count = count.and_then(|c| u64::try_from(c).ok()).unwrap_or(1);
+    for element in section.list(reader, "attributes") {
+        let place = format!("an attribute of entity `{}`", entity.name);
+        let Some(mut part) = section.as_section(reader, "attributes", element, place) else {
+            continue;
+        };
+        let names: Vec<&str> = entity.attributes.iter().map(|a| a.name.as_str()).collect();
+        let name = named_element(reader, &mut part, "attribute", &names);
+        part.place = format!("attribute `{name}` of entity `{}`", entity.name);
+        let generator = generator::read_attribute(reader, part, &entity.attributes);
+        let placeholder = AttributeGenerator::Plain(Plain::Constant(Literal::Text(String::new())));
+        entity.attributes.push(Attribute {
+            name,
+            generator: generator.unwrap_or(placeholder),
+        });
+    }
+    section.finish(reader);
+}
+
+/// The `name` of a list's element: an identifier that none of the earlier ones has.
+fn named_element(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    what: &str,
+    taken: &[&str],
+) -> String {
+    let name = section.text(reader, "name").unwrap_or_default();
+    let span = section.optional("name").map(toml::Spanned::span);
+    if let Some(span) = span.filter(|_| !name.is_empty()) {
+        check_name(reader, what, &name, span.clone());
+        if taken.contains(&name.as_str()) {
+            reader.report(span, format!("there are two of {what} `{name}`"), None);
+        }
+    }
+    name
+}
+
+/// Notes a name that would need quoting somewhere.
+fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Range<usize>) {
+    let mut chars = name.chars();
+    let starts = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let dash = matches!(what, "workload" | "op" | "stream");
+    let goes_on = chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || (dash && c == '-'));
+    if !starts || !goes_on || name.len() > 63 {
+        let hint = "a name is a letter, then letters, digits and _, at most 63".to_owned();
+        reader.report(span, format!("`{name}` cannot name a {what}"), Some(hint));
+    }
+}
+
+/// The entries of a section, as many as are allowed.
+fn limited<'a, 't>(
+    reader: &mut Reader<'_>,
+    section: &Section<'a, 't>,
+    what: &str,
+) -> Vec<(&'a str, Range<usize>, Entry<'a, 't>)> {
+    let mut entries = section.entries();
+    if let Some((_, span, _)) = entries.get(MAX_ITEMS) {
+        reader.report(span.clone(), format!("more than {MAX_ITEMS} {what}"), None);
+        entries.truncate(MAX_ITEMS);
+    }
+    entries
+}
+
+/// The position of a name in a list; an unknown one is noted.
+fn position_of<'n>(
+    reader: &mut Reader<'_>,
+    names: impl Iterator<Item = &'n str>,
+    what: &str,
+    (name, span): (&str, Range<usize>),
+) -> Option<usize> {
+    let names: Vec<&str> = names.collect();
+    let position = names.iter().position(|known| *known == name);
+    if position.is_none() {
+        reader.report(
+            span,
+            format!("unknown {what} `{name}`"),
+            suggest(name, names),
+        );
+    }
+    position
+}
+
+/// A message without line breaks.
+fn one_line(message: &str) -> String {
+    message
+        .lines()
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join("; ")
+}

@@ -1,0 +1,322 @@
+//! Ops, the streams that mix them, and what is loaded first.
+
+use std::collections::BTreeMap;
+
+use super::super::definition::{
+    Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, QueryParameter, StreamSpec,
+    Table, Unit,
+};
+use super::super::mistake::suggest;
+use super::super::parameter::ParameterKind;
+use super::super::section::{Reader, Section};
+use super::super::sql::{Sql, SqlMistake};
+use super::table::per_dialect;
+use super::{check_name, generator, limited, named_element, position_of};
+use crate::model::op::OpId;
+
+/// Reads `[ops]`.
+pub(super) fn read_ops(
+    reader: &mut Reader<'_>,
+    root: &mut Section<'_, '_>,
+    entities: &[Entity],
+    tables: &[Table],
+) -> Vec<OpDefinition> {
+    let Some(all) = root.section(reader, "ops", "the ops".to_owned()) else {
+        let hint = "add [ops.NAME] with `insert` or `sql`".to_owned();
+        reader.report(0..0, "the workload file has no ops", Some(hint));
+        return Vec::new();
+    };
+    limited(reader, &all, "ops")
+        .into_iter()
+        .map(|(name, span, entry)| {
+            check_name(reader, "op", name, span);
+            let mut op = OpDefinition {
+                name: name.to_owned(),
+                summary: String::new(),
+                body: OpBodyDefinition::Insert { table: 0, batch: 1 },
+            };
+            let place = format!("op `{name}`");
+            if let Some(section) = all.as_section(reader, name, entry, place) {
+                read_op(reader, section, &mut op, (entities, tables));
+            }
+            op
+        })
+        .collect()
+}
+
+fn read_op(
+    reader: &mut Reader<'_>,
+    mut section: Section<'_, '_>,
+    op: &mut OpDefinition,
+    known: (&[Entity], &[Table]),
+) {
+    op.summary = section.text_or_empty(reader, "summary");
+    let insert = section.optional("insert");
+    let sql = section.optional("sql");
+    match (insert, sql) {
+        (Some(entry), None) => {
+            let name = section.text_of(reader, "insert", entry);
+            let batch = section.integer(reader, "batch", 1..=MAX_BATCH, None);
+            let names = known.1.iter().map(|table| table.name.as_str());
+            let table =
+                name.and_then(|name| position_of(reader, names, "table", (&name, entry.span())));
+            op.body = OpBodyDefinition::Insert {
+                table: table.unwrap_or(0),
+                batch: batch.and_then(|b| u64::try_from(b).ok()).unwrap_or(1),
+            };
+        }
+        (None, Some(_)) => op.body = read_query(reader, &mut section, known),
+        (_, _) => {
+            let message = format!("{} must have either `insert` or `sql`", section.place);
+            let hint = "insert = \"table\" and batch = 1000, or [ops.NAME.sql] with a statement \
+                        for each dialect";
+            reader.report(section.span.clone(), message, Some(hint.to_owned()));
+        }
+    }
+    section.finish(reader);
+}
+
+fn read_query(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    known: (&[Entity], &[Table]),
+) -> OpBodyDefinition {
+    let mut parameters: Vec<QueryParameter> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for element in section
+        .list(reader, "parameters")
+        .into_iter()
+        .take(super::MAX_ITEMS)
+    {
+        let place = format!("a parameter of {}", section.place);
+        let Some(mut part) = section.as_section(reader, "parameters", element, place) else {
+            continue;
+        };
+        let taken: Vec<&str> = names.iter().map(String::as_str).collect();
+        let name = named_element(reader, &mut part, "parameter", &taken);
+        part.place = format!("parameter `{name}` of {}", section.place);
+        names.push(name.clone());
+        if let Some(kind) = generator::read_type(reader, &mut part)
+            && let Some(generator) = generator::read_parameter(reader, part, kind, known)
+        {
+            parameters.push(QueryParameter {
+                name,
+                kind,
+                generator,
+            });
+        }
+    }
+    let mut sql = BTreeMap::new();
+    if let Some(part) = per_dialect(reader, section, "sql") {
+        for (dialect, _, entry) in part.entries() {
+            let Some(text) = part.text_of(reader, dialect, entry) else {
+                continue;
+            };
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            match Sql::parse(&text, &names) {
+                Ok(parsed) => {
+                    sql.insert(dialect.to_owned(), parsed);
+                }
+                Err(mistakes) => {
+                    let place = format!("{} for `{dialect}`", part.place);
+                    for mistake in mistakes {
+                        report_sql(reader, mistake, (&place, &entry.span()), &names);
+                    }
+                }
+            }
+        }
+    }
+    OpBodyDefinition::Query { sql, parameters }
+}
+
+fn report_sql(
+    reader: &mut Reader<'_>,
+    mistake: SqlMistake,
+    (place, span): (&str, &std::ops::Range<usize>),
+    names: &[&str],
+) {
+    let (word, message, hint) = match mistake {
+        SqlMistake::UnknownParameter(name) => (
+            format!(":{name}"),
+            format!("unknown parameter `:{name}` in {place}"),
+            suggest(&name, names.iter().copied())
+                .or_else(|| Some("describe it in `parameters`".to_owned())),
+        ),
+        SqlMistake::UnusedParameter(name) => (
+            String::new(),
+            format!("parameter `:{name}` is not used in {place}"),
+            Some("every dialect must use the same parameters".to_owned()),
+        ),
+        SqlMistake::SeveralStatements => (
+            ";".to_owned(),
+            format!("more than one statement in {place}"),
+            Some("an op is one statement".to_owned()),
+        ),
+        SqlMistake::Unterminated(what) => (
+            String::new(),
+            format!("a {what} does not end in {place}"),
+            None,
+        ),
+        SqlMistake::Empty => (String::new(), format!("{place} is empty"), None),
+    };
+    let at = if word.is_empty() {
+        span.clone()
+    } else {
+        reader.place_of(&word, span)
+    };
+    reader.report(at, message, hint);
+}
+
+/// Reads `[streams]`.
+pub(super) fn read_streams(
+    reader: &mut Reader<'_>,
+    root: &mut Section<'_, '_>,
+    ops: &[OpDefinition],
+) -> Vec<StreamSpec> {
+    let Some(all) = root.section(reader, "streams", "the streams".to_owned()) else {
+        return Vec::new();
+    };
+    limited(reader, &all, "streams")
+        .into_iter()
+        .filter_map(|(name, span, entry)| {
+            check_name(reader, "stream", name, span);
+            let section = all.as_section(reader, name, entry, format!("stream `{name}`"))?;
+            read_stream(reader, section, name, ops)
+        })
+        .collect()
+}
+
+fn read_stream(
+    reader: &mut Reader<'_>,
+    mut section: Section<'_, '_>,
+    name: &str,
+    ops: &[OpDefinition],
+) -> Option<StreamSpec> {
+    let unit = word(
+        reader,
+        &mut section,
+        "unit",
+        &[("rows", Unit::Rows), ("queries", Unit::Queries)],
+    );
+    let arrivals = word(
+        reader,
+        &mut section,
+        "arrivals",
+        &[
+            ("constant", Arrivals::Constant),
+            ("poisson", Arrivals::Poisson),
+        ],
+    );
+    let entry = section.required(reader, "ops", "{ NAME = 1 }")?;
+    let place = format!("`ops` of {}", section.place);
+    let part = section.as_section(reader, "ops", entry, place)?;
+    let mut mix = Vec::new();
+    for (op, span, weight) in part.entries() {
+        let names = ops.iter().map(|op| op.name.as_str());
+        let position = position_of(reader, names, "op", (op, span));
+        let weight = part
+            .number_of(reader, op, weight, ParameterKind::Integer)
+            .and_then(|number| u32::try_from(number).ok())
+            .filter(|number| (1..=1_000_000).contains(number))
+            .or_else(|| {
+                let hint = Some("a whole number from 1 to 1,000,000".to_owned());
+                reader.report(weight.span(), format!("`{op}` has no usable weight"), hint);
+                None
+            });
+        if let (Some(position), Some(weight)) = (position, weight) {
+            mix.push((position, weight));
+        }
+    }
+    section.finish(reader);
+    check_mix(reader, &part, (name, unit?), (ops, &mix));
+    let ops = mix
+        .iter()
+        .filter_map(|(position, weight)| Some((OpId(u16::try_from(*position).ok()?), *weight)));
+    Some(StreamSpec {
+        name: name.to_owned(),
+        ops: ops.collect(),
+        unit: unit?,
+        arrivals: arrivals?,
+    })
+}
+
+/// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of
+/// queries writes nothing.
+fn check_mix(
+    reader: &mut Reader<'_>,
+    part: &Section<'_, '_>,
+    (name, unit): (&str, Unit),
+    (ops, mix): (&[OpDefinition], &[(usize, u32)]),
+) {
+    let inserts = mix
+        .iter()
+        .filter_map(|(position, _)| ops.get(*position))
+        .filter(|op| matches!(op.body, OpBodyDefinition::Insert { .. }))
+        .count();
+    let good = match unit {
+        Unit::Rows => inserts == 1 && mix.len() == 1,
+        Unit::Queries => inserts == 0 && !mix.is_empty(),
+    };
+    if !good {
+        let message = format!("{} does not fit its unit", part.place);
+        let hint = "unit = \"rows\" takes exactly one insert, \"queries\" takes queries only";
+        reader.report(part.span.clone(), message, Some(hint.to_owned()));
+    }
+    let other_op = ops.iter().position(|op| op.name == name);
+    if other_op.is_some_and(|op| mix.iter().any(|(position, _)| *position != op)) {
+        let message = format!("stream `{name}` has the name of an op but asks others");
+        reader.report(
+            part.span.clone(),
+            message,
+            Some("rename the stream".to_owned()),
+        );
+    }
+}
+
+/// One of a few words.
+fn word<T: Copy>(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    key: &'static str,
+    words: &[(&'static str, T)],
+) -> Option<T> {
+    let first = words.first().map_or("", |(word, _)| word);
+    let entry = section.required(reader, key, &format!("\"{first}\""))?;
+    let text = section.text_of(reader, key, entry)?;
+    let found = words.iter().find(|(word, _)| *word == text);
+    if found.is_none() {
+        let message = format!("unknown `{key}` `{text}` of {}", section.place);
+        reader.report(
+            entry.span(),
+            message,
+            suggest(&text, words.iter().map(|(word, _)| *word)),
+        );
+    }
+    found.map(|(_, value)| *value)
+}
+
+/// Reads `[load]`.
+pub(super) fn read_load(
+    reader: &mut Reader<'_>,
+    root: &mut Section<'_, '_>,
+    ops: &[OpDefinition],
+) -> Option<Load> {
+    let mut section = root.section(reader, "load", "`load`".to_owned())?;
+    let rows = section.integer(reader, "rows", 0..=i64::MAX, None);
+    let entry = section.required(reader, "op", "\"insert\"");
+    let op = entry.and_then(|entry| {
+        let name = section.text_of(reader, "op", entry)?;
+        let inserts: Vec<&str> = ops
+            .iter()
+            .filter(|op| matches!(op.body, OpBodyDefinition::Insert { .. }))
+            .map(|op| op.name.as_str())
+            .collect();
+        position_of(reader, inserts.into_iter(), "insert", (&name, entry.span()))?;
+        ops.iter().position(|op| op.name == name)
+    });
+    section.finish(reader);
+    Some(Load {
+        op: OpId(u16::try_from(op?).ok()?),
+        rows: u64::try_from(rows?).ok()?,
+    })
+}

@@ -1,0 +1,163 @@
+//! Tables: their columns, the statements that create them, and the key of their rows.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeValue;
+
+use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Plain, Table};
+use super::super::mistake::suggest;
+use super::super::section::{Entry, Reader, Section};
+use super::{check_name, generator, limited, named_element, position_of};
+use crate::model::op::ColumnType;
+
+/// Reads `[tables]`.
+pub(super) fn read_tables(
+    reader: &mut Reader<'_>,
+    root: &mut Section<'_, '_>,
+    entities: &[Entity],
+) -> Vec<Table> {
+    let Some(all) = root.section(reader, "tables", "the tables".to_owned()) else {
+        return Vec::new();
+    };
+    limited(reader, &all, "tables")
+        .into_iter()
+        .map(|(name, span, entry)| {
+            check_name(reader, "table", name, span);
+            let mut table = Table {
+                name: name.to_owned(),
+                entity: None,
+                columns: Vec::new(),
+                create: BTreeMap::new(),
+                key: BTreeMap::new(),
+            };
+            let place = format!("table `{name}`");
+            if let Some(section) = all.as_section(reader, name, entry, place) {
+                read_table(reader, section, &mut table, entities);
+            }
+            table
+        })
+        .collect()
+}
+
+fn read_table(
+    reader: &mut Reader<'_>,
+    mut section: Section<'_, '_>,
+    table: &mut Table,
+    entities: &[Entity],
+) {
+    if let Some(entry) = section.optional("entity")
+        && let Some(name) = section.text_of(reader, "entity", entry)
+    {
+        let names = entities.iter().map(|entity| entity.name.as_str());
+        table.entity = position_of(reader, names, "entity", (&name, entry.span()));
+    }
+    let entity = table.entity.and_then(|position| entities.get(position));
+    let elements = section.list(reader, "columns");
+    if elements.is_empty() {
+        let message = format!("{} has no columns", section.place);
+        let hint = format!("add [[tables.{}.columns]]", table.name);
+        reader.report(section.span.clone(), message, Some(hint));
+    }
+    for element in elements.into_iter().take(super::MAX_ITEMS) {
+        let place = format!("a column of table `{}`", table.name);
+        if let Some(part) = section.as_section(reader, "columns", element, place) {
+            let column = read_column(reader, part, table, entity);
+            table.columns.push(column);
+        }
+    }
+    if let Some(part) = per_dialect(reader, &mut section, "create") {
+        for (dialect, _, entry) in part.entries() {
+            let statements = statements_of(reader, &part, (dialect, entry));
+            table.create.insert(dialect.to_owned(), statements);
+        }
+    }
+    if let Some(part) = per_dialect(reader, &mut section, "key") {
+        for (dialect, span, entry) in part.entries() {
+            if !table.create.contains_key(dialect) {
+                let message = format!(
+                    "{} has a key but no `create` for `{dialect}`",
+                    section.place
+                );
+                let hint = suggest(dialect, table.create.keys().map(String::as_str));
+                reader.report(span, message, hint);
+            }
+            if let Some(key) = part.text_of(reader, dialect, entry) {
+                table.key.insert(dialect.to_owned(), key.trim().to_owned());
+            }
+        }
+        for dialect in table
+            .create
+            .keys()
+            .filter(|name| !table.key.contains_key(*name))
+        {
+            let message = format!("{} has no key for `{dialect}`", section.place);
+            let hint = "an integer expression whose value is the row's index".to_owned();
+            reader.report(part.span.clone(), message, Some(hint));
+        }
+    }
+    section.finish(reader);
+}
+
+/// A required table from dialects to something.
+pub(super) fn per_dialect<'a, 't>(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'a, 't>,
+    key: &'static str,
+) -> Option<Section<'a, 't>> {
+    let entry = section.required(reader, key, "{ DIALECT = \"…\" }")?;
+    let place = format!("`{key}` of {}", section.place);
+    let part = section.as_section(reader, key, entry, place)?;
+    if part.entries().is_empty() {
+        reader.report(
+            entry.span(),
+            format!("{} names no dialect", part.place),
+            None,
+        );
+    }
+    Some(part)
+}
+
+/// One statement or a list of them.
+fn statements_of(
+    reader: &mut Reader<'_>,
+    part: &Section<'_, '_>,
+    (dialect, entry): (&str, Entry<'_, '_>),
+) -> Vec<String> {
+    let elements: Vec<Entry<'_, '_>> = match entry.get_ref() {
+        DeValue::Array(elements) => elements.iter().collect(),
+        _ => vec![entry],
+    };
+    let statements: Vec<String> = elements
+        .into_iter()
+        .filter_map(|element| part.text_of(reader, dialect, element))
+        .map(|statement| statement.trim().trim_end_matches(';').to_owned())
+        .collect();
+    if statements.iter().all(String::is_empty) {
+        let message = format!("{} is empty for `{dialect}`", part.place);
+        reader.report(entry.span(), message, None);
+    }
+    statements
+}
+
+fn read_column(
+    reader: &mut Reader<'_>,
+    mut section: Section<'_, '_>,
+    table: &Table,
+    entity: Option<&Entity>,
+) -> Column {
+    let taken: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let name = named_element(reader, &mut section, "column", &taken);
+    section.place = format!("column `{name}` of table `{}`", table.name);
+    let kind = generator::read_type(reader, &mut section);
+    let generator = kind.and_then(|kind| generator::read_column(reader, section, kind, entity));
+    Column {
+        name,
+        kind: kind.unwrap_or(ColumnType::Integer),
+        generator: generator
+            .unwrap_or(ColumnGenerator::Plain(Plain::Constant(Literal::Integer(0)))),
+    }
+}
