@@ -115,9 +115,11 @@ reason_codes! {
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
+    RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
     ResentUnknown = "resent_unknown", "data", "Rows of unknown fate were found, as they may be.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
+    OneShare = "one_share", "data", "The target holds the rows of all shares; this record knows one.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotQuiet = "not_quiet", "data", "Statements of this run were still at work when the audit began.";
     ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";

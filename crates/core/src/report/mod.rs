@@ -1,1 +1,18 @@
-//! report (filled by the slices that follow).
+//! Reports: pure functions from a record to text, JSON and CSV, and from shares to one record.
+//!
+//! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
+//! changes a figure: what is judged comes from the record or from `analysis`.
+
+mod csv;
+mod json;
+mod progress;
+#[cfg(test)]
+pub(crate) mod tests;
+mod text;
+
+pub use csv::{csv, results_csv};
+pub use json::{ParseError, json, parse, schema};
+pub use progress::{IntervalLine, StreamProgress, interval_header, interval_line};
+#[cfg(test)]
+pub(crate) use tests::fixture;
+pub use text::{text, text_at};

@@ -91,13 +91,8 @@ impl RealTimeline {
             TimerfdClockId::Monotonic,
             TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
         )?;
-        #[expect(
-            deprecated,
-            reason = "its successor is unsafe; an owned descriptor keeps what that asks for"
-        )]
-        let fd = AsyncFd::new(fd)?;
         let timer = Timer {
-            fd,
+            fd: AsyncFd::register(fd)?,
             set_to: Cell::new(Nanos::MAX),
         };
         Ok(Self {

@@ -1,0 +1,336 @@
+//! Whether the figures are the target's, and enough of them.
+//!
+//! These rules ask about our own side and the course of the run; a slow or lossy target must not
+//! make a measurement unsound.
+
+use crate::model::display::{count, duration, percent, rate, span};
+use crate::model::judgement::{Judgement, Measurement, Reason, ReasonCode};
+use crate::model::plan::{Arrivals, Objective, PhaseKind};
+use crate::model::record::RunRecord;
+
+use super::measured::{MeasuredStream, float, littles_law_sessions};
+use super::objective::{Shown, latency_verdicts};
+use super::{finding, judgement, reason};
+
+/// Busy share of a load machine's cores above which ops wait for our own CPU: near saturation a
+/// run queue grows without bound, and one core of several may be full long before all are.
+pub const CLIENT_CPU_LIMIT: f64 = 0.85;
+/// A load machine must be able to offer this much more than it measures, else it shapes the result.
+pub const CEILING_HEADROOM: f64 = 1.5;
+/// Client lag that no latency worth reporting notices, nanoseconds.
+pub const CLIENT_LAG_FLOOR_NS: u64 = 1_000_000;
+/// Client lag may be this fraction of the median latency: what it adds is lost in its spread.
+pub const CLIENT_LAG_SHARE: u64 = 10;
+/// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
+pub const OFFERED_SHORTFALL: f64 = 0.01;
+/// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
+pub const POISSON_DEVIATIONS: f64 = 3.0;
+/// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
+pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
+/// Sessions may differ from what Little's law expects by this share: think time that we do not
+/// count, and ops cut by the ends of the phase.
+pub const LITTLES_LAW_TOLERANCE: f64 = 0.05;
+/// Ops per session above which ops cut by the ends of a phase are within half of that tolerance.
+pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 40;
+
+/// What a broken rule does to the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    Note,
+    Unknown,
+    Unsound,
+}
+
+pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgement<Measurement> {
+    let found = [
+        ended(
+            record,
+            ReasonCode::Interrupted,
+            "the run ended before its plan did",
+        ),
+        ended(
+            record,
+            ReasonCode::TargetLost,
+            "the target could not be reached any more",
+        ),
+        ended(
+            record,
+            ReasonCode::RecordIncomplete,
+            "part of the record could not be written",
+        ),
+        client_saturated(record, measured),
+        client_lag(measured),
+        rate_not_offered(measured),
+        littles_law(measured),
+        not_steady(measured),
+        nothing_acknowledged(record, measured),
+        too_few_samples(record, measured),
+        phase_too_short(record),
+        not_tested(measured),
+    ];
+    let found: Vec<(Effect, Reason)> = found
+        .into_iter()
+        .filter_map(|(effect, reason)| Some((effect, reason?)))
+        .collect();
+    let worst = found.iter().map(|(effect, _)| *effect).max();
+    let value = match worst {
+        None | Some(Effect::Note) => Measurement::Sound,
+        Some(Effect::Unknown) => Measurement::Unknown,
+        Some(Effect::Unsound) => Measurement::Unsound,
+    };
+    judgement(value, found.into_iter().map(|(_, reason)| reason).collect())
+}
+
+fn ended(record: &RunRecord, code: ReasonCode, message: &str) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = finding(record, code)
+        .map(str::to_owned)
+        .into_iter()
+        .collect();
+    let hint = match code {
+        ReasonCode::TargetLost => "look at the target's log, then run again",
+        ReasonCode::RecordIncomplete => "free space in the record's directory, then run again",
+        _ => "",
+    };
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+fn client_saturated(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    let busy = record.clients.iter();
+    let mut places: Vec<String> = busy
+        .filter(|client| client.cpu_share > CLIENT_CPU_LIMIT)
+        .map(|client| {
+            format!(
+                "load machine {} used {} of its {} cores; {} is the limit",
+                client.share,
+                percent(client.cpu_share),
+                client.cores,
+                percent(CLIENT_CPU_LIMIT)
+            )
+        })
+        .collect();
+    if let (Some(ceiling), Some((reached, unit))) = (ceiling(record), greatest(measured))
+        && reached * CEILING_HEADROOM > ceiling
+    {
+        places.push(format!(
+            "{} {unit}/s reached, the load machine's ceiling is {} {unit}/s",
+            rate(reached),
+            rate(ceiling)
+        ));
+    }
+    let message = "the load machine, not the target, may have set the limit";
+    let hint = "use a larger load machine, or several with --share";
+    let code = ReasonCode::ClientSaturated;
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+/// Units per second that all load machines together reached against a sink, if all were asked.
+pub(crate) fn ceiling(record: &RunRecord) -> Option<f64> {
+    let ceilings = record.clients.iter();
+    let sum: Option<f64> = ceilings.map(|client| client.calibrated_ceiling).sum();
+    sum.filter(|sum| *sum > 0.0)
+}
+
+/// The greatest throughput of a measured phase, in the unit of its first stream.
+pub(crate) fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> {
+    let unit = measured.first()?.stream.unit;
+    let of_phase = |phase: &str| -> f64 {
+        let streams = measured.iter();
+        streams
+            .filter(|m| m.phase.name == phase && m.stream.unit == unit)
+            .map(MeasuredStream::units_per_s)
+            .sum()
+    };
+    let phases = measured.iter().map(|m| of_phase(&m.phase.name));
+    Some((phases.fold(0.0, f64::max), unit.name()))
+}
+
+fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let mut places = Vec::new();
+    for stream in measured {
+        for result in stream.results.iter().filter(|result| result.open) {
+            let tenth = result.latency_ns.p50.unwrap_or(0) / CLIENT_LAG_SHARE;
+            let limit = tenth.max(CLIENT_LAG_FLOOR_NS);
+            if let Some(lag) = result.client_lag_ns.p99.filter(|lag| *lag > limit) {
+                places.push(format!(
+                    "{}: client lag p99 {}, {} is the limit",
+                    stream.place_of(result),
+                    duration(lag),
+                    duration(limit)
+                ));
+            }
+        }
+    }
+    let message = "ops were started late although a session was free";
+    let hint = "give the load machine more idle CPU, or share the load with --share";
+    let code = ReasonCode::ClientLag;
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let mut places = Vec::new();
+    for stream in measured {
+        let Some(asked) = stream.units_asked() else {
+            continue;
+        };
+        let per_op = float(stream.units_per_op());
+        let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
+        let spread = if poisson {
+            POISSON_DEVIATIONS * (asked / per_op).sqrt() * per_op
+        } else {
+            per_op
+        };
+        let allowed = (asked * OFFERED_SHORTFALL).max(spread);
+        if stream.units_offered() < asked - allowed {
+            places.push(format!(
+                "{}: {} of {} {} offered",
+                stream.place(),
+                rate(stream.units_offered()),
+                rate(asked),
+                stream.stream.unit.name()
+            ));
+        }
+    }
+    let message = "less was offered than the plan asked for";
+    let hint = "lower --rate, or share it between load machines with --share";
+    let code = ReasonCode::RateNotOffered;
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+fn littles_law(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let mut places = Vec::new();
+    for stream in measured {
+        let ramps = stream.plan.is_some_and(|plan| plan.spawn_rate.is_some());
+        let sessions = u64::from(stream.stream.sessions);
+        let enough = stream.acknowledged() >= sessions * LITTLES_LAW_OPS_PER_SESSION;
+        let Some(expected) = littles_law_sessions(stream).filter(|_| enough && !ramps) else {
+            continue;
+        };
+        if (expected - float(sessions)).abs() > float(sessions) * LITTLES_LAW_TOLERANCE {
+            places.push(format!(
+                "{}: throughput × latency is {expected:.2} sessions, there were {sessions}",
+                stream.place()
+            ));
+        }
+    }
+    let message = "sessions, throughput and latency contradict each other";
+    let hint = "time is spent between ops on our side: look at the load machine's CPU";
+    let code = ReasonCode::LittlesLaw;
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.stream.steadiness == "not_steady")
+        .map(|stream| match stream.stream.drift_percent {
+            Some(drift) => format!("{}: {drift:+.1} % over the phase", stream.place()),
+            None => format!("{}: no steady state", stream.place()),
+        })
+        .collect();
+    let message = "throughput drifted within the measured phase";
+    let hint = "warm up longer, or measure longer with -d";
+    let code = ReasonCode::NotSteady;
+    (Effect::Unsound, reason(code, message, &places, hint))
+}
+
+fn nothing_acknowledged(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    let mut places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.acknowledged() == 0)
+        .map(|stream| format!("{}: 0 of {} ops", stream.place(), count(stream.offered())))
+        .collect();
+    if measured.is_empty() {
+        let reached = record.phases.last().map_or("none", |phase| &phase.name);
+        places.push(format!(
+            "no measured phase began; the last phase was: {reached}"
+        ));
+    }
+    let message = "not one op was acknowledged in a measured phase";
+    let hint = "ask highwater check about the target, and look at its errors";
+    let code = ReasonCode::NothingAcknowledged;
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+/// An objective that names a percentile was neither shown to be met nor to be missed.
+fn too_few_samples(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    let objectives = &record.plan.intention.objectives;
+    let bounds_latency = |objective: &Objective| {
+        matches!(
+            objective,
+            Objective::Latency { .. } | Objective::RowLatency { .. }
+        )
+    };
+    let places: Vec<String> = if objectives.iter().any(bounds_latency) {
+        latency_verdicts(objectives, measured)
+            .into_iter()
+            .filter_map(|verdict| match verdict.shown {
+                Shown::TooFew { samples, needed } => Some(format!(
+                    "{}: {} ops, {} needed for {}",
+                    verdict.place,
+                    count(samples),
+                    count(needed),
+                    verdict.percentile
+                )),
+                _ => None,
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let message = "too few ops for the percentile that the objective names";
+    let code = ReasonCode::TooFewSamples;
+    (
+        Effect::Unknown,
+        reason(code, message, &places, "measure longer with -d"),
+    )
+}
+
+fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = record
+        .phases
+        .iter()
+        .filter(|p| p.kind == PhaseKind::Measure && p.duration_ns < SHORTEST_PHASE_NS)
+        .map(|phase| {
+            format!(
+                "{} took {}, {} is the least",
+                phase.name,
+                duration(phase.duration_ns),
+                span(SHORTEST_PHASE_NS)
+            )
+        })
+        .collect();
+    let message = "a measured phase is too short to judge";
+    let code = ReasonCode::TooShort;
+    (
+        Effect::Unknown,
+        reason(code, message, &places, "measure longer with -d"),
+    )
+}
+
+/// A phase that is long enough, but whose series holds too few independent windows.
+fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
+        .filter(|m| m.stream.steadiness == "not_tested" && m.acknowledged() > 0)
+        .map(|m| {
+            let windows = m.stream.effective_windows;
+            format!("{}: {windows:.1} effective windows, 30 needed", m.place())
+        })
+        .collect();
+    let message = "too few independent windows to test steadiness or to give an interval";
+    let code = ReasonCode::TooShort;
+    (
+        Effect::Note,
+        reason(code, message, &places, "measure longer with -d"),
+    )
+}

@@ -1,0 +1,367 @@
+//! Whether every objective of the plan was met, in every measured step, for every stream that it
+//! applies to.
+//!
+//! A percentile passes only with 95 % confidence; what was not shown to be met is missed.
+
+use crate::model::display::{
+    count, duration, percent, percent_asked, percent_of, plain, quantile, rate, ratio, span,
+};
+use crate::model::histogram::LatencySummary;
+use crate::model::judgement::{Judgement, ObjectiveValue, Reason, ReasonCode};
+use crate::model::outcome::ErrorClass;
+use crate::model::plan::Objective;
+use crate::model::record::{ResultRecord, RunRecord};
+use crate::model::units::{Nanos, Rate};
+
+use super::bound::{Bound, bound};
+use super::measured::{MeasuredStream, float};
+use super::{judgement, reason};
+
+/// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
+pub const OPS_BEYOND_PERCENTILE: u64 = 10;
+/// Open load is sustained when this share of what was offered is acknowledged in the same time.
+pub const SUSTAINED_SHARE: f64 = 0.99;
+
+/// What one latency objective came to, for one op in one phase.
+pub(super) struct LatencyVerdict {
+    pub(super) place: String,
+    /// `p99`, or `p99 of rows`.
+    pub(super) percentile: String,
+    pub(super) shown: Shown,
+}
+
+/// What the ops show of a percentile.
+#[derive(Debug, PartialEq)]
+pub(super) enum Shown {
+    /// With 95 % confidence below its bound.
+    Met,
+    /// More ops above the bound than allowed.
+    Missed(String),
+    /// Below the bound by the estimate, but not with confidence.
+    Unproven(String),
+    /// Neither can be said.
+    TooFew { samples: u64, needed: u64 },
+}
+
+pub(super) fn judge(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Judgement<ObjectiveValue> {
+    let objectives = &record.plan.intention.objectives;
+    if objectives.is_empty() {
+        return judgement(ObjectiveValue::None, Vec::new());
+    }
+    let mut reasons = vec![latency(objectives, measured)];
+    for objective in objectives {
+        reasons.push(match *objective {
+            Objective::Latency { .. } | Objective::RowLatency { .. } => None,
+            Objective::Errors { max_ppm } => errors(measured, max_ppm),
+            Objective::Rejected { max_ppm } => rejected(measured, max_ppm),
+            Objective::Throughput { min } => throughput(measured, min),
+            Objective::Cpu { max_ppm } => cpu(record, max_ppm),
+        });
+    }
+    reasons.push(rate_not_sustained(measured));
+    reasons.push(backlog(measured));
+    reasons.push(not_measured(measured));
+    let reasons: Vec<Reason> = reasons.into_iter().flatten().collect();
+    let value = if reasons.is_empty() {
+        ObjectiveValue::Met
+    } else {
+        ObjectiveValue::Missed
+    };
+    judgement(value, reasons)
+}
+
+/// All latency objectives, for every op that they apply to.
+pub(super) fn latency_verdicts(
+    objectives: &[Objective],
+    measured: &[MeasuredStream<'_>],
+) -> Vec<LatencyVerdict> {
+    let of_latency = objectives.iter().filter_map(|objective| match *objective {
+        Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max, false)),
+        Objective::RowLatency { quantile_ppm, max } => Some((quantile_ppm, max, true)),
+        _ => None,
+    });
+    let mut verdicts = Vec::new();
+    for (index, (ppm, max, of_rows)) in of_latency.enumerate() {
+        let mut applied = false;
+        for stream in measured {
+            let results = stream.results.iter();
+            for result in results.filter(|r| !of_rows || r.row_latency_ns.is_some()) {
+                applied = true;
+                verdicts.push(LatencyVerdict {
+                    place: stream.place_of(result),
+                    percentile: percentile_name(ppm, of_rows),
+                    shown: shown(result, index, (ppm, max, of_rows)),
+                });
+            }
+        }
+        if !applied && !measured.is_empty() {
+            verdicts.push(LatencyVerdict {
+                place: "all streams".to_owned(),
+                percentile: percentile_name(ppm, of_rows),
+                shown: Shown::Unproven("only open inserts have a row latency".to_owned()),
+            });
+        }
+    }
+    verdicts
+}
+
+fn percentile_name(ppm: u32, of_rows: bool) -> String {
+    let name = quantile(ppm);
+    if of_rows {
+        format!("{name} of rows")
+    } else {
+        name
+    }
+}
+
+fn shown(result: &ResultRecord, index: usize, (ppm, max, of_rows): (u32, Nanos, bool)) -> Shown {
+    let windows = &result.windows;
+    let beyond_ppm = u64::from(1_000_000_u32.saturating_sub(ppm)).max(1);
+    let needed = OPS_BEYOND_PERCENTILE * 1_000_000 / beyond_ppm;
+    let samples: u64 = windows.ended.iter().sum();
+    let too_few = Shown::TooFew { samples, needed };
+    let Some(over) = windows.over.get(index).filter(|_| samples > 0) else {
+        return too_few;
+    };
+    // Windows count rows above a bound in thousandths of an op.
+    let scale = if of_rows { 1_000 } else { 1 };
+    let ended: Vec<u64> = windows
+        .ended
+        .iter()
+        .map(|n| n.saturating_mul(scale))
+        .collect();
+    let Some(bound) = bound(&ended, over) else {
+        return too_few;
+    };
+    let allowed = ratio(beyond_ppm, 1_000_000);
+    let evidence = || latency_evidence(result, &bound, (ppm, max, of_rows));
+    if samples >= needed && bound.upper95 <= allowed {
+        Shown::Met
+    } else if bound.lower95 > allowed {
+        Shown::Missed(evidence())
+    } else if samples < needed {
+        too_few
+    } else if bound.fraction > allowed {
+        Shown::Missed(evidence())
+    } else {
+        Shown::Unproven(evidence())
+    }
+}
+
+fn latency_evidence(
+    result: &ResultRecord,
+    bound: &Bound,
+    (ppm, max, of_rows): (u32, Nanos, bool),
+) -> String {
+    let summary = if of_rows {
+        result.row_latency_ns.as_ref()
+    } else {
+        Some(&result.latency_ns)
+    };
+    let measured = match summary.and_then(|summary| percentile_of(summary, ppm)) {
+        Some((ns, true)) => format!("at least {}, ", duration(ns)),
+        Some((ns, false)) => format!("{}, ", duration(ns)),
+        None => String::new(),
+    };
+    format!(
+        "{measured}{} are above {} (with 95 % confidence at most {}), {} may be",
+        percent(bound.fraction),
+        span(max.0),
+        percent(bound.upper95),
+        percent_asked(1_000_000_u32.saturating_sub(ppm))
+    )
+}
+
+/// The percentile and whether it is a lower bound, of those that a summary holds.
+fn percentile_of(summary: &LatencySummary, ppm: u32) -> Option<(u64, bool)> {
+    let (name, value) = match ppm {
+        500_000 => ("p50", summary.p50),
+        900_000 => ("p90", summary.p90),
+        950_000 => ("p95", summary.p95),
+        990_000 => ("p99", summary.p99),
+        999_000 => ("p999", summary.p999),
+        999_900 => ("p9999", summary.p9999),
+        _ => return None,
+    };
+    Some((value?, summary.at_least.iter().any(|other| other == name)))
+}
+
+fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let places: Vec<String> = latency_verdicts(objectives, measured)
+        .into_iter()
+        .filter_map(|verdict| {
+            let what = match verdict.shown {
+                Shown::Met => return None,
+                Shown::Missed(evidence) => evidence,
+                Shown::Unproven(evidence) => format!("not shown to be met: {evidence}"),
+                Shown::TooFew { samples, needed } => format!(
+                    "not shown to be met: {} ops, {} needed",
+                    count(samples),
+                    count(needed)
+                ),
+            };
+            Some(format!("{} {}: {what}", verdict.place, verdict.percentile))
+        })
+        .collect();
+    let message = "a percentile is above its bound, or not shown to be below it";
+    let hint = "ask for a lower --rate or fewer sessions (-c), or measure longer with -d";
+    reason(ReasonCode::ObjectiveLatency, message, &places, hint)
+}
+
+fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
+    let failed = |result: &ResultRecord| result.errors.values().sum::<u64>() + result.dropped;
+    let places = shares_above(measured, max_ppm, failed);
+    let message = "too many ops failed or were dropped";
+    let hint = "the errors of the record say why; a lower --rate may avoid them";
+    reason(ReasonCode::ObjectiveErrors, message, &places, hint)
+}
+
+fn rejected(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
+    let class = ErrorClass::Rejected.name();
+    let rejected = |result: &ResultRecord| result.errors.get(class).copied().unwrap_or(0);
+    let places = shares_above(measured, max_ppm, rejected);
+    let message = "too many ops were rejected for lack of capacity";
+    let hint = "ask for a lower --rate, or fewer sessions (-c)";
+    reason(ReasonCode::ObjectiveRejected, message, &places, hint)
+}
+
+/// Where the share of such ops, of those offered, is above the bound.
+fn shares_above(
+    measured: &[MeasuredStream<'_>],
+    max_ppm: u32,
+    of: impl Fn(&ResultRecord) -> u64,
+) -> Vec<String> {
+    let mut places = Vec::new();
+    for stream in measured {
+        for result in &stream.results {
+            let (part, whole) = (of(result), result.offered.max(result.sent));
+            // Exact: no rounding may turn a pass into a miss.
+            let above = u128::from(part) * 1_000_000 > u128::from(whole) * u128::from(max_ppm);
+            if above {
+                places.push(format!(
+                    "{}: {} of {} ops, {}; {} may be",
+                    stream.place_of(result),
+                    count(part),
+                    count(whole),
+                    percent_of(part, whole),
+                    percent_asked(max_ppm)
+                ));
+            }
+        }
+    }
+    places
+}
+
+/// The floor is in the unit of the plan's first stream, and asks only streams that count in it.
+fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
+    let unit = measured.first()?.stream.unit;
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|m| m.stream.unit == unit && m.units_per_s() < min.as_f64())
+        .map(|m| {
+            format!(
+                "{}: {} {unit}/s, at least {} wanted",
+                m.place(),
+                rate(m.units_per_s()),
+                plain(min.as_f64()),
+                unit = unit.name()
+            )
+        })
+        .collect();
+    let message = "less was acknowledged than the objective asks for";
+    let hint = "more sessions (-c) or larger batches may help";
+    reason(ReasonCode::RateNotSustained, message, &places, hint)
+}
+
+/// Checked in open load whatever the objectives are: a rate that is not kept up is not met.
+fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let mut places = Vec::new();
+    for stream in measured.iter().filter(|stream| stream.is_open()) {
+        let seconds = stream.seconds();
+        if seconds <= 0.0 {
+            continue;
+        }
+        // What was not offered is our fault, and another rule's.
+        let asked = stream.stream.rate_asked.unwrap_or(0.0);
+        let offered = (stream.units_offered() / seconds).min(asked);
+        let one_op = float(stream.units_per_op()) / seconds;
+        let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
+        if stream.units_per_s() < least {
+            places.push(format!(
+                "{}: {} of {} {}/s",
+                stream.place(),
+                rate(stream.units_per_s()),
+                rate(asked),
+                stream.stream.unit.name()
+            ));
+        }
+    }
+    let message = "less was acknowledged than was asked";
+    let hint = "ask for a lower --rate, or allow more --sessions";
+    reason(ReasonCode::RateNotSustained, message, &places, hint)
+}
+
+/// Units per second that the ops at work at the end of a phase are worth, where no phase before
+/// it left as many behind at its begin.
+fn at_work(stream: &MeasuredStream<'_>, offered_per_s: f64) -> f64 {
+    if stream.phase.start_ns > 0 {
+        return 0.0;
+    }
+    let service = stream.mean_seconds(|result| result.service_ns.mean);
+    service.unwrap_or(0.0) * offered_per_s / stream.seconds()
+}
+
+fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let mut places = Vec::new();
+    for stream in measured {
+        for result in stream.results.iter().filter(|result| result.backlog) {
+            let wait = result.door_wait_ns.p99.map_or_else(String::new, |wait| {
+                format!(": door wait p99 {}", duration(wait))
+            });
+            places.push(format!("{}{wait}", stream.place_of(result)));
+        }
+    }
+    let message = "ops waited for a session to the end";
+    let hint = "ask for a lower --rate, or allow more --sessions";
+    reason(ReasonCode::Backlog, message, &places, hint)
+}
+
+/// The busiest load machine: the objective is for a target on the same machine.
+fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
+    let max = ratio(u64::from(max_ppm), 1_000_000);
+    let shares = record.clients.iter();
+    let places: Vec<String> = shares
+        .filter_map(|client| match client.machine_cpu_share {
+            None => Some(format!("machine {}: could not be read", client.share)),
+            Some(share) => (share > max).then(|| {
+                let (busy, limit) = (percent(share), percent_asked(max_ppm));
+                format!("machine {}: {busy} busy, {limit} may be", client.share)
+            }),
+        })
+        .collect();
+    let message = "the machine's CPU was busier than allowed";
+    reason(
+        ReasonCode::ObjectiveCpu,
+        message,
+        &places,
+        "ask for a lower --rate",
+    )
+}
+
+/// An objective that nothing was measured for is not met.
+fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
+    let places: Vec<String> = if measured.is_empty() {
+        vec!["no measured phase began".to_owned()]
+    } else {
+        let streams = measured.iter();
+        streams
+            .filter(|stream| stream.acknowledged() == 0)
+            .map(|stream| format!("{}: nothing was acknowledged", stream.place()))
+            .collect()
+    };
+    let message = "nothing was measured that could meet the objective";
+    reason(ReasonCode::RateNotSustained, message, &places, "")
+}

@@ -1,0 +1,437 @@
+//! Every rule with a record that must break it and one that must not.
+
+use super::*;
+use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
+use crate::model::record::RunRecord;
+use crate::model::units::{Nanos, Rate};
+use crate::report::fixture::{
+    MS, S, closed, gate_op, lose_rows, note, open_gate, open_gate_of, open_steps,
+};
+
+fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
+    let judged = judge(record).measurement;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+fn data(record: &RunRecord) -> (Data, Vec<ReasonCode>) {
+    let judged = judge(record).data;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
+    let judged = judge(record).objective;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+/// A change to a well record, and the measurement that it must lead to.
+fn spoilt(change: impl FnOnce(&mut RunRecord)) -> (Measurement, Vec<ReasonCode>) {
+    let mut record = closed();
+    change(&mut record);
+    measurement(&record)
+}
+
+#[test]
+fn well_records_are_sound_and_clean_without_any_reason() {
+    for record in [closed(), open_steps(), open_gate()] {
+        assert_eq!(measurement(&record), (Measurement::Sound, vec![]));
+        assert_eq!(data(&record), (Data::Clean, vec![]));
+    }
+    assert_eq!(objective(&closed()), (ObjectiveValue::None, vec![]));
+    assert_eq!(objective(&open_steps()), (ObjectiveValue::Met, vec![]));
+    assert_eq!(objective(&open_gate()), (ObjectiveValue::Met, vec![]));
+}
+
+#[test]
+fn a_busy_load_machine_is_unsound_from_its_limit_on() {
+    let busy = |share| spoilt(|record| record.clients[0].cpu_share = share);
+    assert_eq!(busy(0.85), (Measurement::Sound, vec![]));
+    let saturated = (Measurement::Unsound, vec![ReasonCode::ClientSaturated]);
+    assert_eq!(busy(0.86), saturated);
+    // 421,200 rows/s need a ceiling of 1.5 times that.
+    let ceiling = |c| spoilt(|record| record.clients[0].calibrated_ceiling = Some(c));
+    assert_eq!(ceiling(640_000.0), (Measurement::Sound, vec![]));
+    assert_eq!(ceiling(630_000.0), saturated);
+}
+
+#[test]
+fn client_lag_is_unsound_above_a_millisecond_and_a_tenth_of_the_latency() {
+    let lagging = |lag_ns, latency_ns| {
+        let mut op = gate_op();
+        op.lag_ns = lag_ns;
+        op.latencies = vec![(latency_ns, 10_000)];
+        measurement(&open_gate_of(&op))
+    };
+    assert_eq!(lagging(900_000, 4 * MS), (Measurement::Sound, vec![]));
+    let lag = (Measurement::Unsound, vec![ReasonCode::ClientLag]);
+    assert_eq!(lagging(1_100_000, 4 * MS), lag);
+    assert_eq!(lagging(1_100_000, 20 * MS), (Measurement::Sound, vec![]));
+    assert_eq!(lagging(2_100_000, 20 * MS), lag);
+}
+
+#[test]
+fn client_lag_is_no_matter_in_closed_load() {
+    let mut record = closed();
+    record.results[0].client_lag_ns.p99 = Some(S);
+    let reasons = measurement(&record).1;
+    assert!(!reasons.contains(&ReasonCode::ClientLag));
+}
+
+#[test]
+fn less_offered_than_asked_is_unsound_below_99_percent() {
+    let offered = |n, arrivals| {
+        let mut record = open_gate();
+        record.results[0].offered = n;
+        record.plan.intention.streams[0].arrivals = arrivals;
+        measurement(&record)
+    };
+    let missed = (Measurement::Unsound, vec![ReasonCode::RateNotOffered]);
+    assert_eq!(
+        offered(9_900, Arrivals::Constant),
+        (Measurement::Sound, vec![])
+    );
+    assert_eq!(offered(9_899, Arrivals::Constant), missed);
+    // Three standard deviations of 10,000 Poisson arrivals are 300.
+    assert_eq!(
+        offered(9_710, Arrivals::Poisson),
+        (Measurement::Sound, vec![])
+    );
+    assert_eq!(offered(9_690, Arrivals::Poisson), missed);
+}
+
+#[test]
+fn littles_law_is_checked_within_five_percent() {
+    let sessions = |n| spoilt(|record| record.streams[0].sessions = n);
+    assert_eq!(sessions(4), (Measurement::Sound, vec![]));
+    let broken = (Measurement::Unsound, vec![ReasonCode::LittlesLaw]);
+    assert_eq!(sessions(5), broken);
+    assert_eq!(sessions(3), broken);
+}
+
+#[test]
+fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
+    let with_errors = spoilt(|record| {
+        record.streams[0].sessions = 5;
+        record.results[0].errors.insert("timeout".to_owned(), 1);
+    });
+    assert_eq!(with_errors, (Measurement::Sound, vec![]));
+    let many_sessions = spoilt(|record| record.streams[0].sessions = 200);
+    assert_eq!(many_sessions, (Measurement::Sound, vec![]));
+}
+
+#[test]
+fn drift_is_unsound_and_untested_is_a_note() {
+    let steadiness = |word: &str| spoilt(|r| r.streams[0].steadiness = word.to_owned());
+    let drifted = (Measurement::Unsound, vec![ReasonCode::NotSteady]);
+    assert_eq!(steadiness("not_steady"), drifted);
+    let noted = (Measurement::Sound, vec![ReasonCode::TooShort]);
+    assert_eq!(steadiness("not_tested"), noted);
+}
+
+#[test]
+fn a_phase_below_three_seconds_cannot_be_judged() {
+    let short = spoilt(|record| {
+        record.phases[1].duration_ns = 3 * S - 1;
+        record.streams[0].steadiness = "not_tested".to_owned();
+    });
+    assert_eq!(short, (Measurement::Unknown, vec![ReasonCode::TooShort]));
+    let long_enough = spoilt(|record| record.phases[1].duration_ns = 3 * S);
+    assert_eq!(long_enough.0, Measurement::Sound);
+}
+
+#[test]
+fn nothing_acknowledged_is_unknown() {
+    let nothing = spoilt(|record| record.results[0].acknowledged = 0);
+    let unknown = (Measurement::Unknown, vec![ReasonCode::NothingAcknowledged]);
+    assert_eq!(nothing, unknown);
+    let no_phase = spoilt(|record| record.phases.truncate(1));
+    assert_eq!(no_phase, unknown);
+}
+
+#[test]
+fn what_the_runner_found_becomes_a_reason() {
+    for code in [
+        ReasonCode::Interrupted,
+        ReasonCode::TargetLost,
+        ReasonCode::RecordIncomplete,
+    ] {
+        let found = spoilt(|record| note(record, code.name(), "after 6 s"));
+        assert_eq!(found, (Measurement::Unsound, vec![code]));
+    }
+    let other = spoilt(|record| note(record, "clock_stepped", "by 2 s"));
+    assert_eq!(other, (Measurement::Sound, vec![]));
+}
+
+#[test]
+fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
+    let gate = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, n)];
+        open_gate_of(&op)
+    };
+    let few = gate(999);
+    let unknown = (Measurement::Unknown, vec![ReasonCode::TooFewSamples]);
+    assert_eq!(measurement(&few), unknown);
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
+    assert_eq!(objective(&few), missed);
+    let enough = gate(1_000);
+    assert_eq!(measurement(&enough), (Measurement::Sound, vec![]));
+    assert_eq!(objective(&enough), (ObjectiveValue::Met, vec![]));
+}
+
+#[test]
+fn a_plain_miss_needs_no_thousand_ops() {
+    let mut op = gate_op();
+    op.latencies = vec![(40 * MS, 200)];
+    let record = open_gate_of(&op);
+    assert_eq!(measurement(&record), (Measurement::Sound, vec![]));
+    assert_eq!(objective(&record).0, ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_percentile_passes_only_with_confidence() {
+    let slow = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, 10_000 - n), (30 * MS, n)];
+        judge(&open_gate_of(&op)).objective
+    };
+    assert_eq!(slow(80).value, ObjectiveValue::Met);
+    let close = slow(97);
+    assert_eq!(close.value, ObjectiveValue::Missed);
+    assert!(close.reasons[0].evidence.contains("not shown"), "{close:?}");
+    let above = slow(200);
+    assert_eq!(above.value, ObjectiveValue::Missed);
+    assert!(
+        !above.reasons[0].evidence.contains("not shown"),
+        "{above:?}"
+    );
+}
+
+#[test]
+fn ops_that_are_slow_together_widen_the_bound() {
+    let mut record = open_gate();
+    let over = &mut record.results[0].windows.over[0];
+    over.fill(0);
+    over[50] = 80;
+    let judged = judge(&record).objective;
+    assert_eq!(judged.value, ObjectiveValue::Missed, "{judged:?}");
+}
+
+#[test]
+fn a_row_latency_objective_does_not_pass_where_there_is_none() {
+    let mut record = closed();
+    record.plan.intention.objectives = vec![Objective::RowLatency {
+        quantile_ppm: 990_000,
+        max: Nanos::SECOND,
+    }];
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
+    assert_eq!(objective(&record), missed);
+}
+
+#[test]
+fn errors_and_rejections_are_bounded_exactly() {
+    let failing = |class: &str, n, objective| {
+        let mut record = open_gate();
+        record.results[0].errors.insert(class.to_owned(), n);
+        record.plan.intention.objectives = vec![objective];
+        self::objective(&record).1
+    };
+    let errors = Objective::Errors { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 10, errors), vec![]);
+    assert_eq!(
+        failing("timeout", 11, errors),
+        vec![ReasonCode::ObjectiveErrors]
+    );
+    let rejected = Objective::Rejected { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 11, rejected), vec![]);
+    assert_eq!(
+        failing("rejected", 11, rejected),
+        vec![ReasonCode::ObjectiveRejected]
+    );
+}
+
+#[test]
+fn dropped_ops_count_as_errors() {
+    let mut record = open_gate();
+    record.plan.intention.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
+    record.results[0].dropped = 11;
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveErrors]);
+    assert_eq!(objective(&record), missed);
+}
+
+#[test]
+fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
+    let floor = |rows| {
+        let mut record = open_steps();
+        let min = Rate::per_second(rows);
+        record.plan.intention.objectives = vec![Objective::Throughput { min }];
+        objective(&record)
+    };
+    assert_eq!(floor(50_000), (ObjectiveValue::Met, vec![]));
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!(floor(50_001), missed);
+}
+
+#[test]
+fn an_open_rate_must_be_sustained_whatever_the_objective() {
+    let reached = |rows_per_s| {
+        let mut record = open_gate();
+        record.streams[0].throughput.rows_per_s = rows_per_s;
+        objective(&record)
+    };
+    assert_eq!(reached(990.0), (ObjectiveValue::Met, vec![]));
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!(reached(989.0), missed);
+}
+
+#[test]
+fn ops_at_work_at_the_end_are_no_shortfall_where_no_phase_came_before() {
+    let reached = |start_ns| {
+        let mut record = open_gate();
+        record.phases[1].start_ns = start_ns;
+        record.results[0].service_ns.mean = Some(S);
+        record.streams[0].throughput.rows_per_s = 910.0;
+        objective(&record).0
+    };
+    assert_eq!(reached(0), ObjectiveValue::Met);
+    assert_eq!(reached(2 * S), ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_backlog_misses_any_objective_and_none_without_one() {
+    let mut record = open_gate();
+    record.results[0].backlog = true;
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::Backlog]);
+    assert_eq!(objective(&record), missed);
+    record.plan.intention.objectives.clear();
+    assert_eq!(objective(&record), (ObjectiveValue::None, vec![]));
+}
+
+#[test]
+fn cpu_is_bounded_and_must_be_known() {
+    let busy = |share| {
+        let mut record = closed();
+        record.clients[0].machine_cpu_share = share;
+        record.plan.intention.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
+        objective(&record)
+    };
+    assert_eq!(busy(Some(0.8)), (ObjectiveValue::Met, vec![]));
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveCpu]);
+    assert_eq!(busy(Some(0.81)), missed);
+    assert_eq!(busy(None), missed);
+}
+
+#[test]
+fn losing_outranks_altering_outranks_duplicating() {
+    let mut record = closed();
+    record.audit.surplus = 5;
+    record.audit.duplicated = 5;
+    record.audit.found += 5;
+    assert_eq!(
+        data(&record),
+        (Data::Duplicated, vec![ReasonCode::RowsSurplus])
+    );
+    record.audit.altered = 2;
+    assert_eq!(data(&record).0, Data::Altered);
+    lose_rows(&mut record, 1);
+    assert_eq!(data(&record).0, Data::Lost);
+}
+
+#[test]
+fn rows_of_unknown_fate_may_be_there_or_not() {
+    let mut record = closed();
+    record.audit.unknown = 1_000;
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.found += 600;
+    assert_eq!(
+        data(&record),
+        (Data::Clean, vec![ReasonCode::ResentUnknown])
+    );
+}
+
+#[test]
+fn an_audit_that_was_not_done_verifies_nothing() {
+    let status = |status: &str| {
+        let mut record = closed();
+        record.audit.status = status.to_owned();
+        data(&record)
+    };
+    let unverified = |code| (Data::Unverified, vec![code]);
+    assert_eq!(status("timeout"), unverified(ReasonCode::AuditTimeout));
+    assert_eq!(status("failed"), unverified(ReasonCode::AuditFailed));
+    assert_eq!(status("partial"), unverified(ReasonCode::OneShare));
+    assert_eq!(status("no_invariant"), unverified(ReasonCode::NoInvariant));
+    assert_eq!(
+        status("of a later version"),
+        unverified(ReasonCode::AuditFailed)
+    );
+    assert_eq!(status("off"), (Data::Off, vec![]));
+    assert_eq!(status("nothing_written"), (Data::Off, vec![]));
+}
+
+#[test]
+fn an_audit_among_running_statements_proves_no_cleanness() {
+    let mut record = closed();
+    note(&mut record, "not_quiet", "3 statements after 30 s");
+    assert_eq!(
+        data(&record),
+        (Data::Unverified, vec![ReasonCode::NotQuiet])
+    );
+}
+
+#[test]
+fn no_level_means_no_audit_whatever_its_status() {
+    let mut record = closed();
+    record.audit.level = AuditLevel::Off;
+    record.audit.status = "failed".to_owned();
+    assert_eq!(data(&record).0, Data::Off);
+}
+
+#[test]
+fn many_places_are_one_reason() {
+    let mut record = open_steps();
+    for result in &mut record.results {
+        result.client_lag_ns.p99 = Some(S);
+    }
+    record.plan.intention.share = Share::WHOLE;
+    let judged = judge(&record).measurement;
+    assert_eq!(judged.reasons.len(), 1);
+    assert!(
+        judged.reasons[0].evidence.ends_with("; and 3 more"),
+        "{judged:?}"
+    );
+}
+
+#[test]
+fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
+    let mut record = open_gate();
+    let code = |record: &RunRecord| exit_code(&judge(record), Ended::of(record));
+    assert_eq!(code(&record), 0);
+    record.results[0].backlog = true;
+    assert_eq!(code(&record), 1);
+    record.clients[0].cpu_share = 1.0;
+    assert_eq!(code(&record), 3);
+    note(&mut record, "interrupted", "by the user");
+    assert_eq!(code(&record), 130);
+    note(&mut record, "target_lost", "no session for 30 s");
+    assert_eq!(code(&record), 5);
+    lose_rows(&mut record, 1);
+    assert_eq!(code(&record), 4);
+}
+
+#[test]
+fn data_that_were_not_verified_although_asked_are_not_well() {
+    let mut record = closed();
+    record.audit.status = "timeout".to_owned();
+    assert_eq!(exit_code(&judge(&record), Ended::Complete), 3);
+    record.audit.status = "off".to_owned();
+    assert_eq!(exit_code(&judge(&record), Ended::Complete), 0);
+}

@@ -1,0 +1,102 @@
+//! The record as JSON, back again, and its schema.
+//!
+//! The bytes of [`json`] are exactly those of `record.json`.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use crate::model::record::{RECORD_SCHEMA, RunRecord};
+
+/// Why a text is not a record.
+#[derive(Debug, Error)]
+pub enum ParseError {
+    /// It is JSON, but not a record of any version.
+    #[error("not a record of Highwater: it has no `schema` (expected {RECORD_SCHEMA})")]
+    NotARecord,
+    /// It is a record of another version.
+    #[error("record has schema {found:?}; this version of Highwater reads {RECORD_SCHEMA}")]
+    Schema {
+        /// What it says it is, shortened.
+        found: String,
+    },
+    /// It is no JSON, or a field is missing or has the wrong type.
+    #[error("record cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The record as it is stored: pretty, fields in the order of their definition, a newline at the
+/// end. A number that is not finite becomes `null`.
+pub fn json(record: &RunRecord) -> String {
+    pretty(record)
+}
+
+/// Reads what [`json`] wrote. Fields that this version does not know are passed over.
+///
+/// # Errors
+/// If the text is not JSON, not a record, or of another schema version.
+pub fn parse(json: &str) -> Result<RunRecord, ParseError> {
+    /// Read first, so that another version is named before one of its fields is missed.
+    #[derive(Deserialize)]
+    struct Version {
+        schema: Option<String>,
+    }
+    let version: Version = serde_json::from_str(json)?;
+    let found = version.schema.ok_or(ParseError::NotARecord)?;
+    if found != RECORD_SCHEMA {
+        let found = found.chars().take(64).collect();
+        return Err(ParseError::Schema { found });
+    }
+    Ok(serde_json::from_str(json)?)
+}
+
+/// JSON Schema (draft 2020-12) of [`json`], pretty, with a newline at the end.
+pub fn schema() -> String {
+    pretty(&schemars::schema_for!(RunRecord))
+}
+
+fn pretty<T: serde::Serialize>(value: &T) -> String {
+    // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
+    // has neither.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn a_record_comes_back_as_it_was() {
+        for record in [
+            fixture::closed(),
+            fixture::open_steps(),
+            fixture::open_gate(),
+        ] {
+            let text = json(&record);
+            assert!(text.ends_with("}\n"));
+            let back = parse(&text).unwrap();
+            assert_eq!(back, record);
+            assert_eq!(json(&back), text);
+        }
+    }
+
+    #[test]
+    fn another_version_is_named_before_anything_else() {
+        let error = parse(r#"{"schema": "highwater-record/9"}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "record has schema \"highwater-record/9\"; this version of Highwater reads \
+             highwater-record/1"
+        );
+    }
+
+    #[test]
+    fn what_is_no_record_is_told_apart() {
+        let message = |text| parse(text).unwrap_err().to_string();
+        assert!(message("{}").starts_with("not a record of Highwater"));
+        assert!(message("{").contains("line 1"));
+        assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field `id`"));
+    }
+}

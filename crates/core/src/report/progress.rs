@@ -1,0 +1,124 @@
+//! The one line per second that a terminal shows during a run, and the header above it.
+//!
+//! It must not look back: everything it prints is in its argument.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::model::display::{count, duration, rate};
+use crate::model::plan::Unit;
+
+/// One second of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalLine {
+    /// Whole seconds since the start of the first phase, at the end of the interval.
+    pub second: u64,
+    /// Name of the phase.
+    pub phase: String,
+    /// All streams of the plan, in its order.
+    pub streams: Vec<StreamProgress>,
+    /// Ops that failed in this second, all streams together.
+    pub errors: u64,
+    /// Ops that were due and given up in this second, all streams together.
+    pub dropped: u64,
+    /// Sessions that are open now.
+    pub sessions: u32,
+}
+
+/// One second of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamProgress {
+    /// Its name.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Acknowledged units per second of this interval.
+    pub units_per_s: f64,
+    /// 99th percentile of the ops due in this second; absent below 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Whether that percentile is a lower bound.
+    pub p99_at_least: bool,
+}
+
+const PHASE_WIDTH: usize = 10;
+const P99_WIDTH: usize = 10;
+const RATE_WIDTH: usize = 11;
+
+/// The header above lines with these streams. No line feed.
+pub fn interval_header(streams: &[StreamProgress]) -> String {
+    let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", "second", "phase");
+    for stream in streams {
+        let width = rate_width(stream);
+        let _ = write!(
+            text,
+            "  {:>width$}  {:>P99_WIDTH$}",
+            rate_title(stream),
+            "p99"
+        );
+    }
+    text + &format!("  {:>8}  {:>8}  {:>8}", "errors", "dropped", "sessions")
+}
+
+/// One line, aligned with [`interval_header`] of the same streams. No line feed.
+pub fn interval_line(line: &IntervalLine) -> String {
+    let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", line.second, line.phase);
+    for stream in &line.streams {
+        let width = rate_width(stream);
+        let p99 = match stream.p99_ns {
+            None => "–".to_owned(),
+            Some(ns) if stream.p99_at_least => format!("≥ {}", duration(ns)),
+            Some(ns) => duration(ns),
+        };
+        let _ = write!(
+            text,
+            "  {:>width$}  {p99:>P99_WIDTH$}",
+            rate(stream.units_per_s)
+        );
+    }
+    let [errors, dropped] = [line.errors, line.dropped].map(count);
+    text + &format!("  {errors:>8}  {dropped:>8}  {:>8}", line.sessions)
+}
+
+fn rate_title(stream: &StreamProgress) -> String {
+    format!("{} {}/s", stream.stream, stream.unit.name())
+}
+
+fn rate_width(stream: &StreamProgress) -> usize {
+    rate_title(stream).chars().count().max(RATE_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_stand_below_their_header() {
+        let stream = |name: &str, unit, units_per_s, p99_ns, p99_at_least| StreamProgress {
+            stream: name.to_owned(),
+            unit,
+            units_per_s,
+            p99_ns,
+            p99_at_least,
+        };
+        let line = IntervalLine {
+            second: 12,
+            phase: "measure".to_owned(),
+            streams: vec![
+                stream("insert", Unit::Rows, 421_200.0, Some(4_400_000), true),
+                stream("dashboards", Unit::Queries, 49.0, None, false),
+            ],
+            errors: 3,
+            dropped: 1_200,
+            sessions: 8,
+        };
+        let text = format!(
+            "{}\n{}",
+            interval_header(&line.streams),
+            interval_line(&line)
+        );
+        insta::assert_snapshot!(text, @r"
+        second  phase       insert rows/s         p99  dashboards queries/s         p99    errors   dropped  sessions
+            12  measure           421,200   ≥ 4.40 ms                  49.0           –         3     1,200         8
+        ");
+    }
+}

@@ -1,0 +1,3 @@
+//! Records for tests, and what holds for all reports together.
+
+pub(crate) mod fixture;

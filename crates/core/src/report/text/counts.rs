@@ -1,0 +1,144 @@
+//! Offered, sent, acknowledged, found: the four counts, never mixed up.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::analysis::judge::MeasuredStream;
+use crate::model::display::{ABSENT, count, rate};
+use crate::model::plan::Unit;
+use crate::model::record::{ResultRecord, RunRecord};
+
+use super::table::{Row, aligned, labelled};
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    if measured.is_empty() && record.audit.acknowledged == 0 {
+        return Vec::new();
+    }
+    let mut rows = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
+    rows.extend(written(record, measured));
+    rows.extend(queried(measured));
+    let mut lines = aligned(&rows, 1);
+    lines.extend(beside(measured));
+    lines
+}
+
+/// Rows of the measured phases, and of the whole run where that is more.
+fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    let results = || {
+        measured
+            .iter()
+            .flat_map(|m| m.results.iter().map(move |r| (m, r)))
+    };
+    let [mut offered, mut sent, mut acknowledged] = [0_u64; 3];
+    for (stream, result) in results() {
+        offered += rows_offered(stream, result);
+        sent += result.rows.sent;
+        acknowledged += result.rows.acknowledged;
+    }
+    let audit = &record.audit;
+    let audited = audit.status == "done";
+    let same = audit.acknowledged == acknowledged;
+    let mut rows = Vec::new();
+    if offered > 0 || sent > 0 {
+        let found = match (audited, same) {
+            (true, true) => count(audit.found),
+            (true, false) => String::new(),
+            (false, _) => ABSENT.to_owned(),
+        };
+        let [offered, sent, acknowledged] = [offered, sent, acknowledged].map(count);
+        let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
+        rows.push(Row::new(cells).remark(throughput(measured, Unit::Rows)));
+    }
+    if audited && !same {
+        let [acknowledged, found] = [audit.acknowledged, audit.found].map(count);
+        let cells = [
+            "all rows".to_owned(),
+            String::new(),
+            String::new(),
+            acknowledged,
+            found,
+        ];
+        rows.push(Row::new(cells).remark("with load and warm-up"));
+    }
+    rows
+}
+
+/// Rows of the ops that were due.
+fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
+    if stream.stream.unit == Unit::Rows {
+        return result.offered.saturating_mul(stream.units_per_op());
+    }
+    // Writes among queries: what was not sent had as many rows as what was.
+    let unsent = result.offered.saturating_sub(result.sent);
+    let per_op = result.rows.sent.checked_div(result.sent).unwrap_or(0);
+    result
+        .rows
+        .sent
+        .saturating_add(unsent.saturating_mul(per_op))
+}
+
+fn queried(measured: &[MeasuredStream<'_>]) -> Option<Row> {
+    let streams: Vec<&MeasuredStream<'_>> = measured
+        .iter()
+        .filter(|m| m.stream.unit == Unit::Queries)
+        .collect();
+    if streams.is_empty() {
+        return None;
+    }
+    let results = || streams.iter().flat_map(|m| m.results.iter());
+    let offered: u64 = results().map(|r| r.offered).sum();
+    let sent: u64 = results().map(|r| r.sent).sum();
+    let acknowledged: u64 = results().map(|r| r.acknowledged).sum();
+    let [offered, sent, acknowledged] = [offered, sent, acknowledged].map(count);
+    let cells = [
+        "queries".to_owned(),
+        offered,
+        sent,
+        acknowledged,
+        ABSENT.to_owned(),
+    ];
+    Some(Row::new(cells).remark(throughput(measured, Unit::Queries)))
+}
+
+/// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
+fn throughput(measured: &[MeasuredStream<'_>], unit: Unit) -> String {
+    let streams: Vec<&MeasuredStream<'_>> =
+        measured.iter().filter(|m| m.stream.unit == unit).collect();
+    let Some(first) = streams.first() else {
+        return String::new();
+    };
+    if streams.iter().any(|m| m.phase.name != first.phase.name) {
+        return String::new();
+    }
+    let name = unit.name();
+    let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
+    let asked: Option<f64> = streams.iter().map(|m| m.stream.rate_asked).sum();
+    let mut text = match asked {
+        Some(asked) => format!("{} of {} {name}/s", rate(reached), rate(asked)),
+        None => format!("{} {name}/s", rate(reached)),
+    };
+    if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {
+        debug_assert_eq!(only.stream.stream, first.stream.stream);
+        let _ = write!(text, "  [{} … {}]", rate(low), rate(high));
+    }
+    text
+}
+
+/// What stands beside acknowledged work: retries, drops, rows refused and of unknown fate.
+fn beside(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
+        let results = measured.iter().flat_map(|m| m.results.iter());
+        results.map(|result| of(result)).sum()
+    };
+    let parts: Vec<String> = [
+        (sum(|r| r.retries), "retries"),
+        (sum(|r| r.dropped), "ops due and never sent"),
+        (sum(|r| r.rows.refused), "rows refused"),
+        (sum(|r| r.rows.unknown), "rows of unknown fate"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", count(number)))
+    .collect();
+    (!parts.is_empty()).then(|| labelled("besides", &parts.join(" · ")))
+}

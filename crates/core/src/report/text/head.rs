@@ -1,0 +1,134 @@
+//! What was asked of whom: the first two lines.
+
+use crate::analysis::judge::MeasuredStream;
+use crate::model::display::{count, duration, foreign, plain, span};
+use crate::model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
+use crate::model::record::RunRecord;
+
+/// Targets named before the line says how many more there are.
+const TARGETS_NAMED: usize = 3;
+/// Characters of a target's own words.
+const WORDS: usize = 80;
+/// Characters of a plan's hash that tell plans apart for a reader.
+const HASH_SHOWN: usize = 6;
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    vec![target(record), plan(record, measured)]
+}
+
+fn target(record: &RunRecord) -> String {
+    let target = &record.target;
+    let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
+    if target.urls.len() > TARGETS_NAMED {
+        urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
+    }
+    let mut traits = Vec::new();
+    if target.simulated {
+        traits.push("simulated".to_owned());
+    }
+    traits.push(foreign(&target.version, WORDS));
+    traits.extend(target.traits.iter().map(|word| foreign(word, WORDS)));
+    traits.retain(|word| !word.is_empty());
+    format!(
+        "{} → {}   {}",
+        record.workload.name,
+        foreign(&urls.join(" "), 4 * WORDS),
+        traits.join(" · ")
+    )
+}
+
+fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let plan = &record.plan.intention;
+    let mut parts = vec![match plan.streams.as_slice() {
+        [stream] => format!("{}, {}{}", pace_kind(stream), pace(stream), batches(stream)),
+        streams => streams
+            .iter()
+            .map(|s| format!("{} {}, {}{}", s.name, pace_kind(s), pace(s), batches(s)))
+            .collect::<Vec<_>>()
+            .join(" · "),
+    }];
+    let warm_ups = plan.phases.iter();
+    let warm_up: u64 = warm_ups
+        .filter(|phase| phase.kind == PhaseKind::WarmUp)
+        .map(|phase| phase.duration.0)
+        .sum();
+    if warm_up > 0 {
+        parts.push(format!("warm-up {}", span(warm_up)));
+    }
+    parts.push(measured_time(measured));
+    parts.push(format!("seed {}", record.plan.seed));
+    let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();
+    parts.push(format!("plan {hash}"));
+    if plan.share.of > 1 {
+        parts.push(format!(
+            "share {}/{} of it",
+            plan.share.index, plan.share.of
+        ));
+    }
+    parts.join(" · ")
+}
+
+fn measured_time(measured: &[MeasuredStream<'_>]) -> String {
+    let mut phases: Vec<(&str, u64)> = Vec::new();
+    for stream in measured {
+        let phase = (stream.phase.name.as_str(), stream.phase.duration_ns);
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+    }
+    let total: u64 = phases.iter().map(|(_, nanos)| nanos).sum();
+    let first = phases.first().map(|(_, nanos)| duration(*nanos));
+    match first {
+        None => "nothing measured".to_owned(),
+        Some(one) if phases.len() == 1 => format!("measured {one}"),
+        Some(one) if phases.iter().all(|(_, nanos)| duration(*nanos) == one) => {
+            format!("measured {} steps of {one}", phases.len())
+        }
+        Some(_) => format!(
+            "measured {} steps, {} in all",
+            phases.len(),
+            duration(total)
+        ),
+    }
+}
+
+fn pace_kind(stream: &StreamPlan) -> &'static str {
+    match (stream.paces.first(), stream.arrivals) {
+        (Some(Pace::Open { .. }), Arrivals::Constant) => "open",
+        (Some(Pace::Open { .. }), Arrivals::Poisson) => "open (Poisson)",
+        _ => "closed",
+    }
+}
+
+/// `4 sessions`, `1,000 rows/s`, `50 to 200 queries/s`.
+fn pace(stream: &StreamPlan) -> String {
+    let figures: Vec<String> = stream
+        .paces
+        .iter()
+        .map(|pace| match pace {
+            Pace::Open { rate } => plain(rate.as_f64()),
+            Pace::Closed { sessions } => count(u64::from(*sessions)),
+        })
+        .collect();
+    let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
+        return "no pace".to_owned();
+    };
+    let unit = match stream.paces[0] {
+        Pace::Open { .. } => format!("{}/s", stream.unit.name()),
+        Pace::Closed { sessions: 1 } if figures.len() == 1 => "session".to_owned(),
+        Pace::Closed { .. } => "sessions".to_owned(),
+    };
+    if figures.iter().all(|figure| figure == first) {
+        format!("{first} {unit}")
+    } else {
+        format!("{first} to {last} {unit}")
+    }
+}
+
+fn batches(stream: &StreamPlan) -> String {
+    if stream.unit == Unit::Rows && stream.units_per_op > 1 {
+        format!(", batches of {} rows", count(stream.units_per_op))
+    } else {
+        String::new()
+    }
+}

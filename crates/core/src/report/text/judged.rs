@@ -1,0 +1,117 @@
+//! The three judgements with their reasons. What is not well is in upper case.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::model::display::{count, foreign};
+use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
+use crate::model::plan::Objective;
+use crate::model::record::RunRecord;
+
+use super::table::labelled;
+
+/// Characters of the evidence of one reason.
+const EVIDENCE: usize = 400;
+
+pub(super) fn lines(record: &RunRecord) -> Vec<String> {
+    let judged = &record.judgements;
+    let measurement = match judged.measurement.value {
+        Measurement::Sound => "sound",
+        Measurement::Unsound => "UNSOUND",
+        Measurement::Unknown => "UNKNOWN",
+    };
+    let data = match judged.data.value {
+        Data::Clean => "clean",
+        Data::Lost => "LOST",
+        Data::Duplicated => "DUPLICATED",
+        Data::Altered => "ALTERED",
+        Data::Unverified => "UNVERIFIED",
+        Data::Off => "off",
+    };
+    let objective = match judged.objective.value {
+        ObjectiveValue::Met => "met",
+        ObjectiveValue::Missed => "MISSED",
+        ObjectiveValue::None => "none",
+    };
+    let mut lines = Vec::new();
+    block(
+        &mut lines,
+        "measurement",
+        measurement,
+        "",
+        &judged.measurement.reasons,
+    );
+    block(
+        &mut lines,
+        "data",
+        data,
+        &audited(record),
+        &judged.data.reasons,
+    );
+    let asked = objectives(record);
+    block(
+        &mut lines,
+        "objective",
+        objective,
+        &asked,
+        &judged.objective.reasons,
+    );
+    lines
+}
+
+fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reasons: &[Reason]) {
+    let line = if remark.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{value:<10} {remark}")
+    };
+    lines.push(labelled(label, &line));
+    for reason in reasons {
+        let evidence = foreign(&reason.evidence, EVIDENCE);
+        let sentence = format!("  {}: {}", reason.code.name(), reason.message);
+        lines.push(format!("{sentence}: {evidence}"));
+        if let Some(hint) = &reason.hint {
+            lines.push(format!("    hint: {hint}"));
+        }
+    }
+}
+
+fn audited(record: &RunRecord) -> String {
+    let audit = &record.audit;
+    match (record.judgements.data.value, audit.status.as_str()) {
+        (Data::Off, "nothing_written") => "nothing was written".to_owned(),
+        (Data::Off, _) => "no audit was asked for".to_owned(),
+        (Data::Unverified, _) => "what was acknowledged was NOT checked".to_owned(),
+        _ => {
+            let mut text = format!("counts over {} key ranges", count(audit.ranges));
+            if let Some(counter) = audit.server_counter {
+                let _ = write!(
+                    text,
+                    " · the target counted {} rows inserted",
+                    count(counter)
+                );
+            }
+            text
+        }
+    }
+}
+
+fn objectives(record: &RunRecord) -> String {
+    use crate::model::display::{percent_asked as share, plain, quantile, span};
+    let stated = record.plan.intention.objectives.iter();
+    let named: Vec<String> = stated
+        .map(|objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => {
+                format!("{} ≤ {}", quantile(quantile_ppm), span(max.0))
+            }
+            Objective::RowLatency { quantile_ppm, max } => {
+                format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))
+            }
+            Objective::Errors { max_ppm } => format!("errors ≤ {}", share(max_ppm)),
+            Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
+            Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
+            Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+        })
+        .collect();
+    named.join(" · ")
+}

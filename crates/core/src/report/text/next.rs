@@ -1,0 +1,243 @@
+//! The one command that goes on from here: it exists, and can be pasted as it stands.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::analysis::judge::MeasuredStream;
+use crate::model::display::{flag_span, plain, whole};
+use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::plan::Objective;
+use crate::model::record::RunRecord;
+
+/// An open run at this share of what a closed run reached shows latencies without a queue.
+const COMFORTABLE: f64 = 0.7;
+/// What to try next when an objective was met.
+const FURTHER: f64 = 1.25;
+/// How much longer to measure when there was too little.
+const LONGER: u64 = 3;
+/// The shortest run that is proposed, seconds.
+const SHORTEST_S: u64 = 30;
+const P99_PPM: u32 = 990_000;
+
+pub(super) fn command(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    directory: &str,
+) -> String {
+    let show = |rest: &str| format!("highwater show {}{rest}", quoted(directory));
+    let check = || format!("highwater check {}", targets(record));
+    let share = &record.plan.intention.share;
+    match record.judgements.data.value {
+        _ if share.of > 1 => {
+            return show(&format!("   # and the records of all {} shares", share.of));
+        }
+        Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
+        Data::Unverified => return check(),
+        Data::Clean | Data::Off => {}
+    }
+    if measured.is_empty() {
+        return check();
+    }
+    if record.judgements.measurement.value != Measurement::Sound {
+        let reasons = record.judgements.measurement.reasons.iter();
+        let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
+        return match codes.first() {
+            Some(ReasonCode::Interrupted) => run(record, measured, 1.0, 1),
+            Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
+                run(record, measured, 1.0, LONGER)
+            }
+            _ => check(),
+        };
+    }
+    if measured
+        .iter()
+        .any(|m| m.phase.name != measured[0].phase.name)
+    {
+        return show(" --format csv");
+    }
+    match record.judgements.objective.value {
+        ObjectiveValue::Missed => run(record, measured, COMFORTABLE, 1),
+        ObjectiveValue::Met => run(record, measured, FURTHER, 1),
+        ObjectiveValue::None if measured.iter().any(MeasuredStream::is_open) => {
+            run(record, measured, 1.0, 1)
+        }
+        ObjectiveValue::None => open(record, measured),
+    }
+}
+
+/// The same run with its paces and its length changed by a factor, and with a percentile bound.
+fn run(record: &RunRecord, measured: &[MeasuredStream<'_>], pace: f64, longer: u64) -> String {
+    let first = &measured[0].phase.name;
+    let step: Vec<&MeasuredStream<'_>> =
+        measured.iter().filter(|m| m.phase.name == *first).collect();
+    let mut command = base(record);
+    match step.as_slice() {
+        [one] => command += &pace_flag(one, pace),
+        several => {
+            for stream in several {
+                let figure = figure(stream, pace);
+                let _ = write!(
+                    command,
+                    " --stream {}@{figure}",
+                    quoted(&stream.stream.stream)
+                );
+            }
+        }
+    }
+    let planned: u64 = record
+        .plan
+        .intention
+        .phases
+        .iter()
+        .filter(|phase| phase.name == *first)
+        .map(|phase| phase.duration.0)
+        .sum();
+    let length = (planned / 1_000_000_000).max(1).saturating_mul(longer);
+    let length = if longer > 1 {
+        length.max(SHORTEST_S)
+    } else {
+        length
+    };
+    let _ = write!(command, " -d {length}s");
+    command + &bound(record, measured)
+}
+
+/// After a closed run: an open one, whose latencies are what a user would feel.
+fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let mut command = base(record);
+    match measured {
+        [one] => {
+            let rate = flag_rate(one.units_per_s() * COMFORTABLE);
+            let _ = write!(command, " --rate {rate}");
+        }
+        several => {
+            for stream in several {
+                let rate = flag_rate(stream.units_per_s() * COMFORTABLE);
+                let _ = write!(
+                    command,
+                    " --stream {}@{rate}",
+                    quoted(&stream.stream.stream)
+                );
+            }
+        }
+    }
+    command + &format!(" -d {SHORTEST_S}s") + &bound(record, measured)
+}
+
+fn base(record: &RunRecord) -> String {
+    let workload = quoted(&record.workload.name);
+    format!("highwater run {workload} {}", targets(record))
+}
+
+fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
+    let figure = figure(stream, factor);
+    if stream.is_open() {
+        format!(" --rate {figure}")
+    } else {
+        format!(" -c {figure}")
+    }
+}
+
+fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
+    match stream.stream.rate_asked {
+        // A rate that was missed is not asked again: start from what was reached.
+        Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
+        Some(asked) => flag_rate(asked * factor),
+        None => whole(f64::from(stream.stream.sessions) * factor)
+            .max(1)
+            .to_string(),
+    }
+}
+
+/// The plan's bound of p99, or the next of 1, 2, 5, 10 … above the p99 that was measured.
+fn bound(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    for objective in &record.plan.intention.objectives {
+        if let Objective::Latency {
+            quantile_ppm: P99_PPM,
+            max,
+        } = objective
+        {
+            return format!(" --p99 {}", flag_span(max.0));
+        }
+    }
+    let results = measured.iter().flat_map(|stream| &stream.results);
+    match results.filter_map(|result| result.latency_ns.p99).max() {
+        Some(p99) => format!(" --p99 {}", flag_span(round_above(p99))),
+        None => String::new(),
+    }
+}
+
+/// The next of 1, 2, 5, 10 … of at least a millisecond.
+fn round_above(nanos: u64) -> u64 {
+    let mut decade: u64 = 1_000_000;
+    // Bounded: u64 has fewer than 20 decades.
+    for _ in 0..13 {
+        for step in [1, 2, 5] {
+            if decade.saturating_mul(step) >= nanos {
+                return decade.saturating_mul(step);
+            }
+        }
+        decade = decade.saturating_mul(10);
+    }
+    nanos
+}
+
+/// Two to three digits: `295k`, `1.2M`, `50`.
+fn flag_rate(per_second: f64) -> String {
+    let (scaled, suffix) = match per_second {
+        rate if rate >= 999_500.0 => (rate / 1e6, "M"),
+        rate if rate >= 999.5 => (rate / 1e3, "k"),
+        rate => (rate.max(0.01), ""),
+    };
+    let digits = plain(scaled);
+    format!("{digits}{suffix}")
+}
+
+/// The targets as they were given; a file in the run's own directory becomes a fresh one.
+fn targets(record: &RunRecord) -> String {
+    let urls = record
+        .target
+        .urls
+        .iter()
+        .map(|url| match url.split_once(':') {
+            Some((scheme, rest)) if !record.id.is_empty() && rest.contains(&record.id) => {
+                format!("{scheme}:")
+            }
+            _ => quoted(url),
+        });
+    urls.collect::<Vec<_>>().join(" ")
+}
+
+/// In single quotes where a shell would read more than a word.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_short_and_round() {
+        let texts = [294_840.0, 1_234_567.0, 50.0, 999.9, 0.0].map(flag_rate);
+        assert_eq!(texts, ["295k", "1.23M", "50", "1k", "0.01"]);
+    }
+
+    #[test]
+    fn bounds_are_round_and_not_below_what_was_measured() {
+        let rounded = [1, 1_000_000, 4_400_000, 5_000_001].map(round_above);
+        assert_eq!(rounded, [1_000_000, 1_000_000, 5_000_000, 10_000_000]);
+    }
+
+    #[test]
+    fn a_url_is_quoted_where_a_shell_would_split_it() {
+        assert_eq!(quoted("sim:?nodes=3&rate=1"), "'sim:?nodes=3&rate=1'");
+        assert_eq!(quoted("http://h:4200/doc"), "http://h:4200/doc");
+        assert_eq!(quoted("a'b"), r"'a'\''b'");
+    }
+}

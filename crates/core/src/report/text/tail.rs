@@ -1,0 +1,108 @@
+//! Whether the target answered all the time, what the load machine did, and what was noted.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::analysis::judge::MeasuredStream;
+use crate::analysis::judge::measurement::{ceiling, greatest};
+use crate::model::display::{count, duration, foreign, rate, significant};
+use crate::model::judgement::ReasonCode;
+use crate::model::record::RunRecord;
+
+use super::table::labelled;
+
+/// Findings that are printed; the record has them all.
+const FINDINGS_SHOWN: usize = 5;
+/// Characters of a finding or label.
+const WORDS: usize = 200;
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !measured.is_empty() {
+        lines.push(labelled("availability", &availability(record)));
+    }
+    if !record.clients.is_empty() {
+        lines.push(labelled("client", &client(record, measured)));
+    }
+    lines.extend(labels(record));
+    lines.extend(findings(record));
+    lines
+}
+
+fn availability(record: &RunRecord) -> String {
+    let seen = &record.availability;
+    let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
+    if seen.dips == 0 && seen.seconds_below_half == 0 {
+        parts.push("no dips".to_owned());
+        return parts.join(" · ");
+    }
+    let _ = write!(parts[0], " at {}", duration(seen.longest_gap_start_ns));
+    if seen.seconds_below_half > 0 {
+        let seconds = count(seen.seconds_below_half);
+        parts.push(format!("{seconds} s below half of the median"));
+    }
+    if seen.dips > 0 {
+        parts.push(format!("{} s without an acknowledgement", count(seen.dips)));
+        parts.push(match seen.recovery_ns {
+            Some(recovery) => format!("recovered after {}", duration(recovery)),
+            None => "not recovered".to_owned(),
+        });
+    }
+    parts.join(" · ")
+}
+
+fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let clients = &record.clients;
+    let cores: u32 = clients.iter().map(|client| client.cores).sum();
+    let used: f64 = clients
+        .iter()
+        .map(|c| c.cpu_share * f64::from(c.cores))
+        .sum();
+    let mut parts = Vec::new();
+    if clients.len() > 1 {
+        parts.push(format!("{} load machines", clients.len()));
+    }
+    parts.push(format!("{used:.2} of {cores} cores"));
+    let results = || measured.iter().flat_map(|stream| &stream.results);
+    if let Some(lag) = results().filter_map(|r| r.client_lag_ns.p99).max() {
+        parts.push(format!("lag p99 {}", duration(lag)));
+    }
+    parts.push(match (ceiling(record), greatest(measured)) {
+        (Some(ceiling), Some((reached, unit))) if reached > 0.0 => format!(
+            "ceiling {} {unit}/s, {} times this run",
+            rate(ceiling),
+            significant(ceiling / reached)
+        ),
+        (Some(ceiling), _) => format!("ceiling {}/s", rate(ceiling)),
+        (None, _) => "ceiling not calibrated (highwater check)".to_owned(),
+    });
+    parts.join(" · ")
+}
+
+fn labels(record: &RunRecord) -> Option<String> {
+    let labels = record.labels.iter();
+    let named: Vec<String> = labels
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    (!named.is_empty()).then(|| labelled("labels", &foreign(&named.join(" · "), WORDS)))
+}
+
+/// Findings that no judgement repeats.
+fn findings(record: &RunRecord) -> Vec<String> {
+    let is_reason = |code: &str| ReasonCode::ALL.iter().any(|(_, name, ..)| *name == code);
+    let noted: Vec<&str> = record
+        .findings
+        .iter()
+        .filter(|finding| !is_reason(&finding.code))
+        .map(|finding| finding.message.as_str())
+        .collect();
+    let shown = noted.iter().take(FINDINGS_SHOWN);
+    let mut lines: Vec<String> = shown
+        .map(|message| labelled("note", &foreign(message, WORDS)))
+        .collect();
+    if noted.len() > FINDINGS_SHOWN {
+        let more = noted.len() - FINDINGS_SHOWN;
+        lines.push(labelled("note", &format!("and {more} more in the record")));
+    }
+    lines
+}

@@ -1,0 +1,129 @@
+//! Summaries as a reader sees them. Every snapshot is a whole summary.
+
+use super::*;
+use crate::model::plan::Share;
+use crate::report::fixture::{self, judged, lose_rows, note};
+
+#[test]
+fn a_closed_run_that_is_well() {
+    insta::assert_snapshot!(text_at(
+        &fixture::closed(),
+        "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91"
+    ));
+}
+
+#[test]
+fn open_streams_side_by_side_in_steps() {
+    insta::assert_snapshot!(text(&fixture::open_steps()));
+}
+
+#[test]
+fn lost_rows_outrank_everything_else() {
+    let mut record = fixture::closed();
+    lose_rows(&mut record, 96);
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn unverified_is_as_loud_as_an_error() {
+    let mut record = fixture::closed();
+    record.audit.status = "timeout".to_owned();
+    record.audit.error = Some("1,024 of 4,096 key ranges within 60 s".to_owned());
+    let text = text(&judged(record));
+    assert!(text.contains("UNVERIFIED"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_interrupted_run_says_so() {
+    let mut record = fixture::closed();
+    note(
+        &mut record,
+        "interrupted",
+        "stopped by the user after 6 s of 12 s",
+    );
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn dropped_ops_make_percentiles_lower_bounds() {
+    let mut op = fixture::gate_op();
+    op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 700)];
+    op.dropped = 300;
+    op.errors = vec![("rejected", 12), ("timeout", 3)];
+    let mut record = fixture::open_gate_of(&op);
+    record.results[0].backlog = true;
+    record.results[0].retries = 7;
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn a_gate_that_is_met() {
+    insta::assert_snapshot!(text(&fixture::open_gate()));
+}
+
+#[test]
+fn a_simulated_target_is_labelled() {
+    let mut record = fixture::closed();
+    record.target.simulated = true;
+    let text = text(&record);
+    assert!(
+        text.lines().next().unwrap().contains("   simulated · "),
+        "{text}"
+    );
+}
+
+#[test]
+fn rows_of_load_and_warm_up_have_a_line_of_their_own() {
+    let mut record = fixture::closed();
+    record.audit.acknowledged += 800_000;
+    record.audit.found += 800_000;
+    let text = text(&judged(record));
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("all rows"))
+        .unwrap();
+    assert!(line.contains("5,012,000   5,012,000"), "{line}");
+}
+
+#[test]
+fn a_share_names_itself_and_what_is_missing() {
+    let mut record = fixture::closed();
+    record.plan.intention.share = Share {
+        index: 2,
+        of: 4,
+        start_at: None,
+    };
+    record.audit.status = "partial".to_owned();
+    let text = text(&judged(record));
+    assert!(text.contains("share 2/4 of it"), "{text}");
+    assert!(text.contains("one_share"), "{text}");
+}
+
+#[test]
+fn no_escape_code_of_a_target_comes_through() {
+    let mut record = fixture::closed();
+    record.target.version = "\u{1b}[31mred".to_owned();
+    record.labels.insert("a".to_owned(), "\u{7}".to_owned());
+    note(&mut record, "x", "\u{1b}]0;title\u{7}");
+    record.audit.status = "failed".to_owned();
+    record.audit.error = Some("\u{1b}[2J".to_owned());
+    let text = text(&judged(record));
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
+}
+
+#[test]
+fn equal_records_give_equal_bytes() {
+    assert_eq!(text(&fixture::open_steps()), text(&fixture::open_steps()));
+}
+
+#[test]
+fn a_record_without_a_measured_phase_has_a_summary() {
+    let mut record = fixture::closed();
+    record.phases.truncate(1);
+    record.streams.clear();
+    record.results.clear();
+    let text = text(&judged(record));
+    assert!(text.contains("nothing measured"), "{text}");
+    assert!(text.contains("measurement    UNKNOWN"), "{text}");
+}
