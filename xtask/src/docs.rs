@@ -1,6 +1,6 @@
 //! `cargo xtask docs`: the parts of the documents that a program writes.
 //!
-//! A [`Page`] says which file, which block of it (or all of it) and where the text comes from.
+//! A page says which file, which block of it (or all of it) and where the text comes from.
 //! `--check` writes nothing and fails where a page differs. Blocks that hold measured figures
 //! differ from run to run; they are refreshed by `--measured` and never compared.
 

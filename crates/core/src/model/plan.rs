@@ -319,5 +319,10 @@ impl Plan {
 
 /// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        for half in [byte >> 4, byte & 0xf] {
+            text.extend(char::from_digit(u32::from(half), 16));
+        }
+        text
+    })
 }

@@ -91,8 +91,13 @@ impl RealTimeline {
             TimerfdClockId::Monotonic,
             TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC,
         )?;
+        #[expect(
+            deprecated,
+            reason = "its successor is unsafe; an owned descriptor keeps what that asks for"
+        )]
+        let fd = AsyncFd::new(fd)?;
         let timer = Timer {
-            fd: AsyncFd::register(fd)?,
+            fd,
             set_to: Cell::new(Nanos::MAX),
         };
         Ok(Self {
