@@ -6,10 +6,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// The root of the repository.
+/// The root of the repository: that of the cargo that runs us, since a build directory may be
+/// shared by several checkouts.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    let here = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// A command of cargo, at the root, with the cargo that runs us.
