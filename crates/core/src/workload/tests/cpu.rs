@@ -204,7 +204,7 @@ fn dashboards_are_asked_by_their_weights() {
             ("moving-average", 1)
         ]
     );
-    let mut counts = vec![0_i64; 7];
+    let mut counts = [0_i64; 7];
     for index in 0..37_000 {
         let OpId(id) = workload.op(&stream, index, &OpContext::default()).id;
         counts[usize::from(id)] += 1;
