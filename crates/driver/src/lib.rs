@@ -3,9 +3,11 @@
 //! A driver never measures, retries or prints. It says what a target answered, how certain that
 //! is, and what it can do. Nothing outside a driver's own module names a database.
 
+pub mod conformance;
 pub mod contract;
 pub mod registry;
 pub mod sim;
+pub mod sqlite;
 pub mod target_url;
 
 pub use contract::{

@@ -94,7 +94,7 @@ pub struct Outcome {
     pub rows_refused: u64,
     /// Why, where anything failed.
     pub error: Option<OpError>,
-    /// Bytes of the answer's body on the wire (0 for an embedded target).
+    /// Bytes of the answer's body on the wire (for an embedded target about the size of its values).
     pub response_bytes: u64,
     /// Rows of the answer.
     pub response_rows: u64,

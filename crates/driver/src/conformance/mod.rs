@@ -1,0 +1,218 @@
+//! The rules that every driver keeps, as one suite that runs against any target.
+//!
+//! A driver's integration test describes its target as a [`Subject`] and asks for
+//! [`broken_rules`], which should be none. Rules state in [`Needs`] what they ask of a target, so
+//! that a model or a sink, which stores nothing, is held to the others all the same. The suite
+//! creates tables whose names start with `highwater_conformance_`, and no others.
+//!
+//! What must not be here: the name of any database, and knowledge of one; dialects come in as
+//! [`SqlWords`].
+
+mod refusing;
+mod sample;
+mod serving;
+mod storing;
+mod subject;
+
+use crate::contract::{BoxFuture, Capabilities, TargetError};
+
+pub use subject::{SqlWords, Subject};
+
+/// One rule.
+pub struct Rule {
+    /// Short and stable, with underscores.
+    pub name: &'static str,
+    /// What a driver that keeps it does, one sentence.
+    pub about: &'static str,
+    /// What it asks of a target.
+    pub needs: Needs,
+    check: fn(&Subject) -> BoxFuture<'_, Result<(), Broken>>,
+}
+
+/// What a rule asks of a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: every target keeps it.
+    Nothing,
+    /// [`Capabilities::stores_values`].
+    StoredValues,
+}
+
+/// A rule that a driver broke.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rule `{rule}`: {message}")]
+pub struct ConformanceError {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What was expected and what came.
+    pub message: String,
+}
+
+/// What was expected and what came.
+#[derive(Debug)]
+struct Broken(String);
+
+impl Broken {
+    fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl From<TargetError> for Broken {
+    fn from(error: TargetError) -> Self {
+        Self(match error.hint {
+            Some(hint) => format!("{:?}: {} ({hint})", error.kind, error.message),
+            None => format!("{:?}: {}", error.kind, error.message),
+        })
+    }
+}
+
+/// Fails with a message unless a condition holds.
+macro_rules! require {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err($crate::conformance::Broken::new(format!($($message)+)));
+        }
+    };
+}
+use require;
+
+impl Rule {
+    /// Whether a target with these capabilities is held to the rule.
+    pub fn applies(&self, capabilities: &Capabilities) -> bool {
+        match self.needs {
+            Needs::Nothing => true,
+            Needs::StoredValues => capabilities.stores_values,
+        }
+    }
+
+    /// Checks the rule.
+    pub async fn check(&self, subject: &Subject) -> Result<(), ConformanceError> {
+        (self.check)(subject)
+            .await
+            .map_err(|broken| ConformanceError {
+                rule: self.name,
+                message: broken.0,
+            })
+    }
+}
+
+/// Checks all rules that apply, one after the other, and says which are broken.
+///
+/// Fails if the target cannot even be named.
+pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, TargetError> {
+    let capabilities = subject.open(None)?.capabilities();
+    let mut broken = Vec::new();
+    for rule in rules().iter().filter(|rule| rule.applies(&capabilities)) {
+        if let Err(error) = rule.check(subject).await {
+            broken.push(error);
+        }
+    }
+    Ok(broken)
+}
+
+/// All rules.
+pub fn rules() -> &'static [Rule] {
+    RULES
+}
+
+/// A rule whose check has the rule's name.
+macro_rules! rule {
+    ($module:ident :: $name:ident, $needs:ident, $about:literal) => {
+        Rule {
+            name: stringify!($name),
+            about: $about,
+            needs: Needs::$needs,
+            check: |subject| Box::pin($module::$name(subject)),
+        }
+    };
+}
+
+const RULES: &[Rule] = &[
+    rule!(
+        serving::capabilities_are_usable,
+        Nothing,
+        "there is a default insert mode and a default number of sessions"
+    ),
+    rule!(
+        serving::urls_show_no_secret,
+        Nothing,
+        "every host has a URL for display, without the password of the URL that was given"
+    ),
+    rule!(
+        serving::facts_are_told,
+        Nothing,
+        "version, dialects, durability and insert mode are told"
+    ),
+    rule!(
+        serving::rows_applied_are_counted,
+        Nothing,
+        "batches of no row, one row and thousands are applied, and the outcome says how many"
+    ),
+    rule!(
+        serving::requests_come_back,
+        Nothing,
+        "a request keeps its op, and one encoder and one request serve op after op"
+    ),
+    rule!(
+        serving::sessions_work_side_by_side,
+        Nothing,
+        "two sessions execute at the same time"
+    ),
+    rule!(
+        serving::abandoned_ops_leave_the_target_usable,
+        Nothing,
+        "a session dropped in the middle of an op disturbs no other"
+    ),
+    rule!(
+        serving::quiet_targets_quiesce,
+        Nothing,
+        "without ops under way the target is quiet at once"
+    ),
+    rule!(
+        refusing::tables_are_noted,
+        StoredValues,
+        "a table that Highwater created is kept without `drop` and emptied with it"
+    ),
+    rule!(
+        refusing::foreign_tables_are_left_alone,
+        StoredValues,
+        "a table that Highwater did not create is refused, with `drop` too, and keeps its rows"
+    ),
+    rule!(
+        refusing::duplicate_keys_are_refused,
+        StoredValues,
+        "a duplicate key is a constraint error, what was stored is what was acknowledged"
+    ),
+    rule!(
+        refusing::wrong_statements_are_refused,
+        StoredValues,
+        "a statement about a missing table is a statement error, early or late"
+    ),
+    rule!(
+        storing::values_come_back_exactly,
+        StoredValues,
+        "every insert mode stores every value of every type exactly"
+    ),
+    rule!(
+        storing::answers_are_counted,
+        StoredValues,
+        "the outcome of a query has the number of its rows, none included"
+    ),
+    rule!(
+        storing::parameters_of_each_type_are_bound,
+        StoredValues,
+        "parameters of each type reach the statement as they are"
+    ),
+    rule!(
+        storing::keys_are_counted_by_bucket,
+        StoredValues,
+        "rows are counted by key div width, for narrow and wide buckets, gaps left out"
+    ),
+    rule!(
+        storing::abandoned_batches_are_whole,
+        StoredValues,
+        "after an abandoned batch and quiescence its rows are all there or none, if the target \
+         says that batches are atomic, and do not change any more"
+    ),
+];

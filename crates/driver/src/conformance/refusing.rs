@@ -1,0 +1,202 @@
+//! Rules about what is refused, and that a refusal changes nothing.
+
+use highwater_core::model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
+use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
+
+use crate::contract::{Admin, TargetErrorKind};
+
+use super::serving::expect_applied;
+use super::subject::{Client, Subject};
+use super::{Broken, require, sample};
+
+pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("noted", subject.sql);
+    let table = &workload.tables[0];
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    {
+        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let outcome = client.insert(sample::batch(0, 10)).await;
+        expect_applied(&outcome, 10, "default")?;
+    }
+    // Without `drop` the table is kept as it is, whatever the fingerprint.
+    for fingerprint in ["conformance", "another"] {
+        expect_foreign(admin.as_mut(), &workload, fingerprint, false).await?;
+        let found = subject.count(admin.as_mut(), table).await?;
+        require!(found == 10, "10 rows before a refusal, {found} after it");
+    }
+    // With it another admin, as of a later run, starts anew.
+    let mut later = subject.admin(target.as_ref()).await?;
+    later.create_tables(&workload, "another", true).await?;
+    let found = subject.count(later.as_mut(), table).await?;
+    require!(found == 0, "{found} rows in a table that was made anew");
+    Ok(())
+}
+
+pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("foreign", subject.sql);
+    let table = &workload.tables[0];
+    let target = target.as_ref();
+    subject
+        .statement(target, &format!("DROP TABLE IF EXISTS {}", table.name))
+        .await?;
+    // As the user made it: not through the admin.
+    subject.statement(target, &table.create[0]).await?;
+    {
+        let mut client = subject.connect(target, &workload).await?;
+        let outcome = client.insert(sample::batch(0, 10)).await;
+        expect_applied(&outcome, 10, "default")?;
+    }
+    let mut admin = subject.admin(target).await?;
+    for drop in [false, true] {
+        expect_foreign(admin.as_mut(), &workload, "conformance", drop).await?;
+        let found = subject.count(admin.as_mut(), table).await?;
+        require!(
+            found == 10,
+            "drop={drop}: 10 rows of the user's, {found} left"
+        );
+    }
+    subject
+        .statement(target, &format!("DROP TABLE {}", table.name))
+        .await
+}
+
+async fn expect_foreign(
+    admin: &mut dyn Admin,
+    workload: &BoundWorkload,
+    fingerprint: &str,
+    drop: bool,
+) -> Result<(), Broken> {
+    match admin.create_tables(workload, fingerprint, drop).await {
+        Ok(()) => Err(Broken::new(format!(
+            "drop={drop}: a table that exists was accepted"
+        ))),
+        Err(error) => {
+            require!(
+                error.kind == TargetErrorKind::ForeignTable,
+                "drop={drop}: refused as {:?}: {error}",
+                error.kind
+            );
+            require!(
+                error.message.contains(&workload.tables[0].name) && error.hint.is_some(),
+                "drop={drop}: the error names no table or has no hint: {error}"
+            );
+            Ok(())
+        }
+    }
+}
+
+pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), Broken> {
+    for mode in subject.open(None)?.capabilities().insert_modes {
+        let target = subject.open(Some(mode))?;
+        let workload = sample::insert_only("duplicates", subject.sql);
+        let table = &workload.tables[0];
+        let mut admin = subject.create(target.as_ref(), &workload).await?;
+        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let outcome = client.insert(sample::batch(0, 100)).await;
+        expect_applied(&outcome, 100, mode)?;
+        subject.quiesce(admin.as_mut()).await?;
+        let mut expected = 100;
+        // One row that is there; then a batch of which only the last row is.
+        for batch in [sample::batch(50, 1), ending_in(0, 1_000, 1_000)] {
+            let rows = batch.rows as u64;
+            let outcome = refuse(&mut client, batch, mode).await?;
+            let whole = outcome.certainty == Certainty::NotApplied && outcome.rows_applied == 0;
+            require!(
+                whole || !target.capabilities().atomic_batches,
+                "insert mode {mode}: atomic, yet {rows} rows with a duplicate: {outcome:?}"
+            );
+            expected += outcome.rows_applied;
+            let found = subject.count(admin.as_mut(), table).await?;
+            require!(
+                found == expected,
+                "insert mode {mode}: {expected} rows acknowledged, {found} found"
+            );
+        }
+        let outcome = client.insert(sample::batch(5_000, 3)).await;
+        expect_applied(&outcome, 3, mode)?;
+    }
+    Ok(())
+}
+
+async fn refuse(client: &mut Client, batch: RowBatch, mode: &str) -> Result<Outcome, Broken> {
+    let rows = batch.rows as u64;
+    let outcome = client.insert(batch).await;
+    let class = outcome.error.as_ref().map(|error| error.class);
+    require!(
+        class == Some(ErrorClass::Constraint)
+            && outcome.certainty != Certainty::Unknown
+            && outcome.rows_refused > 0
+            && outcome.rows_applied + outcome.rows_refused == rows
+            && outcome.session_usable,
+        "insert mode {mode}: a duplicate key among {rows} rows: {outcome:?}"
+    );
+    Ok(outcome)
+}
+
+/// `rows` rows from `first_row`, and one more whose key is `duplicate`.
+fn ending_in(duplicate: u64, first_row: u64, rows: usize) -> RowBatch {
+    let mut batch = sample::batch(first_row, rows + 1);
+    if let Some(ColumnData::Integer(keys)) = batch.columns.first_mut()
+        && let Some(last) = keys.last_mut()
+    {
+        *last = i64::try_from(duplicate).unwrap_or(0);
+    }
+    batch
+}
+
+pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let target = target.as_ref();
+    let absent = BoundWorkload {
+        tables: Vec::new(),
+        ops: vec![sample::query(
+            "absent",
+            "SELECT k FROM highwater_conformance_absent".to_owned(),
+            &[],
+        )],
+    };
+    // A driver that prepares when it connects says so there; another one with the op.
+    match subject.connect(target, &absent).await {
+        Err(error) => require!(
+            error.kind == TargetErrorKind::Statement,
+            "a missing table is {:?} on connecting: {error}",
+            error.kind
+        ),
+        Ok(mut client) => expect_statement_error(&client.ask(OpId(0), &[]).await)?,
+    }
+    // A table that goes away under a prepared statement.
+    let mut workload = sample::insert_only("going", subject.sql);
+    let name = workload.tables[0].name.clone();
+    workload
+        .ops
+        .push(sample::query("read", format!("SELECT k FROM {name}"), &[]));
+    workload
+        .ops
+        .push(sample::query("one", "SELECT 1".to_owned(), &[]));
+    drop(subject.create(target, &workload).await?);
+    let mut client = subject.connect(target, &workload).await?;
+    subject
+        .statement(target, &format!("DROP TABLE {name}"))
+        .await?;
+    expect_statement_error(&client.ask(OpId(1), &[]).await)?;
+    expect_statement_error(&client.insert(sample::batch(0, 3)).await)?;
+    let outcome = client.ask(OpId(2), &[]).await;
+    require!(
+        outcome.is_success() && outcome.response_rows == 1,
+        "the session cannot go on after refused statements: {outcome:?}"
+    );
+    Ok(())
+}
+
+fn expect_statement_error(outcome: &Outcome) -> Result<(), Broken> {
+    let class = outcome.error.as_ref().map(|error| error.class);
+    require!(
+        class == Some(ErrorClass::Statement)
+            && outcome.certainty == Certainty::NotApplied
+            && outcome.session_usable,
+        "a statement about a missing table: {outcome:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Rules that every target keeps, stored values or not.
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use futures_util::future::join;
+use highwater_core::model::op::OpBody;
+use highwater_core::model::outcome::{Certainty, Outcome};
+
+use crate::contract::Request;
+use crate::target_url::TargetUrl;
+
+use super::subject::{Client, Subject, insert_request};
+use super::{Broken, require, sample};
+
+/// More rows than any of the bounds on a statement's parameters that targets are known for.
+pub(super) const MANY_ROWS: usize = 8_003;
+
+pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let capabilities = target.capabilities();
+    require!(!capabilities.insert_modes.is_empty(), "no insert mode");
+    require!(capabilities.default_sessions > 0, "no default sessions");
+    require!(
+        !capabilities.simulated_clock || capabilities.simulated,
+        "a simulated clock without a simulated target"
+    );
+    require!(
+        target.capabilities() == capabilities,
+        "capabilities change from one call to the next"
+    );
+    for mode in capabilities.insert_modes {
+        subject.open(Some(mode))?;
+    }
+    require!(
+        subject.open(Some("no such mode")).is_err(),
+        "an insert mode that does not exist was accepted"
+    );
+    Ok(())
+}
+
+pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let shown = target.urls();
+    require!(!shown.is_empty(), "no URL to show");
+    for number in 0..8 {
+        let host = target.host_of(number, 0);
+        require!(
+            host < shown.len(),
+            "session {number} is on host {host} of {}",
+            shown.len()
+        );
+    }
+    for given in &subject.urls {
+        let Some(password) = TargetUrl::parse(given)?.password else {
+            continue;
+        };
+        let secret = password.reveal();
+        require!(
+            shown.iter().all(|url| !url.contains(secret)),
+            "a URL for display holds the password"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn facts_are_told(subject: &Subject) -> Result<(), Broken> {
+    for mode in subject.open(None)?.capabilities().insert_modes {
+        let target = subject.open(Some(mode))?;
+        let facts = subject.admin(target.as_ref()).await?.facts().await?;
+        require!(!facts.version.is_empty(), "no version");
+        require!(!facts.version.contains('\n'), "the version is not one line");
+        require!(!facts.dialects.is_empty(), "no dialect");
+        let told = facts.settings.get("insert").map(String::as_str);
+        require!(
+            told == Some(*mode),
+            "the setting `insert` is {told:?}, asked was {mode}"
+        );
+        require!(
+            target.capabilities().simulated || facts.settings.contains_key("durability"),
+            "no setting `durability`"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Broken> {
+    for mode in subject.open(None)?.capabilities().insert_modes {
+        let target = subject.open(Some(mode))?;
+        let workload = sample::insert_only("counted", subject.sql);
+        let _admin = subject.create(target.as_ref(), &workload).await?;
+        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let mut first_row = 0;
+        for rows in [0, 1, 2, 1_000, 0, MANY_ROWS, 1_001] {
+            let outcome = client.insert(sample::batch(first_row, rows)).await;
+            expect_applied(&outcome, rows, mode)?;
+            first_row += rows as u64;
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn requests_come_back(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("requests", subject.sql);
+    let _admin = subject.create(target.as_ref(), &workload).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let mut second = client.session.encoder();
+    let mut request = insert_request(sample::batch(0, 0));
+    let mut first_row = 0;
+    // Long after short and short after long: nothing may be left of the op before.
+    for rows in [3, 500, 2, 0, 40] {
+        let batch = sample::batch(first_row, rows);
+        request.op.body = OpBody::Insert(batch.clone());
+        second.encode(&mut request);
+        let outcome = client.execute(&mut request).await;
+        expect_applied(&outcome, rows, "default")?;
+        require!(
+            request.op.body == OpBody::Insert(batch),
+            "the request of {rows} rows holds another op after it was executed"
+        );
+        first_row += rows as u64;
+    }
+    Ok(())
+}
+
+pub(super) async fn sessions_work_side_by_side(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("side_by_side", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut first = subject.connect(target.as_ref(), &workload).await?;
+    let mut second = subject.connect(target.as_ref(), &workload).await?;
+    for turn in 0..5_u64 {
+        let row = turn * 400;
+        let (one, other) = join(
+            first.insert(sample::batch(row, 200)),
+            second.insert(sample::batch(row + 200, 200)),
+        )
+        .await;
+        expect_applied(&one, 200, "default")?;
+        expect_applied(&other, 200, "default")?;
+    }
+    if target.capabilities().stores_values {
+        let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
+        require!(
+            found == 2_000,
+            "2,000 rows were acknowledged, {found} found"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn abandoned_ops_leave_the_target_usable(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("abandoned", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut other = subject.connect(target.as_ref(), &workload).await?;
+    for attempt in 0..4_u64 {
+        let client = subject.connect(target.as_ref(), &workload).await?;
+        let row = attempt * 10_000;
+        abandon(client, insert_request(sample::batch(row, 2_000))).await;
+        let outcome = other.insert(sample::batch(row + 5_000, 10)).await;
+        expect_applied(&outcome, 10, "default")?;
+    }
+    subject.quiesce(admin.as_mut()).await?;
+    let mut new = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = new.insert(sample::batch(100_000, 10)).await;
+    expect_applied(&outcome, 10, "default")
+}
+
+pub(super) async fn quiet_targets_quiesce(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("quiet", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    subject.quiesce(admin.as_mut()).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(sample::batch(0, 10)).await;
+    expect_applied(&outcome, 10, "default")?;
+    subject.quiesce(admin.as_mut()).await
+}
+
+/// Starts a request and drops it, with its session, after the first wait.
+pub(super) async fn abandon(mut client: Client, mut request: Request) {
+    client.encoder.encode(&mut request);
+    let mut execution = client.session.execute(&mut request);
+    poll_fn(|context| {
+        // An op that is answered at once cannot be abandoned; that is fine too.
+        let _answered = execution.as_mut().poll(context).is_ready();
+        Poll::Ready(())
+    })
+    .await;
+}
+
+/// The batch of `rows` rows was applied as a whole.
+pub(super) fn expect_applied(outcome: &Outcome, rows: usize, mode: &str) -> Result<(), Broken> {
+    let whole = outcome.certainty == Certainty::Applied
+        && outcome.rows_applied == rows as u64
+        && outcome.rows_refused == 0
+        && outcome.error.is_none()
+        && outcome.session_usable;
+    require!(whole, "insert mode {mode}, {rows} rows: {outcome:?}");
+    Ok(())
+}

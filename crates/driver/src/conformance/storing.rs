@@ -1,0 +1,166 @@
+//! Rules about what is stored and found again.
+
+use highwater_core::model::op::{ColumnType, OpId, Value};
+
+use super::serving::{MANY_ROWS, abandon, expect_applied};
+use super::subject::{Client, Subject, insert_request, placeholder};
+use super::{Broken, require, sample};
+
+/// Rows of a batch that is abandoned: enough to be under way when it is.
+const ABANDONED_ROWS: usize = 5_000;
+
+pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Broken> {
+    for mode in subject.open(None)?.capabilities().insert_modes {
+        let target = subject.open(Some(mode))?;
+        let workload = sample::workload("values", subject.sql, target.placeholders());
+        let mut admin = subject.create(target.as_ref(), &workload).await?;
+        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let mut rows = 0;
+        for size in [1, 12, MANY_ROWS] {
+            let outcome = client.insert(sample::batch(rows, size)).await;
+            expect_applied(&outcome, size, mode)?;
+            rows += size as u64;
+        }
+        let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
+        require!(
+            found == rows,
+            "insert mode {mode}: {rows} rows acknowledged, {found} found"
+        );
+        let ends = (0..2 * sample::CYCLE).chain(rows - sample::CYCLE..rows);
+        for row in ends {
+            expect_stored(&mut client, row, mode).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), Broken> {
+    for (op, column, value) in sample::finders(row) {
+        let outcome = client.ask(op, &[key(row), value.clone()]).await;
+        require!(
+            outcome.is_success() && outcome.response_rows == 1,
+            "insert mode {mode}: row {row} has not {value:?} in `{column}`: {outcome:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn answers_are_counted(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let mut workload = sample::insert_only("answers", subject.sql);
+    let p1 = placeholder(target.placeholders(), 1);
+    workload.ops.push(sample::query(
+        "below",
+        format!("SELECT * FROM {} WHERE k < {p1}", workload.tables[0].name),
+        &[ColumnType::Bigint],
+    ));
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(sample::batch(0, 3_000)).await;
+    expect_applied(&outcome, 3_000, "default")?;
+    subject.quiesce(admin.as_mut()).await?;
+    for rows in [0, 1, 2_500, 0, 3_000] {
+        let outcome = client.ask(OpId(1), &[key(rows)]).await;
+        require!(
+            outcome.is_success() && outcome.response_rows == rows && outcome.rows_applied == 0,
+            "a query for {rows} rows: {outcome:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::workload("parameters", subject.sql, target.placeholders());
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(sample::batch(0, 30)).await;
+    expect_applied(&outcome, 30, "default")?;
+    subject.quiesce(admin.as_mut()).await?;
+    // The value of the next row is another one in every column, so it must not be found.
+    for row in 0..sample::CYCLE {
+        for (op, column, value) in sample::finders(row + 1) {
+            let outcome = client.ask(op, &[key(row), value.clone()]).await;
+            require!(
+                outcome.is_success() && outcome.response_rows == 0,
+                "row {row} is found by {value:?} in `{column}`: {outcome:?}"
+            );
+        }
+    }
+    expect_stored(&mut client, 5, "default").await
+}
+
+pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("keys", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let table = &workload.tables[0];
+    subject.quiesce(admin.as_mut()).await?;
+    let empty = admin.count_by_key(table, 10).await?;
+    require!(empty.buckets.is_empty(), "an empty table has {empty:?}");
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    // A gap from 25 to 1,000, and one key far away.
+    for (first_row, rows) in [(0, 25), (1_000, 10), (1 << 40, 1)] {
+        let outcome = client.insert(sample::batch(first_row, rows)).await;
+        expect_applied(&outcome, rows, "default")?;
+    }
+    subject.quiesce(admin.as_mut()).await?;
+    let far = 1_u64 << 40;
+    for (width, buckets) in [
+        (10, vec![(0, 10), (1, 10), (2, 5), (100, 10), (far / 10, 1)]),
+        (7, seven_wide(far)),
+        (1_005, vec![(0, 30), (1, 5), (far / 1_005, 1)]),
+        (far, vec![(0, 35), (1, 1)]),
+        (u64::MAX, vec![(0, 36)]),
+    ] {
+        let counts = admin.count_by_key(table, width).await?;
+        require!(
+            counts.buckets == buckets && counts.without_key == 0,
+            "width {width}: {counts:?} instead of {buckets:?}"
+        );
+    }
+    Ok(())
+}
+
+/// Keys 0 to 24, 1,000 to 1,009 and `far` in buckets of 7.
+fn seven_wide(far: u64) -> Vec<(u64, u64)> {
+    vec![
+        (0, 7),
+        (1, 7),
+        (2, 7),
+        (3, 4),
+        (142, 1),
+        (143, 7),
+        (144, 2),
+        (far / 7, 1),
+    ]
+}
+
+pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(), Broken> {
+    for mode in subject.open(None)?.capabilities().insert_modes {
+        let target = subject.open(Some(mode))?;
+        let workload = sample::insert_only("whole", subject.sql);
+        let mut admin = subject.create(target.as_ref(), &workload).await?;
+        for _ in 0..3 {
+            let client = subject.connect(target.as_ref(), &workload).await?;
+            abandon(client, insert_request(sample::batch(0, ABANDONED_ROWS))).await;
+            let found = subject.count(admin.as_mut(), &workload.tables[0]).await?;
+            let all = ABANDONED_ROWS as u64;
+            require!(
+                found == 0 || found == all || !target.capabilities().atomic_batches,
+                "insert mode {mode}: {found} of {all} rows of an abandoned batch are there"
+            );
+            let later = subject.count(admin.as_mut(), &workload.tables[0]).await?;
+            require!(
+                later == found,
+                "insert mode {mode}: {found} rows after quiescence, then {later}"
+            );
+            admin.create_tables(&workload, "conformance", true).await?;
+        }
+    }
+    Ok(())
+}
+
+fn key(row: u64) -> Value {
+    i64::try_from(row).map_or(Value::Null, Value::Integer)
+}

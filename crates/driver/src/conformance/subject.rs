@@ -1,0 +1,170 @@
+//! What is under test, and a client for it as simple as possible.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::{BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId, Value};
+use highwater_core::model::op::{PlaceholderStyle, RowBatch};
+use highwater_core::model::outcome::Outcome;
+use highwater_core::model::units::Nanos;
+
+use crate::contract::{
+    Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetOptions, Timeline,
+};
+use crate::registry;
+
+use super::{Broken, require};
+
+/// How long the suite waits for quiescence.
+const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
+
+/// A target under test: how to open it, its time, and its SQL.
+pub struct Subject {
+    /// URLs as a user gives them.
+    pub urls: Vec<String>,
+    /// Options; the suite replaces the insert mode.
+    pub options: TargetOptions,
+    /// Real or simulated, as the target's capabilities say.
+    pub timeline: Rc<dyn Timeline>,
+    /// The dialect.
+    pub sql: SqlWords,
+}
+
+/// The few words in which dialects differ, as far as the suite needs them.
+#[derive(Debug, Clone, Copy)]
+pub struct SqlWords {
+    /// The name of a column's type.
+    pub type_name: fn(ColumnType) -> &'static str,
+    /// A condition that a column (first text) of this type equals a parameter (second text).
+    /// The parameter of an object is bound as JSON text.
+    pub equals: fn(ColumnType, &str, &str) -> String,
+}
+
+impl Subject {
+    /// Opens the target for one insert mode, or the default one.
+    pub fn open(&self, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+        let options = TargetOptions {
+            insert: insert.map(str::to_owned),
+            ..self.options.clone()
+        };
+        registry::open(&self.urls, &options)
+    }
+
+    pub(super) async fn admin(&self, target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
+        target.administer(Rc::clone(&self.timeline)).await
+    }
+
+    /// Makes the workload's tables, empty.
+    pub(super) async fn create(
+        &self,
+        target: &dyn Target,
+        workload: &BoundWorkload,
+    ) -> Result<Box<dyn Admin>, TargetError> {
+        let mut admin = self.admin(target).await?;
+        admin.create_tables(workload, "conformance", true).await?;
+        Ok(admin)
+    }
+
+    pub(super) async fn connect(
+        &self,
+        target: &dyn Target,
+        workload: &BoundWorkload,
+    ) -> Result<Client, TargetError> {
+        let session = target
+            .connect(Connect {
+                workload: Arc::new(workload.clone()),
+                number: 0,
+                attempt: 0,
+                timeline: Rc::clone(&self.timeline),
+            })
+            .await?;
+        Ok(Client {
+            encoder: session.encoder(),
+            session,
+        })
+    }
+
+    /// Executes one statement without parameters on a session of its own.
+    pub(super) async fn statement(&self, target: &dyn Target, sql: &str) -> Result<(), Broken> {
+        let workload = BoundWorkload {
+            tables: Vec::new(),
+            ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
+        };
+        let outcome = self
+            .connect(target, &workload)
+            .await?
+            .ask(OpId(0), &[])
+            .await;
+        require!(outcome.is_success(), "`{sql}` failed: {outcome:?}");
+        Ok(())
+    }
+
+    /// Waits until nothing runs and all is visible.
+    pub(super) async fn quiesce(&self, admin: &mut dyn Admin) -> Result<(), Broken> {
+        let deadline = self.timeline.now().saturating_add(QUIESCE_LIMIT);
+        let quiet = admin.quiesce(deadline).await?;
+        require!(quiet, "not quiet after {} s", QUIESCE_LIMIT.as_secs_f64());
+        Ok(())
+    }
+
+    /// Rows of a table, once all is visible.
+    pub(super) async fn count(
+        &self,
+        admin: &mut dyn Admin,
+        table: &BoundTable,
+    ) -> Result<u64, Broken> {
+        self.quiesce(admin).await?;
+        let counts = admin.count_by_key(table, u64::MAX).await?;
+        let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
+        Ok(with_key + counts.without_key)
+    }
+}
+
+/// A session with its encoder.
+pub(super) struct Client {
+    pub(super) session: Box<dyn Session>,
+    pub(super) encoder: Box<dyn Encoder>,
+}
+
+impl Client {
+    pub(super) async fn execute(&mut self, request: &mut Request) -> Outcome {
+        self.encoder.encode(request);
+        self.session.execute(request).await
+    }
+
+    pub(super) async fn insert(&mut self, batch: RowBatch) -> Outcome {
+        self.execute(&mut insert_request(batch)).await
+    }
+
+    pub(super) async fn ask(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
+        let mut request = Request {
+            op: Op {
+                id,
+                index: 0,
+                body: OpBody::Query(parameters.to_vec()),
+            },
+            bytes: Vec::new(),
+        };
+        self.execute(&mut request).await
+    }
+}
+
+/// A request of the sample's insert op.
+pub(super) fn insert_request(batch: RowBatch) -> Request {
+    Request {
+        op: Op {
+            id: super::sample::INSERT,
+            index: batch.first_row,
+            body: OpBody::Insert(batch),
+        },
+        bytes: Vec::new(),
+    }
+}
+
+/// The `number`-th parameter, from 1.
+pub(super) fn placeholder(style: PlaceholderStyle, number: usize) -> String {
+    match style {
+        PlaceholderStyle::Dollar => format!("${number}"),
+        PlaceholderStyle::Question => format!("?{number}"),
+    }
+}

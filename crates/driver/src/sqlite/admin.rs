@@ -1,0 +1,182 @@
+//! The admin: facts, tables, counting and waiting, on a connection of its own.
+//!
+//! The work itself is in `tables`; here is the way to its thread.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::units::Nanos;
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use crate::contract::{Admin, BoxFuture, KeyCounts, TargetError, TargetFacts, Timeline};
+
+use super::error::statement_error;
+use super::tables;
+use super::target::Database;
+use super::thread::{self, ConnectionThread, Desk};
+
+/// Work for the thread; it sends its own answer.
+type Work = Box<dyn FnOnce(&Connection) + Send>;
+
+/// One connection for everything around the load.
+pub(super) struct SqliteAdmin {
+    thread: ConnectionThread<Work, ()>,
+    database: Arc<Database>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl SqliteAdmin {
+    /// Opens the file.
+    pub(super) async fn open(
+        database: &Arc<Database>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Result<Self, TargetError> {
+        let name = "sqlite-admin".to_owned();
+        let thread = thread::start(database, name, timeline.as_ref(), do_work).await?;
+        Ok(Self {
+            thread,
+            database: Arc::clone(database),
+            timeline,
+        })
+    }
+
+    async fn ask<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
+    ) -> Result<T, TargetError> {
+        let (give, take) = oneshot::channel();
+        let work: Work = Box::new(move |connection| drop(give.send(work(connection))));
+        let closed = || TargetError::unreachable("the connection around the load is closed");
+        self.thread.ask(work).await.map_err(|_| closed())?;
+        take.await.map_err(|_| closed())?
+    }
+}
+
+fn do_work(connection: &Connection, desk: &mut Desk<Work, ()>) {
+    desk.ready(connection);
+    while let Some((work, running)) = desk.next() {
+        work(connection);
+        drop(running);
+        desk.answer(());
+    }
+}
+
+impl Admin for SqliteAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        let database = Arc::clone(&self.database);
+        Box::pin(self.ask(move |connection| facts(connection, &database)))
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        fingerprint: &'a str,
+        drop: bool,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        let database = Arc::clone(&self.database);
+        let workload = workload.clone();
+        let fingerprint = fingerprint.to_owned();
+        Box::pin(self.ask(move |connection| {
+            let _turn = database.turns().wait();
+            tables::create(connection, &workload, &fingerprint, drop)
+        }))
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        // What was committed is visible at once; only ops that still run can change anything.
+        Box::pin(async move {
+            let idle = std::pin::pin!(self.database.idle());
+            let quiet = select(idle, self.timeline.sleep_until(deadline)).await;
+            Ok(matches!(quiet, Either::Left(_)))
+        })
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        let table = table.clone();
+        Box::pin(self.ask(move |connection| tables::count_by_key(connection, &table, width)))
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        // SQLite keeps no counter of its own.
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        let log = log_path(&self.database.settings().path);
+        Box::pin(self.ask(move |connection| {
+            let pages: u64 = pragma(connection, "page_count")?;
+            let page_size: u64 = pragma(connection, "page_size")?;
+            // There is no log before the first write, nor in other journal modes.
+            let log_bytes = std::fs::metadata(log).map_or(0, |file| file.len());
+            Ok(Some(pages * page_size + log_bytes))
+        }))
+    }
+}
+
+fn log_path(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, TargetError> {
+    let settings = database.settings();
+    let journal_mode: String = pragma(connection, "journal_mode")?;
+    let level: i64 = pragma(connection, "synchronous")?;
+    let synchronous = match level {
+        0 => "off",
+        1 => "normal",
+        2 => "full",
+        _ => "extra",
+    };
+    let page_size: u64 = pragma(connection, "page_size")?;
+    let cache_size: i64 = pragma(connection, "cache_size")?;
+    let autocheckpoint: i64 = pragma(connection, "wal_autocheckpoint")?;
+    let mut facts = TargetFacts {
+        version: format!("SQLite {}", rusqlite::version()),
+        dialects: vec!["sqlite".to_owned()],
+        traits: vec![
+            journal_mode.to_uppercase(),
+            format!("synchronous={}", synchronous.to_uppercase()),
+            "one writer".to_owned(),
+        ],
+        ..TargetFacts::default()
+    };
+    for (name, value) in [
+        ("busy_timeout_ms", settings.busy_timeout_ms.to_string()),
+        ("cache_size", cache_size.to_string()),
+        ("durability", settings.durability().to_owned()),
+        ("insert", settings.insert.name().to_owned()),
+        ("journal_mode", journal_mode),
+        ("page_size", page_size.to_string()),
+        ("synchronous", synchronous.to_owned()),
+        ("wal_autocheckpoint", autocheckpoint.to_string()),
+    ] {
+        facts.settings.insert(name.to_owned(), value);
+    }
+    Ok(facts)
+}
+
+fn pragma<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    name: &str,
+) -> Result<T, TargetError> {
+    connection
+        .pragma_query_value(None, name, |row| row.get(0))
+        .map_err(|error| statement_error(&format!("pragma `{name}`"), &error))
+}

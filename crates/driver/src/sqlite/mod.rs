@@ -1,0 +1,55 @@
+//! SQLite, bundled and inside this process: the target that needs nothing installed.
+//!
+//! SQLite blocks, so each session (and the admin) owns a connection on an OS thread of its own and
+//! the executor talks to it over channels of one place. The CPU time of these threads is the
+//! database's. SQLite has one writer at a time: writing sessions of one target take turns in the
+//! order in which they came, so that no back-off of SQLite's distorts what is measured; other
+//! processes are waited for by SQLite's own busy timeout.
+//!
+//! How values are stored: timestamps as INTEGER milliseconds, booleans as 0 and 1, objects as JSON
+//! text. A batch is one transaction: all of its rows or none.
+//!
+//! What must not be here: anything that blocks on an executor's thread.
+
+mod admin;
+mod error;
+mod insert;
+mod session;
+mod settings;
+mod statements;
+mod tables;
+mod target;
+mod thread;
+mod turns;
+
+use std::sync::Arc;
+
+use crate::contract::{Driver, Target, TargetError, TargetOptions};
+use crate::target_url::TargetUrl;
+
+/// The driver of `sqlite:PATH`.
+#[derive(Debug, Clone, Copy)]
+pub struct SqliteDriver;
+
+impl Driver for SqliteDriver {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sqlite"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "SQLite inside this process, one writer at a time, e.g. sqlite:bench.db?synchronous=full"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let settings = settings::Settings::new(urls, options)?;
+        Ok(Arc::new(target::SqliteTarget::new(settings)))
+    }
+}

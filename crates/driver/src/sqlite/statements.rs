@@ -1,0 +1,258 @@
+//! The statements of a session, prepared once, and what becomes of an op.
+//!
+//! Runs on the session's own thread. What must not be here: channels and waiting for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use rusqlite::types::{Null, ValueRef};
+use rusqlite::{Connection, Statement};
+
+use crate::contract::{TargetError, TargetErrorKind};
+
+use super::error::{is_unclear, misfit, op_error, statement_error};
+use super::insert::{Failure, Insert};
+use super::target::Database;
+
+/// Everything that a session may execute.
+pub(super) struct Statements<'c> {
+    connection: &'c Connection,
+    database: &'c Database,
+    abandoned: Arc<AtomicBool>,
+    begin: Statement<'c>,
+    commit: Statement<'c>,
+    ops: Vec<PreparedOp<'c>>,
+}
+
+enum PreparedOp<'c> {
+    Insert(Insert<'c>),
+    Query(Query<'c>),
+}
+
+struct Query<'c> {
+    statement: Statement<'c>,
+    writes: bool,
+}
+
+impl<'c> Statements<'c> {
+    /// Prepares every op of the workload.
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        workload: &BoundWorkload,
+        database: &'c Database,
+        abandoned: Arc<AtomicBool>,
+    ) -> Result<Self, TargetError> {
+        let fixed = |sql| {
+            connection
+                .prepare(sql)
+                .map_err(|error| statement_error("cannot prepare a transaction", &error))
+        };
+        let mut ops = Vec::with_capacity(workload.ops.len());
+        for op in &workload.ops {
+            let what = format!("op `{}`", op.name);
+            ops.push(match &op.kind {
+                BoundOpKind::Insert { table } => {
+                    let table = workload.tables.get(*table).ok_or_else(|| {
+                        refused(format!(
+                            "{what} inserts into table {table}, which is not there"
+                        ))
+                    })?;
+                    let mode = database.settings().insert;
+                    let insert = Insert::prepare(connection, table, mode, Arc::clone(&abandoned))
+                        .map_err(|error| statement_error(&what, &error))?;
+                    PreparedOp::Insert(insert)
+                }
+                BoundOpKind::Query { sql, parameters } => {
+                    let statement = connection
+                        .prepare(sql)
+                        .map_err(|error| statement_error(&what, &error))?;
+                    let used = statement.parameter_count();
+                    if used > parameters.len() {
+                        return Err(refused(format!(
+                            "{what} has {used} placeholders, but {} parameters",
+                            parameters.len()
+                        )));
+                    }
+                    let writes = !statement.readonly();
+                    PreparedOp::Query(Query { statement, writes })
+                }
+            });
+        }
+        Ok(Self {
+            connection,
+            database,
+            abandoned,
+            begin: fixed("BEGIN IMMEDIATE")?,
+            commit: fixed("COMMIT")?,
+            ops,
+        })
+    }
+
+    /// Executes one op, to its end or until nobody waits for it any more.
+    pub(super) fn execute(&mut self, op: &Op) -> Outcome {
+        let prepared = self.ops.get_mut(usize::from(op.id.0));
+        match (prepared, &op.body) {
+            (Some(PreparedOp::Insert(_)), OpBody::Insert(batch)) => {
+                self.insert(usize::from(op.id.0), batch)
+            }
+            (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
+                let outcome = if query.writes {
+                    let _turn = self.database.turns().wait();
+                    if self.abandoned.load(Ordering::Acquire) {
+                        return Outcome::unknown(nobody_waits());
+                    }
+                    query.ask(values)
+                } else {
+                    query.ask(values)
+                };
+                self.without_transaction(outcome)
+            }
+            _ => Outcome::refused(
+                op.rows(),
+                misfit(
+                    ErrorClass::Statement,
+                    format!("op {} is not what the session prepared", op.id.0),
+                ),
+            ),
+        }
+    }
+
+    fn insert(&mut self, position: usize, batch: &RowBatch) -> Outcome {
+        let rows = batch.rows as u64;
+        let Some(PreparedOp::Insert(insert)) = self.ops.get_mut(position) else {
+            return Outcome::refused(rows, misfit(ErrorClass::Statement, "not an insert"));
+        };
+        if let Err(message) = insert.check(batch) {
+            return Outcome::refused(rows, misfit(ErrorClass::Data, message));
+        }
+        if rows == 0 {
+            return Outcome::applied(0);
+        }
+        let _turn = self.database.turns().wait();
+        if self.abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(nobody_waits());
+        }
+        if let Err(error) = self.begin.raw_execute() {
+            return Outcome::refused(rows, op_error(&error));
+        }
+        let applied = match insert.apply(batch) {
+            Ok(applied) => applied,
+            Err(failure) => return self.roll_back(rows, failure, false),
+        };
+        match self.commit.raw_execute() {
+            Ok(_) => applied_of(rows, applied),
+            Err(error) => self.roll_back(rows, Failure::Sql(error), true),
+        }
+    }
+
+    /// Ends the transaction without a trace, and says so if that is certain.
+    fn roll_back(&self, rows: u64, failure: Failure, committing: bool) -> Outcome {
+        // SQLite itself rolls back after some errors, a full disk for one.
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            return Outcome::unknown(op_error(&error));
+        }
+        match failure {
+            Failure::Abandoned => Outcome::unknown(nobody_waits()),
+            Failure::Sql(error) if committing && is_unclear(&error) => {
+                Outcome::unknown(op_error(&error))
+            }
+            Failure::Sql(error) => Outcome::refused(rows, op_error(&error)),
+        }
+    }
+
+    /// A query must not leave a transaction open: it would keep all others from writing.
+    fn without_transaction(&self, outcome: Outcome) -> Outcome {
+        if self.connection.is_autocommit() {
+            return outcome;
+        }
+        match self.connection.execute_batch("ROLLBACK") {
+            Ok(()) => Outcome::refused(
+                0,
+                misfit(
+                    ErrorClass::Statement,
+                    "the statement leaves a transaction open; it was rolled back",
+                ),
+            ),
+            Err(error) => Outcome::unknown(op_error(&error)),
+        }
+    }
+}
+
+impl Query<'_> {
+    fn ask(&mut self, values: &[Value]) -> Outcome {
+        match self.read(values) {
+            Ok((rows, bytes)) => Outcome::answered(rows, bytes),
+            // A single statement that fails is undone by SQLite, but for errors below it.
+            Err(error) if self.writes && is_unclear(&error) => Outcome::unknown(op_error(&error)),
+            Err(error) => Outcome::refused(0, op_error(&error)),
+        }
+    }
+
+    /// Reads the whole answer: rows, and the size of their values.
+    fn read(&mut self, values: &[Value]) -> rusqlite::Result<(u64, u64)> {
+        for (value, place) in values.iter().zip(1..=self.statement.parameter_count()) {
+            let statement = &mut self.statement;
+            match value {
+                Value::Null => statement.raw_bind_parameter(place, Null)?,
+                Value::Integer(v) | Value::TimestampMs(v) => {
+                    statement.raw_bind_parameter(place, v)?;
+                }
+                Value::Float(v) => statement.raw_bind_parameter(place, v)?,
+                Value::Boolean(v) => statement.raw_bind_parameter(place, v)?,
+                Value::Text(v) => statement.raw_bind_parameter(place, &**v)?,
+            }
+        }
+        let columns = self.statement.column_count();
+        let mut answer = self.statement.raw_query();
+        let (mut rows, mut bytes) = (0, 0);
+        while let Some(row) = answer.next()? {
+            rows += 1;
+            for column in 0..columns {
+                bytes += size_of_value(row.get_ref(column)?);
+            }
+        }
+        Ok((rows, bytes))
+    }
+}
+
+/// Numbers count 8 bytes, text its length in UTF-8, null nothing.
+const fn size_of_value(value: ValueRef<'_>) -> u64 {
+    match value {
+        ValueRef::Null => 0,
+        ValueRef::Integer(_) | ValueRef::Real(_) => 8,
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+    }
+}
+
+fn applied_of(rows: u64, applied: u64) -> Outcome {
+    if applied == rows {
+        return Outcome::applied(rows);
+    }
+    // The table's own `ON CONFLICT IGNORE` drops rows without an error.
+    let applied = applied.min(rows);
+    Outcome {
+        certainty: Certainty::Applied,
+        rows_refused: rows - applied,
+        error: Some(misfit(
+            ErrorClass::Constraint,
+            "the table ignored rows that a constraint refuses",
+        )),
+        ..Outcome::applied(applied)
+    }
+}
+
+fn nobody_waits() -> OpError {
+    misfit(ErrorClass::Timeout, "the op was abandoned")
+}
+
+fn refused(message: String) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message,
+        hint: None,
+    }
+}

@@ -1,0 +1,55 @@
+//! What the conformance tests of all drivers share: real time, and options.
+
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_driver::{BoxFuture, TargetOptions, Timeline};
+
+/// Time by the wall, as precise as the executor's timers.
+pub(crate) struct WallTimeline {
+    start: Instant,
+}
+
+impl WallTimeline {
+    /// Starts now.
+    #[expect(clippy::disallowed_methods, reason = "this is the tests' clock")]
+    pub(crate) fn start() -> Rc<dyn Timeline> {
+        Rc::new(Self {
+            start: Instant::now(),
+        })
+    }
+}
+
+impl Timeline for WallTimeline {
+    fn now(&self) -> Nanos {
+        Nanos(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX))
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "this is the tests' clock")]
+    fn sleep_until(&self, deadline: Nanos) -> BoxFuture<'static, ()> {
+        let wait = deadline.saturating_sub(self.now());
+        Box::pin(tokio::time::sleep(Duration::from_nanos(wait.0)))
+    }
+}
+
+/// Options as of a run without flags.
+pub(crate) fn options() -> TargetOptions {
+    TargetOptions {
+        insert: None,
+        data_directory: None,
+        application_name: "highwater conformance".to_owned(),
+        seed: Seed(42),
+        connect_timeout: Nanos::from_secs(10),
+    }
+}
+
+/// Runs a future that need not be `Send`, on this thread.
+#[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
