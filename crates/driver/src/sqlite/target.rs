@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use highwater_core::model::op::PlaceholderStyle;
+use highwater_core::model::units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Notify;
 
@@ -39,6 +40,7 @@ impl SqliteTarget {
             database: Arc::new(Database {
                 settings,
                 turns: Turns::default(),
+                cpu_nanos: AtomicU64::new(0),
                 running: AtomicUsize::new(0),
                 ended: Notify::new(),
             }),
@@ -88,6 +90,10 @@ impl Target for SqliteTarget {
             Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
+
+    fn embedded_cpu(&self) -> Nanos {
+        Nanos(self.database.cpu_nanos.load(Ordering::Relaxed))
+    }
 }
 
 /// What the threads of a target share.
@@ -95,6 +101,8 @@ impl Target for SqliteTarget {
 pub(super) struct Database {
     settings: Settings,
     turns: Turns,
+    // CPU time of the target's threads; a question under way is added when it is answered.
+    cpu_nanos: AtomicU64,
     running: AtomicUsize,
     ended: Notify,
 }
@@ -117,6 +125,10 @@ impl Database {
 
     pub(super) fn turns(&self) -> &Turns {
         &self.turns
+    }
+
+    pub(super) fn charge_cpu(&self, spent: Nanos) {
+        self.cpu_nanos.fetch_add(spent.0, Ordering::Relaxed);
     }
 
     /// An op starts.

@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use futures_util::future::{Either, select};
+use highwater_core::model::units::Nanos;
 use rusqlite::{Connection, InterruptHandle};
+use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::contract::{TargetError, Timeline};
@@ -34,6 +36,7 @@ pub(super) struct Desk<Q, A> {
     answers: mpsc::Sender<A>,
     database: Arc<Database>,
     abandoned: Arc<AtomicBool>,
+    charged: Nanos,
 }
 
 /// Why a question has no answer.
@@ -67,6 +70,7 @@ where
         answers: answer_sender,
         database: Arc::clone(database),
         abandoned: Arc::clone(&abandoned),
+        charged: Nanos::ZERO,
     };
     let work = move || match desk.database.open_connection(&desk.abandoned) {
         Ok(connection) => serve(&connection, &mut desk),
@@ -153,6 +157,7 @@ impl<Q, A> Drop for Wait<'_, Q, A> {
 impl<Q, A> Desk<Q, A> {
     /// The connection is open and prepared.
     pub(super) fn ready(&mut self, connection: &Connection) {
+        self.charge();
         if let Some(opened) = self.opened.take() {
             // A caller that has gone away closes the channel of questions too.
             drop(opened.send(Ok(connection.get_interrupt_handle())));
@@ -172,8 +177,9 @@ impl<Q, A> Desk<Q, A> {
         self.questions.blocking_recv()
     }
 
-    /// Answers the question at hand.
+    /// Answers the question at hand, after its CPU time was charged.
     pub(super) fn answer(&mut self, answer: A) {
+        self.charge();
         // There is a free place unless nobody listens any more.
         drop(self.answers.try_send(answer));
     }
@@ -187,4 +193,24 @@ impl<Q, A> Desk<Q, A> {
     pub(super) fn abandoned(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.abandoned)
     }
+
+    fn charge(&mut self) {
+        let now = thread_cpu();
+        self.database.charge_cpu(now.saturating_sub(self.charged));
+        self.charged = now;
+    }
+}
+
+impl<Q, A> Drop for Desk<Q, A> {
+    fn drop(&mut self) {
+        self.charge();
+    }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos::from_secs(seconds).saturating_add(Nanos(nanos))
 }
