@@ -1,5 +1,16 @@
 //! What a record means: statistics and judgements, as pure functions.
+//!
+//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgements. Nothing
+//! here reads a clock, draws a random number or prints.
 
+pub mod availability;
+pub mod exceedance;
 pub mod judge;
+pub mod littles_law;
+mod long_run;
+pub mod queueing;
+#[cfg(test)]
+mod synthetic;
+pub mod throughput;
 
 pub use judge::{Ended, exit_code, judge};

@@ -90,7 +90,6 @@ pub struct LatencySummary {
     /// Greatest latency.
     pub max: Option<u64>,
     /// Names of those above that are lower bounds (`≥`), such as `p99` and `max`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub at_least: Vec<String>,
 }
 

@@ -1,0 +1,121 @@
+//! Whether the target answered all the time: gaps, slow seconds, and how fast it came back.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::model::units::Nanos;
+
+/// Whether the target answered all the time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Availability {
+    /// Longest time without an acknowledgement.
+    pub longest_gap_ns: u64,
+    /// Seconds with less than half of the median second's acknowledgements.
+    pub seconds_below_half: u64,
+    /// Seconds without any.
+    pub dips: u64,
+    /// From the end of the longest dip (the first, of equals) until a second reached half of the
+    /// median again, in whole seconds. Absent without a dip, and when it did not recover.
+    pub recovery_ns: Option<u64>,
+}
+
+/// Judges acknowledgements per whole second; the gap is measured more finely by the caller.
+///
+/// Where most seconds have none the median is 0: then nothing lies below it, and there is nothing
+/// to recover to.
+pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availability {
+    let twice_median = twice_median(acknowledged_per_s);
+    let below_half = |count: u64| 4 * u128::from(count) < twice_median;
+    let number = |seconds: usize| u64::try_from(seconds).unwrap_or(u64::MAX);
+    let below = acknowledged_per_s
+        .iter()
+        .filter(|count| below_half(**count));
+    let zero = acknowledged_per_s.iter().filter(|count| **count == 0);
+    let recovery = longest_dip_end(acknowledged_per_s)
+        .filter(|_| twice_median > 0)
+        .and_then(|end| {
+            let after = acknowledged_per_s.get(end..)?;
+            after.iter().position(|count| !below_half(*count))
+        });
+    Availability {
+        longest_gap_ns: longest_gap.0,
+        seconds_below_half: number(below.count()),
+        dips: number(zero.count()),
+        recovery_ns: recovery.map(|seconds| Nanos::from_secs(number(seconds)).0),
+    }
+}
+
+/// In integers, so that half of an odd median is exact.
+fn twice_median(counts: &[u64]) -> u128 {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let middle = |at: usize| sorted.get(at).copied().map_or(0, u128::from);
+    let length = sorted.len();
+    middle(length.saturating_sub(1) / 2) + middle(length / 2)
+}
+
+/// The second after the longest row of seconds without any acknowledgement.
+fn longest_dip_end(counts: &[u64]) -> Option<usize> {
+    let (mut longest, mut current, mut end) = (0_usize, 0_usize, None);
+    for (second, count) in counts.iter().enumerate() {
+        current = if *count == 0 { current + 1 } else { 0 };
+        if current > longest {
+            longest = current;
+            end = Some(second + 1);
+        }
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(per_s: &[u64], below_half: u64, dips: u64, recovery_s: Option<u64>) {
+        let expect = Availability {
+            longest_gap_ns: 21_000_000,
+            seconds_below_half: below_half,
+            dips,
+            recovery_ns: recovery_s.map(|seconds| seconds * 1_000_000_000),
+        };
+        assert_eq!(
+            availability(per_s, Nanos::from_millis(21)),
+            expect,
+            "{per_s:?}"
+        );
+    }
+
+    #[test]
+    fn an_even_run_has_no_dips() {
+        check(&[100, 90, 110, 100], 0, 0, None);
+    }
+
+    #[test]
+    fn slow_seconds_are_counted_from_just_below_half() {
+        check(&[100, 100, 50, 49, 100], 1, 0, None);
+        check(&[3, 3, 3, 1, 2], 1, 0, None);
+    }
+
+    #[test]
+    fn recovery_counts_from_the_end_of_the_longest_dip() {
+        check(&[9, 9, 0, 9, 0, 0, 1, 4, 9, 9, 9, 9], 5, 3, Some(2));
+        check(&[9, 9, 9, 9, 0, 9, 9], 1, 1, Some(0));
+    }
+
+    #[test]
+    fn of_equal_dips_the_first_is_the_longest() {
+        check(&[9, 9, 0, 1, 9, 9, 0, 9, 9], 3, 2, Some(1));
+    }
+
+    #[test]
+    fn a_target_that_stays_down_does_not_recover() {
+        check(&[9, 9, 9, 9, 0, 0], 2, 2, None);
+        check(&[9, 9, 9, 9, 0, 1], 2, 1, None);
+    }
+
+    #[test]
+    fn mostly_nothing_has_no_half_to_fall_below() {
+        check(&[0, 0, 0, 5], 0, 3, None);
+        check(&[], 0, 0, None);
+    }
+}
