@@ -10,7 +10,7 @@ use highwater_core::model::units::Nanos;
 use super::capacity::capacity;
 use super::cluster::Cluster;
 use super::parameters::SimParameters;
-use super::{down, lock, no_table};
+use super::{INSERT_MODE, down, lock, no_table};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
@@ -152,6 +152,7 @@ impl Admin for SimAdmin {
 
 fn facts_of(parameters: &SimParameters) -> TargetFacts {
     let mut settings = parameters.settings();
+    settings.insert("insert".to_owned(), INSERT_MODE.to_owned());
     settings.insert(
         "capacity.queries_per_s".to_owned(),
         per_second(capacity(parameters, 0, false)),

@@ -41,7 +41,7 @@ use crate::contract::{
 use crate::target_url::TargetUrl;
 
 /// The only way to insert that the model knows.
-const INSERT_MODES: &[&str] = &["bulk"];
+const INSERT_MODE: &str = "bulk";
 
 /// The driver for `sim:` URLs.
 #[derive(Debug, Clone, Copy)]
@@ -71,23 +71,16 @@ impl Driver for SimDriver {
             )
             .with_hint("give it once, with more `nodes`"));
         };
-        if url.user.is_some() || !url.hosts.is_empty() || !url.path.is_empty() {
-            return Err(TargetError::usage(format!(
-                "target `{url}`: the simulated cluster has no host, user or path"
-            ))
-            .with_hint("write `sim:` or `sim:?nodes=3&cores=4`"));
-        }
         match options.insert.as_deref() {
-            Some(mode) if !INSERT_MODES.contains(&mode) => {
+            Some(mode) if mode != INSERT_MODE => {
                 return Err(TargetError::usage(format!(
                     "target `{url}`: it has no insert mode `{mode}`"
                 ))
-                .with_hint(format!("give `--insert {}`", INSERT_MODES.join("|"))));
+                .with_hint(format!("give `--insert {INSERT_MODE}`, or leave it out")));
             }
             _ => {}
         }
-        let parameters = SimParameters::parse(&url.parameters)?;
-        Ok(Arc::new(SimTarget::new(parameters, options.seed, url)))
+        Ok(Arc::new(SimTarget::open(url, options.seed)?))
     }
 }
 
@@ -100,15 +93,22 @@ pub struct SimTarget {
 }
 
 impl SimTarget {
-    /// An idle, empty cluster; everything random in it derives from `seed`. The URL is for display.
-    pub fn new(parameters: SimParameters, seed: Seed, url: &TargetUrl) -> Self {
-        let parameters = Arc::new(parameters);
+    /// The cluster that a URL describes, idle and empty; everything random in it derives from
+    /// `seed`. Fails with a usage error that names what is wrong with the URL.
+    pub fn open(url: &TargetUrl, seed: Seed) -> Result<Self, TargetError> {
+        if url.user.is_some() || !url.hosts.is_empty() || !url.path.is_empty() {
+            return Err(TargetError::usage(format!(
+                "target `{url}`: the simulated cluster has no host, user or path"
+            ))
+            .with_hint("write `sim:` or `sim:?nodes=3&cores=4`"));
+        }
+        let parameters = Arc::new(SimParameters::parse(&url.parameters)?);
         let cluster = Cluster::new(Arc::clone(&parameters), seed);
-        Self {
+        Ok(Self {
             parameters,
             url: url.to_string(),
             cluster: Arc::new(Mutex::new(cluster)),
-        }
+        })
     }
 
     /// What it is made of.
@@ -133,7 +133,7 @@ impl Target for SimTarget {
             stores_values: false,
             atomic_batches: true,
             default_sessions: 16,
-            insert_modes: INSERT_MODES,
+            insert_modes: &[INSERT_MODE],
         }
     }
 

@@ -73,6 +73,7 @@ fn its_facts_name_every_parameter_and_its_capacity() {
         ["simulated", "3 nodes × 4 cores", "6 shards", "1 replica"]
     );
     assert_eq!(facts.settings["service"], "exp");
+    assert_eq!(facts.settings["insert"], "bulk");
     // 12 pieces of 200 us and 2,000 rows of 2 us are 6.4 ms of 12 cores: 1,875 ops/s.
     assert_eq!(
         facts.settings["capacity.rows_per_s.batch_1000"],

@@ -3,6 +3,7 @@
 //! Here: a timeline without a clock, and the smallest workload that has everything.
 
 mod contract;
+mod draw;
 mod faults;
 mod laws;
 mod model;
@@ -178,7 +179,7 @@ fn parse(query: &str) -> Result<SimParameters, TargetError> {
 
 fn target(query: &str, seed: u64) -> SimTarget {
     let url = TargetUrl::parse(&format!("sim:?{query}")).unwrap();
-    SimTarget::new(parse(query).unwrap(), Seed(seed), &url)
+    SimTarget::open(&url, Seed(seed)).unwrap()
 }
 
 /// A target with its tables.

@@ -1,0 +1,85 @@
+//! Draws have the moments of their laws, and are apart from each other.
+
+#![expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a million are exact in a double"
+)]
+
+use highwater_core::model::units::Seed;
+
+use super::super::draw::{Draw, Purpose};
+
+const DRAWS: u64 = 1_000_000;
+
+/// Mean and variance over a million keys that count up.
+fn moments(draw: impl Fn(Draw) -> f64) -> (f64, f64) {
+    let root = Draw::new(Seed(11), Purpose::Op);
+    let values: Vec<f64> = (0..DRAWS).map(|index| draw(root.with(index))).collect();
+    let mean = values.iter().sum::<f64>() / DRAWS as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, squares / DRAWS as f64)
+}
+
+/// Four standard errors: of a mean √(variance / n), of a variance √((kurtosis − 1) / n) of itself.
+fn check(draw: impl Fn(Draw) -> f64, mean: f64, variance: f64, kurtosis: f64) {
+    let (measured_mean, measured_variance) = moments(draw);
+    let n = DRAWS as f64;
+    let mean_error = 4.0 * (variance / n).sqrt();
+    assert!(
+        (measured_mean - mean).abs() < mean_error,
+        "{measured_mean}, not {mean}"
+    );
+    let variance_error = 4.0 * variance * ((kurtosis - 1.0) / n).sqrt();
+    assert!(
+        (measured_variance - variance).abs() < variance_error,
+        "{measured_variance}, not {variance}"
+    );
+}
+
+#[test]
+fn the_laws_have_their_mean_and_variance() {
+    check(Draw::uniform, 0.5, 1.0 / 12.0, 1.8);
+    check(Draw::exponential, 1.0, 1.0, 9.0);
+    check(
+        |draw| f64::from(u8::from(draw.happens(0.01))),
+        0.01,
+        0.0099,
+        99.0,
+    );
+    check(|draw| f64::from(draw.below(6)), 2.5, 35.0 / 12.0, 1.74);
+    // With w = 1 + cv², a lognormal has kurtosis w⁴ + 2w³ + 3w² − 3.
+    check(|draw| draw.lognormal(0.5), 1.0, 0.25, 8.04);
+    check(|draw| draw.lognormal(1.0), 1.0, 1.0, 41.0);
+}
+
+#[test]
+fn neighbouring_keys_are_uncorrelated() {
+    let root = Draw::new(Seed(5), Purpose::Op);
+    let correlation = |a: &dyn Fn(u64) -> Draw, b: &dyn Fn(u64) -> Draw| {
+        let sum: f64 = (0..DRAWS)
+            .map(|index| (a(index).uniform() - 0.5) * (b(index).uniform() - 0.5))
+            .sum();
+        12.0 * sum / DRAWS as f64
+    };
+    let other = Draw::new(Seed(6), Purpose::Op);
+    for neighbour in [
+        &(|index: u64| root.with(index + 1)) as &dyn Fn(u64) -> Draw,
+        &|index| root.with(index).with(1),
+        &|index| root.with(0).with(index),
+        &|index| other.with(index),
+    ] {
+        let correlation = correlation(&|index| root.with(index), neighbour);
+        // Five standard errors of 1/√n.
+        assert!(correlation.abs() < 0.005, "{correlation}");
+    }
+}
+
+#[test]
+fn certain_and_impossible_events_are_exact() {
+    let root = Draw::new(Seed(5), Purpose::DroppedRow);
+    for index in 0..10_000 {
+        assert!(root.with(index).happens(1.0));
+        assert!(!root.with(index).happens(0.0));
+        assert_eq!(root.with(index).below(1), 0);
+    }
+}
