@@ -7,6 +7,7 @@ mod draw;
 mod faults;
 mod laws;
 mod model;
+mod naive;
 mod parameters;
 mod store;
 
