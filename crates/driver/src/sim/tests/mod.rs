@@ -2,6 +2,7 @@
 //!
 //! Here: a timeline without a clock, and the smallest workload that has everything.
 
+mod conformance;
 mod contract;
 mod draw;
 mod faults;

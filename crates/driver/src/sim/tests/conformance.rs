@@ -1,0 +1,37 @@
+//! The rules of every driver that apply to a model, on simulated time.
+
+use highwater_core::model::units::{Nanos, Seed};
+
+use super::Clock;
+use crate::conformance::{SqlWords, Subject, broken_rules};
+use crate::contract::TargetOptions;
+
+#[test]
+fn it_keeps_every_rule_that_needs_no_values() {
+    for query in [
+        "",
+        "?stall=1ms+1h",
+        "?service=lognormal:5&nodes=9&replicas=8",
+    ] {
+        let clock = Clock::default();
+        let subject = Subject {
+            urls: vec![format!("sim:{query}")],
+            options: TargetOptions {
+                insert: None,
+                data_directory: None,
+                application_name: "test".to_owned(),
+                seed: Seed(42),
+                connect_timeout: Nanos::SECOND,
+            },
+            timeline: clock.timeline(),
+            // Statements are never read.
+            sql: SqlWords {
+                type_name: |_| "",
+                equals: |_, _, _| String::new(),
+            },
+        };
+        let broken = clock.block_on(broken_rules(&subject)).unwrap();
+        let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+        assert!(broken.is_empty(), "{query}: {}", broken.join("\n"));
+    }
+}

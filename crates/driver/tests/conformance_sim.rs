@@ -1,0 +1,47 @@
+//! The simulated cluster keeps the rules of the conformance suite, here on the wall's time. On
+//! simulated time they are checked beside the model's own tests.
+
+mod support;
+
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules, rules};
+
+/// Rules for targets that store values which the model keeps all the same: it counts rows.
+const COUNTING: [&str; 3] = [
+    "tables_are_noted",
+    "keys_are_counted_by_bucket",
+    "abandoned_batches_are_whole",
+];
+
+#[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+fn check(url: &str) {
+    let subject = Subject {
+        urls: vec![url.to_owned()],
+        options: support::options(),
+        timeline: support::WallTimeline::start(),
+        // Statements are never read.
+        sql: SqlWords {
+            type_name: |_| "",
+            equals: |_, _, _| String::new(),
+        },
+    };
+    let broken = support::block_on(async {
+        let mut broken = broken_rules(&subject).await.unwrap();
+        for name in COUNTING {
+            let rule = rules().iter().find(|rule| rule.name == name).unwrap();
+            broken.extend(rule.check(&subject).await.err());
+        }
+        broken
+    });
+    let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_cluster_keeps_every_rule_that_needs_no_values() {
+    check("sim:?clock=real");
+}
+
+#[test]
+fn a_cluster_without_delays_keeps_them_too() {
+    check("sim:?clock=real&nodes=1&shards=1&replicas=0&request=0&row=0&rtt=0&queue=0&cores=inf");
+}
