@@ -8,5 +8,6 @@ pub mod judgement;
 pub mod op;
 pub mod outcome;
 pub mod plan;
+pub mod quantity;
 pub mod record;
 pub mod units;

@@ -1,0 +1,355 @@
+//! Quantities as people write them: `50k`, `2.5/s`, `1h30m`, `0.1%`, `64MiB`, a point in time.
+//!
+//! Parsing is exact, in integers: what cannot be represented is an error, never rounded. Printing
+//! is the shortest canonical text that parses back to the same value; rounding for readers is the
+//! reports' business, not this module's.
+
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+use super::units::{Nanos, Rate};
+
+#[cfg(test)]
+mod tests;
+
+/// Longest text that is looked at, in bytes; the longest canonical one has 30.
+const LONGEST_TEXT: usize = 64;
+/// Most digits of a number; more than any 64-bit value has.
+const MOST_DIGITS: usize = 22;
+
+const COUNT_UNITS: &[(&str, u128)] = &[
+    ("", 1),
+    ("k", 1_000),
+    ("K", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+];
+const DURATION_UNITS: &[(&str, u128)] = &[
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ns", 1),
+];
+const BYTE_UNITS: &[(&str, u128)] = &[
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("kB", 1_000),
+    ("B", 1),
+    ("", 1),
+];
+
+const COUNT_HINT: &str = "a count is a number with k (thousand), M (million) or G (billion) \
+                          behind it, such as `50k` or `1.5M`";
+const RATE_HINT: &str = "a rate is a number per second, such as `500`, `50k`, `1.5M` or `0.5/s`";
+const DURATION_HINT: &str = "a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` \
+                             or `1h30m`";
+const RANGE_HINT: &str = "a range is written `MIN..MAX`, such as `1m..30m`";
+const PERCENT_HINT: &str = "a percentage ends in `%`, such as `0.1%`";
+const BYTES_HINT: &str = "a size is a number with B, kB, MB, GB, TB, KiB, MiB, GiB or TiB behind \
+                          it, such as `64MiB`";
+const INSTANT_HINT: &str = "a point in time is written like `2026-11-20T18:30:00Z`";
+
+/// Why a text is not the quantity that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct QuantityError {
+    /// The cause, one line, lower case, quoting the text.
+    pub message: String,
+    /// What a right one looks like.
+    pub hint: &'static str,
+}
+
+/// A share of a whole, in millionths; 1 % is 10,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ppm(pub u32);
+
+/// A number with what follows it, of which nothing is rounded away.
+struct Number<'a> {
+    /// All digits, without the point.
+    digits: u128,
+    /// How many of them stand behind the point.
+    scale: u32,
+    /// What follows the last digit.
+    rest: &'a str,
+}
+
+/// Parses a count, such as `4212`, `50k`, `1.5M`.
+pub fn parse_count(text: &str) -> Result<u64, QuantityError> {
+    let fail = |cause: &str| error(text, cause, COUNT_HINT);
+    let number = number(text).map_err(|cause| fail(&cause))?;
+    let unit = unit(&number, COUNT_UNITS).map_err(|cause| fail(&cause))?;
+    exactly(&number, unit).map_err(|cause| match cause {
+        Inexact::Fraction => fail("is not a whole number"),
+        Inexact::TooLarge => fail("is too large"),
+    })
+}
+
+/// Parses a rate per second, such as `500`, `50k`, `0.5/s`; it is above zero.
+pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
+    let fail = |cause: &str| error(text, cause, RATE_HINT);
+    let bare = text.strip_suffix("/s").unwrap_or(text);
+    let number = number(bare).map_err(|cause| fail(&cause))?;
+    let unit = unit(&number, COUNT_UNITS).map_err(|cause| fail(&cause))?;
+    match exactly(&number, unit * 1_000_000) {
+        Ok(0) => Err(fail("is not above zero")),
+        Ok(micro_per_s) => Ok(Rate { micro_per_s }),
+        Err(Inexact::Fraction) => Err(fail("is finer than a millionth per second")),
+        Err(Inexact::TooLarge) => Err(fail("is too large")),
+    }
+}
+
+/// Parses a duration, such as `500ms`, `60s`, `1h30m`; units go from large to small.
+pub fn parse_duration(text: &str) -> Result<Nanos, QuantityError> {
+    let fail = |cause: &str| error(text, cause, DURATION_HINT);
+    if text == "0" {
+        return Ok(Nanos::ZERO);
+    }
+    let mut total: u64 = 0;
+    let mut last_unit = u128::MAX;
+    let mut rest = text;
+    loop {
+        let mut part = number(rest).map_err(|cause| fail(&cause))?;
+        let end = part
+            .rest
+            .find(|c: char| c.is_ascii_digit())
+            .unwrap_or(part.rest.len());
+        (part.rest, rest) = part.rest.split_at(end);
+        if part.rest.is_empty() {
+            return Err(fail("has no unit"));
+        }
+        let unit = unit(&part, DURATION_UNITS).map_err(|cause| fail(&cause))?;
+        if unit >= last_unit {
+            return Err(fail("does not go from large to small units"));
+        }
+        last_unit = unit;
+        let nanos = exactly(&part, unit).map_err(|cause| match cause {
+            Inexact::Fraction => fail("is finer than a nanosecond"),
+            Inexact::TooLarge => fail("is too long"),
+        })?;
+        total = total
+            .checked_add(nanos)
+            .ok_or_else(|| fail("is too long"))?;
+        if rest.is_empty() {
+            return Ok(Nanos(total));
+        }
+    }
+}
+
+/// Parses `DURATION` as (0, it) and `MIN..MAX` as both ends; the lower end is below the upper.
+pub fn parse_duration_range(text: &str) -> Result<(Nanos, Nanos), QuantityError> {
+    let Some((low, high)) = text.split_once("..") else {
+        return Ok((Nanos::ZERO, parse_duration(text)?));
+    };
+    if low.is_empty() || high.is_empty() {
+        return Err(error(text, "lacks one of its ends", RANGE_HINT));
+    }
+    let (low, high) = (parse_duration(low)?, parse_duration(high)?);
+    if low < high {
+        Ok((low, high))
+    } else {
+        Err(error(text, "does not go upwards", RANGE_HINT))
+    }
+}
+
+/// Parses a percentage between 0 and 100, such as `0.1%`.
+pub fn parse_percent(text: &str) -> Result<Ppm, QuantityError> {
+    let fail = |cause: &str| error(text, cause, PERCENT_HINT);
+    let bare = text
+        .strip_suffix('%')
+        .ok_or_else(|| fail("does not end in `%`"))?;
+    let number = number(bare).map_err(|cause| fail(&cause))?;
+    if !number.rest.is_empty() {
+        return Err(fail("is not a number with `%` behind it"));
+    }
+    match exactly(&number, 10_000) {
+        Ok(ppm @ 0..=1_000_000) => u32::try_from(ppm)
+            .map(Ppm)
+            .map_err(|_| fail("is too large")),
+        Ok(_) | Err(Inexact::TooLarge) => Err(fail("is more than 100 %")),
+        Err(Inexact::Fraction) => Err(fail("is finer than a ten-thousandth of a percent")),
+    }
+}
+
+/// Parses a number of bytes, such as `512`, `64MiB`, `1.5GB`.
+pub fn parse_bytes(text: &str) -> Result<u64, QuantityError> {
+    let fail = |cause: &str| error(text, cause, BYTES_HINT);
+    let number = number(text).map_err(|cause| fail(&cause))?;
+    let unit = unit(&number, BYTE_UNITS).map_err(|cause| fail(&cause))?;
+    exactly(&number, unit).map_err(|cause| match cause {
+        Inexact::Fraction => fail("is not a whole number of bytes"),
+        Inexact::TooLarge => fail("is too large"),
+    })
+}
+
+/// Parses a point in time (RFC 3339) from 1970 on as the time since 1970-01-01T00:00:00Z.
+pub fn parse_instant(text: &str) -> Result<Nanos, QuantityError> {
+    let fail = |cause: &str| error(text, cause, INSTANT_HINT);
+    if text.len() > LONGEST_TEXT {
+        return Err(fail("is too long"));
+    }
+    let instant =
+        OffsetDateTime::parse(text, &Rfc3339).map_err(|_| fail("is not a point in time"))?;
+    u64::try_from(instant.unix_timestamp_nanos())
+        .map(Nanos)
+        .map_err(|_| fail("is before 1970 or after 2554"))
+}
+
+/// The shortest text for a count: `50k`, `1.5M`, `4212`.
+pub fn print_count(count: u64) -> String {
+    for (suffix, unit) in [("G", 1_000_000_000), ("M", 1_000_000), ("k", 1_000)] {
+        if count >= unit && count.is_multiple_of(unit / 10) {
+            return format!("{}{suffix}", decimal(count, unit));
+        }
+    }
+    count.to_string()
+}
+
+/// The shortest text for a rate: `50k/s`, `0.5/s`.
+pub fn print_rate(rate: Rate) -> String {
+    const ONE: u64 = 1_000_000;
+    if rate.micro_per_s.is_multiple_of(ONE) {
+        format!("{}/s", print_count(rate.micro_per_s / ONE))
+    } else {
+        format!("{}/s", decimal(rate.micro_per_s, ONE))
+    }
+}
+
+/// The canonical text for a duration: `1h30m`, `2.5s`, `250us`, `0s`.
+pub fn print_duration(duration: Nanos) -> String {
+    const SECOND: u64 = Nanos::SECOND.0;
+    let nanos = duration.0;
+    if nanos == 0 {
+        return "0s".to_owned();
+    }
+    if nanos < SECOND {
+        return match nanos {
+            1_000_000.. => format!("{}ms", decimal(nanos, 1_000_000)),
+            1_000.. => format!("{}us", decimal(nanos, 1_000)),
+            _ => format!("{nanos}ns"),
+        };
+    }
+    let (hours, below_hour) = (nanos / (3_600 * SECOND), nanos % (3_600 * SECOND));
+    let (minutes, below_minute) = (below_hour / (60 * SECOND), below_hour % (60 * SECOND));
+    let mut text = String::new();
+    for (amount, unit) in [(hours, 'h'), (minutes, 'm')] {
+        if amount > 0 {
+            text.push_str(&format!("{amount}{unit}"));
+        }
+    }
+    if below_minute > 0 {
+        text.push_str(&format!("{}s", decimal(below_minute, SECOND)));
+    }
+    text
+}
+
+/// The shortest text for a share: `0.1%`.
+pub fn print_percent(share: Ppm) -> String {
+    format!("{}%", decimal(u64::from(share.0), 10_000))
+}
+
+/// The canonical text for a number of bytes, in the largest unit that divides it: `64MiB`, `3B`.
+pub fn print_bytes(bytes: u64) -> String {
+    let largest = BYTE_UNITS.iter().find_map(|(name, unit)| {
+        let unit = u64::try_from(*unit).ok()?;
+        (bytes >= unit && bytes.is_multiple_of(unit)).then(|| format!("{}{name}", bytes / unit))
+    });
+    largest.unwrap_or_else(|| "0B".to_owned())
+}
+
+/// RFC 3339 text, in UTC, for a time since 1970-01-01T00:00:00Z.
+pub fn print_instant(since_1970: Nanos) -> String {
+    OffsetDateTime::from_unix_timestamp_nanos(i128::from(since_1970.0))
+        .ok()
+        .and_then(|instant| instant.format(&Rfc3339).ok())
+        .unwrap_or_default()
+}
+
+/// `amount / unit` with all decimal places it needs; `unit` is a power of ten.
+fn decimal(amount: u64, unit: u64) -> String {
+    let (whole, part) = (amount / unit, amount % unit);
+    if part == 0 {
+        return whole.to_string();
+    }
+    let places = unit.ilog10() as usize;
+    let digits = format!("{part:0places$}");
+    format!("{whole}.{}", digits.trim_end_matches('0'))
+}
+
+/// Splits a number from what follows it. Digits may be grouped by `_`.
+fn number(text: &str) -> Result<Number<'_>, String> {
+    if text.len() > LONGEST_TEXT {
+        return Err("is too long".to_owned());
+    }
+    if text.is_empty() {
+        return Err("is empty".to_owned());
+    }
+    if text.starts_with('-') {
+        return Err("is negative".to_owned());
+    }
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
+        .unwrap_or(text.len());
+    let (numeral, rest) = text.split_at(end);
+    let (whole, part) = numeral.split_once('.').unwrap_or((numeral, "0"));
+    let well_formed = |digits: &str| {
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits.ends_with(|c: char| c.is_ascii_digit())
+            && !digits.contains('.')
+    };
+    if !well_formed(whole) || !well_formed(part) {
+        return Err("is not a number".to_owned());
+    }
+    let digits: String = [whole, part.trim_end_matches('0')]
+        .concat()
+        .replace('_', "");
+    let scale = digits.len() - whole.replace('_', "").len();
+    if digits.len() > MOST_DIGITS {
+        return Err("has too many digits".to_owned());
+    }
+    Ok(Number {
+        digits: digits.parse().map_err(|_| "is not a number")?,
+        scale: u32::try_from(scale).map_err(|_| "has too many digits")?,
+        rest,
+    })
+}
+
+/// Looks up the unit behind a number.
+fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
+    units
+        .iter()
+        .find(|(name, _)| *name == number.rest)
+        .map(|(_, unit)| *unit)
+        .ok_or_else(|| format!("has the unknown unit `{}`", number.rest))
+}
+
+enum Inexact {
+    Fraction,
+    TooLarge,
+}
+
+/// The number in the given unit, if it is whole and fits.
+fn exactly(number: &Number<'_>, unit: u128) -> Result<u64, Inexact> {
+    // At most 10^22 times 10^15, the greatest unit (G of a rate): below 2^128.
+    let scaled = number.digits * unit;
+    let divisor = 10_u128.pow(number.scale);
+    if !scaled.is_multiple_of(divisor) {
+        return Err(Inexact::Fraction);
+    }
+    u64::try_from(scaled / divisor).map_err(|_| Inexact::TooLarge)
+}
+
+fn error(text: &str, cause: &str, hint: &'static str) -> QuantityError {
+    let shown: String = text.chars().take(LONGEST_TEXT).collect();
+    QuantityError {
+        message: format!("`{shown}` {cause}"),
+        hint,
+    }
+}
