@@ -1,2 +1,51 @@
-//! x
-fn main() {}
+//! Highwater: words → settings → plan → run → record → report → exit code.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use highwater_cli::commands::{check, manual, run, show};
+use highwater_cli::failure::Failure;
+use highwater_cli::grammar::{self, Command, Request, Words};
+use highwater_cli::invocation::Invocation;
+use highwater_cli::layers::Layers;
+use highwater_cli::layers::file::ConfigFile;
+use highwater_cli::settings::{CheckSettings, KnownTargets, RunSettings, ShowSettings};
+use highwater_cli::{exit, process_title, terminal};
+
+fn main() -> ExitCode {
+    let code = highwater().unwrap_or_else(|failure| terminal::fail(&failure));
+    ExitCode::from(code)
+}
+
+fn highwater() -> Result<u8, Failure> {
+    let (invocation, warning) = process_title::invocation()?;
+    if invocation.without_colour() {
+        terminal::without_colour();
+    }
+    if let Some(warning) = warning {
+        terminal::warn(&warning);
+    }
+    match grammar::parse(&invocation.arguments)? {
+        Request::Text(text) => terminal::data(&text.ansi().to_string()).map(|()| exit::WELL),
+        Request::Completions(shell) => manual::completions(&shell),
+        Request::Manual => manual::manual(),
+        Request::Command(command, words) => carry_out(command, words, &invocation),
+    }
+}
+
+fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<u8, Failure> {
+    let file = ConfigFile::read(Path::new("."))?;
+    let layers = Layers::gather(command, words, &invocation.environment, file.as_ref())?;
+    if layers.switch("no-color")? {
+        terminal::without_colour();
+    }
+    for warning in &layers.warnings {
+        terminal::warn(warning);
+    }
+    let known = KnownTargets::built_in();
+    match command {
+        Command::Run => run::run(&RunSettings::resolve(&layers, &known)?),
+        Command::Show => show::show(&ShowSettings::resolve(&layers)?),
+        Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
+    }
+}

@@ -39,6 +39,10 @@ pub trait Driver: Sync {
     fn schemes(&self) -> &'static [&'static str];
     /// One line for help texts: what it talks, and an example URL.
     fn summary(&self) -> &'static str;
+    /// A URL that works with nothing installed, for use when no target is named.
+    fn default_url(&self) -> Option<&'static str> {
+        None
+    }
     /// Checks URLs and options and makes a target; no I/O.
     fn open(
         &self,

@@ -16,8 +16,20 @@ pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>,
         .iter()
         .map(|url| TargetUrl::parse(url))
         .collect::<Result<_, _>>()?;
-    let driver = driver_of(&parsed)?;
-    driver.open(&parsed, options)
+    open_urls(&parsed, options)
+}
+
+/// Opens the target that these URLs name. All of them must be of one driver.
+pub fn open_urls(
+    urls: &[TargetUrl],
+    options: &TargetOptions,
+) -> Result<Arc<dyn Target>, TargetError> {
+    driver_of(urls)?.open(urls, options)
+}
+
+/// The URL of the target that is used when none is named: it needs nothing installed.
+pub fn default_url() -> Option<&'static str> {
+    drivers().iter().find_map(|driver| driver.default_url())
 }
 
 /// The driver of all these URLs.

@@ -241,11 +241,11 @@ pub fn print_duration(duration: Nanos) -> String {
     let mut text = String::new();
     for (amount, unit) in [(hours, 'h'), (minutes, 'm')] {
         if amount > 0 {
-            text.push_str(&format!("{amount}{unit}"));
+            text = format!("{text}{amount}{unit}");
         }
     }
     if below_minute > 0 {
-        text.push_str(&format!("{}s", decimal(below_minute, SECOND)));
+        text = format!("{text}{}s", decimal(below_minute, SECOND));
     }
     text
 }

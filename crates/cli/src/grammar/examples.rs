@@ -1,0 +1,67 @@
+//! What stands at the end of the help texts.
+
+use super::Command;
+
+/// Below the list of commands.
+pub(super) const TOP: &str = "\
+Examples:
+  highwater run                                    as fast as an embedded database goes, 10 s
+  highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
+  highwater show                                   the newest run again
+
+`highwater run --help` tells the rest.";
+
+/// Where else settings come from.
+pub(super) const SETTINGS: &str = "\
+Numbers take k, M and G; durations ns, us, ms, s, m and h, also combined (1h30m).
+
+Every flag can also be set in the environment, as HIGHWATER_ and its name (HIGHWATER_RATE=50k, \
+HIGHWATER_WARM_UP=5s), and in highwater.toml in the working directory, under its long name, at \
+the top or in a table named after the command. The command line wins over the environment, the \
+environment over the file. Lists in the environment are separated by spaces; HIGHWATER_TARGET \
+also by commas.
+
+A password in a target's URL is cut out of the process title at once; one that is asked for, or \
+comes from the environment, is never there.";
+
+const SHORT: &str = "`--help` adds examples, the environment, the file and the exit codes.";
+
+const RUN: &str = "\
+Examples:
+  highwater run
+      workload cpu on a fresh embedded database, closed load, 10 s
+  highwater run cpu $URL -c 64 -d 60s
+      as fast as 64 sessions go
+  highwater run cpu $URL --rate 50k -d 5m --p99 50ms --errors 0.1%
+      a gate in a pipeline: 50,000 rows/s must hold
+  highwater run cpu $URL --stream insert@1k --stream dashboards@50,100,150,200 --step 5m
+      ingest goes on while dashboards step up
+  highwater run cpu $URL -d 1m..30m --until 'ci95<1%'
+      as long as it takes to be sure
+  highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
+      the second of four load machines";
+
+const SHOW: &str = "\
+Examples:
+  highwater show
+      the newest run
+  highwater show 2026-11-20T18 --format csv
+      one run's intervals, found by the beginning of its id
+  highwater show m1/highwater-runs/a m2/highwater-runs/b
+      two load machines' shares as one run";
+
+const CHECK: &str = "\
+Examples:
+  highwater check $URL
+      connect to each host, say what it is and what it allows
+  highwater check my-workload.toml
+      read a workload file and say what it would do";
+
+/// The end of a command's short help, and its examples.
+pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
+    match command {
+        Command::Run => (SHORT, RUN),
+        Command::Show => (SHORT, SHOW),
+        Command::Check => (SHORT, CHECK),
+    }
+}

@@ -1,0 +1,287 @@
+//! The table of flags: the one list behind the parser, the help, the environment and the file.
+//!
+//! A default stands here as text and is parsed like any other text, so the help cannot drift.
+
+/// A flag, and at the same time a setting of `highwater.toml` and of the environment.
+#[derive(Debug, Clone, Copy)]
+pub struct Flag {
+    /// Long name without dashes.
+    pub name: &'static str,
+    /// Short name.
+    pub short: Option<char>,
+    /// What stands for its value in the help; `None` for a switch.
+    pub value: Option<&'static str>,
+    /// Whether it may be given several times.
+    pub repeats: bool,
+    /// The value without which the help would be incomplete and the setting absent.
+    pub default: Option<&'static str>,
+    /// Heading of the help under which it stands.
+    pub heading: &'static str,
+    /// One or two sentences with the unit, and with the default where it is not a text.
+    pub help: &'static str,
+}
+
+const fn value(name: &'static str, value: &'static str, help: &'static str) -> Flag {
+    Flag {
+        name,
+        short: None,
+        value: Some(value),
+        repeats: false,
+        default: None,
+        heading: "",
+        help,
+    }
+}
+
+const fn switch(name: &'static str, help: &'static str) -> Flag {
+    Flag {
+        value: None,
+        ..value(name, "", help)
+    }
+}
+
+impl Flag {
+    const fn short(self, short: char) -> Self {
+        Self {
+            short: Some(short),
+            ..self
+        }
+    }
+
+    const fn default(self, default: &'static str) -> Self {
+        Self {
+            default: Some(default),
+            ..self
+        }
+    }
+
+    const fn repeats(self) -> Self {
+        Self {
+            repeats: true,
+            ..self
+        }
+    }
+
+    const fn under(self, heading: &'static str) -> Self {
+        Self { heading, ..self }
+    }
+}
+
+const LOAD: &str = "Load";
+const LENGTH: &str = "Length";
+const DATA: &str = "Workload";
+const OBJECTIVES: &str = "Objectives (exit code 1 if one is missed)";
+const AUDIT: &str = "Audit";
+const SHARES: &str = "Several load machines";
+const OUTPUT: &str = "Output";
+
+const OUT: Flag = value("out", "DIR", "Directory that holds one directory per run")
+    .short('o')
+    .default("highwater-runs")
+    .under(OUTPUT);
+const NO_COLOR: Flag = switch("no-color", "No colours, as with NO_COLOR set").under(OUTPUT);
+const INSERT: Flag = value(
+    "insert",
+    "MODE",
+    "Way to insert, one of the target's own [default: the target's first]",
+)
+.under(DATA);
+
+/// Flags of `run`.
+pub const RUN: &[Flag] = &[
+    value(
+        "sessions",
+        "N",
+        "Sessions: each asks again when answered; with a rate, the most that work at once \
+         [default: the target's own]",
+    )
+    .short('c')
+    .under(LOAD),
+    value(
+        "rate",
+        "RATE",
+        "Offer a fixed rate per second, in the unit of the workload's first stream (rows for \
+         ingest, queries for queries), such as 50k [default: as fast as the sessions go]",
+    )
+    .short('R')
+    .under(LOAD),
+    value(
+        "stream",
+        "NAME[@PACE[,PACE…]]",
+        "Ask this stream of the workload at a pace: a rate per second in its own unit (1k, 50/s), \
+         8c for 8 closed sessions, or max for the default sessions; several paces are steps \
+         [default: the workload's first stream, max]",
+    )
+    .repeats()
+    .under(LOAD),
+    value(
+        "arrivals",
+        "KIND",
+        "How the arrivals of a rate are spread: constant or poisson",
+    )
+    .default("constant")
+    .under(LOAD),
+    value(
+        "spawn-rate",
+        "N",
+        "Start so many closed sessions per second [default: all at once]",
+    )
+    .under(LOAD),
+    value("timeout", "DURATION", "Give an op up after this long")
+        .default("30s")
+        .under(LOAD),
+    value(
+        "retries",
+        "N",
+        "Ask a failed op again up to so many times, where it certainly was not applied",
+    )
+    .default("0")
+    .under(LOAD),
+    value(
+        "duration",
+        "DURATION",
+        "Measure this long; MIN..MAX together with --until",
+    )
+    .short('d')
+    .default("10s")
+    .under(LENGTH),
+    value(
+        "step",
+        "DURATION",
+        "Length of each step of a stream with several paces [default: the duration]",
+    )
+    .under(LENGTH),
+    value(
+        "warm-up",
+        "DURATION",
+        "Leave out this long at the beginning",
+    )
+    .default("2s")
+    .under(LENGTH),
+    value("rows", "N", "Stop after so many rows [default: no limit]").under(LENGTH),
+    value(
+        "until",
+        "PREDICATE",
+        "Stop early when this holds: 'ci95<1%' (half width of the throughput's 95 % confidence \
+         interval) or 'errors>100' (failed ops) [default: never]",
+    )
+    .under(LENGTH),
+    value(
+        "file",
+        "FILE.toml",
+        "Own workload file, in place of a workload's name",
+    )
+    .short('f')
+    .under(DATA),
+    value(
+        "set",
+        "NAME=VALUE",
+        "Set a parameter of the workload [default: the workload's own]",
+    )
+    .repeats()
+    .under(DATA),
+    value(
+        "batch",
+        "N",
+        "Rows per insert, the same as --set batch=N [default: the workload's own]",
+    )
+    .under(DATA),
+    INSERT,
+    value(
+        "seed",
+        "N",
+        "Everything random derives from it; the same seed gives the same rows and ops",
+    )
+    .default("42")
+    .under(DATA),
+    switch(
+        "drop",
+        "Drop the workload's tables first, if Highwater created them",
+    )
+    .under(DATA),
+    value("p50", "DURATION", "Greatest median latency [default: none]").under(OBJECTIVES),
+    value("p90", "DURATION", "Greatest 90th percentile of latency [default: none]")
+        .under(OBJECTIVES),
+    value("p95", "DURATION", "Greatest 95th percentile of latency [default: none]")
+        .under(OBJECTIVES),
+    value("p99", "DURATION", "Greatest 99th percentile of latency [default: none]")
+        .under(OBJECTIVES),
+    value("p999", "DURATION", "Greatest 99.9th percentile of latency [default: none]")
+        .under(OBJECTIVES),
+    value(
+        "row-p99",
+        "DURATION",
+        "Greatest 99th percentile of row latency, which adds waiting for the batch to fill \
+         [default: none]",
+    )
+    .under(OBJECTIVES),
+    value(
+        "errors",
+        "PERCENT",
+        "Most failed or dropped ops, of those offered, such as 0.1% [default: none]",
+    )
+    .under(OBJECTIVES),
+    value(
+        "rejected",
+        "N|PERCENT",
+        "Most ops that the target rejects for lack of capacity, such as 0 or 0.1% [default: none]",
+    )
+    .under(OBJECTIVES),
+    value(
+        "min-rate",
+        "RATE",
+        "Least acknowledged rate per second, in the stream's unit, such as 50k [default: none]",
+    )
+    .under(OBJECTIVES),
+    value(
+        "max-cpu",
+        "PERCENT",
+        "Greatest CPU use of this machine, such as 80% [default: none]",
+    )
+    .under(OBJECTIVES),
+    value(
+        "audit",
+        "LEVEL",
+        "What is compared with the database afterwards: count (rows per key range) or off",
+    )
+    .default("count")
+    .under(AUDIT),
+    value("audit-timeout", "DURATION", "Longest time for the audit")
+        .default("60s")
+        .under(AUDIT),
+    value(
+        "share",
+        "i/n",
+        "Take part i of n of the plan; `highwater show` merges the records",
+    )
+    .default("1/1")
+    .under(SHARES),
+    value(
+        "start-at",
+        "TIME",
+        "Begin at a point in time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: at once]",
+    )
+    .under(SHARES),
+    OUT,
+    value("label", "KEY=VALUE", "Note this in the record [default: none]")
+        .repeats()
+        .under(OUTPUT),
+    switch("quiet", "No progress, only the result")
+        .short('q')
+        .under(OUTPUT),
+    switch("json", "Print the record as JSON instead of the summary").under(OUTPUT),
+    switch("plan", "Print the plan as JSON and stop: nothing is connected").under(OUTPUT),
+    NO_COLOR,
+];
+
+/// Flags of `show`.
+pub const SHOW: &[Flag] = &[
+    value("format", "FORMAT", "text, json or csv")
+        .default("text")
+        .under(OUTPUT),
+    OUT,
+    NO_COLOR,
+];
+
+/// Flags of `check`.
+pub const CHECK: &[Flag] = &[INSERT, NO_COLOR];

@@ -1,0 +1,15 @@
+//! The command line of Highwater: arguments, settings, commands, exit codes.
+//!
+//! The only crate that prints, exits, or knows colours. It never measures. `main.rs` is the
+//! architecture; everything it calls is here, so that tests can call it too.
+
+pub mod commands;
+pub mod exit;
+pub mod failure;
+pub mod grammar;
+pub mod invocation;
+pub mod layers;
+pub mod process_title;
+pub mod prompt;
+pub mod settings;
+pub mod terminal;

@@ -1,0 +1,150 @@
+//! Keeps passwords out of what other users of the machine can see of this process.
+//!
+//! Anyone may read the words of a running command (`ps`), and its user the environment. If a
+//! target's URL holds a password, the process starts itself again (`exec`, so the process id
+//! stays) with the password cut out of words and environment. The originals travel in a sealed
+//! file in memory, which takes the place of standard input; the new image reads it and puts the
+//! real standard input back, which closes it: without unsafe code a descriptor that is known by
+//! its number alone could not be closed.
+//!
+//! Linux only; elsewhere the user is warned. The moment before the restart cannot be hidden.
+
+use crate::failure::Failure;
+use crate::invocation::Invocation;
+
+/// Names the handover: process id and the descriptor of the real standard input.
+pub const VARIABLE: &str = "HIGHWATER_HANDOVER";
+
+/// The invocation of this process, free of passwords for anyone who looks from outside.
+/// Does not return where the process starts itself again. Also says what should be warned of.
+pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
+    let given = Invocation::new(std::env::args_os(), std::env::vars_os())?;
+    if let Some(original) = platform::handed_over(&given)? {
+        return Ok((original, None));
+    }
+    let clean = without_passwords(&given);
+    if clean == given {
+        return Ok((given, None));
+    }
+    let cause = platform::start_again(&given, &clean);
+    let warning = format!(
+        "the password in the target's URL can be seen in the list of processes ({cause}); \
+         leave it out to be asked for it"
+    );
+    Ok((given, Some(warning)))
+}
+
+/// The same words and environment, passwords cut out of URLs.
+fn without_passwords(given: &Invocation) -> Invocation {
+    let clean = |text: &String| crate::failure::redacted(text).unwrap_or_else(|| text.clone());
+    Invocation {
+        arguments: given.arguments.iter().map(clean).collect(),
+        environment: given
+            .environment
+            .iter()
+            .map(|(name, value)| (name.clone(), crate::failure::without_passwords(value)))
+            .collect(),
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod platform {
+    //! By a sealed file in memory.
+
+    use std::fs::File;
+    use std::io::{self, Read, Seek, Write};
+    use std::os::fd::AsRawFd;
+    use std::os::unix::process::CommandExt;
+    use std::process::Command;
+
+    use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
+
+    use super::{Failure, Invocation, VARIABLE};
+
+    /// More than the kernel accepts as words and environment of a process.
+    const LARGEST: u64 = 8 << 20;
+
+    /// The original invocation, if this process was started by [`start_again`].
+    pub(super) fn handed_over(given: &Invocation) -> Result<Option<Invocation>, Failure> {
+        let mine = format!("{}:", std::process::id());
+        let variable = given.environment.iter().find(|(name, _)| name == VARIABLE);
+        // Children inherit the variable, but not the process id in it.
+        let Some(stdin) = variable.and_then(|(_, value)| value.strip_prefix(&mine)) else {
+            return Ok(None);
+        };
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().take(LARGEST).read_to_end(&mut bytes);
+        restore_stdin(stdin);
+        let fail = |cause: String| {
+            Failure::usage(format!(
+                "cannot read the words of this command again: {cause}"
+            ))
+        };
+        read.map_err(|error| fail(error.to_string()))?;
+        let (arguments, environment) =
+            serde_json::from_slice(&bytes).map_err(|_| fail("they are damaged".to_owned()))?;
+        Ok(Some(Invocation {
+            arguments,
+            environment,
+        }))
+    }
+
+    /// Starts this program again, in this process. Returns only if that fails, with the cause.
+    pub(super) fn start_again(original: &Invocation, clean: &Invocation) -> io::Error {
+        match prepare(original, clean) {
+            Ok(mut command) => command.exec(),
+            Err(error) => error,
+        }
+    }
+
+    fn prepare(original: &Invocation, clean: &Invocation) -> io::Result<Command> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        let mut memory = File::from(rustix::fs::memfd_create("highwater", flags)?);
+        let content = serde_json::to_vec(&(&original.arguments, &original.environment))?;
+        memory.write_all(&content)?;
+        memory.rewind()?;
+        let seals = SealFlags::WRITE | SealFlags::GROW | SealFlags::SHRINK | SealFlags::SEAL;
+        rustix::fs::fcntl_add_seals(&memory, seals)?;
+        // A copy that the new image inherits; it finds it by its number and never closes it.
+        let stdin = rustix::io::dup(rustix::stdio::stdin())?;
+        let mut words = clean.arguments.iter();
+        let mut command = Command::new(std::env::current_exe()?);
+        command
+            .arg0(words.next().map_or("highwater", String::as_str))
+            .args(words)
+            .envs(clean.environment.iter().map(|(name, value)| (name, value)))
+            .env(
+                VARIABLE,
+                format!("{}:{}", std::process::id(), stdin.as_raw_fd()),
+            )
+            .stdin(memory);
+        std::mem::forget(stdin);
+        Ok(command)
+    }
+
+    /// Puts the real standard input, or an empty one, in the place of the file in memory.
+    fn restore_stdin(number: &str) {
+        let flags = OFlags::RDONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let open = |path: &str| rustix::fs::open(path, flags, Mode::empty());
+        let real = open(&format!("/proc/self/fd/{number}")).or_else(|_| open("/dev/null"));
+        if let Ok(real) = real {
+            // It can fail only if descriptors ran out; then the file in memory stays, read.
+            let _ = rustix::stdio::dup2_stdin(&real);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    //! Not possible.
+
+    use super::{Failure, Invocation};
+
+    pub(super) fn handed_over(_: &Invocation) -> Result<Option<Invocation>, Failure> {
+        Ok(None)
+    }
+
+    pub(super) fn start_again(_: &Invocation, _: &Invocation) -> &'static str {
+        "it can be hidden on Linux only"
+    }
+}

@@ -1,0 +1,285 @@
+//! Settings: what a command is asked to do, typed and checked, wherever it was said.
+//!
+//! The rest of the program sees only these values: no flags, no environment, no file.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use highwater_core::model::quantity::Ppm;
+use highwater_core::model::units::{Nanos, Rate, Seed};
+use highwater_driver::{TargetUrl, registry};
+
+mod load;
+mod resolve;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+/// Everything `highwater run` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunSettings {
+    /// Which workload.
+    pub workload: WorkloadChoice,
+    /// Parameters of the workload, as texts; `--batch` is among them.
+    pub parameters: BTreeMap<String, String>,
+    /// At least one.
+    pub targets: Vec<TargetUrl>,
+    /// `--insert`; the target's first way to insert when absent.
+    pub insert: Option<String>,
+    /// Drop tables of ours that hold another workload.
+    pub drop: bool,
+    /// Everything random derives from it.
+    pub seed: Seed,
+    /// What is asked, and how fast.
+    pub load: Load,
+    /// When it ends.
+    pub length: Length,
+    /// What must hold.
+    pub objectives: Objectives,
+    /// An op without an answer after this long is given up.
+    pub timeout: Nanos,
+    /// Further attempts for an op that certainly was not applied.
+    pub retries: u32,
+    /// What is compared afterwards.
+    pub audit: Audit,
+    /// Bound of the audit's duration.
+    pub audit_timeout: Nanos,
+    /// Which part of the plan this process takes.
+    pub share: Share,
+    /// When the first phase begins; at once when absent.
+    pub start_at: Option<StartAt>,
+    /// The run store's directory.
+    pub out: PathBuf,
+    /// Notes for the record.
+    pub labels: BTreeMap<String, String>,
+    /// What is shown.
+    pub output: RunOutput,
+}
+
+/// Which workload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadChoice {
+    /// One of the catalogue.
+    Named(String),
+    /// The user's own file.
+    File(PathBuf),
+}
+
+/// What is asked, and how fast.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Load {
+    /// Sessions of a closed pace that names no number, and the most that an open one uses; the
+    /// target's own default when absent.
+    pub sessions: Option<u32>,
+    /// Which streams.
+    pub streams: Streams,
+    /// How open arrivals are spread.
+    pub arrivals: Arrivals,
+    /// Closed sessions started per second; all at once when absent.
+    pub spawn_rate: Option<Rate>,
+}
+
+/// Which streams are asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Streams {
+    /// The workload's first one: at a rate in its own unit, or closed.
+    First {
+        /// Open load if present.
+        rate: Option<Rate>,
+    },
+    /// These, side by side. All that have several paces have the same number of them.
+    Named(Vec<StreamSetting>),
+}
+
+/// One `--stream`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamSetting {
+    /// A stream or an op of the workload.
+    pub name: String,
+    /// One per step; a single one holds for all steps. Never empty; all open or all closed.
+    pub paces: Vec<PaceSetting>,
+}
+
+/// One pace of a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaceSetting {
+    /// A rate in the stream's own unit.
+    Open(Rate),
+    /// Sessions that ask again when answered; [`Load::sessions`] when absent.
+    Closed(Option<u32>),
+}
+
+/// How open arrivals are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrivals {
+    /// Evenly.
+    Constant,
+    /// Independent exponential gaps.
+    Poisson,
+}
+
+/// When a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Length {
+    /// Left out at the beginning.
+    pub warm_up: Nanos,
+    /// Never ends by `until` before this much was measured.
+    pub at_least: Nanos,
+    /// Measured at most; for streams with several paces, each step.
+    pub at_most: Nanos,
+    /// Ends after so many rows.
+    pub rows: Option<u64>,
+    /// Ends when this holds.
+    pub until: Option<Predicate>,
+}
+
+/// What ends a measurement early.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Predicate {
+    /// Half width of the throughput's 95 % confidence interval, relative to its mean.
+    RelativeCiBelow(Ppm),
+    /// Failed ops.
+    ErrorsAbove(u64),
+}
+
+/// What must hold; nothing must when all is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Objectives {
+    /// Greatest latencies, by quantile, ascending.
+    pub latency: Vec<(Quantile, Nanos)>,
+    /// Greatest 99th percentile of row latency.
+    pub row_p99: Option<Nanos>,
+    /// Most failed or dropped ops, of those offered.
+    pub errors: Option<Ppm>,
+    /// Most ops rejected for lack of capacity.
+    pub rejected: Option<Amount>,
+    /// Least acknowledged units per second.
+    pub min_rate: Option<Rate>,
+    /// Greatest CPU use of this machine.
+    pub max_cpu: Option<Ppm>,
+}
+
+/// A quantile in millionths: p99 is 990,000.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantile(pub u32);
+
+/// A number, or a share of a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Amount {
+    /// So many.
+    Count(u64),
+    /// So many of those offered.
+    Share(Ppm),
+}
+
+/// What is compared with the database after the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audit {
+    /// Nothing.
+    Off,
+    /// Rows per key range.
+    Count,
+}
+
+/// Part `index` of `of`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// From 1 to `of`.
+    pub index: u32,
+    /// From 1 to 64, the number of a plan's lanes.
+    pub of: u32,
+}
+
+/// When a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartAt {
+    /// At this time since 1970-01-01T00:00:00Z.
+    Instant(Nanos),
+    /// After this delay.
+    Delay(Nanos),
+}
+
+/// What `highwater run` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunOutput {
+    /// No progress.
+    pub quiet: bool,
+    /// The record as JSON in place of the summary.
+    pub json: bool,
+    /// Only the plan, as JSON; nothing is run.
+    pub plan_only: bool,
+    /// No colours, whatever the terminal can do.
+    pub no_color: bool,
+}
+
+/// Everything `highwater show` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShowSettings {
+    /// Directories, `record.json` paths, ids or beginnings of ids; empty: the newest run. Several
+    /// are shares of one run.
+    pub runs: Vec<String>,
+    /// What is printed.
+    pub format: Format,
+    /// The run store's directory, where ids are looked up.
+    pub out: PathBuf,
+    /// No colours, whatever the terminal can do.
+    pub no_color: bool,
+}
+
+/// A form of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The summary for people.
+    Text,
+    /// The record.
+    Json,
+    /// The intervals.
+    Csv,
+}
+
+/// Everything `highwater check` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckSettings {
+    /// What is checked.
+    pub subject: CheckSubject,
+    /// No colours, whatever the terminal can do.
+    pub no_color: bool,
+}
+
+/// What `highwater check` checks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckSubject {
+    /// A target.
+    Target {
+        /// At least one.
+        urls: Vec<TargetUrl>,
+        /// `--insert`.
+        insert: Option<String>,
+    },
+    /// A workload file.
+    Workload(PathBuf),
+}
+
+/// What is known of targets before any is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownTargets {
+    /// URL schemes, without the colon.
+    pub schemes: Vec<&'static str>,
+    /// The target when none is named.
+    pub default_url: Option<&'static str>,
+}
+
+impl KnownTargets {
+    /// What this program was built with.
+    pub fn built_in() -> Self {
+        let drivers = registry::drivers().iter();
+        Self {
+            schemes: drivers
+                .flat_map(|driver| driver.schemes())
+                .copied()
+                .collect(),
+            default_url: registry::default_url(),
+        }
+    }
+}

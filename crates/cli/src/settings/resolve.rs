@@ -1,0 +1,306 @@
+//! From layers of texts to settings: every rule that concerns more than one setting.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use highwater_core::model::quantity::{
+    parse_duration, parse_duration_range, parse_percent, parse_rate, print_count,
+};
+use highwater_core::model::units::Nanos;
+use highwater_driver::TargetUrl;
+
+use super::{
+    CheckSettings, CheckSubject, KnownTargets, Length, Load, Objectives, Quantile, RunOutput,
+    RunSettings, ShowSettings, Streams, WorkloadChoice, load, words,
+};
+use crate::failure::Failure;
+use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
+
+/// The workload when none is named.
+const DEFAULT_WORKLOAD: &str = "cpu";
+/// Most labels of a run, and most parameters of a workload.
+const MOST_PAIRS: usize = 256;
+/// Most URLs of one target.
+const MOST_TARGETS: usize = 1_000;
+
+impl RunSettings {
+    /// Settings of `highwater run`.
+    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+        let load = load::load(layers)?;
+        Ok(Self {
+            workload: workload(layers)?,
+            parameters: parameters(layers)?,
+            targets: targets(layers.list("target"), known)?,
+            insert: layers.parse("insert", words::word)?,
+            drop: layers.switch("drop")?,
+            seed: layers.require("seed", words::seed)?,
+            length: length(layers, &load)?,
+            load,
+            objectives: objectives(layers)?,
+            timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
+            retries: layers.require("retries", words::retries)?,
+            audit: layers.require("audit", words::audit)?,
+            audit_timeout: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
+            share: layers.require("share", words::share)?,
+            start_at: layers.parse("start-at", words::start_at)?,
+            out: layers.require("out", words::word)?.into(),
+            labels: pairs(layers, "label")?,
+            output: RunOutput {
+                quiet: layers.switch("quiet")?,
+                json: layers.switch("json")?,
+                plan_only: layers.switch("plan")?,
+                no_color: layers.switch("no-color")?,
+            },
+        })
+    }
+}
+
+impl ShowSettings {
+    /// Settings of `highwater show`.
+    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        Ok(Self {
+            runs: layers.positionals.clone(),
+            format: layers.require("format", words::format)?,
+            out: layers.require("out", words::word)?.into(),
+            no_color: layers.switch("no-color")?,
+        })
+    }
+}
+
+impl CheckSettings {
+    /// Settings of `highwater check`.
+    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+        let given: Vec<Given> = layers
+            .positionals
+            .iter()
+            .map(|text| Given {
+                name: "target",
+                text: text.clone(),
+                origin: Origin::CommandLine,
+            })
+            .collect();
+        let subject = match &given[..] {
+            [file] if !has_scheme(&file.text) => CheckSubject::Workload(PathBuf::from(&file.text)),
+            [] => CheckSubject::Target {
+                urls: targets(layers.list("target"), known)?,
+                insert: layers.parse("insert", words::word)?,
+            },
+            urls => CheckSubject::Target {
+                urls: targets(urls, known)?,
+                insert: layers.parse("insert", words::word)?,
+            },
+        };
+        Ok(Self {
+            subject,
+            no_color: layers.switch("no-color")?,
+        })
+    }
+}
+
+fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
+    let file = layers.one("file");
+    let named = layers.one("workload");
+    match (named, file) {
+        (None, None) => Ok(WorkloadChoice::Named(DEFAULT_WORKLOAD.to_owned())),
+        (Some(_), Some(file)) if layers.second_counts("workload", "file")? => {
+            Ok(WorkloadChoice::File(file.parse(words::word)?.into()))
+        }
+        (None, Some(file)) => Ok(WorkloadChoice::File(file.parse(words::word)?.into())),
+        (Some(named), _) => {
+            let name = named.parse(words::word)?;
+            if name.contains('/') || name.ends_with(".toml") {
+                return Err(named
+                    .failure(format!("`{name}` is a file, not a workload's name"))
+                    .with_hint(format!("give it as `--file {name}`")));
+            }
+            Ok(WorkloadChoice::Named(name))
+        }
+    }
+}
+
+fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
+    let mut parameters = pairs(layers, "set")?;
+    let Some(batch) = layers.one("batch") else {
+        return Ok(parameters);
+    };
+    let rows = print_count(batch.parse(words::positive_long)?);
+    let set_strength = layers
+        .everywhere("set")
+        .filter(|(_, given)| given.text.starts_with("batch="))
+        .map(|(strength, _)| strength)
+        .last();
+    match (set_strength, layers.strength("batch")) {
+        (Some(set), Some(batch_strength)) if set == batch_strength => {
+            return Err(batch.failure("cannot be given together with --set batch=…"));
+        }
+        (set, batch_strength) if set > batch_strength => {}
+        _ => {
+            parameters.insert("batch".to_owned(), rows);
+        }
+    }
+    Ok(parameters)
+}
+
+fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+    let mut pairs = BTreeMap::new();
+    for (_, given) in layers.everywhere(name) {
+        let (key, value) = given.parse(words::pair)?;
+        pairs.insert(key, value);
+        if pairs.len() > MOST_PAIRS {
+            return Err(given.failure(format!("more than {MOST_PAIRS} of them")));
+        }
+    }
+    Ok(pairs)
+}
+
+fn targets(given: &[Given], known: &KnownTargets) -> Result<Vec<TargetUrl>, Failure> {
+    let fallback: Vec<Given> = known
+        .default_url
+        .filter(|_| given.is_empty())
+        .map(|url| Given {
+            name: "target",
+            text: url.to_owned(),
+            origin: Origin::Default,
+        })
+        .into_iter()
+        .collect();
+    let mut urls = Vec::new();
+    for given in given.iter().chain(&fallback) {
+        let texts = match given.origin {
+            Origin::CommandLine | Origin::Default => vec![given.text.as_str()],
+            Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, known),
+        };
+        for text in texts {
+            urls.push(target(given, text, known)?);
+        }
+    }
+    match urls.len() {
+        0 => Err(Failure::usage("no target given").with_hint(schemes_hint(known))),
+        1..=MOST_TARGETS => Ok(urls),
+        _ => Err(Failure::usage(format!("more than {MOST_TARGETS} targets"))),
+    }
+}
+
+fn target(given: &Given, text: &str, known: &KnownTargets) -> Result<TargetUrl, Failure> {
+    if !has_scheme(text) {
+        return Err(given
+            .failure(format!("`{text}` is not a URL"))
+            .with_hint(schemes_hint(known)));
+    }
+    let url = TargetUrl::parse(text).map_err(|error| {
+        let failure = given.failure(&error.message);
+        match error.hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })?;
+    if known.schemes.contains(&url.scheme.as_str()) {
+        Ok(url)
+    } else {
+        Err(given
+            .failure(format!("unknown scheme `{}:`", url.scheme))
+            .with_hint(schemes_hint(known)))
+    }
+}
+
+fn schemes_hint(known: &KnownTargets) -> String {
+    let schemes: Vec<String> = known.schemes.iter().map(|s| format!("`{s}:`")).collect();
+    format!("a target's URL begins with one of {}", schemes.join(", "))
+}
+
+/// Splits at spaces, and at those commas that a known scheme or `name://` follows: the hosts of
+/// one URL are separated by commas, too.
+fn split_targets<'a>(text: &'a str, known: &KnownTargets) -> Vec<&'a str> {
+    let begins_url = |rest: &str| {
+        let scheme = rest.split(':').next().unwrap_or_default();
+        has_scheme(rest)
+            && (known.schemes.contains(&scheme) || rest[scheme.len()..].starts_with("://"))
+    };
+    let mut urls = Vec::new();
+    for word in text.split_whitespace() {
+        let mut start = 0;
+        for (comma, _) in word.match_indices(',') {
+            if begins_url(&word[comma + 1..]) {
+                urls.push(&word[start..comma]);
+                start = comma + 1;
+            }
+        }
+        urls.push(word[start..].trim_end_matches(','));
+    }
+    urls.retain(|url| !url.is_empty());
+    urls
+}
+
+fn length(layers: &Layers, load: &Load) -> Result<Length, Failure> {
+    let (at_least, duration) = layers.require("duration", parse_duration_range)?;
+    let until = layers.parse("until", words::predicate)?;
+    if let Some(given) = layers.one("duration") {
+        if duration == Nanos::ZERO {
+            return Err(given.failure("nothing can be measured in no time"));
+        }
+        if at_least > Nanos::ZERO && until.is_none() {
+            return Err(given
+                .failure(format!("`{}` lacks what decides when to stop", given.text))
+                .with_hint("add --until, such as --until 'ci95<1%'"));
+        }
+    }
+    Ok(Length {
+        warm_up: layers.require("warm-up", parse_duration)?,
+        at_least,
+        at_most: step(layers, load)?.unwrap_or(duration),
+        rows: layers.parse("rows", words::positive_long)?,
+        until,
+    })
+}
+
+/// The length of each step, if there are steps and it is given apart from the duration.
+fn step(layers: &Layers, load: &Load) -> Result<Option<Nanos>, Failure> {
+    let Some(step) = duration_above_zero(layers, "step")? else {
+        return Ok(None);
+    };
+    let stepped = match &load.streams {
+        Streams::First { .. } => false,
+        Streams::Named(streams) => streams.iter().any(|stream| stream.paces.len() > 1),
+    };
+    if stepped {
+        layers
+            .second_counts("duration", "step")
+            .map(|counts| counts.then_some(step))
+    } else if layers.strength("step") == Some(Strength::CommandLine) {
+        Err(Failure::usage("--step: no stream has steps")
+            .with_hint("give a stream several paces, such as --stream NAME@50,100,150"))
+    } else {
+        Ok(None)
+    }
+}
+
+fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
+    match (layers.parse(name, parse_duration)?, layers.one(name)) {
+        (Some(Nanos::ZERO), Some(given)) => Err(given.failure("is not above zero")),
+        (duration, _) => Ok(duration),
+    }
+}
+
+fn objectives(layers: &Layers) -> Result<Objectives, Failure> {
+    const QUANTILES: [(&str, u32); 5] = [
+        ("p50", 500_000),
+        ("p90", 900_000),
+        ("p95", 950_000),
+        ("p99", 990_000),
+        ("p999", 999_000),
+    ];
+    let mut latency = Vec::new();
+    for (name, quantile) in QUANTILES {
+        if let Some(bound) = duration_above_zero(layers, name)? {
+            latency.push((Quantile(quantile), bound));
+        }
+    }
+    Ok(Objectives {
+        latency,
+        row_p99: duration_above_zero(layers, "row-p99")?,
+        errors: layers.parse("errors", parse_percent)?,
+        rejected: layers.parse("rejected", words::amount)?,
+        min_rate: layers.parse("min-rate", parse_rate)?,
+        max_cpu: layers.parse("max-cpu", parse_percent)?,
+    })
+}

@@ -1,0 +1,166 @@
+//! Parsers of single settings that are no quantities: kinds, shares, names and their values.
+
+use highwater_core::model::quantity::{
+    QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
+};
+use highwater_core::model::units::Seed;
+
+use super::{Amount, Arrivals, Audit, Format, Predicate, Share, StartAt};
+
+/// A plan is cut into this many lanes; a share takes whole ones.
+const LANES: u32 = 64;
+/// Longest name or value of a label or a parameter, in bytes.
+const LONGEST_WORD: usize = 256;
+
+fn wrong(text: &str, cause: &str, hint: &'static str) -> QuantityError {
+    QuantityError {
+        message: format!("`{text}` {cause}"),
+        hint,
+    }
+}
+
+pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
+    match text {
+        "constant" => Ok(Arrivals::Constant),
+        "poisson" => Ok(Arrivals::Poisson),
+        _ => Err(wrong(
+            text,
+            "is not a kind of arrivals",
+            "there are `constant` and `poisson`",
+        )),
+    }
+}
+
+pub(super) fn audit(text: &str) -> Result<Audit, QuantityError> {
+    match text {
+        "count" => Ok(Audit::Count),
+        "off" => Ok(Audit::Off),
+        _ => Err(wrong(
+            text,
+            "is not an audit level",
+            "there are `count` and `off`",
+        )),
+    }
+}
+
+pub(super) fn format(text: &str) -> Result<Format, QuantityError> {
+    match text {
+        "text" => Ok(Format::Text),
+        "json" => Ok(Format::Json),
+        "csv" => Ok(Format::Csv),
+        _ => Err(wrong(
+            text,
+            "is not a format",
+            "there are `text`, `json` and `csv`",
+        )),
+    }
+}
+
+pub(super) fn seed(text: &str) -> Result<Seed, QuantityError> {
+    text.parse().map(Seed).map_err(|_| {
+        wrong(
+            text,
+            "is not a seed",
+            "a seed is a whole number from 0 to 18446744073709551615",
+        )
+    })
+}
+
+/// A count from 1 to 2³² − 1.
+pub(super) fn positive(text: &str) -> Result<u32, QuantityError> {
+    match u32::try_from(parse_count(text)?) {
+        Ok(0) => Err(wrong(text, "is not above zero", "give at least 1")),
+        Ok(count) => Ok(count),
+        Err(_) => Err(wrong(text, "is too large", "give at most 4294967295")),
+    }
+}
+
+/// A count from 1.
+pub(super) fn positive_long(text: &str) -> Result<u64, QuantityError> {
+    match parse_count(text)? {
+        0 => Err(wrong(text, "is not above zero", "give at least 1")),
+        count => Ok(count),
+    }
+}
+
+/// A count from 0 to 1,000.
+pub(super) fn retries(text: &str) -> Result<u32, QuantityError> {
+    match parse_count(text)? {
+        count @ 0..=1_000 => {
+            u32::try_from(count).map_err(|_| wrong(text, "is too large", "give at most 1000"))
+        }
+        _ => Err(wrong(text, "is too large", "give at most 1000")),
+    }
+}
+
+pub(super) fn amount(text: &str) -> Result<Amount, QuantityError> {
+    if text.ends_with('%') {
+        parse_percent(text).map(Amount::Share)
+    } else {
+        parse_count(text).map(Amount::Count)
+    }
+}
+
+pub(super) fn share(text: &str) -> Result<Share, QuantityError> {
+    const HINT: &str = "a share is written `i/n`, with i from 1 to n and n at most 64";
+    let parsed = text
+        .split_once('/')
+        .and_then(|(index, of)| Some((index.parse().ok()?, of.parse().ok()?)));
+    match parsed {
+        Some((index, of)) if 1 <= index && index <= of && of <= LANES => Ok(Share { index, of }),
+        _ => Err(wrong(text, "is not a share", HINT)),
+    }
+}
+
+pub(super) fn start_at(text: &str) -> Result<StartAt, QuantityError> {
+    match text.strip_prefix('+') {
+        Some(delay) => parse_duration(delay).map(StartAt::Delay),
+        None => parse_instant(text).map(StartAt::Instant).map_err(|error| QuantityError {
+            hint: "give a point in time, such as `2026-11-20T18:30:00Z`, or a delay, such as `+10s`",
+            ..error
+        }),
+    }
+}
+
+pub(super) fn predicate(text: &str) -> Result<Predicate, QuantityError> {
+    const HINT: &str =
+        "there are `ci95<PERCENT` and `errors>N`, such as 'ci95<1%' and 'errors>100'";
+    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    if let Some(bound) = compact.strip_prefix("ci95<") {
+        match parse_percent(bound)? {
+            ppm if ppm.0 > 0 => Ok(Predicate::RelativeCiBelow(ppm)),
+            _ => Err(wrong(text, "can never hold", HINT)),
+        }
+    } else if let Some(bound) = compact.strip_prefix("errors>") {
+        parse_count(bound).map(Predicate::ErrorsAbove)
+    } else {
+        Err(wrong(text, "is not a predicate", HINT))
+    }
+}
+
+/// `NAME=VALUE`, the name of letters, digits, `_`, `-` and `.`.
+pub(super) fn pair(text: &str) -> Result<(String, String), QuantityError> {
+    const HINT: &str = "it is written `NAME=VALUE`; a name has letters, digits, `_`, `-` and `.`";
+    let Some((name, value)) = text.split_once('=') else {
+        return Err(wrong(text, "has no `=`", HINT));
+    };
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    if name.is_empty() || !name.chars().all(allowed) {
+        return Err(wrong(name, "is not a name", HINT));
+    }
+    if name.len() > LONGEST_WORD || value.len() > LONGEST_WORD {
+        return Err(wrong(
+            name,
+            "is too long",
+            "a name and a value have at most 256 bytes",
+        ));
+    }
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+pub(super) fn word(text: &str) -> Result<String, QuantityError> {
+    if text.is_empty() {
+        return Err(wrong(text, "is empty", "give a name"));
+    }
+    Ok(text.to_owned())
+}
