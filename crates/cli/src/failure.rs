@@ -75,7 +75,7 @@ impl Failure {
         let place = self
             .place
             .as_ref()
-            .map_or(String::new(), |place| place.to_string());
+            .map_or(String::new(), ToString::to_string);
         let hint = self.hint.as_ref().map_or(String::new(), |hint| {
             format!("\nhint: {}\n", printable(&without_passwords(hint)))
         });
@@ -198,9 +198,18 @@ pub fn redacted(word: &str) -> Option<String> {
 /// `did you mean …?` for a word that is not among the known ones, where one is close.
 pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     const CLOSE: f64 = 0.8;
+    let likeness = |name: &str| {
+        // One slip of the finger is close, however short the word.
+        let slip = if strsim::osa_distance(word, name) == 1 {
+            CLOSE
+        } else {
+            0.0
+        };
+        strsim::jaro_winkler(word, name).max(slip)
+    };
     known
         .into_iter()
-        .map(|name| (strsim::jaro_winkler(word, name), name))
+        .map(|name| (likeness(name), name))
         .filter(|(likeness, _)| *likeness >= CLOSE)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, name)| name)

@@ -264,9 +264,7 @@ fn answer_or_failure(error: &clap::Error, arguments: &[String]) -> Result<Reques
     let argument = context(ContextKind::InvalidArg).unwrap_or_default();
     let flag = argument.split([' ', '=']).next().unwrap_or_default();
     match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-            return Ok(Request::Text(error.render()));
-        }
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(error.render())),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
             Err(Failure::usage("no command given").with_hint(help))
         }

@@ -13,9 +13,6 @@ use crate::grammar::{Command, Words};
 
 pub mod file;
 
-#[cfg(test)]
-mod tests;
-
 use file::ConfigFile;
 
 /// Begins the name of every environment variable that is a setting.
@@ -63,7 +60,7 @@ pub enum Strength {
 /// All that was given for one command.
 #[derive(Debug, Clone, Default)]
 pub struct Layers {
-    layers: BTreeMap<Strength, BTreeMap<&'static str, Vec<Given>>>,
+    by_strength: BTreeMap<Strength, BTreeMap<&'static str, Vec<Given>>>,
     /// Positional arguments that are not settings: runs to show, what to check.
     pub positionals: Vec<String>,
     /// What the user should know although it is no error.
@@ -77,17 +74,25 @@ impl fmt::Debug for Given {
 }
 
 impl Given {
+    /// What the user calls it, where it was given.
+    fn label(&self) -> String {
+        match (&self.origin, self.name) {
+            (Origin::CommandLine | Origin::Default, "workload" | "target") => {
+                self.name.to_uppercase()
+            }
+            (Origin::CommandLine | Origin::Default, name) => format!("--{name}"),
+            (Origin::Environment(variable), _) => variable.clone(),
+            (Origin::File(_), name) => name.to_owned(),
+        }
+    }
+
     /// An error of this value, at its place.
     pub fn failure(&self, cause: impl fmt::Display) -> Failure {
-        let (label, place) = match &self.origin {
-            Origin::CommandLine | Origin::Default => match self.name {
-                "workload" | "target" => (self.name.to_uppercase(), None),
-                name => (format!("--{name}"), None),
-            },
-            Origin::Environment(variable) => (variable.clone(), None),
-            Origin::File(place) => (self.name.to_owned(), Some(place.clone())),
+        let place = match &self.origin {
+            Origin::File(place) => Some(place.clone()),
+            Origin::CommandLine | Origin::Environment(_) | Origin::Default => None,
         };
-        Failure::usage(format!("{label}: {cause}")).at(place)
+        Failure::usage(format!("{}: {cause}", self.label())).at(place)
     }
 
     /// The value, parsed; an error names its place.
@@ -135,7 +140,7 @@ impl Layers {
         text: impl Into<String>,
         origin: Origin,
     ) {
-        let layer = self.layers.entry(strength).or_default();
+        let layer = self.by_strength.entry(strength).or_default();
         layer.entry(name).or_default().push(Given {
             name,
             text: text.into(),
@@ -192,7 +197,7 @@ impl Layers {
 
     /// How strong the strongest layer is that has this setting.
     pub fn strength(&self, name: &str) -> Option<Strength> {
-        let mut strongest_first = self.layers.iter().rev();
+        let mut strongest_first = self.by_strength.iter().rev();
         strongest_first
             .find(|(_, layer)| layer.contains_key(name))
             .map(|(strength, _)| *strength)
@@ -200,7 +205,7 @@ impl Layers {
 
     /// The values of a setting in the strongest layer that has it.
     pub fn list(&self, name: &str) -> &[Given] {
-        let mut strongest_first = self.layers.values().rev();
+        let mut strongest_first = self.by_strength.values().rev();
         strongest_first
             .find_map(|layer| layer.get(name))
             .map_or(&[], Vec::as_slice)
@@ -208,7 +213,7 @@ impl Layers {
 
     /// The values of a setting in all layers, the weakest first.
     pub fn everywhere(&self, name: &str) -> impl Iterator<Item = (Strength, &Given)> {
-        self.layers.iter().flat_map(move |(strength, layer)| {
+        self.by_strength.iter().flat_map(move |(strength, layer)| {
             let values = layer.get(name).map_or(&[][..], Vec::as_slice);
             values.iter().map(|given| (*strength, given))
         })
@@ -246,13 +251,11 @@ impl Layers {
     /// Of two settings that exclude each other, whether the second one counts. Both in the same
     /// layer are an error; else the stronger layer wins.
     pub fn second_counts(&self, first: &str, second: &str) -> Result<bool, Failure> {
-        match (self.strength(first), self.strength(second)) {
-            (Some(a), Some(b)) if a == b => {
-                let cause = format!("cannot be given together with {first}");
-                let given = self.one(second).map(|given| given.failure(cause));
-                Err(given.unwrap_or_else(|| Failure::usage(format!("{second} and {first}"))))
+        match (self.one(first), self.one(second)) {
+            (Some(a), Some(b)) if self.strength(first) == self.strength(second) => {
+                Err(b.failure(format!("cannot be given together with {}", a.label())))
             }
-            (a, b) => Ok(b > a),
+            _ => Ok(self.strength(second) > self.strength(first)),
         }
     }
 }

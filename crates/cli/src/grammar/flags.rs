@@ -169,7 +169,7 @@ pub const RUN: &[Flag] = &[
     value(
         "file",
         "FILE.toml",
-        "Own workload file, in place of a workload's name",
+        "Own workload file, in place of a workload's name [default: none]",
     )
     .short('f')
     .under(DATA),

@@ -29,8 +29,8 @@ pub struct ConfigFile {
     pub text: String,
 }
 
-/// A key's name, the place of the key, its value.
-type Entry<'a> = (&'static str, Range<usize>, &'a Spanned<DeValue<'a>>);
+/// A setting's name and its value.
+type Entry<'a> = (&'static str, &'a Spanned<DeValue<'a>>);
 
 impl ConfigFile {
     /// Reads the file of a directory, if there is one.
@@ -66,24 +66,15 @@ impl ConfigFile {
             let table_of = Command::ALL
                 .into_iter()
                 .find(|command| command.name() == key.get_ref().as_ref());
-            match (table_of, value.get_ref()) {
-                (Some(owner), DeValue::Table(table)) => {
-                    for (key, value) in table {
-                        let entry = self.known(key, value, &[owner])?;
-                        self.add(
-                            command,
-                            layers,
-                            Strength::FileTable,
-                            owner == command,
-                            entry,
-                        )?;
-                    }
+            if let (Some(owner), DeValue::Table(table)) = (table_of, value.get_ref()) {
+                for (key, value) in table {
+                    let entry = self.known(key, value, &[owner])?;
+                    self.add(layers, Strength::FileTable, owner == command, entry)?;
                 }
-                _ => {
-                    let entry = self.known(key, value, &Command::ALL)?;
-                    let ours = command.settings().any(|name| name == entry.0);
-                    self.add(command, layers, Strength::File, ours, entry)?;
-                }
+            } else {
+                let entry = self.known(key, value, &Command::ALL)?;
+                let ours = command.settings().any(|name| name == entry.0);
+                self.add(layers, Strength::File, ours, entry)?;
             }
         }
         Ok(())
@@ -101,11 +92,17 @@ impl ConfigFile {
             .collect();
         let word = key.get_ref().as_ref();
         if let Some(name) = settings.iter().find(|name| **name == word) {
-            return Ok((name, key.span(), value));
+            return Ok((name, value));
         }
-        let hint = match did_you_mean(&word.replace('_', "-"), settings) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "settings have the names of the long flags".to_owned(),
+        let elsewhere = Command::ALL
+            .into_iter()
+            .find(|command| command.settings().any(|name| name == word));
+        let tables = Command::ALL.map(Command::name);
+        let names = settings.into_iter().chain(tables);
+        let hint = match (elsewhere, did_you_mean(&word.replace('_', "-"), names)) {
+            (Some(owner), _) => format!("it is a setting of `[{}]`", owner.name()),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "settings have the names of the long flags".to_owned(),
         };
         Err(Failure::usage(format!("unknown setting `{word}`"))
             .at(Some(self.place(&key.span())))
@@ -115,16 +112,15 @@ impl ConfigFile {
     /// Adds an entry if it is `ours`; judges its type in any case.
     fn add(
         &self,
-        command: Command,
         layers: &mut Layers,
         strength: Strength,
         ours: bool,
-        (name, key, value): Entry<'_>,
+        (name, value): Entry<'_>,
     ) -> Result<(), Failure> {
         let place = self.place(&value.span());
         let wrong = |expected: &str| {
             let found = value.get_ref().type_str();
-            Failure::usage(format!("{name}: expected {expected}, found {found}"))
+            Failure::usage(format!("{name}: expected {expected}, found type {found}"))
                 .at(Some(self.place(&value.span())))
         };
         let is_list = name == "target"
@@ -150,10 +146,8 @@ impl ConfigFile {
                 } else {
                     "one value"
                 })
-                .at(Some(self.place(&key)))
             })?],
         };
-        debug_assert!(command.settings().any(|setting| setting == name) || !ours);
         if ours {
             for text in texts {
                 layers.add(strength, name, text, Origin::File(place.clone()));

@@ -91,8 +91,8 @@ fn stream(text: &str) -> Result<StreamSetting, QuantityError> {
 
 fn pace(text: &str) -> Result<PaceSetting, QuantityError> {
     let with_hint = |error: QuantityError| QuantityError {
+        message: format!("pace {}", error.message),
         hint: STREAM_HINT,
-        ..error
     };
     if text == "max" {
         return Ok(PaceSetting::Closed(None));

@@ -1,7 +1,7 @@
 //! From layers of texts to settings: every rule that concerns more than one setting.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use highwater_core::model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate, print_count,
@@ -108,7 +108,7 @@ fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
         (None, Some(file)) => Ok(WorkloadChoice::File(file.parse(words::word)?.into())),
         (Some(named), _) => {
             let name = named.parse(words::word)?;
-            if name.contains('/') || name.ends_with(".toml") {
+            if Path::new(&name).extension().is_some() || name.contains('/') {
                 return Err(named
                     .failure(format!("`{name}` is a file, not a workload's name"))
                     .with_hint(format!("give it as `--file {name}`")));

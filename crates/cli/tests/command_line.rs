@@ -1,0 +1,430 @@
+//! The program as a script sees it: texts, streams, exit codes.
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+/// The program in an empty directory, without any of our variables.
+fn highwater(directory: &TempDir) -> Command {
+    let mut command = Command::cargo_bin("highwater").unwrap();
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(directory).env_remove("NO_COLOR");
+    command
+}
+
+fn call(words: &[&str]) -> Output {
+    highwater(&TempDir::new().unwrap())
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The help on stdout, with exit code 0 and nothing on stderr.
+fn help(words: &[&str]) -> String {
+    let output = call(words);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
+#[test]
+fn help_of_the_program() {
+    assert_snapshot!(help(&["--help"]), @"
+    Load-test a SQL database and get a number you can defend
+
+    Usage: highwater <COMMAND>
+
+    Commands:
+      run    Put load on a target, audit what it kept, judge the result
+      show   Show a finished run, or merge the shares of one
+      check  Check that a target can be used, or that a workload file is right
+
+    Options:
+      -h, --help     Print help
+      -V, --version  Print version
+
+    Examples:
+      highwater run                                    as fast as an embedded database goes, 10 s
+      highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
+      highwater show                                   the newest run again
+
+    `highwater run --help` tells the rest.
+    ");
+}
+
+#[test]
+fn help_of_run() {
+    assert_snapshot!(help(&["run", "--help"]), @"
+    Put load on a target, audit what it kept, judge the result
+
+    Usage: highwater run [OPTIONS] [WORKLOAD] [TARGET]...
+
+    Arguments:
+      [WORKLOAD]
+              Workload by name; the first argument without a colon [default: cpu]
+
+      [TARGET]...
+              URLs of the database under load, several for several hosts [default: HIGHWATER_TARGET,
+              else a fresh embedded database]
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Load:
+      -c, --sessions <N>
+              Sessions: each asks again when answered; with a rate, the most that work at once [default:
+              the target's own]
+
+      -R, --rate <RATE>
+              Offer a fixed rate per second, in the unit of the workload's first stream (rows for
+              ingest, queries for queries), such as 50k [default: as fast as the sessions go]
+
+          --stream <NAME[@PACE[,PACE…]]>
+              Ask this stream of the workload at a pace: a rate per second in its own unit (1k, 50/s),
+              8c for 8 closed sessions, or max for the default sessions; several paces are steps
+              [default: the workload's first stream, max]
+
+          --arrivals <KIND>
+              How the arrivals of a rate are spread: constant or poisson [default: constant]
+
+          --spawn-rate <N>
+              Start so many closed sessions per second [default: all at once]
+
+          --timeout <DURATION>
+              Give an op up after this long [default: 30s]
+
+          --retries <N>
+              Ask a failed op again up to so many times, where it certainly was not applied [default: 0]
+
+    Length:
+      -d, --duration <DURATION>
+              Measure this long; MIN..MAX together with --until [default: 10s]
+
+          --step <DURATION>
+              Length of each step of a stream with several paces [default: the duration]
+
+          --warm-up <DURATION>
+              Leave out this long at the beginning [default: 2s]
+
+          --rows <N>
+              Stop after so many rows [default: no limit]
+
+          --until <PREDICATE>
+              Stop early when this holds: 'ci95<1%' (half width of the throughput's 95 % confidence
+              interval) or 'errors>100' (failed ops) [default: never]
+
+    Workload:
+      -f, --file <FILE.toml>
+              Own workload file, in place of a workload's name [default: none]
+
+          --set <NAME=VALUE>
+              Set a parameter of the workload [default: the workload's own]
+
+          --batch <N>
+              Rows per insert, the same as --set batch=N [default: the workload's own]
+
+          --insert <MODE>
+              Way to insert, one of the target's own [default: the target's first]
+
+          --seed <N>
+              Everything random derives from it; the same seed gives the same rows and ops [default: 42]
+
+          --drop
+              Drop the workload's tables first, if Highwater created them
+
+    Objectives (exit code 1 if one is missed):
+          --p50 <DURATION>
+              Greatest median latency [default: none]
+
+          --p90 <DURATION>
+              Greatest 90th percentile of latency [default: none]
+
+          --p95 <DURATION>
+              Greatest 95th percentile of latency [default: none]
+
+          --p99 <DURATION>
+              Greatest 99th percentile of latency [default: none]
+
+          --p999 <DURATION>
+              Greatest 99.9th percentile of latency [default: none]
+
+          --row-p99 <DURATION>
+              Greatest 99th percentile of row latency, which adds waiting for the batch to fill
+              [default: none]
+
+          --errors <PERCENT>
+              Most failed or dropped ops, of those offered, such as 0.1% [default: none]
+
+          --rejected <N|PERCENT>
+              Most ops that the target rejects for lack of capacity, such as 0 or 0.1% [default: none]
+
+          --min-rate <RATE>
+              Least acknowledged rate per second, in the stream's unit, such as 50k [default: none]
+
+          --max-cpu <PERCENT>
+              Greatest CPU use of this machine, such as 80% [default: none]
+
+    Audit:
+          --audit <LEVEL>
+              What is compared with the database afterwards: count (rows per key range) or off [default:
+              count]
+
+          --audit-timeout <DURATION>
+              Longest time for the audit [default: 60s]
+
+    Several load machines:
+          --share <i/n>
+              Take part i of n of the plan; `highwater show` merges the records [default: 1/1]
+
+          --start-at <TIME>
+              Begin at a point in time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: at once]
+
+    Output:
+      -o, --out <DIR>
+              Directory that holds one directory per run [default: highwater-runs]
+
+          --label <KEY=VALUE>
+              Note this in the record [default: none]
+
+      -q, --quiet
+              No progress, only the result
+
+          --json
+              Print the record as JSON instead of the summary
+
+          --plan
+              Print the plan as JSON and stop: nothing is connected
+
+          --no-color
+              No colours, as with NO_COLOR set
+
+    Examples:
+      highwater run
+          workload cpu on a fresh embedded database, closed load, 10 s
+      highwater run cpu $URL -c 64 -d 60s
+          as fast as 64 sessions go
+      highwater run cpu $URL --rate 50k -d 5m --p99 50ms --errors 0.1%
+          a gate in a pipeline: 50,000 rows/s must hold
+      highwater run cpu $URL --stream insert@1k --stream dashboards@50,100,150,200 --step 5m
+          ingest goes on while dashboards step up
+      highwater run cpu $URL -d 1m..30m --until 'ci95<1%'
+          as long as it takes to be sure
+      highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
+          the second of four load machines
+
+    Numbers take k, M and G; durations ns, us, ms, s, m and h, also combined (1h30m).
+
+    Every flag can also be set in the environment, as HIGHWATER_ and its name (HIGHWATER_RATE=50k,
+    HIGHWATER_WARM_UP=5s), and in highwater.toml in the working directory, under its long name, at the
+    top or in a table named after the command. The command line wins over the environment, the
+    environment over the file. Lists in the environment are separated by spaces; HIGHWATER_TARGET also
+    by commas.
+
+    A password in a target's URL is cut out of the process title at once; one that is asked for, or
+    comes from the environment, is never there.
+
+    Exit codes:
+        0  all well
+        1  an objective was missed
+        2  bad usage or input
+        3  measurement not sound, or data unverified although an audit was asked for
+        4  data lost, duplicated or altered
+        5  target not reachable, or it refused
+      130  interrupted
+    ");
+}
+
+#[test]
+fn help_of_show() {
+    assert_snapshot!(help(&["show", "--help"]), @"
+    Show a finished run, or merge the shares of one
+
+    Usage: highwater show [OPTIONS] [RUN]...
+
+    Arguments:
+      [RUN]...
+              Directory, record.json, id or unique beginning of an id; several are merged as shares of
+              one run [default: the newest]
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Output:
+          --format <FORMAT>
+              text, json or csv [default: text]
+
+      -o, --out <DIR>
+              Directory that holds one directory per run [default: highwater-runs]
+
+          --no-color
+              No colours, as with NO_COLOR set
+
+    Examples:
+      highwater show
+          the newest run
+      highwater show 2026-11-20T18 --format csv
+          one run's intervals, found by the beginning of its id
+      highwater show m1/highwater-runs/a m2/highwater-runs/b
+          two load machines' shares as one run
+
+    Numbers take k, M and G; durations ns, us, ms, s, m and h, also combined (1h30m).
+
+    Every flag can also be set in the environment, as HIGHWATER_ and its name (HIGHWATER_RATE=50k,
+    HIGHWATER_WARM_UP=5s), and in highwater.toml in the working directory, under its long name, at the
+    top or in a table named after the command. The command line wins over the environment, the
+    environment over the file. Lists in the environment are separated by spaces; HIGHWATER_TARGET also
+    by commas.
+
+    A password in a target's URL is cut out of the process title at once; one that is asked for, or
+    comes from the environment, is never there.
+
+    Exit codes:
+        0  all well
+        1  an objective was missed
+        2  bad usage or input
+        3  measurement not sound, or data unverified although an audit was asked for
+        4  data lost, duplicated or altered
+        5  target not reachable, or it refused
+      130  interrupted
+    ");
+}
+
+#[test]
+fn help_of_check() {
+    assert_snapshot!(help(&["check", "-h"]), @"
+    Check that a target can be used, or that a workload file is right
+
+    Usage: highwater check [OPTIONS] [TARGET... | FILE.toml]
+
+    Arguments:
+      [TARGET|FILE]...  URLs of a database, or one workload file [default: HIGHWATER_TARGET, else a
+                        fresh embedded database]
+
+    Options:
+      -h, --help  Print help (see more with '--help')
+
+    Workload:
+          --insert <MODE>  Way to insert, one of the target's own [default: the target's first]
+
+    Output:
+          --no-color  No colours, as with NO_COLOR set
+
+    `--help` adds examples, the environment, the file and the exit codes.
+    ");
+}
+
+#[test]
+fn version_goes_to_stdout() {
+    assert_eq!(
+        help(&["--version"]),
+        format!("highwater {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[test]
+fn an_error_goes_to_stderr_with_exit_code_2() {
+    let output = call(&["run", "--rate", "50x"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stdout(&output), "");
+    assert_snapshot!(stderr(&output), @"
+    error: --rate: `50x` has the unknown unit `x`
+
+    hint: a rate is a number per second, such as `500`, `50k`, `1.5M` or `0.5/s`
+    ");
+}
+
+#[test]
+fn a_wrong_default_in_the_file_stops_the_command_and_shows_its_place() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(
+        directory.path().join("highwater.toml"),
+        "[run]\nsesions = 4\n",
+    )
+    .unwrap();
+    let output = highwater(&directory).arg("run").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(stderr(&output), @"
+    error: unknown setting `sesions`
+      --> highwater.toml:2:1
+       |
+     2 | sesions = 4
+       | ^^^^^^^
+
+    hint: did you mean `sessions`?
+    ");
+    let help = highwater(&directory).args(["run", "-h"]).output().unwrap();
+    assert_eq!(help.status.code(), Some(0), "help works all the same");
+}
+
+#[test]
+fn a_file_that_is_not_text_is_an_error() {
+    let directory = TempDir::new().unwrap();
+    std::fs::write(directory.path().join("highwater.toml"), b"\xff\xfe").unwrap();
+    let output = highwater(&directory).arg("show").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(stderr(&output), @"error: cannot read highwater.toml: stream did not contain valid UTF-8");
+}
+
+#[test]
+fn a_variable_that_is_no_setting_is_warned_of() {
+    let directory = TempDir::new().unwrap();
+    let output = highwater(&directory)
+        .env("HIGHWATER_SESION", "4")
+        .args(["run", "--rate", "50x"])
+        .output()
+        .unwrap();
+    let first = stderr(&output)
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned();
+    assert_snapshot!(first, @"warning: the environment variable HIGHWATER_SESION is not a setting; did you mean HIGHWATER_SESSIONS?");
+}
+
+#[test]
+fn completions_and_the_manual_are_generated() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        assert!(help(&["completions", shell]).contains("warm-up"), "{shell}");
+    }
+    assert!(help(&["man"]).contains(".TH highwater"));
+    let wrong = call(&["completions", "tcsh"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert_snapshot!(stderr(&wrong), @"
+    error: unknown shell `tcsh`
+
+    hint: there are bash, elvish, fish, powershell and zsh
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    use std::process::Stdio;
+
+    let directory = TempDir::new().unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = std::process::Command::new(highwater(&directory).get_program())
+        .args(["run", "--help"])
+        .stdout(Stdio::from(writer))
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stderr(&output), "");
+}

@@ -1,0 +1,121 @@
+//! What other users of the machine can see of a running process holds no password.
+//!
+//! The process is held where it opens `highwater.toml`, which is a named pipe here: opening its
+//! other end waits until the process is there, so nothing needs to be timed.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use tempfile::TempDir;
+
+const PASSWORD: &str = "geheim";
+
+/// A process that has read its words, and the pipe that it waits for.
+struct Held {
+    process: Child,
+    _directory: TempDir,
+    pipe: File,
+}
+
+fn hold(words: &[&str], environment: &[(&str, &str)]) -> Held {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("highwater.toml");
+    mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    let process = Command::new(env!("CARGO_BIN_EXE_highwater"))
+        .args(words)
+        .envs(environment.iter().copied())
+        .current_dir(&directory)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pipe = File::options().write(true).open(path).unwrap();
+    Held {
+        process,
+        _directory: directory,
+        pipe,
+    }
+}
+
+impl Held {
+    /// A file of the process under /proc, as text.
+    fn look(&self, name: &str) -> String {
+        let path = format!("/proc/{}/{name}", self.process.id());
+        String::from_utf8_lossy(&fs::read(path).unwrap()).replace('\0', " ")
+    }
+
+    /// What the open descriptors stand for.
+    fn descriptors(&self) -> Vec<String> {
+        let path = format!("/proc/{}/fd", self.process.id());
+        fs::read_dir(path)
+            .unwrap()
+            .map(|entry| fs::read_link(entry.unwrap().path()))
+            .map(|link| link.unwrap_or_default().display().to_string())
+            .collect()
+    }
+
+    /// Lets the process go on with this file; returns its exit code and what it says on stderr.
+    fn go_on(mut self, file: &str) -> (Option<i32>, String) {
+        self.pipe.write_all(file.as_bytes()).unwrap();
+        drop(self.pipe);
+        let mut text = String::new();
+        let mut stderr = self.process.stderr.take().unwrap();
+        stderr.read_to_string(&mut text).unwrap();
+        (self.process.wait().unwrap().code(), text)
+    }
+}
+
+#[test]
+fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environment() {
+    let url = format!("postgres://user:{PASSWORD}@127.0.0.1:1/name");
+    let variable = format!("postgres://user:{PASSWORD}@127.0.0.1:2/name");
+    let held = hold(&["run", "kv", &url], &[("HIGHWATER_TARGET", &variable)]);
+    let words = held.look("cmdline");
+    assert!(
+        words.ends_with(" run kv postgres://user@127.0.0.1:1/name "),
+        "{words}"
+    );
+    let environment = held.look("environ");
+    assert!(environment.contains("HIGHWATER_TARGET=postgres://user@127.0.0.1:2/name"));
+    assert!(!environment.contains(PASSWORD));
+    let descriptors = held.descriptors();
+    assert!(
+        !descriptors.iter().any(|to| to.contains("memfd")),
+        "{descriptors:?}"
+    );
+    let (code, text) = held.go_on("wrong = 1");
+    assert_eq!(code, Some(2));
+    assert!(!text.contains(PASSWORD), "{text}");
+}
+
+#[test]
+fn standard_input_is_the_same_before_and_after() {
+    let held = hold(&["run", "postgres://user:geheim@127.0.0.1:1/name"], &[]);
+    let path = format!("/proc/{}/fd/0", held.process.id());
+    let link = fs::read_link(Path::new(&path)).unwrap();
+    assert!(link.display().to_string().starts_with("pipe:"), "{link:?}");
+    held.go_on("wrong = 1");
+}
+
+#[test]
+fn the_new_process_knows_the_words_with_the_password() {
+    // A label of more than 256 bytes is an error, and without its password it is shorter.
+    let long = "x".repeat(300);
+    let label = format!("url=db://user:{long}@h");
+    let held = hold(&["run", "sim:", "--label", &label], &[]);
+    assert!(!held.look("cmdline").contains(&long));
+    let (code, text) = held.go_on("");
+    assert_eq!(code, Some(2));
+    assert!(text.contains("is too long"), "{text}");
+}
+
+#[test]
+fn without_a_password_nothing_is_restarted() {
+    let held = hold(&["run", "db://user@h/name"], &[]);
+    assert!(!held.look("environ").contains("HIGHWATER_HANDOVER"));
+    held.go_on("wrong = 1");
+}
