@@ -44,6 +44,10 @@ impl Driver for SqliteDriver {
         "SQLite inside this process, one writer at a time, e.g. sqlite:bench.db?synchronous=full"
     }
 
+    fn default_url(&self) -> Option<&'static str> {
+        Some("sqlite:")
+    }
+
     fn open(
         &self,
         urls: &[TargetUrl],
