@@ -3,4 +3,25 @@
 //! Planner, pacer, the one worker loop, recorder, ledger, audit, telemetry, store. Knows no
 //! database by name: it talks to the driver contract only.
 
+mod assemble;
+mod audit;
 pub mod clock;
+mod collector;
+mod environment;
+mod executor;
+mod feed;
+pub mod interrupts;
+pub mod ledger;
+pub mod observer;
+pub mod pacer;
+mod pass;
+pub mod planner;
+pub mod recorder;
+pub mod run;
+pub mod schedule;
+pub mod source;
+pub mod store;
+mod summing;
+pub mod telemetry;
+mod watchdog;
+mod worker;

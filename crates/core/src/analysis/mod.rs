@@ -6,6 +6,7 @@
 pub mod availability;
 pub mod exceedance;
 pub mod judge;
+pub mod key_ranges;
 pub mod littles_law;
 mod long_run;
 pub mod queueing;

@@ -272,8 +272,8 @@ pub struct Windows {
     pub acknowledged: Vec<u64>,
     /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
     pub ended: Vec<u64>,
-    /// Per latency objective of the plan, in order: those of `ended` above its bound (for a row
-    /// latency objective: of their rows, scaled to ops by the share above, in thousandths).
+    /// Per latency or row latency objective of the plan, in order: ended ops above its bound; for
+    /// a row latency objective their rows above it, of `ended` times the rows per op.
     pub over: Vec<Vec<u64>>,
 }
 

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::parameter::{ParameterSpec, Setting};
 use super::random::Draws;
 use super::sql::Sql;
 use super::walk::WalkShape;
 use crate::model::op::{ColumnType, OpId};
+pub use crate::model::plan::{Arrivals, Unit};
 
 /// A workload with its parameters filled in.
 #[derive(Debug, Clone, Serialize)]
@@ -253,26 +253,6 @@ pub(super) enum ParameterGenerator {
         timeline: Timeline,
         offset: i64,
     },
-}
-
-/// What a stream is paced in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Unit {
-    /// Rows written: a rate of 1,000 with batches of 100 is ten ops a second.
-    Rows,
-    /// Queries asked.
-    Queries,
-}
-
-/// How the intended times of a rate are spaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// Evenly.
-    Constant,
-    /// As a Poisson process: exponential gaps, as of many independent users.
-    Poisson,
 }
 
 /// Ops that are asked at one pace.

@@ -180,7 +180,7 @@ impl Workload {
 
     /// [`Workload::op`] into the memory of another op.
     pub fn fill_op(&self, stream: &StreamSpec, index: u64, context: &OpContext, op: &mut Op) {
-        op.id = self.choose(stream, index);
+        op.id = self.op_id(stream, index);
         op.index = index;
         match self.op_definition(op.id).map(|known| (known, &known.body)) {
             Some((_, OpBodyDefinition::Insert { table, batch })) => {
@@ -207,7 +207,7 @@ impl Workload {
     }
 
     /// Which op a stream asks at an index: by weight, from a number of its own.
-    fn choose(&self, stream: &StreamSpec, index: u64) -> OpId {
+    pub fn op_id(&self, stream: &StreamSpec, index: u64) -> OpId {
         if let [(only, _)] = stream.ops.as_slice() {
             return *only;
         }

@@ -11,7 +11,7 @@ mod entity;
 mod instance;
 mod mistake;
 mod parameter;
-mod random;
+pub mod random;
 mod reading;
 mod rows;
 mod section;

@@ -18,7 +18,7 @@ const UNIT_STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// The numbers of one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Draws {
+pub struct Draws {
     state: u64,
     /// Odd.
     gamma: u64,
@@ -26,7 +26,7 @@ pub(super) struct Draws {
 
 impl Draws {
     /// The numbers that belong to a seed and a path of names, such as table and column.
-    pub(super) fn of(seed: Seed, path: &[&str]) -> Self {
+    pub fn of(seed: Seed, path: &[&str]) -> Self {
         let mut key = mix(seed.0.wrapping_add(GOLDEN_GAMMA));
         for name in path {
             for chunk in name.as_bytes().chunks(8) {
@@ -48,32 +48,32 @@ impl Draws {
 
     /// The n-th 64 bits.
     #[inline]
-    pub(super) fn word(&self, n: u64) -> u64 {
+    pub fn word(&self, n: u64) -> u64 {
         mix(self.weyl(n))
     }
 
     /// What the finaliser turns into the n-th number; add [`Draws::stride`] for the next.
     #[inline]
-    pub(super) fn weyl(&self, n: u64) -> u64 {
+    pub fn weyl(&self, n: u64) -> u64 {
         self.state
             .wrapping_add(n.wrapping_add(1).wrapping_mul(self.gamma))
     }
 
     /// The distance between neighbours of [`Draws::weyl`].
     #[inline]
-    pub(super) fn stride(&self) -> u64 {
+    pub fn stride(&self) -> u64 {
         self.gamma
     }
 
     /// The n-th number, uniform on [0, 1).
     #[inline]
-    pub(super) fn unit(&self, n: u64) -> f64 {
+    pub fn unit(&self, n: u64) -> f64 {
         unit_of(self.word(n))
     }
 
     /// The n-th number, uniform on 0..bound (its bias is below bound / 2⁶⁴); 0 for bound 0.
     #[inline]
-    pub(super) fn below(&self, n: u64, bound: u64) -> u64 {
+    pub fn below(&self, n: u64, bound: u64) -> u64 {
         let wide = u128::from(self.word(n)) * u128::from(bound);
         u64::try_from(wide >> 64).unwrap_or(0)
     }
@@ -81,7 +81,7 @@ impl Draws {
     /// The n-th number, nearly normal with mean 0 and deviation 1, always within ±6: the sum of
     /// twelve uniform numbers less 6 (Irwin–Hall). No logarithm is involved, whose last bit
     /// would differ between machines.
-    pub(super) fn normal(&self, n: u64) -> f64 {
+    pub fn normal(&self, n: u64) -> f64 {
         let sum: u32 = (0..3)
             .map(|part| sum_of_parts(self.word(n.wrapping_mul(3).wrapping_add(part))))
             .sum();
@@ -92,7 +92,7 @@ impl Draws {
 
 /// The finaliser: a bijection of 64 bits (the paper's mix64, variant 13 by Stafford).
 #[inline]
-pub(super) fn mix(word: u64) -> u64 {
+pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     word ^ (word >> 31)
@@ -113,14 +113,14 @@ fn mix_gamma(word: u64) -> u64 {
 /// 64 random bits as a number uniform on [0, 1).
 #[inline]
 #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
-pub(super) fn unit_of(word: u64) -> f64 {
+pub fn unit_of(word: u64) -> f64 {
     (word >> 11) as f64 * UNIT_STEP
 }
 
 /// The sum of a word's four 16-bit parts.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "four 16-bit numbers")]
-pub(super) fn sum_of_parts(word: u64) -> u32 {
+pub fn sum_of_parts(word: u64) -> u32 {
     let pairs = (word & 0x0000_ffff_0000_ffff) + ((word >> 16) & 0x0000_ffff_0000_ffff);
     ((pairs & 0xffff_ffff) + (pairs >> 32)) as u32
 }

@@ -1,0 +1,297 @@
+//! Totals become the figures of a record. Pure.
+
+use std::collections::BTreeMap;
+
+use highwater_core::analysis;
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::record::{
+    AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
+    StreamRecord, ThroughputRecord, WINDOW_NS, Windows,
+};
+use highwater_core::model::units::Nanos;
+
+use crate::executor::sessions_of;
+use crate::recorder::{AcknowledgementMap, KeyStats};
+use crate::schedule::PhaseTimes;
+use crate::telemetry::{self, Counters};
+
+/// Gaps kept for merging shares.
+const GAPS_KEPT_MAX: usize = 64;
+
+/// An open stream that could not send this share of what was due leaves a backlog.
+const BACKLOG_SHARE: f64 = 0.01;
+
+/// Which figures.
+pub(crate) struct Figures {
+    /// Phase, stream, op.
+    pub(crate) names: [String; 3],
+    pub(crate) open: bool,
+    /// Length of the phase.
+    pub(crate) duration: Nanos,
+}
+
+/// The record of one (phase, stream, op).
+pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord {
+    let [phase, stream, op] = figures.names.clone();
+    ResultRecord {
+        phase,
+        stream,
+        op,
+        open: figures.open,
+        offered: stats.offered,
+        sent: stats.sent,
+        acknowledged: stats.acknowledged,
+        dropped: stats.dropped,
+        retries: stats.retries,
+        errors: stats
+            .errors
+            .iter()
+            .map(|(class, (n, _))| (class.name().to_owned(), *n))
+            .collect(),
+        error_examples: stats
+            .errors
+            .iter()
+            .map(|(class, (_, text))| (class.name().to_owned(), text.clone()))
+            .collect(),
+        rows: stats.rows,
+        throughput: throughput(figures.duration, stats),
+        response_bytes: stats.response_bytes,
+        response_rows: stats.response_rows,
+        latency_ns: stats.latency.summary(),
+        service_ns: stats.service.summary(),
+        door_wait_ns: stats.door_wait.summary(),
+        client_lag_ns: stats.client_lag.summary(),
+        row_latency_ns: stats.row_latency.as_ref().map(LatencyHistogram::summary),
+        error_latency_ns: stats.error_latency.summary(),
+        backlog: figures.open && to_f64(stats.dropped) > BACKLOG_SHARE * to_f64(stats.offered),
+        histograms: Histograms {
+            latency: stats.latency.encode(),
+            service: stats.service.encode(),
+            door_wait: stats.door_wait.encode(),
+            client_lag: stats.client_lag.encode(),
+            row_latency: stats.row_latency.as_ref().map(LatencyHistogram::encode),
+            error_latency: stats.error_latency.encode(),
+        },
+        windows: Windows {
+            acknowledged: widen(&whole_windows(&stats.windows, figures.duration)),
+            ended: widen(&stats.ended),
+            over: stats.over.iter().map(|windows| widen(windows)).collect(),
+        },
+    }
+}
+
+/// Acknowledged work by the time of its answer, over the whole windows of the phase.
+fn throughput(duration: Nanos, stats: &KeyStats) -> ThroughputRecord {
+    let windows = whole_windows(&stats.windows, duration);
+    let (ops, seconds) = if windows.is_empty() {
+        (stats.acknowledged, duration.as_secs_f64())
+    } else {
+        let ops = windows.iter().map(|n| u64::from(*n)).sum();
+        (
+            ops,
+            to_f64(windows.len() as u64) * Nanos(WINDOW_NS).as_secs_f64(),
+        )
+    };
+    let ops_per_s = if seconds > 0.0 {
+        to_f64(ops) / seconds
+    } else {
+        0.0
+    };
+    let rows_per_op = to_f64(stats.rows.acknowledged) / to_f64(stats.acknowledged.max(1));
+    ThroughputRecord {
+        ops_per_s,
+        rows_per_s: ops_per_s * rows_per_op,
+        ci95: None,
+    }
+}
+
+/// One entry for each whole window of the phase, zeros included.
+fn whole_windows(windows: &[u32], duration: Nanos) -> Vec<u32> {
+    let whole = usize::try_from(duration.0 / WINDOW_NS).unwrap_or(0);
+    let mut all = windows.to_vec();
+    all.resize(whole, 0);
+    all
+}
+
+fn widen(windows: &[u32]) -> Vec<u64> {
+    windows.iter().map(|n| u64::from(*n)).collect()
+}
+
+/// The record of a stream in a measured phase, from the results of its ops.
+pub(crate) fn stream_record(
+    plan: &Plan,
+    position: usize,
+    phase: &PhaseRecord,
+    results: &[&ResultRecord],
+) -> StreamRecord {
+    let stream = &plan.streams[position];
+    let pace = plan.pace(position, phase.step.unwrap_or(0));
+    let length = results
+        .iter()
+        .map(|r| r.windows.acknowledged.len())
+        .max()
+        .unwrap_or(0);
+    let mut counts = vec![0_u64; length];
+    for result in results {
+        for (sum, n) in counts.iter_mut().zip(&result.windows.acknowledged) {
+            *sum += n;
+        }
+    }
+    let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
+    let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
+    let rows_per_s: f64 = results.iter().map(|r| r.throughput.rows_per_s).sum();
+    let unit = match stream.unit {
+        highwater_core::model::plan::Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
+        _ => 1.0,
+    };
+    let share =
+        to_f64(plan.share.lanes().len() as u64) / f64::from(highwater_core::model::plan::LANES);
+    StreamRecord {
+        phase: phase.name.clone(),
+        stream: stream.name.clone(),
+        unit: stream.unit,
+        rate_asked: match pace {
+            Pace::Open { rate } => Some(rate.as_f64() * share),
+            Pace::Closed { .. } => None,
+        },
+        sessions: match pace {
+            Pace::Open { .. } => sessions_of(plan, position),
+            Pace::Closed { sessions } => plan.share.part_of(sessions),
+        },
+        throughput: ThroughputRecord {
+            ops_per_s,
+            rows_per_s,
+            ci95: statistics.ci95.map(|(low, high)| [low * unit, high * unit]),
+        },
+        effective_windows: statistics.effective_windows,
+        steadiness: statistics.steadiness.name().to_owned(),
+        drift_percent: statistics.drift_per_cent,
+        littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
+    }
+}
+
+/// Little's law, with our own lag as part of a session's cycle; only without failed ops, whose
+/// times are kept apart.
+fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -> Option<f64> {
+    if matches!(pace, Pace::Open { .. }) || results.iter().any(|r| r.acknowledged < r.offered) {
+        return None;
+    }
+    let acknowledged: u64 = results.iter().map(|r| r.acknowledged).sum();
+    let weighted: f64 = results
+        .iter()
+        .map(|result| {
+            let cycle =
+                result.service_ns.mean.unwrap_or(0) + result.client_lag_ns.mean.unwrap_or(0);
+            to_f64(cycle) / 1e9 * to_f64(result.acknowledged)
+        })
+        .sum();
+    (acknowledged > 0).then(|| ops_per_s * weighted / to_f64(acknowledged))
+}
+
+/// Availability over the measured phases.
+pub(crate) fn availability_record(
+    measured: &[PhaseTimes],
+    maps: &BTreeMap<u64, AcknowledgementMap>,
+    intervals: &[IntervalRecord],
+) -> AvailabilityRecord {
+    let maps: Vec<AcknowledgementMap> = maps.values().cloned().collect();
+    let mut gaps: Vec<[u64; 2]> = measured
+        .iter()
+        .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT_MAX))
+        .map(|gap| [gap.start.0, gap.length.0])
+        .collect();
+    gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
+    gaps.truncate(GAPS_KEPT_MAX);
+    let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
+    for interval in intervals {
+        *by_second.entry(interval.second).or_default() += interval.acknowledged;
+    }
+    let per_s: Vec<u64> = measured
+        .iter()
+        .flat_map(|times| times.start.0.div_ceil(Nanos::SECOND.0)..times.end.0 / Nanos::SECOND.0)
+        .map(|second| by_second.get(&second).copied().unwrap_or(0))
+        .collect();
+    let longest = gaps.first().copied().unwrap_or_default();
+    let judged = analysis::availability::availability(&per_s, Nanos(longest[1]));
+    AvailabilityRecord {
+        longest_gap_ns: longest[1],
+        longest_gap_start_ns: longest[0],
+        seconds_below_half: judged.seconds_below_half,
+        dips: judged.dips,
+        recovery_ns: judged.recovery_ns,
+        gaps,
+        acknowledged_per_s: per_s,
+    }
+}
+
+/// The load machine, over the measured phases.
+pub(crate) fn client_record(
+    plan: &Plan,
+    measured: &[PhaseTimes],
+    counters: &[Counters],
+    executors: u32,
+) -> ClientRecord {
+    let begin = measured.first().map_or(Nanos::ZERO, |times| times.start);
+    let end = measured.last().map_or(Nanos::MAX, |times| times.end);
+    let inside: Vec<&Counters> = counters
+        .iter()
+        .filter(|c| begin <= c.at && c.at <= end)
+        .collect();
+    let (first, last) = match (inside.first(), inside.last()) {
+        (Some(first), Some(last)) if first.at < last.at => (**first, **last),
+        _ => (
+            counters.first().copied().unwrap_or_default(),
+            counters.last().copied().unwrap_or_default(),
+        ),
+    };
+    let sample = telemetry::between(&first, &last);
+    let cores = telemetry::cores();
+    let client_cpu = last.client_cpu.saturating_sub(first.client_cpu);
+    let embedded_cpu = last.embedded_cpu.saturating_sub(first.embedded_cpu);
+    ClientRecord {
+        share: format!("{}/{}", plan.share.index, plan.share.of),
+        cores,
+        cpu_seconds: client_cpu.as_secs_f64(),
+        cpu_share: sample.client_cores / f64::from(cores),
+        embedded_cpu_seconds: embedded_cpu.as_secs_f64(),
+        machine_cpu_share: sample.machine_cpu_share,
+        steal_share: sample.steal_share,
+        max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
+        calibrated_ceiling: None,
+        executors,
+    }
+}
+
+/// The phases of a pass as they happened.
+pub(crate) fn phase_records(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseRecord> {
+    plan.phases
+        .iter()
+        .zip(times)
+        .map(|(phase, times)| PhaseRecord {
+            name: phase.name.clone(),
+            kind: phase.kind,
+            step: Some(phase.step),
+            start_ns: times.start.0,
+            duration_ns: times.end.saturating_sub(times.start).0,
+        })
+        .collect()
+}
+
+/// The times of the measured phases that took any time.
+pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
+    plan.phases
+        .iter()
+        .zip(times)
+        .filter(|(phase, times)| phase.kind == PhaseKind::Measure && times.end > times.start)
+        .map(|(_, times)| *times)
+        .collect()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "figures for people and statistics"
+)]
+fn to_f64(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,157 @@
+//! The audit: what was acknowledged against what is found, after everything has come to rest.
+
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use highwater_core::analysis::key_ranges::{Comparison, EXAMPLES_MAX, compare};
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{AuditLevel, AuditPlan, Share};
+use highwater_core::model::record::{AuditRecord, Expectation};
+use highwater_core::model::units::Nanos;
+use highwater_driver::{Admin, TargetError, Timeline};
+
+use crate::ledger::Ledger;
+
+/// What an audit needs to know.
+pub(crate) struct AuditInput<'a> {
+    pub(crate) plan: AuditPlan,
+    pub(crate) share: &'a Share,
+    pub(crate) bound: &'a BoundWorkload,
+    /// By table.
+    pub(crate) ledgers: &'a [Ledger],
+}
+
+/// Whether this run wrote anything that could be audited.
+pub(crate) fn is_due(input: &AuditInput<'_>) -> bool {
+    input.plan.level != AuditLevel::Off && input.ledgers.iter().any(has_rows)
+}
+
+fn has_rows(ledger: &Ledger) -> bool {
+    let (rows, refused) = ledger.totals();
+    rows.acknowledged + rows.unknown + refused > 0
+}
+
+/// Waits for rest and compares, within the plan's limit. The flag tells whether everything had
+/// come to rest.
+pub(crate) async fn audit(
+    input: &AuditInput<'_>,
+    admin: &mut dyn Admin,
+    timeline: &Rc<dyn Timeline>,
+) -> (AuditRecord, bool) {
+    let begin = timeline.now();
+    let deadline = begin.saturating_add(input.plan.limit);
+    let mut record = empty(input);
+    let quiet = {
+        let asked = std::pin::pin!(ask(input, admin, deadline, &mut record));
+        match select(asked, timeline.sleep_until(deadline)).await {
+            Either::Left((answer, _)) => Some(answer),
+            Either::Right(_) => None,
+        }
+    };
+    match &quiet {
+        Some(Ok(_)) => {
+            let status = if input.share.of > 1 {
+                "partial"
+            } else {
+                "done"
+            };
+            status.clone_into(&mut record.status);
+        }
+        Some(Err(error)) => {
+            "failed".clone_into(&mut record.status);
+            record.error = Some(error.message.clone());
+        }
+        None => "timeout".clone_into(&mut record.status),
+    }
+    record.duration_ns = timeline.now().saturating_sub(begin).0;
+    (record, matches!(quiet, Some(Ok(true))))
+}
+
+async fn ask(
+    input: &AuditInput<'_>,
+    admin: &mut dyn Admin,
+    deadline: Nanos,
+    record: &mut AuditRecord,
+) -> Result<bool, TargetError> {
+    let quiet = admin.quiesce(deadline).await?;
+    for (table, ledger) in input.bound.tables.iter().zip(input.ledgers) {
+        let counts = admin.count_by_key(table, ledger.width()).await?;
+        let expectation = Expectation {
+            found: counts
+                .buckets
+                .iter()
+                .map(|(range, rows)| [*range, *rows])
+                .collect(),
+            ..expectation(ledger)
+        };
+        let comparison = compare(&table.name, &expectation);
+        add(record, &comparison);
+        record.found += counts.without_key;
+        record.surplus += counts.without_key;
+        if input.share.of > 1 {
+            record.expectation = Some(expectation);
+        }
+    }
+    record.server_counter = admin.rows_inserted(input.bound).await?;
+    Ok(quiet)
+}
+
+/// The record of a run that was not audited.
+pub(crate) fn not_done(input: &AuditInput<'_>, status: &str, error: Option<String>) -> AuditRecord {
+    AuditRecord {
+        status: status.to_owned(),
+        error,
+        ..empty(input)
+    }
+}
+
+/// Expectations alone.
+fn empty(input: &AuditInput<'_>) -> AuditRecord {
+    let mut acknowledged = 0;
+    let mut unknown = 0;
+    for ledger in input.ledgers {
+        let (rows, _) = ledger.totals();
+        acknowledged += rows.acknowledged;
+        unknown += rows.unknown;
+    }
+    AuditRecord {
+        level: input.plan.level,
+        status: "off".to_owned(),
+        acknowledged,
+        unknown,
+        found: 0,
+        missing: 0,
+        surplus: 0,
+        duplicated: 0,
+        altered: 0,
+        ranges: 0,
+        server_counter: None,
+        examples: Vec::new(),
+        duration_ns: 0,
+        expectation: (input.share.of > 1)
+            .then(|| input.ledgers.first().map(expectation))
+            .flatten(),
+        error: None,
+    }
+}
+
+fn expectation(ledger: &Ledger) -> Expectation {
+    Expectation {
+        width: ledger.width(),
+        ranges: ledger
+            .ranges()
+            .map(|(range, rows)| [range, rows.acknowledged, rows.unknown])
+            .collect(),
+        found: Vec::new(),
+    }
+}
+
+fn add(record: &mut AuditRecord, comparison: &Comparison) {
+    record.found += comparison.found;
+    record.missing += comparison.missing;
+    record.surplus += comparison.surplus;
+    record.duplicated += comparison.duplicated;
+    record.ranges += comparison.ranges;
+    record.examples.extend_from_slice(&comparison.examples);
+    record.examples.truncate(EXAMPLES_MAX);
+}

@@ -1,0 +1,298 @@
+//! Puts together what executors report once a second: intervals, gaps, progress, the journal.
+//!
+//! Bounded: latencies of a second are kept as a histogram only until no op can add to it.
+
+use std::collections::BTreeMap;
+
+use highwater_core::analysis;
+use highwater_core::model::plan::{Plan, Unit};
+use highwater_core::model::record::{IntervalRecord, TelemetrySample};
+use highwater_core::model::units::Nanos;
+use highwater_core::report::{IntervalLine, StreamProgress};
+
+use crate::executor::Tick;
+use crate::observer::{Event, Observer};
+use crate::recorder::{AcknowledgementMap, IntervalDelta};
+use crate::schedule::PhaseTimes;
+use crate::store::{Journal, JournalLine};
+use crate::telemetry::{self, Counters};
+
+/// Names behind the keys of a pass.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct KeyNames {
+    pub(crate) phases: Vec<String>,
+    /// Name, unit, sessions.
+    pub(crate) streams: Vec<(String, Unit, u32)>,
+    pub(crate) ops: Vec<String>,
+}
+
+impl KeyNames {
+    pub(crate) fn new(plan: &Plan, sessions: &[u32], ops: Vec<String>) -> Self {
+        Self {
+            phases: plan.phases.iter().map(|phase| phase.name.clone()).collect(),
+            streams: plan
+                .streams
+                .iter()
+                .zip(sessions)
+                .map(|(stream, sessions)| (stream.name.clone(), stream.unit, *sessions))
+                .collect(),
+            ops,
+        }
+    }
+
+    /// (phase, stream, op) of a key.
+    pub(crate) fn split(&self, key: usize) -> (usize, usize, usize) {
+        let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
+        (key / ops / streams, key / ops % streams, key % ops)
+    }
+}
+
+/// Reads the embedded target's CPU.
+pub(crate) type EmbeddedCpu<'a> = Box<dyn Fn() -> Nanos + 'a>;
+
+/// What has come in so far.
+pub(crate) struct Collector<'a> {
+    names: KeyNames,
+    open: BTreeMap<(u64, usize), IntervalDelta>,
+    pub(crate) closed: Vec<IntervalRecord>,
+    pub(crate) acknowledgements: BTreeMap<u64, AcknowledgementMap>,
+    /// Per phase of the pass: failed ops.
+    errors: Vec<u64>,
+    /// Per phase of the pass: acknowledged ops by second.
+    per_second: Vec<BTreeMap<u64, u64>>,
+    pub(crate) telemetry: Vec<TelemetrySample>,
+    pub(crate) counters: Vec<Counters>,
+    journal: Option<Journal>,
+    /// Why the journal ended early.
+    pub(crate) journal_error: Option<String>,
+    observer: &'a dyn Observer,
+    embedded_cpu: EmbeddedCpu<'a>,
+    measures_machine: bool,
+    /// An interval may still change this long after its end, in seconds.
+    settle_s: u64,
+}
+
+impl<'a> Collector<'a> {
+    pub(crate) fn new(
+        plan: &Plan,
+        journal: Journal,
+        observer: &'a dyn Observer,
+        embedded_cpu: EmbeddedCpu<'a>,
+        measures_machine: bool,
+    ) -> Self {
+        Self {
+            names: KeyNames::default(),
+            open: BTreeMap::new(),
+            closed: Vec::new(),
+            acknowledgements: BTreeMap::new(),
+            errors: Vec::new(),
+            per_second: Vec::new(),
+            telemetry: Vec::new(),
+            counters: Vec::new(),
+            journal: Some(journal),
+            journal_error: None,
+            observer,
+            embedded_cpu,
+            measures_machine,
+            settle_s: (plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2,
+        }
+    }
+
+    /// Keys mean something else from here on.
+    pub(crate) fn begin_pass(&mut self, names: KeyNames) {
+        self.close_before(u64::MAX);
+        self.errors = vec![0; names.phases.len()];
+        self.per_second = vec![BTreeMap::new(); names.phases.len()];
+        self.names = names;
+    }
+
+    /// A report of one executor.
+    pub(crate) fn add(&mut self, tick: Tick) {
+        for map in tick.acknowledgements {
+            let second = map.second;
+            self.acknowledgements
+                .entry(second)
+                .or_insert_with(|| AcknowledgementMap::new(second))
+                .merge(&map);
+        }
+        for delta in tick.intervals {
+            let (phase, stream, op) = self.names.split(delta.key);
+            self.errors[phase] += delta.errors;
+            *self.per_second[phase].entry(delta.second).or_default() += delta.acknowledged;
+            self.write_journal(&JournalLine::new(
+                &delta,
+                &self.names.phases[phase],
+                &self.names.streams[stream].0,
+                &self.names.ops[op],
+            ));
+            self.open
+                .entry((delta.second, delta.key))
+                .and_modify(|open| open.merge(&delta))
+                .or_insert(delta);
+        }
+    }
+
+    /// A second is over.
+    pub(crate) fn second(&mut self, second: u64, phases: &[PhaseTimes]) {
+        if self.measures_machine {
+            self.sample(Nanos((second + 1) * Nanos::SECOND.0));
+        }
+        self.observer
+            .event(&Event::Second(self.line(second, phases)));
+        self.flush_journal();
+        self.close_before(second.saturating_sub(self.settle_s));
+    }
+
+    /// The pass is over within this second.
+    pub(crate) fn last_second(&mut self, second: u64, phases: &[PhaseTimes]) {
+        if self.open.keys().any(|(at, _)| *at >= second) {
+            self.observer
+                .event(&Event::Second(self.line(second, phases)));
+        }
+        self.flush_journal();
+    }
+
+    /// Reads the machine's counters now.
+    pub(crate) fn sample(&mut self, at: Nanos) {
+        let counters = telemetry::read(at, (self.embedded_cpu)());
+        if let Some(before) = self.counters.last().filter(|before| before.at < at) {
+            self.telemetry.push(telemetry::between(before, &counters));
+        }
+        self.counters.push(counters);
+    }
+
+    /// Failed ops of a phase so far.
+    pub(crate) fn errors(&self, phase: usize) -> u64 {
+        self.errors.get(phase).copied().unwrap_or(0)
+    }
+
+    /// Half width of the 95 % interval of a phase's throughput, relative to its mean, from the
+    /// whole seconds so far.
+    pub(crate) fn relative_ci(&self, phase: usize, times: PhaseTimes) -> Option<f64> {
+        let first = times.start.0.div_ceil(Nanos::SECOND.0);
+        let seconds = self.per_second.get(phase)?;
+        let last = *seconds.keys().next_back()?;
+        let counts: Vec<u64> = (first..last)
+            .map(|second| seconds.get(&second).copied().unwrap_or(0))
+            .collect();
+        let throughput = analysis::throughput::throughput(&counts, Nanos::SECOND);
+        let (low, high) = throughput.ci95?;
+        (throughput.mean_per_s > 0.0).then(|| (high - low) / 2.0 / throughput.mean_per_s)
+    }
+
+    /// Everything is over: all intervals in order.
+    pub(crate) fn finish(&mut self) -> Vec<IntervalRecord> {
+        self.close_before(u64::MAX);
+        self.flush_journal();
+        std::mem::take(&mut self.closed)
+    }
+
+    fn close_before(&mut self, second: u64) {
+        let rest = self.open.split_off(&(second, 0));
+        for ((second, key), delta) in std::mem::replace(&mut self.open, rest) {
+            let (phase, stream, op) = self.names.split(key);
+            self.closed.push(interval_record(
+                second,
+                [
+                    &self.names.phases[phase],
+                    &self.names.streams[stream].0,
+                    &self.names.ops[op],
+                ],
+                &delta,
+            ));
+        }
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "display")]
+    fn line(&self, second: u64, phases: &[PhaseTimes]) -> IntervalLine {
+        let middle = Nanos(second * Nanos::SECOND.0 + Nanos::SECOND.0 / 2);
+        let phase = phases
+            .iter()
+            .position(|times| times.start <= middle && middle < times.end);
+        let name = phase.map_or("drain", |phase| self.names.phases[phase].as_str());
+        let mut line = IntervalLine {
+            second: second + 1,
+            phase: name.to_owned(),
+            streams: Vec::new(),
+            errors: 0,
+            dropped: 0,
+            sessions: self
+                .names
+                .streams
+                .iter()
+                .map(|(_, _, sessions)| sessions)
+                .sum(),
+        };
+        for (position, (stream, unit, _)) in self.names.streams.iter().enumerate() {
+            let mut sum = IntervalDelta::new(second, 0);
+            for ((_, key), delta) in self.open.range((second, 0)..(second + 1, 0)) {
+                if self.names.split(*key).1 == position {
+                    sum.merge(delta);
+                }
+            }
+            line.errors += sum.errors;
+            line.dropped += sum.dropped;
+            let p99 = sum.latency.percentile(0.99);
+            line.streams.push(StreamProgress {
+                stream: stream.clone(),
+                unit: *unit,
+                units_per_s: match unit {
+                    Unit::Rows => sum.rows_acknowledged as f64,
+                    Unit::Queries => sum.acknowledged as f64,
+                },
+                p99_ns: p99.map(|p99| p99.ns),
+                p99_at_least: p99.is_some_and(|p99| p99.at_least),
+            });
+        }
+        line
+    }
+
+    fn write_journal(&mut self, line: &JournalLine) {
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.append(line)
+        {
+            self.end_journal(&error.to_string());
+        }
+    }
+
+    fn flush_journal(&mut self) {
+        if let Some(journal) = &mut self.journal
+            && let Err(error) = journal.flush()
+        {
+            self.end_journal(&error.to_string());
+        }
+    }
+
+    /// The run goes on: what is measured is kept in memory and reported.
+    fn end_journal(&mut self, error: &str) {
+        self.journal = None;
+        self.journal_error = Some(error.to_owned());
+        self.observer.event(&Event::Warning(format!(
+            "{error}; the run goes on without it"
+        )));
+    }
+}
+
+/// One second of one op, as records show it.
+pub(crate) fn interval_record(
+    second: u64,
+    [phase, stream, op]: [&str; 3],
+    delta: &IntervalDelta,
+) -> IntervalRecord {
+    let finite = |q: f64| delta.latency.percentile(q).map(|percentile| percentile.ns);
+    IntervalRecord {
+        second,
+        phase: phase.to_owned(),
+        stream: stream.to_owned(),
+        op: op.to_owned(),
+        offered: delta.offered,
+        sent: delta.sent,
+        acknowledged: delta.acknowledged,
+        rows_acknowledged: delta.rows_acknowledged,
+        errors: delta.errors,
+        dropped: delta.dropped,
+        p50_ns: finite(0.5),
+        p99_ns: finite(0.99),
+        max_ns: delta.latency.summary().max,
+    }
+}

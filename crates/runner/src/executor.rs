@@ -1,0 +1,194 @@
+//! One executor thread: its sessions' workers, their watchdog, and a report once a second.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::StreamExt;
+use futures_util::future::{Either, select};
+use futures_util::stream::FuturesUnordered;
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{Pace, Plan};
+use highwater_core::model::units::{Nanos, Rate};
+use highwater_driver::{Target, Timeline};
+use tokio::sync::mpsc;
+
+use crate::feed::Feed;
+use crate::ledger::Ledger;
+use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder};
+use crate::schedule::Schedule;
+use crate::source::Source;
+use crate::watchdog::Watchdog;
+use crate::worker::{ThreadRecord, Worker};
+
+/// One stream of a pass.
+pub(crate) struct PassStream {
+    pub(crate) source: Arc<Source>,
+    pub(crate) feed: Arc<dyn Feed>,
+    /// Sessions of this share.
+    pub(crate) sessions: u32,
+    /// Closed sessions per second, of this share.
+    pub(crate) spawn_rate: Option<Rate>,
+    pub(crate) closed: bool,
+}
+
+/// Everything that executor threads share: phases of one plan against one target.
+pub(crate) struct Pass {
+    pub(crate) plan: Arc<Plan>,
+    pub(crate) schedule: Arc<Schedule>,
+    pub(crate) streams: Vec<PassStream>,
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) bound: Arc<BoundWorkload>,
+    pub(crate) keys: Vec<KeyPlan>,
+    /// Where sessions may begin.
+    pub(crate) start: Nanos,
+    pub(crate) executors: u32,
+}
+
+/// What an executor reports once a second.
+pub(crate) struct Tick {
+    pub(crate) intervals: Vec<IntervalDelta>,
+    pub(crate) acknowledgements: Vec<AcknowledgementMap>,
+}
+
+impl Pass {
+    /// The position of (phase, stream, op) among the keys.
+    pub(crate) fn key(&self, phase: usize, stream: usize, op: usize) -> usize {
+        (phase * self.streams.len() + stream) * self.bound.ops.len() + op
+    }
+
+    pub(crate) fn recorder(&self) -> Recorder {
+        Recorder::new(self.keys.clone(), &self.plan.objectives)
+    }
+
+    fn record(&self) -> ThreadRecord {
+        ThreadRecord {
+            recorder: self.recorder(),
+            ledgers: vec![Ledger::default(); self.bound.tables.len()],
+            hosts: vec![(0, 0); self.target.urls().len()],
+            fatal: None,
+        }
+    }
+}
+
+/// Runs executor number `executor` of the pass to its end.
+pub(crate) async fn execute(
+    pass: Arc<Pass>,
+    executor: u32,
+    timeline: Rc<dyn Timeline>,
+    ticks: mpsc::Sender<Tick>,
+) -> ThreadRecord {
+    let record = Rc::new(RefCell::new(pass.record()));
+    let watchdog = Rc::new(Watchdog::default());
+    let workers: FuturesUnordered<_> = workers_of(&pass, executor, &timeline, &record, &watchdog)
+        .into_iter()
+        .map(Worker::work)
+        .collect();
+    {
+        let all = std::pin::pin!(workers.collect::<Vec<()>>());
+        let patrol = watchdog.patrol(
+            &timeline,
+            &pass.schedule,
+            pass.plan.timeout,
+            pass.plan.drain_limit,
+        );
+        let patrol = std::pin::pin!(patrol);
+        let report = std::pin::pin!(report_seconds(&timeline, &record, &ticks));
+        let beside = select(patrol, report);
+        // The workers' end ends what runs beside them; the reverse cannot happen first.
+        if let Either::Right((_, all)) = select(all, beside).await {
+            all.await;
+        }
+    }
+    send_tick(&record, &ticks).await;
+    match Rc::try_unwrap(record) {
+        Ok(record) => record.into_inner(),
+        Err(shared) => std::mem::replace(&mut *shared.borrow_mut(), pass.record()),
+    }
+}
+
+async fn report_seconds(
+    timeline: &Rc<dyn Timeline>,
+    record: &Rc<RefCell<ThreadRecord>>,
+    ticks: &mpsc::Sender<Tick>,
+) {
+    loop {
+        let next = (timeline.now().0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0;
+        timeline.sleep_until(Nanos(next)).await;
+        send_tick(record, ticks).await;
+    }
+}
+
+async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick>) {
+    let (intervals, acknowledgements) = record.borrow_mut().recorder.take();
+    // A receiver that has gone away has no use for it.
+    drop(
+        ticks
+            .send(Tick {
+                intervals,
+                acknowledgements,
+            })
+            .await,
+    );
+}
+
+fn workers_of(
+    pass: &Arc<Pass>,
+    executor: u32,
+    timeline: &Rc<dyn Timeline>,
+    record: &Rc<RefCell<ThreadRecord>>,
+    watchdog: &Watchdog,
+) -> Vec<Worker> {
+    let mut workers = Vec::new();
+    let mut number = 0;
+    for (position, stream) in pass.streams.iter().enumerate() {
+        for slot in 0..stream.sessions {
+            if number % pass.executors == executor {
+                let keys_of = Arc::clone(pass);
+                workers.push(Worker {
+                    timeline: Rc::clone(timeline),
+                    schedule: Arc::clone(&pass.schedule),
+                    source: Arc::clone(&stream.source),
+                    feed: Arc::clone(&stream.feed),
+                    target: Arc::clone(&pass.target),
+                    bound: Arc::clone(&pass.bound),
+                    record: Rc::clone(record),
+                    watch: watchdog.watch(),
+                    retry: pass.plan.retry,
+                    timeout: pass.plan.timeout,
+                    slot,
+                    number,
+                    begin: pass
+                        .start
+                        .saturating_add(spawn_delay(stream.spawn_rate, slot)),
+                    ahead: stream.closed,
+                    keys: Rc::new(move |phase, op| keys_of.key(phase, position, op)),
+                });
+            }
+            number += 1;
+        }
+    }
+    workers
+}
+
+fn spawn_delay(rate: Option<Rate>, slot: u32) -> Nanos {
+    rate.map_or(Nanos::ZERO, |rate| {
+        let nanos = u128::from(slot) * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    })
+}
+
+/// Sessions that this share opens for a stream.
+pub(crate) fn sessions_of(plan: &Plan, stream: usize) -> u32 {
+    let planned = &plan.streams[stream];
+    let share = &plan.share;
+    planned
+        .paces
+        .iter()
+        .map(|pace| match pace {
+            Pace::Closed { sessions } => share.part_of(*sessions),
+            Pace::Open { .. } => share.part_of(planned.sessions).max(1),
+        })
+        .max()
+        .unwrap_or(0)
+}

@@ -1,0 +1,65 @@
+//! Where the content of an op comes from: a pure function of its index, behind one small trait.
+
+use std::sync::Arc;
+
+use highwater_core::model::op::{Op, OpBody, OpId};
+use highwater_core::workload::{OpContext, StreamSpec, Workload};
+
+/// Makes ops by index.
+pub(crate) trait Feed: Send + Sync {
+    /// The op of this index, made in full.
+    fn op(&self, index: u64) -> Op;
+    /// Which op it is, without making it.
+    fn op_id(&self, index: u64) -> OpId;
+}
+
+/// The ops of a stream.
+pub(crate) struct StreamFeed {
+    /// The workload.
+    pub(crate) workload: Arc<Workload>,
+    /// The stream.
+    pub(crate) stream: StreamSpec,
+    /// What was there before the stream began.
+    pub(crate) context: OpContext,
+}
+
+impl Feed for StreamFeed {
+    fn op(&self, index: u64) -> Op {
+        self.workload.op(&self.stream, index, &self.context)
+    }
+
+    fn op_id(&self, index: u64) -> OpId {
+        self.workload.op_id(&self.stream, index)
+    }
+}
+
+/// The batches that fill a table before the first phase.
+pub(crate) struct LoadFeed {
+    /// The workload.
+    pub(crate) workload: Arc<Workload>,
+    /// The insert op.
+    pub(crate) op: OpId,
+    /// Position of its table.
+    pub(crate) table: usize,
+    /// Rows per batch; the last one may be shorter.
+    pub(crate) batch: u64,
+    /// Rows in all.
+    pub(crate) rows: u64,
+}
+
+impl Feed for LoadFeed {
+    fn op(&self, index: u64) -> Op {
+        let first = index * self.batch;
+        let rows = usize::try_from(self.batch.min(self.rows.saturating_sub(first))).unwrap_or(0);
+        let batch = self.workload.row_batch(self.table, first, rows);
+        Op {
+            id: self.op,
+            index,
+            body: OpBody::Insert(batch),
+        }
+    }
+
+    fn op_id(&self, _index: u64) -> OpId {
+        self.op
+    }
+}

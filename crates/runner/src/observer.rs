@@ -1,0 +1,40 @@
+//! What a run tells while it goes on. Observers cannot slow it: they are called once a second,
+//! beside the load, and return nothing.
+
+use highwater_core::report::IntervalLine;
+
+/// Something worth showing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The run's directory is there and the target has answered: one line about each.
+    Begun {
+        /// Where the run is kept.
+        directory: String,
+        /// Which workload, which target.
+        title: String,
+    },
+    /// A part of the run without a pace begins: `load`, `drain`, `audit`.
+    Phase {
+        /// Its name.
+        name: String,
+        /// What is done, in a few words.
+        about: String,
+    },
+    /// A second of load is over.
+    Second(IntervalLine),
+    /// Something went wrong that does not end the run.
+    Warning(String),
+}
+
+/// Who is told.
+pub trait Observer {
+    /// Called once per event.
+    fn event(&self, event: &Event);
+}
+
+/// Nobody.
+pub struct Silent;
+
+impl Observer for Silent {
+    fn event(&self, _event: &Event) {}
+}

@@ -1,0 +1,221 @@
+//! A pass: phases of one plan against one target, from first claim to last answer.
+//!
+//! The controller beside the executors collects what they report once a second, shows it, keeps
+//! it, and asks the plan's stop rule. It never touches an op.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::plan::{PhaseKind, Predicate};
+use highwater_core::model::units::Nanos;
+use highwater_driver::{TargetError, Timeline};
+use tokio::sync::mpsc;
+
+use crate::clock::{RealClock, RealTimeline};
+use crate::collector::Collector;
+use crate::executor::{Pass, Tick, execute};
+use crate::interrupts::{Interrupts, Wish};
+use crate::ledger::Ledger;
+use crate::recorder::{KeyStats, Recorder};
+use crate::schedule::PhaseTimes;
+use crate::source::Claim;
+use crate::worker::ThreadRecord;
+
+/// Reports that may wait for the controller.
+const TICKS_QUEUED_MAX: usize = 64;
+
+/// How long after a second's end the controller looks at it, so that reports have come in.
+const LOOK_DELAY: Nanos = Nanos::from_millis(50);
+
+/// Where executors run.
+#[derive(Clone, Copy)]
+pub(crate) enum Executors {
+    /// One thread each, on the real clock.
+    Threads(RealClock),
+    /// One, beside the controller, on the simulated clock.
+    Inline,
+}
+
+/// What a pass has measured.
+pub(crate) struct PassRecord {
+    pub(crate) stats: Vec<Option<Box<KeyStats>>>,
+    pub(crate) ledgers: Vec<Ledger>,
+    pub(crate) hosts: Vec<(u64, u64)>,
+    pub(crate) phases: Vec<PhaseTimes>,
+    pub(crate) end: Nanos,
+    pub(crate) fatal: Option<TargetError>,
+    pub(crate) interrupted: bool,
+}
+
+/// Runs the pass to its end.
+pub(crate) async fn run(
+    pass: &Arc<Pass>,
+    executors: Executors,
+    timeline: &Rc<dyn Timeline>,
+    collector: &mut Collector<'_>,
+    interrupts: &mut Interrupts,
+) -> PassRecord {
+    let (sender, receiver) = mpsc::channel(TICKS_QUEUED_MAX);
+    let (records, interrupted) = match executors {
+        Executors::Inline => {
+            let executor = execute(Arc::clone(pass), 0, Rc::clone(timeline), sender);
+            let control = control(pass, timeline, collector, interrupts, receiver);
+            let (record, interrupted) = futures_util::join!(executor, control);
+            (vec![Ok(record)], interrupted)
+        }
+        Executors::Threads(clock) => {
+            let threads: Vec<_> = (0..pass.executors)
+                .map(|number| spawn(Arc::clone(pass), number, clock, sender.clone()))
+                .collect();
+            drop(sender);
+            let interrupted = control(pass, timeline, collector, interrupts, receiver).await;
+            (threads.into_iter().map(join).collect(), interrupted)
+        }
+    };
+    let mut record = merge(pass, records);
+    record.interrupted = interrupted;
+    record.end = timeline.now();
+    drop_unclaimed(pass, &mut record);
+    record
+}
+
+type Thread = std::io::Result<std::thread::JoinHandle<std::io::Result<ThreadRecord>>>;
+
+fn spawn(pass: Arc<Pass>, number: u32, clock: RealClock, ticks: mpsc::Sender<Tick>) -> Thread {
+    std::thread::Builder::new()
+        .name(format!("executor-{number}"))
+        .spawn(move || {
+            RealTimeline::block_on(clock, |timeline| execute(pass, number, timeline, ticks))
+        })
+}
+
+fn join(thread: Thread) -> Result<ThreadRecord, TargetError> {
+    let failed = |what: String| TargetError::usage(what);
+    match thread.map(std::thread::JoinHandle::join) {
+        Ok(Ok(Ok(record))) => Ok(record),
+        Ok(Ok(Err(error))) | Err(error) => Err(failed(format!("executor thread: {error}"))),
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+    }
+}
+
+/// Looks at every second until all executors are done; true if the user interrupted the run.
+async fn control(
+    pass: &Arc<Pass>,
+    timeline: &Rc<dyn Timeline>,
+    collector: &mut Collector<'_>,
+    interrupts: &mut Interrupts,
+    mut ticks: mpsc::Receiver<Tick>,
+) -> bool {
+    let mut interrupted = false;
+    let mut second = timeline.now().0 / Nanos::SECOND.0;
+    loop {
+        let look_at = Nanos((second + 1) * Nanos::SECOND.0) + LOOK_DELAY;
+        tokio::select! {
+            biased;
+            wish = interrupts.next() => {
+                interrupted = true;
+                match wish {
+                    Wish::Stop => pass.schedule.stop(timeline.now()),
+                    Wish::StopAtOnce => pass.schedule.abort(timeline.now()),
+                }
+            }
+            tick = ticks.recv() => match tick {
+                Some(tick) => collector.add(tick),
+                None => break,
+            },
+            () = timeline.sleep_until(look_at) => {
+                collector.second(second, &pass.schedule.all());
+                obey_stop_rule(pass, collector, timeline.now());
+                second += 1;
+            }
+        }
+    }
+    collector.last_second(second, &pass.schedule.all());
+    interrupted
+}
+
+/// Ends the measured phase that is running if the plan's predicate holds.
+fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos) {
+    let Some(predicate) = pass.plan.stop.until else {
+        return;
+    };
+    let running = pass
+        .schedule
+        .all()
+        .into_iter()
+        .enumerate()
+        .find(|(phase, times)| {
+            pass.plan.phases[*phase].kind == PhaseKind::Measure
+                && times.start <= now
+                && now < times.end
+        });
+    let Some((phase, times)) = running else {
+        return;
+    };
+    if now < times.start.saturating_add(pass.plan.stop.minimum) {
+        return;
+    }
+    let holds = match predicate {
+        Predicate::ErrorsAbove { count } => collector.errors(phase) > count,
+        Predicate::RelativeCiBelow { ppm } => collector
+            .relative_ci(phase, times)
+            .is_some_and(|ci| ci * 1e6 < f64::from(ppm)),
+    };
+    if holds {
+        pass.schedule.end_phase(phase, now);
+    }
+}
+
+fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {
+    let mut whole = PassRecord {
+        stats: pass.keys.iter().map(|_| None).collect(),
+        ledgers: vec![Ledger::default(); pass.bound.tables.len()],
+        hosts: vec![(0, 0); pass.target.urls().len()],
+        phases: pass.schedule.all(),
+        end: Nanos::ZERO,
+        fatal: None,
+        interrupted: false,
+    };
+    for record in records {
+        match record {
+            Ok(record) => {
+                add_stats(&mut whole.stats, record.recorder);
+                for (mine, theirs) in whole.ledgers.iter_mut().zip(record.ledgers) {
+                    mine.merge(theirs);
+                }
+                for (mine, theirs) in whole.hosts.iter_mut().zip(record.hosts) {
+                    mine.0 += theirs.0;
+                    mine.1 += theirs.1;
+                }
+                whole.fatal = whole.fatal.take().or(record.fatal);
+            }
+            Err(error) => whole.fatal = Some(error),
+        }
+    }
+    whole
+}
+
+fn add_stats(whole: &mut [Option<Box<KeyStats>>], recorder: Recorder) {
+    for (mine, theirs) in whole.iter_mut().zip(recorder.finish()) {
+        match (mine.as_mut(), theirs) {
+            (Some(mine), Some(theirs)) => mine.merge(&theirs),
+            (None, theirs) => *mine = theirs,
+            (Some(_), None) => {}
+        }
+    }
+}
+
+/// What was due and is still unclaimed when the last session has gone was dropped.
+fn drop_unclaimed(pass: &Pass, record: &mut PassRecord) {
+    let mut recorder = pass.recorder();
+    let end = record.end.max(pass.schedule.end());
+    for (position, stream) in pass.streams.iter().enumerate() {
+        while let Claim::Dropped(ticket) = stream.source.claim(u32::MAX, end) {
+            let op = usize::from(stream.feed.op_id(ticket.index).0);
+            let intended = ticket.intended.unwrap_or(ticket.phase_start);
+            let key = pass.key(ticket.phase, position, op);
+            recorder.record_dropped(key, intended, ticket.phase_start);
+        }
+    }
+    add_stats(&mut record.stats, recorder);
+}

@@ -1,0 +1,260 @@
+//! The planner: what the user asked, the workload and the target's abilities become a plan.
+//!
+//! Pure. Everything that could be decided before the run is decided here.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::plan::{
+    Arrivals, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
+    Share, StopRule, StreamPlan, Unit, WorkloadPlan,
+};
+use highwater_core::model::units::{Nanos, Rate};
+use highwater_core::workload::{StreamSpec, Workload};
+
+/// A pace as asked for; a missing number of sessions is the default's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PaceInput {
+    /// At a rate, in the stream's unit.
+    Open(Rate),
+    /// So many sessions.
+    Closed(Option<u32>),
+}
+
+/// A stream as asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamInput {
+    /// Its name; the workload's first stream if absent.
+    pub name: Option<String>,
+    /// One pace per step, or one for all; never empty.
+    pub paces: Vec<PaceInput>,
+}
+
+/// What the user asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanInput {
+    /// At least one.
+    pub streams: Vec<StreamInput>,
+    /// `--sessions`, if given.
+    pub sessions: Option<u32>,
+    /// What the target would have.
+    pub default_sessions: u32,
+    /// `--arrivals`, if given.
+    pub arrivals: Option<Arrivals>,
+    /// Closed sessions per second.
+    pub spawn_rate: Option<Rate>,
+    /// Left out at the beginning.
+    pub warm_up: Nanos,
+    /// Length of each measured step.
+    pub step: Nanos,
+    /// Ends a measured phase early.
+    pub stop: StopRule,
+    /// What must hold.
+    pub objectives: Vec<Objective>,
+    /// What to do with failed ops.
+    pub retry: RetryPlan,
+    /// When an op is given up.
+    pub timeout: Nanos,
+    /// The check of the data.
+    pub audit: AuditPlan,
+    /// This process's part.
+    pub share: Share,
+}
+
+/// Why no plan can be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PlanError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Sessions that open load may use when the user says nothing: enough for a thousand ops a second
+/// that take a quarter of a second each.
+const OPEN_SESSIONS_MIN: u32 = 64;
+
+/// How long the drain waits for answers at most.
+const DRAIN_LIMIT_MAX: Nanos = Nanos::from_secs(30);
+
+/// Makes the plan.
+pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
+    let streams: Vec<StreamPlan> = input
+        .streams
+        .iter()
+        .map(|stream| stream_plan(workload, stream, input))
+        .collect::<Result<_, _>>()?;
+    check_writers(workload, &streams)?;
+    let steps = streams
+        .iter()
+        .map(|stream| stream.paces.len())
+        .max()
+        .unwrap_or(1);
+    let rows_to_load = workload.rows_to_load();
+    Ok(Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        workload: WorkloadPlan {
+            name: workload.name().to_owned(),
+            version: workload.version(),
+            fingerprint: workload.fingerprint().to_owned(),
+            parameters: workload
+                .parameters()
+                .clone()
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
+            rows_to_load,
+            load_batch: workload.load_op().map_or(0, |op| workload.rows_per_op(op)),
+        },
+        seed: workload.seed(),
+        phases: phases(steps, input),
+        streams,
+        stop: input.stop.clone(),
+        objectives: input.objectives.clone(),
+        retry: input.retry,
+        timeout: input.timeout,
+        drain_limit: input.timeout.min(DRAIN_LIMIT_MAX),
+        audit: input.audit,
+        share: input.share.clone(),
+    })
+}
+
+fn stream_plan(
+    workload: &Workload,
+    stream: &StreamInput,
+    input: &PlanInput,
+) -> Result<StreamPlan, PlanError> {
+    let spec = find_stream(workload, stream.name.as_deref())?;
+    let sessions = input.sessions.unwrap_or(input.default_sessions);
+    let paces: Vec<Pace> = stream
+        .paces
+        .iter()
+        .map(|pace| match *pace {
+            PaceInput::Open(rate) => Pace::Open { rate },
+            PaceInput::Closed(own) => Pace::Closed {
+                sessions: own.unwrap_or(sessions),
+            },
+        })
+        .collect();
+    let open_sessions = input.sessions.unwrap_or(sessions.max(OPEN_SESSIONS_MIN));
+    Ok(StreamPlan {
+        units_per_op: units_per_op(workload, &spec)?,
+        name: spec.name,
+        unit: spec.unit,
+        paces,
+        sessions: open_sessions,
+        arrivals: input.arrivals.unwrap_or(spec.arrivals),
+        spawn_rate: input.spawn_rate,
+    })
+}
+
+fn find_stream(workload: &Workload, name: Option<&str>) -> Result<StreamSpec, PlanError> {
+    let names: Vec<&str> = workload
+        .streams()
+        .iter()
+        .map(|stream| stream.name.as_str())
+        .collect();
+    let found = match name {
+        None => workload.streams().first().cloned(),
+        Some(name) => workload.stream(name),
+    };
+    found.ok_or_else(|| PlanError {
+        message: format!(
+            "workload `{}` has no stream or op `{}`",
+            workload.name(),
+            name.unwrap_or_default()
+        ),
+        hint: format!("its streams are {}", names.join(", ")),
+    })
+}
+
+/// Rows per op of a stream that counts rows: the same for all its ops, or a rate of rows would
+/// not be a rate of ops.
+fn units_per_op(workload: &Workload, spec: &StreamSpec) -> Result<u64, PlanError> {
+    if spec.unit == Unit::Queries {
+        return Ok(1);
+    }
+    let mut rows = spec.ops.iter().map(|(op, _)| workload.rows_per_op(*op));
+    let first = rows.next().unwrap_or(0);
+    if first == 0 || rows.any(|other| other != first) {
+        return Err(PlanError {
+            message: format!(
+                "stream `{}` counts rows, but its ops write different numbers",
+                spec.name
+            ),
+            hint: "give the stream `unit = \"queries\"`, or ops of one batch size".to_owned(),
+        });
+    }
+    Ok(first)
+}
+
+/// Two streams that write would give the same rows the same indexes.
+fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), PlanError> {
+    let writers: Vec<&str> = streams
+        .iter()
+        .filter(|stream| {
+            workload
+                .stream(&stream.name)
+                .is_some_and(|spec| spec.ops.iter().any(|(op, _)| workload.rows_per_op(*op) > 0))
+        })
+        .map(|stream| stream.name.as_str())
+        .collect();
+    if let [first, second, ..] = writers.as_slice() {
+        return Err(PlanError {
+            message: format!("streams `{first}` and `{second}` both insert; one of a run may"),
+            hint: "give one stream the sum of their rates, or several paces for steps".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn phases(steps: usize, input: &PlanInput) -> Vec<PhasePlan> {
+    let mut phases = Vec::new();
+    if input.warm_up > Nanos::ZERO {
+        phases.push(PhasePlan {
+            name: "warm-up".to_owned(),
+            kind: PhaseKind::WarmUp,
+            step: 0,
+            duration: input.warm_up,
+        });
+    }
+    for step in 0..u32::try_from(steps).unwrap_or(u32::MAX) {
+        let name = if steps == 1 {
+            "measure".to_owned()
+        } else {
+            format!("step {}", step + 1)
+        };
+        phases.push(PhasePlan {
+            name,
+            kind: PhaseKind::Measure,
+            step,
+            duration: input.step,
+        });
+    }
+    phases
+}
+
+/// The plan of the load: one closed stream that fills the first table, for as long as it takes.
+pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
+    let stream = StreamPlan {
+        name: op_name.to_owned(),
+        unit: Unit::Rows,
+        units_per_op: plan.workload.load_batch,
+        paces: vec![Pace::Closed { sessions }],
+        sessions,
+        arrivals: Arrivals::Constant,
+        spawn_rate: None,
+    };
+    let phase = PhasePlan {
+        name: "load".to_owned(),
+        kind: PhaseKind::Load,
+        step: 0,
+        duration: Nanos(u64::MAX / 2),
+    };
+    Plan {
+        streams: vec![stream],
+        phases: vec![phase],
+        stop: StopRule::default(),
+        objectives: Vec::new(),
+        ..plan.clone()
+    }
+}

@@ -1,0 +1,96 @@
+//! What came in during the last second, per (second, key).
+
+use std::collections::HashMap;
+
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::units::Nanos;
+
+/// Additions to one second of one key.
+#[derive(Debug, Clone)]
+pub struct IntervalDelta {
+    /// From the start of the run.
+    pub second: u64,
+    /// Position in the recorder's keys.
+    pub key: usize,
+    /// Ops due.
+    pub offered: u64,
+    /// Ops sent, by intended.
+    pub sent: u64,
+    /// Ops acknowledged, by finished.
+    pub acknowledged: u64,
+    /// Rows acknowledged, by finished.
+    pub rows_acknowledged: u64,
+    /// Ops failed, by finished.
+    pub errors: u64,
+    /// Ops dropped, by intended.
+    pub dropped: u64,
+    /// Latencies of the ops due; two significant digits.
+    pub latency: LatencyHistogram,
+}
+
+impl IntervalDelta {
+    /// Nothing yet.
+    pub fn new(second: u64, key: usize) -> Self {
+        Self {
+            second,
+            key,
+            offered: 0,
+            sent: 0,
+            acknowledged: 0,
+            rows_acknowledged: 0,
+            errors: 0,
+            dropped: 0,
+            latency: LatencyHistogram::coarse(),
+        }
+    }
+
+    /// Adds another part of the same second and key.
+    pub fn merge(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.acknowledged += other.acknowledged;
+        self.rows_acknowledged += other.rows_acknowledged;
+        self.errors += other.errors;
+        self.dropped += other.dropped;
+        self.latency.merge(&other.latency);
+    }
+}
+
+/// The additions since they were last taken.
+#[derive(Debug, Default)]
+pub struct Intervals {
+    deltas: Vec<IntervalDelta>,
+    positions: HashMap<(u64, usize), usize>,
+    // Most ops meet the same second and key as the one before.
+    last: Option<(u64, usize, usize)>,
+}
+
+impl Intervals {
+    /// The additions to the second that holds `at`.
+    pub fn at(&mut self, at: Nanos, key: usize) -> &mut IntervalDelta {
+        let second = at.0 / Nanos::SECOND.0;
+        let position = match self.last {
+            Some((last_second, last_key, position)) if last_second == second && last_key == key => {
+                position
+            }
+            _ => self.find(second, key),
+        };
+        self.last = Some((second, key, position));
+        &mut self.deltas[position]
+    }
+
+    fn find(&mut self, second: u64, key: usize) -> usize {
+        let deltas = &mut self.deltas;
+        *self.positions.entry((second, key)).or_insert_with(|| {
+            deltas.push(IntervalDelta::new(second, key));
+            deltas.len() - 1
+        })
+    }
+
+    /// Takes them, in the order in which they began.
+    pub fn take(&mut self) -> Vec<IntervalDelta> {
+        self.positions.clear();
+        self.last = None;
+        std::mem::take(&mut self.deltas)
+    }
+}

@@ -1,0 +1,242 @@
+//! The totals of one (phase, stream, op).
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_core::model::plan::Objective;
+use highwater_core::model::record::{RowCounts, WINDOW_NS};
+use highwater_core::model::units::{Nanos, Rate};
+
+/// Bound of an error example, bytes.
+const EXAMPLE_BYTES_MAX: usize = 300;
+
+/// How the rows of a batch wait for it to fill: row i of n waits (n - 1 - i) / rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowWait {
+    /// Rows of a batch.
+    pub rows: u64,
+    /// Rows per second.
+    pub rate: Rate,
+}
+
+/// Row latencies are recorded at this many evenly spread rows of a batch, each for its share.
+const ROW_STRATA: u64 = 16;
+
+impl RowWait {
+    /// Waiting of the row that `rows_behind` rows follow.
+    fn wait(self, rows_behind: u64) -> Nanos {
+        let nanos =
+            u128::from(rows_behind) * 1_000_000_000_000_000 / u128::from(self.rate.micro_per_s);
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Records the latencies of a batch's rows: 16 strata, each at its middle, so that a recorded
+    /// wait is off by at most a 32nd of the time in which the batch filled.
+    pub fn record(self, op_latency: Nanos, histogram: &mut LatencyHistogram) {
+        let strata = ROW_STRATA.min(self.rows);
+        for stratum in 0..strata {
+            let begin = stratum * self.rows / strata;
+            let end = (stratum + 1) * self.rows / strata;
+            let behind = self.rows - 1 - u64::midpoint(begin, end - 1);
+            histogram.record_n(op_latency.saturating_add(self.wait(behind)), end - begin);
+        }
+    }
+
+    /// Rows of a batch whose latency is above `bound`.
+    fn rows_above(self, op_latency: Nanos, bound: Nanos) -> u64 {
+        if op_latency > bound {
+            return self.rows;
+        }
+        let spare = u128::from(bound.saturating_sub(op_latency).0);
+        // wait(behind) > spare  ⇔  behind > spare × rate
+        let within = spare * u128::from(self.rate.micro_per_s) / 1_000_000_000_000_000;
+        self.rows
+            .saturating_sub(1)
+            .saturating_sub(u64::try_from(within).unwrap_or(u64::MAX))
+    }
+}
+
+/// The totals of one (phase, stream, op).
+#[derive(Debug, Clone)]
+pub struct KeyStats {
+    /// Ops due.
+    pub offered: u64,
+    /// Ops sent.
+    pub sent: u64,
+    /// Ops acknowledged in full.
+    pub acknowledged: u64,
+    /// Ops due and never sent.
+    pub dropped: u64,
+    /// Further attempts.
+    pub retries: u64,
+    /// Failed ops by class, with one example each.
+    pub errors: BTreeMap<ErrorClass, (u64, String)>,
+    /// Rows by fate.
+    pub rows: RowCounts,
+    /// Bytes of answers.
+    pub response_bytes: u64,
+    /// Rows of answers.
+    pub response_rows: u64,
+    /// Finished minus intended.
+    pub latency: LatencyHistogram,
+    /// Finished minus started.
+    pub service: LatencyHistogram,
+    /// Due while every session was busy.
+    pub door_wait: LatencyHistogram,
+    /// Our own delay.
+    pub client_lag: LatencyHistogram,
+    /// Rows of open inserts.
+    pub row_latency: Option<LatencyHistogram>,
+    /// Failed ops.
+    pub error_latency: LatencyHistogram,
+    /// Acknowledged ops per 100 ms, by finished.
+    pub windows: Vec<u32>,
+    /// Ended or dropped ops per 100 ms, by intended; only where an objective bounds a latency.
+    pub ended: Vec<u32>,
+    /// Those above each bound.
+    pub over: Vec<Vec<u32>>,
+}
+
+impl KeyStats {
+    /// Nothing yet.
+    pub fn new(bounds: usize) -> Self {
+        Self {
+            offered: 0,
+            sent: 0,
+            acknowledged: 0,
+            dropped: 0,
+            retries: 0,
+            errors: BTreeMap::new(),
+            rows: RowCounts::default(),
+            response_bytes: 0,
+            response_rows: 0,
+            latency: Self::histogram(),
+            service: Self::histogram(),
+            door_wait: Self::histogram(),
+            client_lag: Self::histogram(),
+            row_latency: None,
+            error_latency: Self::histogram(),
+            windows: Vec::new(),
+            ended: Vec::new(),
+            over: vec![Vec::new(); bounds],
+        }
+    }
+
+    /// The histogram of a result: three significant digits.
+    pub fn histogram() -> LatencyHistogram {
+        LatencyHistogram::fine()
+    }
+
+    /// Adds what another thread measured.
+    pub fn merge(&mut self, other: &Self) {
+        self.offered += other.offered;
+        self.sent += other.sent;
+        self.acknowledged += other.acknowledged;
+        self.dropped += other.dropped;
+        self.retries += other.retries;
+        for (class, (count, example)) in &other.errors {
+            let mine = self
+                .errors
+                .entry(*class)
+                .or_insert_with(|| (0, example.clone()));
+            mine.0 += count;
+        }
+        self.rows.sent += other.rows.sent;
+        self.rows.acknowledged += other.rows.acknowledged;
+        self.rows.refused += other.rows.refused;
+        self.rows.unknown += other.rows.unknown;
+        self.response_bytes += other.response_bytes;
+        self.response_rows += other.response_rows;
+        self.latency.merge(&other.latency);
+        self.service.merge(&other.service);
+        self.door_wait.merge(&other.door_wait);
+        self.client_lag.merge(&other.client_lag);
+        self.error_latency.merge(&other.error_latency);
+        if let Some(rows) = &other.row_latency {
+            self.row_latency
+                .get_or_insert_with(Self::histogram)
+                .merge(rows);
+        }
+        add_windows(&mut self.windows, &other.windows);
+        add_windows(&mut self.ended, &other.ended);
+        for (mine, theirs) in self.over.iter_mut().zip(&other.over) {
+            add_windows(mine, theirs);
+        }
+    }
+
+    pub(super) fn note_rows(&mut self, rows: u64, outcome: &Outcome) {
+        self.rows.sent += rows;
+        match outcome.certainty {
+            Certainty::Applied => {
+                self.rows.acknowledged += outcome.rows_applied;
+                self.rows.refused += outcome.rows_refused;
+            }
+            Certainty::NotApplied => self.rows.refused += rows,
+            Certainty::Unknown => self.rows.unknown += rows,
+        }
+    }
+
+    pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
+        self.error_latency.record(latency);
+        let Some(error) = &outcome.error else { return };
+        let entry = self.errors.entry(error.class).or_insert_with(|| {
+            let code = error
+                .code
+                .as_deref()
+                .map(|code| format!("{code}: "))
+                .unwrap_or_default();
+            let text = format!("{code}{}", error.message);
+            (0, text.chars().take(EXAMPLE_BYTES_MAX).collect())
+        });
+        entry.0 += 1;
+    }
+
+    pub(super) fn count_window(&mut self, offset: Nanos) {
+        count(&mut self.windows, offset, 1);
+    }
+
+    /// Counts an op towards the latency bounds; `latency` is `None` where it ranks as infinite.
+    pub(super) fn count_over(
+        &mut self,
+        offset: Nanos,
+        latency: Option<Nanos>,
+        bounds: &[Objective],
+        row_wait: Option<RowWait>,
+    ) {
+        if bounds.is_empty() {
+            return;
+        }
+        count(&mut self.ended, offset, 1);
+        for (over, bound) in self.over.iter_mut().zip(bounds) {
+            let n = match (*bound, row_wait, latency) {
+                (Objective::RowLatency { .. }, Some(wait), None) => wait.rows,
+                (Objective::RowLatency { max, .. }, Some(wait), Some(latency)) => {
+                    wait.rows_above(latency, max)
+                }
+                (Objective::Latency { max, .. }, _, latency) => {
+                    u64::from(latency.is_none_or(|latency| latency > max))
+                }
+                _ => 0,
+            };
+            count(over, offset, u32::try_from(n).unwrap_or(u32::MAX));
+        }
+    }
+}
+
+fn count(windows: &mut Vec<u32>, offset: Nanos, n: u32) {
+    let window = usize::try_from(offset.0 / WINDOW_NS).unwrap_or(usize::MAX);
+    if windows.len() <= window {
+        windows.resize(window + 1, 0);
+    }
+    windows[window] = windows[window].saturating_add(n);
+}
+
+fn add_windows(mine: &mut Vec<u32>, theirs: &[u32]) {
+    if mine.len() < theirs.len() {
+        mine.resize(theirs.len(), 0);
+    }
+    for (mine, theirs) in mine.iter_mut().zip(theirs) {
+        *mine = mine.saturating_add(*theirs);
+    }
+}

@@ -1,0 +1,232 @@
+//! The recorder: one per executor thread, no locks; what it holds is taken once a second.
+//!
+//! Latency belongs to the second and the phase in which an op was *due*, throughput to the
+//! second in which it *finished*. Results are keyed by (phase, stream, op), so that steps never
+//! blend. Failed ops have a histogram of their own; dropped and timed-out ones rank as infinite.
+
+mod acknowledgements;
+mod intervals;
+mod key_stats;
+
+use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_core::model::plan::Objective;
+use highwater_core::model::units::Nanos;
+
+pub use acknowledgements::{AcknowledgementMap, Gap, MILLIS_PER_MAP};
+pub use intervals::{IntervalDelta, Intervals};
+pub use key_stats::{KeyStats, RowWait};
+
+/// What the recorder must know of a (phase, stream, op).
+#[derive(Debug, Clone, PartialEq)]
+pub struct KeyPlan {
+    /// Position of the phase.
+    pub phase: usize,
+    /// Position of the stream.
+    pub stream: usize,
+    /// Position of the op in the workload.
+    pub op: usize,
+    /// Whether it belongs to a measured phase.
+    pub measured: bool,
+    /// In open load of rows: how its rows wait for their batch.
+    pub row_wait: Option<RowWait>,
+}
+
+/// An op that has ended, with its times.
+#[derive(Debug)]
+pub struct Ended<'a> {
+    /// Position in the recorder's keys.
+    pub key: usize,
+    /// When it was due; in closed load, when it was sent.
+    pub intended: Nanos,
+    /// Whether it was asked because its session was free.
+    pub closed: bool,
+    /// When its session became free.
+    pub free: Nanos,
+    /// When it was sent.
+    pub started: Nanos,
+    /// When its answer was complete, or was given up.
+    pub finished: Nanos,
+    /// Begin of its phase.
+    pub phase_start: Nanos,
+    /// The key and the begin of the phase in which it finished; `None` in the drain.
+    pub finished_in: Option<(usize, Nanos)>,
+    /// Rows that it holds.
+    pub rows: u64,
+    /// Further attempts.
+    pub retries: u32,
+    /// What became of it.
+    pub outcome: &'a Outcome,
+}
+
+/// Everything that one executor thread has measured.
+#[derive(Debug)]
+pub struct Recorder {
+    stats: Vec<Option<Box<KeyStats>>>,
+    keys: Vec<KeyPlan>,
+    bounds: Vec<Objective>,
+    intervals: Intervals,
+    acknowledgements: Vec<AcknowledgementMap>,
+}
+
+impl Recorder {
+    /// A recorder for these keys; `objectives` are those of the plan, of which the ones that
+    /// bound a latency are counted per window.
+    pub fn new(keys: Vec<KeyPlan>, objectives: &[Objective]) -> Self {
+        let bounds = objectives
+            .iter()
+            .filter(|o| matches!(o, Objective::Latency { .. } | Objective::RowLatency { .. }))
+            .copied()
+            .collect();
+        Self {
+            stats: keys.iter().map(|_| None).collect(),
+            keys,
+            bounds,
+            intervals: Intervals::default(),
+            acknowledgements: Vec::new(),
+        }
+    }
+
+    /// Records an op that was sent.
+    pub fn record(&mut self, op: &Ended<'_>) {
+        let latency = op.finished.saturating_sub(op.intended);
+        let acknowledged = op.outcome.is_success();
+        let timed_out = op
+            .outcome
+            .error
+            .as_ref()
+            .is_some_and(|error| error.class == ErrorClass::Timeout);
+        let row_wait = self.keys[op.key].row_wait;
+        let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
+        stats.offered += 1;
+        stats.sent += 1;
+        stats.retries += u64::from(op.retries);
+        stats.door_wait.record(op.free.saturating_sub(op.intended));
+        let could_start = if op.closed {
+            op.free
+        } else {
+            op.intended.max(op.free)
+        };
+        stats
+            .client_lag
+            .record(op.started.saturating_sub(could_start));
+        stats.note_rows(op.rows, op.outcome);
+        stats.response_bytes += op.outcome.response_bytes;
+        stats.response_rows += op.outcome.response_rows;
+        if acknowledged {
+            stats.acknowledged += 1;
+            stats.latency.record(latency);
+            stats.service.record(op.finished.saturating_sub(op.started));
+            if let Some(wait) = row_wait {
+                wait.record(
+                    latency,
+                    stats.row_latency.get_or_insert_with(KeyStats::histogram),
+                );
+            }
+            if let Some((key, phase_start)) = op.finished_in {
+                stats_of(&mut self.stats, key, self.bounds.len())
+                    .count_window(op.finished.saturating_sub(phase_start));
+            }
+            self.note_acknowledged(op.finished);
+        } else {
+            stats.note_error(op.outcome, latency);
+            if timed_out {
+                stats.latency.record_beyond(1);
+            }
+        }
+        let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
+        if acknowledged || timed_out {
+            let shown = if timed_out { None } else { Some(latency) };
+            stats.count_over(
+                op.intended.saturating_sub(op.phase_start),
+                shown,
+                &self.bounds,
+                row_wait,
+            );
+        }
+        self.record_intervals(op, acknowledged, timed_out, latency);
+    }
+
+    fn record_intervals(
+        &mut self,
+        op: &Ended<'_>,
+        acknowledged: bool,
+        timed_out: bool,
+        latency: Nanos,
+    ) {
+        let due = self.intervals.at(op.intended, op.key);
+        due.offered += 1;
+        due.sent += 1;
+        if acknowledged {
+            due.latency.record(latency);
+        } else if timed_out {
+            due.latency.record_beyond(1);
+        }
+        let done = self.intervals.at(op.finished, op.key);
+        if acknowledged {
+            done.acknowledged += 1;
+        } else {
+            done.errors += 1;
+        }
+        if op.outcome.certainty == Certainty::Applied {
+            done.rows_acknowledged += op.outcome.rows_applied;
+        }
+    }
+
+    /// Records an op that was due and never sent.
+    pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
+        let row_wait = self.keys[key].row_wait;
+        let stats = stats_of(&mut self.stats, key, self.bounds.len());
+        stats.offered += 1;
+        stats.dropped += 1;
+        stats.latency.record_beyond(1);
+        if let Some(wait) = row_wait {
+            stats
+                .row_latency
+                .get_or_insert_with(KeyStats::histogram)
+                .record_beyond(wait.rows);
+        }
+        stats.count_over(
+            intended.saturating_sub(phase_start),
+            None,
+            &self.bounds,
+            row_wait,
+        );
+        let due = self.intervals.at(intended, key);
+        due.offered += 1;
+        due.dropped += 1;
+        due.latency.record_beyond(1);
+    }
+
+    /// What came in since the last call: intervals, and the acknowledgement maps of seconds.
+    pub fn take(&mut self) -> (Vec<IntervalDelta>, Vec<AcknowledgementMap>) {
+        (
+            self.intervals.take(),
+            std::mem::take(&mut self.acknowledgements),
+        )
+    }
+
+    /// The totals, by key.
+    pub fn finish(self) -> Vec<Option<Box<KeyStats>>> {
+        self.stats
+    }
+
+    fn note_acknowledged(&mut self, at: Nanos) {
+        let second = at.0 / Nanos::SECOND.0;
+        let map = match self.acknowledgements.last_mut() {
+            Some(map) if map.second == second => map,
+            _ => {
+                self.acknowledgements.push(AcknowledgementMap::new(second));
+                let last = self.acknowledgements.len() - 1;
+                &mut self.acknowledgements[last]
+            }
+        };
+        map.note(at);
+    }
+}
+
+fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize, bounds: usize) -> &mut KeyStats {
+    stats[key].get_or_insert_with(|| Box::new(KeyStats::new(bounds)))
+}
+
+#[cfg(test)]
+mod tests;

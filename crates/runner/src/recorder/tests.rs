@@ -1,0 +1,170 @@
+//! What the recorder counts, and where.
+
+use highwater_core::model::outcome::{ErrorClass, OpError};
+use highwater_core::model::units::Rate;
+
+use super::*;
+
+fn recorder(row_wait: Option<RowWait>, objectives: &[Objective]) -> Recorder {
+    let key = KeyPlan {
+        phase: 0,
+        stream: 0,
+        op: 0,
+        measured: true,
+        row_wait,
+    };
+    Recorder::new(vec![key], objectives)
+}
+
+fn ms(millis: u64) -> Nanos {
+    Nanos::from_millis(millis)
+}
+
+fn ended(times: [u64; 4], outcome: &Outcome) -> Ended<'_> {
+    let [intended, free, started, finished] = times.map(ms);
+    Ended {
+        key: 0,
+        intended,
+        closed: false,
+        free,
+        started,
+        finished,
+        phase_start: Nanos::ZERO,
+        finished_in: Some((0, Nanos::ZERO)),
+        rows: 10,
+        retries: 0,
+        outcome,
+    }
+}
+
+#[test]
+fn the_three_times_give_latency_service_time_door_wait_and_lag() {
+    let mut recorder = recorder(None, &[]);
+    recorder.record(&ended([100, 400, 405, 905], &Outcome::applied(10)));
+    let stats = recorder.finish().remove(0).unwrap();
+    let near = |histogram: &highwater_core::model::histogram::LatencyHistogram, millis: u64| {
+        let seen = histogram.summary().max.unwrap();
+        let want = ms(millis).0;
+        assert!(seen.abs_diff(want) <= want / 500, "{seen} is not {want}");
+    };
+    near(&stats.latency, 805);
+    near(&stats.service, 500);
+    near(&stats.door_wait, 300);
+    near(&stats.client_lag, 5);
+}
+
+#[test]
+fn latency_belongs_to_the_second_when_due_and_throughput_to_the_second_when_finished() {
+    let mut recorder = recorder(None, &[]);
+    recorder.record(&ended([900, 0, 900, 2_100], &Outcome::applied(10)));
+    let (deltas, _) = recorder.take();
+    let due = deltas.iter().find(|d| d.second == 0).unwrap();
+    let done = deltas.iter().find(|d| d.second == 2).unwrap();
+    assert_eq!(
+        (due.offered, due.acknowledged, due.latency.count()),
+        (1, 0, 1)
+    );
+    assert_eq!(
+        (done.offered, done.acknowledged, done.rows_acknowledged),
+        (0, 1, 10)
+    );
+    let stats = recorder.finish().remove(0).unwrap();
+    assert_eq!(stats.windows.len(), 22);
+}
+
+#[test]
+fn errors_stand_apart_and_timeouts_rank_as_infinite() {
+    let mut recorder = recorder(None, &[]);
+    let error = |class| OpError {
+        class,
+        code: Some("X1".into()),
+        message: "no".into(),
+    };
+    recorder.record(&ended(
+        [0, 0, 0, 10],
+        &Outcome::refused(10, error(ErrorClass::Constraint)),
+    ));
+    recorder.record(&ended(
+        [0, 0, 0, 10],
+        &Outcome::unknown(error(ErrorClass::Timeout)),
+    ));
+    recorder.record_dropped(0, ms(5), Nanos::ZERO);
+    let stats = recorder.finish().remove(0).unwrap();
+    assert_eq!(
+        (stats.offered, stats.sent, stats.acknowledged, stats.dropped),
+        (3, 2, 0, 1)
+    );
+    assert_eq!((stats.latency.count(), stats.latency.beyond()), (2, 2));
+    assert_eq!(stats.error_latency.count(), 2);
+    assert_eq!(
+        stats.errors[&ErrorClass::Constraint],
+        (1, "X1: no".to_owned())
+    );
+    assert_eq!(
+        (
+            stats.rows.refused,
+            stats.rows.unknown,
+            stats.rows.acknowledged
+        ),
+        (10, 10, 0)
+    );
+}
+
+#[test]
+fn row_latency_is_the_waiting_for_the_batch_and_the_latency_of_the_op() {
+    let wait = RowWait {
+        rows: 1_000,
+        rate: Rate::per_second(1_000),
+    };
+    let objective = Objective::RowLatency {
+        quantile_ppm: 500_000,
+        max: ms(510),
+    };
+    let mut recorder = recorder(Some(wait), &[objective]);
+    recorder.record(&ended([999, 0, 999, 1_009], &Outcome::applied(10)));
+    let stats = recorder.finish().remove(0).unwrap();
+    let rows = stats.row_latency.unwrap().summary();
+    assert_eq!(rows.count, 1_000);
+    // Waits spread evenly over 0 … 999 ms, plus 10 ms; strata of 62 rows blur by half a stratum.
+    assert!(rows.p50.unwrap().abs_diff(ms(509).0) < ms(35).0, "{rows:?}");
+    // Exactly the rows with more than 500 rows behind them wait longer than 500 ms.
+    assert_eq!(stats.over[0].iter().sum::<u32>(), 499);
+    assert_eq!(stats.ended.iter().sum::<u32>(), 1);
+}
+
+#[test]
+fn gaps_are_found_across_seconds_and_at_the_edges() {
+    let mut maps = vec![AcknowledgementMap::new(0), AcknowledgementMap::new(2)];
+    for at in (0..500).chain(700..=700) {
+        maps[0].note(ms(at));
+    }
+    maps[1].note(ms(2_100));
+    let gaps = AcknowledgementMap::gaps(&maps, ms(0), ms(3_000), 2);
+    assert_eq!(
+        gaps,
+        [
+            Gap {
+                start: ms(701),
+                length: ms(1_399)
+            },
+            Gap {
+                start: ms(2_101),
+                length: ms(899)
+            }
+        ]
+    );
+}
+
+#[test]
+fn merging_two_threads_adds_everything() {
+    let (mut left, mut right) = (recorder(None, &[]), recorder(None, &[]));
+    left.record(&ended([0, 0, 0, 10], &Outcome::applied(10)));
+    right.record(&ended([0, 0, 0, 150], &Outcome::applied(10)));
+    let mut sum = *left.finish().remove(0).unwrap();
+    sum.merge(&right.finish().remove(0).unwrap());
+    assert_eq!(
+        (sum.sent, sum.rows.acknowledged, sum.latency.count()),
+        (2, 20, 2)
+    );
+    assert_eq!(sum.windows, [1, 1]);
+}

@@ -1,0 +1,491 @@
+//! A run from beginning to end: connect, create, load, measure, drain, audit, record.
+//!
+//! Reads as the story of a run; each step is a module of its own.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::analysis;
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::record::{AuditRecord, Finding, PhaseRecord, RunRecord};
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::{OpContext, Workload};
+use highwater_driver::{Admin, Target, TargetError, Timeline};
+
+use crate::audit::{self, AuditInput};
+use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
+use crate::collector::{Collector, KeyNames};
+use crate::executor::{Pass, PassStream, sessions_of};
+use crate::feed::{Feed, LoadFeed, StreamFeed};
+use crate::interrupts::{Interrupts, Wish};
+use crate::observer::{Event, Observer};
+use crate::pass::{self, Executors, PassRecord};
+use crate::planner::load_plan;
+use crate::recorder::{KeyPlan, RowWait};
+use crate::schedule::Schedule;
+use crate::source::{Source, SourcePlan};
+use crate::store::{RunDirectory, StoreError};
+use crate::summing::{self, Parts};
+
+/// What is run.
+pub struct RunRequest {
+    /// The frozen intention.
+    pub plan: Plan,
+    /// What is asked; of the plan's fingerprint.
+    pub workload: Arc<Workload>,
+    /// Who is asked.
+    pub target: Arc<dyn Target>,
+    /// The target's driver, by name.
+    pub driver: String,
+    /// The run's directory, made by the caller because embedded targets put files there.
+    pub directory: RunDirectory,
+    /// Wall clock at the start, RFC 3339.
+    pub started_at: String,
+    /// Drop tables of ours that hold another workload.
+    pub drop_tables: bool,
+    /// Wait so long before the first phase with a pace begins.
+    pub start_in: Nanos,
+    /// Noted in the record.
+    pub labels: BTreeMap<String, String>,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// How a run ended, for the exit code.
+pub use highwater_core::analysis::Ended;
+
+/// A run's record and how it ended.
+pub struct RunEnd {
+    /// Everything.
+    pub record: RunRecord,
+    /// How.
+    pub ended: Ended,
+}
+
+/// Why there is no record at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The target could not be used.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The run's directory cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The workload has no SQL for this target.
+    #[error("{0}")]
+    Workload(String),
+    /// The operating system refused what a run needs.
+    #[error("cannot run: {0}")]
+    System(#[from] std::io::Error),
+    /// Everything waits for something that cannot come; a bug.
+    #[error("the simulated run stood still")]
+    Stuck,
+}
+
+/// Runs a request to its record.
+pub fn run(
+    request: RunRequest,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+) -> Result<RunEnd, RunError> {
+    let clock = RealClock::start();
+    if request.target.capabilities().simulated_clock {
+        let timeline = SimulatedTimeline::new();
+        let shared: Rc<dyn Timeline> = Rc::new(timeline.clone());
+        let run = Run {
+            request,
+            observer,
+            interrupts,
+            timeline: shared,
+            executors: Executors::Inline,
+        };
+        timeline.block_on(run.whole()).ok_or(RunError::Stuck)?
+    } else {
+        RealTimeline::block_on(clock, |timeline| {
+            let executors = Executors::Threads(clock);
+            Run {
+                request,
+                observer,
+                interrupts,
+                timeline,
+                executors,
+            }
+            .whole()
+        })?
+    }
+}
+
+/// A run on its timeline.
+struct Run {
+    request: RunRequest,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+    timeline: Rc<dyn Timeline>,
+    executors: Executors,
+}
+
+impl Run {
+    async fn whole(mut self) -> Result<RunEnd, RunError> {
+        let observer = Rc::clone(&self.observer);
+        let target = Arc::clone(&self.request.target);
+        let plan = Arc::new(self.request.plan.clone());
+        let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
+        let facts = admin.facts().await?;
+        let bound = self.bind(&facts.dialects)?;
+        if plan.share.index == 1 {
+            let fingerprint = &plan.workload.fingerprint;
+            admin
+                .create_tables(&bound, fingerprint, self.request.drop_tables)
+                .await?;
+        }
+        let mut parts = Parts::new(&self.request, facts);
+        self.request.directory.write_draft(&parts.draft())?;
+        self.announce(&parts);
+        let journal = self.request.directory.journal()?;
+        let embedded = Arc::clone(&target);
+        let mut collector = Collector::new(
+            &plan,
+            journal,
+            observer.as_ref(),
+            Box::new(move || embedded.embedded_cpu()),
+            matches!(self.executors, Executors::Threads(_)),
+        );
+        let load = self.load(&plan, &bound, &mut collector).await;
+        let stopped = load
+            .as_ref()
+            .is_some_and(|load| load.fatal.is_some() || load.interrupted);
+        parts.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
+        let main = if stopped {
+            None
+        } else {
+            Some(self.measure(&plan, &bound, &mut collector).await)
+        };
+        self.conclude(parts, Passes { load, main }, admin, collector)
+            .await
+    }
+
+    fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
+        let style = self.request.target.placeholders();
+        let bound = self.request.workload.bind(dialects, style);
+        bound
+            .map(Arc::new)
+            .map_err(|mistake| RunError::Workload(mistake.message))
+    }
+
+    fn announce(&self, parts: &Parts) {
+        self.observer.event(&Event::Begun {
+            directory: self.request.directory.path().display().to_string(),
+            title: parts.title(),
+        });
+    }
+
+    /// Fills the tables, where the workload asks for rows before the first phase.
+    async fn load(
+        &mut self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        collector: &mut Collector<'_>,
+    ) -> Option<PassRecord> {
+        let workload = Arc::clone(&self.request.workload);
+        let op = workload
+            .load_op()
+            .filter(|_| plan.workload.rows_to_load > 0)?;
+        let (rows, batch) = (plan.workload.rows_to_load, plan.workload.load_batch);
+        self.phase("load", &format!("{rows} rows"));
+        let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
+        let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
+        let feed = LoadFeed {
+            op,
+            table: 0,
+            batch,
+            rows,
+            workload,
+        };
+        let streams = vec![(
+            Arc::new(feed) as Arc<dyn Feed>,
+            Some(rows.div_ceil(batch.max(1))),
+        )];
+        Some(self.pass(&load, bound, streams, collector).await)
+    }
+
+    /// Warm-up and measured steps.
+    async fn measure(
+        &mut self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        collector: &mut Collector<'_>,
+    ) -> PassRecord {
+        self.timeline.sleep_until(self.request.start_in).await;
+        let context = OpContext {
+            first_row: plan.workload.rows_to_load,
+        };
+        let streams = plan
+            .streams
+            .iter()
+            .filter_map(|stream| {
+                let spec = self.request.workload.stream(&stream.name)?;
+                let writes = spec
+                    .ops
+                    .iter()
+                    .any(|(op, _)| self.request.workload.rows_per_op(*op) > 0);
+                let limit = plan.stop.rows.filter(|_| writes).map(|rows| {
+                    let rows_per_op = spec
+                        .ops
+                        .iter()
+                        .map(|(op, _)| self.request.workload.rows_per_op(*op))
+                        .max();
+                    rows.div_ceil(rows_per_op.unwrap_or(1).max(1))
+                });
+                let workload = Arc::clone(&self.request.workload);
+                let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
+                    workload,
+                    stream: spec,
+                    context,
+                });
+                Some((feed, limit))
+            })
+            .collect();
+        self.pass(plan, bound, streams, collector).await
+    }
+
+    async fn pass(
+        &mut self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
+        collector: &mut Collector<'_>,
+    ) -> PassRecord {
+        let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
+        let schedule = Arc::new(Schedule::new(self.timeline.now(), &durations));
+        let streams: Vec<PassStream> = feeds
+            .into_iter()
+            .enumerate()
+            .map(|(stream, (feed, limit_ops))| PassStream {
+                source: Arc::new(Source::new(
+                    SourcePlan {
+                        plan: Arc::clone(plan),
+                        stream,
+                        limit_ops,
+                    },
+                    Arc::clone(&schedule),
+                )),
+                feed,
+                sessions: sessions_of(plan, stream),
+                spawn_rate: plan.streams[stream].spawn_rate,
+                closed: plan.streams[stream]
+                    .paces
+                    .iter()
+                    .all(|p| matches!(p, Pace::Closed { .. })),
+            })
+            .collect();
+        let sessions: Vec<u32> = streams.iter().map(|stream| stream.sessions).collect();
+        let ops: Vec<String> = bound.ops.iter().map(|op| op.name.clone()).collect();
+        collector.begin_pass(KeyNames::new(plan, &sessions, ops));
+        let pass = Arc::new(Pass {
+            keys: key_plans(plan, streams.len(), bound.ops.len()),
+            plan: Arc::clone(plan),
+            streams,
+            target: Arc::clone(&self.request.target),
+            bound: Arc::clone(bound),
+            start: self.timeline.now(),
+            executors: executors_of(self.executors, &sessions),
+            schedule,
+        });
+        collector.sample(self.timeline.now());
+        let record = pass::run(
+            &pass,
+            self.executors,
+            &self.timeline,
+            collector,
+            &mut self.interrupts,
+        )
+        .await;
+        collector.sample(self.timeline.now());
+        record
+    }
+
+    async fn conclude(
+        mut self,
+        mut parts: Parts,
+        passes: Passes,
+        mut admin: Box<dyn Admin>,
+        mut collector: Collector<'_>,
+    ) -> Result<RunEnd, RunError> {
+        let bound = self.bind(&parts.facts.dialects)?;
+        let ledgers = summing::ledgers(&passes, bound.tables.len());
+        let fatal = passes.fatal();
+        let audit_begin = self.timeline.now();
+        let (audit, quiet) = self
+            .audit(&bound, &ledgers, admin.as_mut(), fatal.is_some())
+            .await;
+        parts.bytes_after = admin.storage_bytes(&bound).await.ok().flatten();
+        let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
+        let mut findings = Vec::new();
+        let mut find = |code: &str, message: String| {
+            findings.push(Finding {
+                code: code.to_owned(),
+                message,
+            });
+        };
+        if interrupted {
+            find("interrupted", "the run was stopped by the user".to_owned());
+        }
+        if let Some(error) = &fatal {
+            find("target_lost", error.message.clone());
+        }
+        if !quiet && audit.status != "off" && audit.status != "nothing_written" {
+            find(
+                "not_quiet",
+                "statements of this run may still have been at work".to_owned(),
+            );
+        }
+        if let Some(error) = collector.journal_error.take() {
+            find("record_incomplete", error);
+        }
+        parts.findings = findings;
+        parts.audit_phase = PhaseRecord {
+            name: "audit".to_owned(),
+            kind: PhaseKind::Audit,
+            step: None,
+            start_ns: audit_begin.0,
+            duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
+        };
+        let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
+        record.judgements = analysis::judge(&record);
+        self.keep(&mut record);
+        let ended = match (fatal, interrupted) {
+            (Some(_), _) => Ended::TargetLost,
+            (None, true) => Ended::Interrupted,
+            (None, false) => Ended::Complete,
+        };
+        Ok(RunEnd { record, ended })
+    }
+
+    /// Audits, unless there is nothing to audit, nobody to ask, or no time.
+    async fn audit(
+        &mut self,
+        bound: &BoundWorkload,
+        ledgers: &[crate::ledger::Ledger],
+        admin: &mut dyn Admin,
+        lost: bool,
+    ) -> (AuditRecord, bool) {
+        let plan = &self.request.plan;
+        let input = AuditInput {
+            plan: plan.audit,
+            share: &plan.share,
+            bound,
+            ledgers,
+        };
+        if !audit::is_due(&input) {
+            let off = plan.audit.level == highwater_core::model::plan::AuditLevel::Off;
+            return (
+                audit::not_done(&input, if off { "off" } else { "nothing_written" }, None),
+                true,
+            );
+        }
+        if self.interrupts.wished() == Some(Wish::StopAtOnce) {
+            let why = "the run was stopped at once".to_owned();
+            return (audit::not_done(&input, "failed", Some(why)), true);
+        }
+        self.phase("audit", "rows by key range");
+        if !lost {
+            return audit::audit(&input, admin, &self.timeline).await;
+        }
+        // The old connection went with the target; another host, or a restarted one, may answer.
+        match self
+            .request
+            .target
+            .administer(Rc::clone(&self.timeline))
+            .await
+        {
+            Ok(mut fresh) => audit::audit(&input, fresh.as_mut(), &self.timeline).await,
+            Err(error) => (audit::not_done(&input, "failed", Some(error.message)), true),
+        }
+    }
+
+    /// Writes the record; what cannot be written is said in the record that is shown.
+    fn keep(&self, record: &mut RunRecord) {
+        if let Err(error) = self.request.directory.write_record(record) {
+            self.observer.event(&Event::Warning(error.to_string()));
+            record.findings.push(Finding {
+                code: "record_incomplete".to_owned(),
+                message: error.to_string(),
+            });
+            record.judgements = analysis::judge(record);
+        }
+    }
+
+    fn phase(&self, name: &str, about: &str) {
+        self.observer.event(&Event::Phase {
+            name: name.to_owned(),
+            about: about.to_owned(),
+        });
+    }
+}
+
+/// What the passes of a run have measured.
+pub(crate) struct Passes {
+    pub(crate) load: Option<PassRecord>,
+    pub(crate) main: Option<PassRecord>,
+}
+
+impl Passes {
+    fn fatal(&self) -> Option<TargetError> {
+        [&self.load, &self.main]
+            .into_iter()
+            .flatten()
+            .find_map(|pass| pass.fatal.clone())
+    }
+
+    fn interrupted(&self) -> bool {
+        [&self.load, &self.main]
+            .into_iter()
+            .flatten()
+            .any(|pass| pass.interrupted)
+    }
+}
+
+fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
+    match executors {
+        Executors::Inline => 1,
+        Executors::Threads(_) => crate::telemetry::cores()
+            .min(sessions.iter().sum::<u32>())
+            .max(1),
+    }
+}
+
+/// Keys in the order of [`Pass::key`].
+fn key_plans(plan: &Plan, streams: usize, ops: usize) -> Vec<KeyPlan> {
+    let mut keys = Vec::with_capacity(plan.phases.len() * streams * ops);
+    for (phase, planned) in plan.phases.iter().enumerate() {
+        for stream in 0..streams {
+            let row_wait = row_wait(plan, stream, planned.step);
+            for op in 0..ops {
+                let measured = planned.kind == PhaseKind::Measure;
+                keys.push(KeyPlan {
+                    phase,
+                    stream,
+                    op,
+                    measured,
+                    row_wait,
+                });
+            }
+        }
+    }
+    keys
+}
+
+fn row_wait(plan: &Plan, stream: usize, step: u32) -> Option<RowWait> {
+    let planned = &plan.streams[stream];
+    match plan.pace(stream, step) {
+        Pace::Open { rate } if planned.unit == highwater_core::model::plan::Unit::Rows => {
+            Some(RowWait {
+                rows: planned.units_per_op,
+                rate,
+            })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,226 @@
+//! Where sessions get their next op: one source per stream, shared by all its sessions.
+//!
+//! A free session claims the next arrival in order of its intended time, wherever its thread
+//! runs, so a stream behaves as one queue with as many servers as sessions, first come first
+//! served, and no queue of requests has to be bounded: what is due and not claimed *is* the
+//! queue. An arrival that is still unclaimed when its phase ends is handed out as dropped.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan};
+use highwater_core::model::units::Nanos;
+
+use crate::pacer::{Arrival, Pacer, PacerPlan};
+use crate::schedule::{PhaseTimes, Schedule};
+
+/// Which stream in which phases.
+#[derive(Debug, Clone)]
+pub struct SourcePlan {
+    /// The plan.
+    pub plan: Arc<Plan>,
+    /// Position in [`Plan::streams`].
+    pub stream: usize,
+    /// Ops of all shares together in each measured phase, where the stop rule limits rows.
+    pub limit_ops: Option<u64>,
+}
+
+/// An op that a session has claimed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ticket {
+    /// Position of its phase in the plan.
+    pub phase: usize,
+    /// Number of the op in its stream.
+    pub index: u64,
+    /// When it is due; `None` in closed load: now.
+    pub intended: Option<Nanos>,
+    /// Begin of its phase.
+    pub phase_start: Nanos,
+    /// End of its phase as it stood when the op was claimed.
+    pub phase_end: Nanos,
+}
+
+/// The answer to a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claim {
+    /// Ask this, not before its intended time.
+    Op(Ticket),
+    /// This was due in a phase that is over and was never sent: count it.
+    Dropped(Ticket),
+    /// Nothing to do before then, unless the schedule changes.
+    Idle(Nanos),
+    /// Nothing will come any more.
+    End,
+}
+
+/// One stream's ops, dealt out one by one.
+#[derive(Debug)]
+pub struct Source {
+    plan: SourcePlan,
+    lanes: Vec<u32>,
+    schedule: Arc<Schedule>,
+    state: Mutex<State>,
+    in_flight: AtomicU64,
+}
+
+#[derive(Debug)]
+struct State {
+    phase: usize,
+    times: PhaseTimes,
+    version: u64,
+    pacer: Pacer,
+    pace: Pace,
+    /// Ops dealt out so far, per lane; an op's index continues from phase to phase.
+    issued: Vec<u64>,
+}
+
+impl Source {
+    /// The source of a stream for this plan's share.
+    pub fn new(plan: SourcePlan, schedule: Arc<Schedule>) -> Self {
+        let lanes = plan.plan.share.lanes();
+        let (pacer, pace) = pacer_of(&plan, 0, &lanes);
+        let times = schedule.times(0).unwrap_or(PhaseTimes {
+            start: Nanos::MAX,
+            end: Nanos::MAX,
+        });
+        let state = State {
+            phase: 0,
+            times,
+            version: schedule.version(),
+            pacer,
+            pace,
+            issued: vec![0; lanes.len()],
+        };
+        Self {
+            plan,
+            lanes,
+            schedule,
+            state: Mutex::new(state),
+            in_flight: AtomicU64::new(0),
+        }
+    }
+
+    /// The next op for session `slot` (its number within the stream) at time `now`.
+    pub fn claim(&self, slot: u32, now: Nanos) -> Claim {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if state.phase >= self.plan.plan.phases.len() {
+                return Claim::End;
+            }
+            self.refresh(&mut state);
+            if now < state.times.start {
+                return Claim::Idle(state.times.start);
+            }
+            let over = now >= state.times.end;
+            let Some(arrival) = state.pacer.peek() else {
+                if over {
+                    self.next_phase(&mut state);
+                    continue;
+                }
+                if self.in_flight.load(Ordering::Acquire) == 0 {
+                    drop(state);
+                    return self.end_used_up_phase(now);
+                }
+                return Claim::Idle(state.times.end);
+            };
+            let intended = arrival
+                .offset
+                .map(|offset| state.times.start.saturating_add(offset));
+            let behind_end = intended.map_or(over, |at| at >= state.times.end);
+            if behind_end && over {
+                self.next_phase(&mut state);
+            } else if behind_end || (intended.is_none() && slot >= self.active_sessions(&state)) {
+                return Claim::Idle(state.times.end);
+            } else {
+                let ticket = self.issue(&mut state, arrival, intended);
+                if over {
+                    return Claim::Dropped(ticket);
+                }
+                self.in_flight.fetch_add(1, Ordering::AcqRel);
+                return Claim::Op(ticket);
+            }
+        }
+    }
+
+    /// The session is done with its op, or gives it back unasked.
+    pub fn finished(&self) {
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Whether a claimed op that has not been started is still due: its phase may have ended.
+    pub fn is_due(&self, ticket: &Ticket) -> bool {
+        let due = ticket.intended.unwrap_or(ticket.phase_start);
+        self.schedule
+            .times(ticket.phase)
+            .is_some_and(|times| due < times.end)
+    }
+
+    fn end_used_up_phase(&self, now: Nanos) -> Claim {
+        let phase = self
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .phase;
+        self.schedule.end_phase(phase, now);
+        Claim::Idle(now)
+    }
+
+    /// Closed sessions of this share in this phase.
+    fn active_sessions(&self, state: &State) -> u32 {
+        match state.pace {
+            Pace::Closed { sessions } => self.plan.plan.share.part_of(sessions),
+            Pace::Open { .. } => u32::MAX,
+        }
+    }
+
+    fn refresh(&self, state: &mut State) {
+        let version = self.schedule.version();
+        if version != state.version {
+            state.version = version;
+            if let Some(times) = self.schedule.times(state.phase) {
+                state.times = times;
+            }
+        }
+    }
+
+    fn next_phase(&self, state: &mut State) {
+        state.phase += 1;
+        if let Some(times) = self.schedule.times(state.phase) {
+            state.times = times;
+            (state.pacer, state.pace) = pacer_of(&self.plan, state.phase, &self.lanes);
+        }
+    }
+
+    fn issue(&self, state: &mut State, arrival: Arrival, intended: Option<Nanos>) -> Ticket {
+        state.pacer.advance();
+        let round = state.issued[arrival.lane];
+        state.issued[arrival.lane] += 1;
+        Ticket {
+            phase: state.phase,
+            index: round * u64::from(LANES) + u64::from(self.lanes[arrival.lane]),
+            intended,
+            phase_start: state.times.start,
+            phase_end: state.times.end,
+        }
+    }
+}
+
+fn pacer_of(source: &SourcePlan, phase: usize, lanes: &[u32]) -> (Pacer, Pace) {
+    let stream = &source.plan.streams[source.stream];
+    let planned = &source.plan.phases[phase];
+    let limited = matches!(planned.kind, PhaseKind::Measure | PhaseKind::Load);
+    let pace = source.plan.pace(source.stream, planned.step);
+    let pacer = Pacer::new(
+        &PacerPlan {
+            pace,
+            arrivals: stream.arrivals,
+            units_per_op: stream.units_per_op,
+            seed: source.plan.seed,
+            stream: &stream.name,
+            phase,
+            limit_ops: source.limit_ops.filter(|_| limited),
+        },
+        lanes,
+    );
+    (pacer, pace)
+}

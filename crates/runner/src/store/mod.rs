@@ -1,0 +1,243 @@
+//! A run on disk: one directory per run, the plan first, intervals appended, the record last.
+//!
+//! ```text
+//! highwater-runs/2026-11-20T18-20-11-cpu-7f3a91/
+//!   plan.json        the plan, before anything is asked
+//!   draft.json       the record without results, when the target has answered
+//!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
+//!   record.json      the record; written whole, or not at all
+//!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
+//! ```
+//!
+//! A process that was killed leaves the first three, from which [`read`] makes a record that
+//! says so. Errors name the path. This module is the only one that touches files.
+
+mod journal;
+mod recover;
+
+use std::fs;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::plan::Plan;
+use highwater_core::model::record::RunRecord;
+use highwater_core::report;
+
+pub use journal::{Journal, JournalLine};
+
+/// Why a file could not be written or read.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {cause}", path.display())]
+pub struct StoreError {
+    /// Which file.
+    pub path: PathBuf,
+    /// Why.
+    pub cause: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl StoreError {
+    fn new(path: &Path, cause: impl std::fmt::Display) -> Self {
+        Self {
+            path: path.to_owned(),
+            cause: cause.to_string(),
+            hint: None,
+        }
+    }
+
+    fn hinting(mut self, hint: &str) -> Self {
+        self.hint = Some(hint.to_owned());
+        self
+    }
+}
+
+/// A run's directory.
+#[derive(Debug, Clone)]
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes `root/id`, or `root/id-2` … where that exists, and writes the plan.
+    pub fn create(root: &Path, id: &str, plan: &Plan) -> Result<Self, StoreError> {
+        const NAMES_MAX: u32 = 1_000;
+        fs::create_dir_all(root).map_err(|error| unwritable(root, &error))?;
+        for number in 1..=NAMES_MAX {
+            let name = if number == 1 {
+                id.to_owned()
+            } else {
+                format!("{id}-{number}")
+            };
+            let path = root.join(name);
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    let json = serde_json::to_string_pretty(plan).unwrap_or_default();
+                    write(&path.join("plan.json"), (json + "\n").as_bytes())?;
+                    return Ok(Self { path });
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(unwritable(&path, &error)),
+            }
+        }
+        Err(StoreError::new(
+            root,
+            format!("{NAMES_MAX} runs named {id} exist already"),
+        ))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its last component: the run's id.
+    pub fn id(&self) -> String {
+        self.path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
+    }
+
+    /// Writes the record without results.
+    pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
+        write(
+            &self.path.join("draft.json"),
+            report::json(draft).as_bytes(),
+        )
+    }
+
+    /// Opens the journal.
+    pub fn journal(&self) -> Result<Journal, StoreError> {
+        Journal::create(&self.path.join("intervals.jsonl"))
+    }
+
+    /// Writes the record and its histograms.
+    pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let partial = self.path.join("record.json.partial");
+        let whole = self.path.join("record.json");
+        write(&partial, report::json(record).as_bytes())?;
+        fs::rename(&partial, &whole).map_err(|error| StoreError::new(&whole, error))?;
+        self.write_histogram_log(record)
+    }
+
+    fn write_histogram_log(&self, record: &RunRecord) -> Result<(), StoreError> {
+        let path = self.path.join("latency.hlog");
+        let file = fs::File::create(&path).map_err(|error| StoreError::new(&path, error))?;
+        let mut file = BufWriter::new(file);
+        write_log(&mut file, record).map_err(|error| StoreError::new(&path, error))?;
+        file.flush().map_err(|error| StoreError::new(&path, error))
+    }
+}
+
+/// One line per (phase, stream, op) and kind of time; values in nanoseconds, as tags say.
+fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .add_comment("Highwater latencies in nanoseconds; tag: phase/stream/op/kind")
+        .with_max_value_divisor(1e6)
+        .begin_log_with(file, &mut serializer)
+        .map_err(|error| error.to_string())?;
+    for result in &record.results {
+        let phase = record
+            .phases
+            .iter()
+            .find(|phase| phase.name == result.phase);
+        let start = std::time::Duration::from_nanos(phase.map_or(0, |phase| phase.start_ns));
+        let length = std::time::Duration::from_nanos(phase.map_or(0, |phase| phase.duration_ns));
+        let kinds = [
+            ("latency", &result.histograms.latency),
+            ("service", &result.histograms.service),
+            ("door-wait", &result.histograms.door_wait),
+            ("client-lag", &result.histograms.client_lag),
+        ];
+        for (kind, text) in kinds {
+            let Ok(histogram) = LatencyHistogram::decode(text, 0) else {
+                continue;
+            };
+            if histogram.is_empty() {
+                continue;
+            }
+            let name = format!("{}/{}/{}/{kind}", result.phase, result.stream, result.op);
+            let tag: String = name
+                .chars()
+                .map(|c| if c == ' ' || c == ',' { '-' } else { c })
+                .collect();
+            writer
+                .write_histogram(histogram.inner(), start, length, Tag::new(&tag))
+                .map_err(|error| format!("{error:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads the record of a run: its directory, or the record file itself. A run that was killed
+/// is put together from what it had written.
+pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
+    let file = if path.is_dir() {
+        path.join("record.json")
+    } else {
+        path.to_owned()
+    };
+    if path.is_dir() && !file.exists() {
+        return recover::recover(path);
+    }
+    let text = fs::read_to_string(&file).map_err(|error| StoreError::new(&file, error))?;
+    report::parse(&text).map_err(|error| StoreError::new(&file, error))
+}
+
+/// Finds a run below `root`: by path, by id, by a unique prefix of it; the newest for `None`.
+pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
+    if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
+        return Ok(path.to_owned());
+    }
+    let mut ids: Vec<String> = fs::read_dir(root)
+        .map_err(|error| {
+            StoreError::new(root, error)
+                .hinting("`highwater run` makes a first run; `-o DIR` names another store")
+        })?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| root.join(name).join("plan.json").exists())
+        .collect();
+    ids.sort();
+    let Some(wanted) = run else {
+        let newest = ids.pop();
+        return newest.map(|id| root.join(id)).ok_or_else(|| {
+            StoreError::new(root, "no runs").hinting("`highwater run` makes a first run")
+        });
+    };
+    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
+    match matching.as_slice() {
+        [] => Err(StoreError::new(&root.join(wanted), "no such run").hinting(
+            "name a run's directory, its record.json, its id, or a unique prefix of the id",
+        )),
+        [one] => Ok(root.join(one)),
+        several if several.iter().any(|id| *id == wanted) => Ok(root.join(wanted)),
+        several => Err(StoreError::new(
+            &root.join(wanted),
+            format!("{} runs begin like this", several.len()),
+        )
+        .hinting("give more of the id")),
+    }
+}
+
+/// Bytes free for this user where `path` lies.
+pub fn free_bytes(path: &Path) -> Option<u64> {
+    let stat = rustix::fs::statvfs(path).ok()?;
+    Some(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    fs::write(path, bytes).map_err(|error| StoreError::new(path, error))
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> StoreError {
+    StoreError::new(path, format!("cannot keep runs here: {error}"))
+        .hinting("-o DIR names a directory that can be written")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! A run whose process was killed: its record is put together from what it had written.
+//!
+//! Only latencies at two digits are left, and no service times; the data were not audited. The
+//! record says all that.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use highwater_core::analysis;
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::record::{
+    Finding, PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
+};
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+
+use super::{JournalLine, StoreError};
+use crate::assemble::{Figures, result_record};
+use crate::collector::interval_record;
+use crate::recorder::{IntervalDelta, KeyStats};
+
+/// The record of a run directory without one.
+pub(super) fn recover(directory: &Path) -> Result<RunRecord, StoreError> {
+    let draft = directory.join("draft.json");
+    let text = fs::read_to_string(&draft).map_err(|_| {
+        StoreError::new(directory, "this run ended before its target had answered")
+            .hinting("plan.json in it tells what was intended")
+    })?;
+    let mut record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
+    let journal = directory.join("intervals.jsonl");
+    let lines = fs::read_to_string(&journal).unwrap_or_default();
+    // The last line may have been cut off in the middle; it is left out.
+    fill(
+        &mut record,
+        lines
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok()),
+    );
+    record.judgements = analysis::judge(&record);
+    Ok(record)
+}
+
+fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
+    let mut intervals: BTreeMap<(u64, [String; 3]), IntervalDelta> = BTreeMap::new();
+    for line in lines {
+        let name = [line.phase.clone(), line.stream.clone(), line.op.clone()];
+        let delta = delta_of(&line);
+        intervals
+            .entry((line.second, name))
+            .and_modify(|sum| sum.merge(&delta))
+            .or_insert(delta);
+    }
+    let plan = record.plan.intention.clone();
+    record.phases = phases_of(&plan, &intervals);
+    let mut sums: BTreeMap<[String; 3], KeyStats> = BTreeMap::new();
+    for ((second, name), delta) in &intervals {
+        let [phase, stream, op] = name;
+        record
+            .intervals
+            .push(interval_record(*second, [phase, stream, op], delta));
+        add(
+            sums.entry(name.clone()).or_insert_with(|| KeyStats::new(0)),
+            delta,
+        );
+    }
+    for (name, stats) in &sums {
+        let result = result_of(&plan, &record.phases, name, stats);
+        if record
+            .phases
+            .iter()
+            .any(|p| p.name == result.phase && p.kind == PhaseKind::Measure)
+        {
+            record.streams.push(stream_of(&plan, &result));
+        }
+        record.results.push(result);
+    }
+    record.audit.acknowledged = sums.values().map(|stats| stats.rows.acknowledged).sum();
+    "failed".clone_into(&mut record.audit.status);
+    record.audit.error = Some("the program ended before the audit".to_owned());
+    record.findings.push(Finding {
+        code: "interrupted".to_owned(),
+        message: "the program was killed; this record was put together from its journal, with \
+                  latencies at two significant digits"
+            .to_owned(),
+    });
+}
+
+fn delta_of(line: &JournalLine) -> IntervalDelta {
+    let mut latency = LatencyHistogram::coarse();
+    if let Ok(histogram) = LatencyHistogram::decode(&line.latency, line.beyond) {
+        latency.merge(&histogram);
+    }
+    IntervalDelta {
+        offered: line.offered,
+        sent: line.sent,
+        acknowledged: line.acknowledged,
+        rows_acknowledged: line.rows_acknowledged,
+        errors: line.errors,
+        dropped: line.dropped,
+        latency,
+        ..IntervalDelta::new(line.second, 0)
+    }
+}
+
+fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
+    stats.offered += delta.offered;
+    stats.sent += delta.sent;
+    stats.acknowledged += delta.acknowledged;
+    stats.dropped += delta.dropped;
+    stats.rows.acknowledged += delta.rows_acknowledged;
+    stats.latency.merge(&delta.latency);
+}
+
+/// Phases as far as the journal shows them, in whole seconds.
+fn phases_of(
+    plan: &Plan,
+    intervals: &BTreeMap<(u64, [String; 3]), IntervalDelta>,
+) -> Vec<PhaseRecord> {
+    let mut spans: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for (second, [phase, ..]) in intervals.keys() {
+        let span = spans.entry(phase).or_insert((*second, *second));
+        *span = (span.0.min(*second), span.1.max(*second));
+    }
+    let mut phases: Vec<PhaseRecord> = spans
+        .into_iter()
+        .map(|(name, (first, last))| {
+            let planned = plan.phases.iter().find(|phase| phase.name == name);
+            PhaseRecord {
+                name: name.to_owned(),
+                kind: planned.map_or(PhaseKind::Load, |phase| phase.kind),
+                step: planned.map(|phase| phase.step),
+                start_ns: first * Nanos::SECOND.0,
+                duration_ns: (last + 1 - first) * Nanos::SECOND.0,
+            }
+        })
+        .collect();
+    phases.sort_by_key(|phase| phase.start_ns);
+    phases
+}
+
+fn result_of(
+    plan: &Plan,
+    phases: &[PhaseRecord],
+    [phase, stream, op]: &[String; 3],
+    stats: &KeyStats,
+) -> ResultRecord {
+    let duration = phases
+        .iter()
+        .find(|p| p.name == *phase)
+        .map_or(0, |p| p.duration_ns);
+    let figures = Figures {
+        names: [phase.clone(), stream.clone(), op.clone()],
+        open: is_open(plan, stream),
+        duration: Nanos(duration),
+    };
+    result_record(&figures, stats)
+}
+
+fn is_open(plan: &Plan, stream: &str) -> bool {
+    plan.streams
+        .iter()
+        .filter(|planned| planned.name == stream)
+        .any(|planned| {
+            planned
+                .paces
+                .iter()
+                .any(|pace| matches!(pace, Pace::Open { .. }))
+        })
+}
+
+fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
+    let planned = plan
+        .streams
+        .iter()
+        .find(|stream| stream.name == result.stream);
+    StreamRecord {
+        phase: result.phase.clone(),
+        stream: result.stream.clone(),
+        unit: planned.map_or(highwater_core::model::plan::Unit::Queries, |stream| {
+            stream.unit
+        }),
+        rate_asked: None,
+        sessions: planned.map_or(0, |stream| stream.sessions),
+        throughput: ThroughputRecord {
+            ci95: None,
+            ..result.throughput.clone()
+        },
+        effective_windows: 0.0,
+        steadiness: "not_tested".to_owned(),
+        drift_percent: None,
+        littles_law_sessions: None,
+    }
+}

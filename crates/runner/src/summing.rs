@@ -1,0 +1,313 @@
+//! All parts of a run become its record.
+
+use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
+use highwater_core::model::op::{BoundWorkload, OpId};
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::record::{
+    AuditRecord, AvailabilityRecord, Finding, HostRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    RECORD_SCHEMA, ResultRecord, RunRecord, StreamRecord, TargetRecord, WorkloadRecord,
+};
+use highwater_core::model::units::Nanos;
+use highwater_driver::TargetFacts;
+
+use crate::assemble::{
+    Figures, availability_record, client_record, measured, phase_records, result_record,
+    stream_record,
+};
+use crate::audit::{AuditInput, not_done};
+use crate::collector::Collector;
+use crate::environment;
+use crate::ledger::Ledger;
+use crate::pass::PassRecord;
+use crate::run::{Passes, RunRequest};
+use crate::telemetry;
+
+/// What is known besides the figures.
+pub(crate) struct Parts {
+    pub(crate) facts: TargetFacts,
+    pub(crate) bytes_before: Option<u64>,
+    pub(crate) bytes_after: Option<u64>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) audit_phase: PhaseRecord,
+    skeleton: RunRecord,
+}
+
+impl Parts {
+    pub(crate) fn new(request: &RunRequest, facts: TargetFacts) -> Self {
+        let audit_phase = PhaseRecord {
+            name: "audit".to_owned(),
+            kind: PhaseKind::Audit,
+            step: None,
+            start_ns: 0,
+            duration_ns: 0,
+        };
+        let skeleton = skeleton(request, &facts);
+        Self {
+            facts,
+            bytes_before: None,
+            bytes_after: None,
+            findings: Vec::new(),
+            audit_phase,
+            skeleton,
+        }
+    }
+
+    /// The record without results.
+    pub(crate) fn draft(&self) -> RunRecord {
+        self.skeleton.clone()
+    }
+
+    /// One line about what runs against what.
+    pub(crate) fn title(&self) -> String {
+        let target = &self.skeleton.target;
+        format!(
+            "{} → {}   {}",
+            self.skeleton.workload.name,
+            target.urls.join(" "),
+            target.version
+        )
+    }
+}
+
+/// The ledgers of all passes, by table.
+pub(crate) fn ledgers(passes: &Passes, tables: usize) -> Vec<Ledger> {
+    let mut sums = vec![Ledger::default(); tables];
+    for pass in [&passes.load, &passes.main].into_iter().flatten() {
+        for (sum, ledger) in sums.iter_mut().zip(&pass.ledgers) {
+            sum.merge(ledger.clone());
+        }
+    }
+    sums
+}
+
+/// The whole record, but for its judgements.
+pub(crate) fn record(
+    request: &RunRequest,
+    parts: Parts,
+    passes: &Passes,
+    audit: AuditRecord,
+    collector: &mut Collector<'_>,
+) -> RunRecord {
+    let plan = &request.plan;
+    let mut record = parts.skeleton;
+    record.intervals = collector.finish();
+    record.telemetry = std::mem::take(&mut collector.telemetry);
+    if let Some(load) = &passes.load {
+        add_load(&mut record, request, load);
+    }
+    let times = passes
+        .main
+        .as_ref()
+        .map(|main| main.phases.clone())
+        .unwrap_or_default();
+    let measured = measured(plan, &times);
+    if let Some(main) = &passes.main {
+        add_main(&mut record, plan, main, &ops_of(request));
+    }
+    record.availability =
+        availability_record(&measured, &collector.acknowledgements, &record.intervals);
+    let executors = if request.target.capabilities().simulated_clock {
+        1
+    } else {
+        telemetry::cores()
+    };
+    record.clients = vec![client_record(
+        plan,
+        &measured,
+        &collector.counters,
+        executors,
+    )];
+    record.target.bytes_before = parts.bytes_before;
+    record.target.bytes_after = parts.bytes_after;
+    record.target.hosts = hosts(request, passes);
+    record.phases.push(parts.audit_phase);
+    record.findings = parts.findings;
+    record.audit = audit;
+    record
+}
+
+fn ops_of(request: &RunRequest) -> Vec<String> {
+    (0..u16::MAX)
+        .map(|op| request.workload.op_name(OpId(op)).to_owned())
+        .take_while(|name| !name.is_empty())
+        .collect()
+}
+
+fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
+    let times = load.phases.first().copied();
+    let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
+        (times.start, times.end.min(load.end))
+    });
+    record.phases.push(PhaseRecord {
+        name: "load".to_owned(),
+        kind: PhaseKind::Load,
+        step: None,
+        start_ns: start.0,
+        duration_ns: end.saturating_sub(start).0,
+    });
+    let names = ops_of(request);
+    for (op, stats) in load.stats.iter().enumerate() {
+        let (Some(stats), Some(name)) = (stats, names.get(op)) else {
+            continue;
+        };
+        let figures = Figures {
+            names: ["load".to_owned(), name.clone(), name.clone()],
+            open: false,
+            duration: end.saturating_sub(start),
+        };
+        record.results.push(result_record(&figures, stats));
+    }
+}
+
+fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[String]) {
+    let phases = phase_records(plan, &main.phases);
+    for (position, phase) in phases.iter().enumerate() {
+        for (stream, planned) in plan.streams.iter().enumerate() {
+            let first = (position * plan.streams.len() + stream) * ops.len();
+            let results: Vec<ResultRecord> = ops
+                .iter()
+                .enumerate()
+                .filter_map(|(op, name)| {
+                    let stats = main.stats.get(first + op)?.as_ref()?;
+                    let figures = Figures {
+                        names: [phase.name.clone(), planned.name.clone(), name.clone()],
+                        open: matches!(
+                            plan.pace(stream, phase.step.unwrap_or(0)),
+                            Pace::Open { .. }
+                        ),
+                        duration: Nanos(phase.duration_ns),
+                    };
+                    Some(result_record(&figures, stats))
+                })
+                .collect();
+            if phase.kind == PhaseKind::Measure && phase.duration_ns > 0 {
+                let borrowed: Vec<&ResultRecord> = results.iter().collect();
+                record
+                    .streams
+                    .push(stream_record(plan, stream, phase, &borrowed));
+            }
+            record.results.extend(results);
+        }
+    }
+    let end = phases
+        .last()
+        .map_or(0, |phase| phase.start_ns + phase.duration_ns);
+    record.phases.extend(phases);
+    record.phases.push(PhaseRecord {
+        name: "drain".to_owned(),
+        kind: PhaseKind::Drain,
+        step: None,
+        start_ns: end,
+        duration_ns: main.end.0.saturating_sub(end),
+    });
+    fill_throughput_intervals(&mut record.results, &record.streams);
+}
+
+/// A stream of one op: the op's interval is the stream's.
+fn fill_throughput_intervals(results: &mut [ResultRecord], streams: &[StreamRecord]) {
+    for stream in streams {
+        let mut of_stream: Vec<&mut ResultRecord> = results
+            .iter_mut()
+            .filter(|r| r.phase == stream.phase && r.stream == stream.stream)
+            .collect();
+        if let [only] = of_stream.as_mut_slice() {
+            only.throughput.ci95 = stream.throughput.ci95;
+        }
+    }
+}
+
+fn hosts(request: &RunRequest, passes: &Passes) -> Vec<HostRecord> {
+    let mut hosts: Vec<HostRecord> = request
+        .target
+        .urls()
+        .into_iter()
+        .map(|url| HostRecord {
+            url,
+            sessions: 0,
+            acknowledged: 0,
+        })
+        .collect();
+    if let Some(main) = &passes.main {
+        for (host, (sessions, acknowledged)) in hosts.iter_mut().zip(&main.hosts) {
+            host.sessions = *sessions;
+            host.acknowledged = *acknowledged;
+        }
+    }
+    hosts
+}
+
+fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
+    let plan = &request.plan;
+    let capabilities = request.target.capabilities();
+    let share = &plan.share;
+    let none = AuditInput {
+        plan: plan.audit,
+        share,
+        bound: &BoundWorkload {
+            tables: Vec::new(),
+            ops: Vec::new(),
+        },
+        ledgers: &[],
+    };
+    RunRecord {
+        schema: RECORD_SCHEMA.to_owned(),
+        id: request.directory.id(),
+        highwater: ProgramRecord {
+            version: request.version.clone(),
+        },
+        started_at: request.started_at.clone(),
+        plan: PlanRecord {
+            hash: plan.hash(),
+            seed: plan.seed,
+            intention: plan.clone(),
+        },
+        workload: WorkloadRecord {
+            name: plan.workload.name.clone(),
+            version: plan.workload.version,
+            fingerprint: plan.workload.fingerprint.clone(),
+            parameters: plan.workload.parameters.clone(),
+        },
+        target: TargetRecord {
+            urls: request.target.urls(),
+            driver: request.driver.clone(),
+            version: facts.version.clone(),
+            settings: facts.settings.clone(),
+            traits: facts.traits.clone(),
+            simulated: capabilities.simulated,
+            embedded: capabilities.embedded,
+            hosts: Vec::new(),
+            bytes_before: None,
+            bytes_after: None,
+        },
+        judgements: unjudged(),
+        phases: Vec::new(),
+        results: Vec::new(),
+        streams: Vec::new(),
+        availability: AvailabilityRecord::default(),
+        audit: not_done(&none, "off", None),
+        clients: Vec::new(),
+        telemetry: Vec::new(),
+        findings: Vec::new(),
+        environment: environment::describe(),
+        intervals: Vec::new(),
+        probes: Vec::new(),
+        labels: request.labels.clone(),
+    }
+}
+
+fn unjudged() -> Judgements {
+    Judgements {
+        measurement: Judgement {
+            value: Measurement::Unknown,
+            reasons: Vec::new(),
+        },
+        data: Judgement {
+            value: Data::Off,
+            reasons: Vec::new(),
+        },
+        objective: Judgement {
+            value: ObjectiveValue::None,
+            reasons: Vec::new(),
+        },
+    }
+}

@@ -1,0 +1,76 @@
+//! Time-outs without a timer per op: a few times a second, one look at every session's deadline.
+//!
+//! A time-out is noticed at most a twentieth of its length (and at most 100 ms) late.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::task::Waker;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::units::Nanos;
+use highwater_driver::Timeline;
+
+use crate::schedule::Schedule;
+
+/// One session's op in flight.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// When the op is given up; `None` while the session is idle.
+    pub(crate) deadline: Cell<Option<Nanos>>,
+    /// Set when it is to be given up.
+    pub(crate) expired: Cell<bool>,
+    pub(crate) waker: RefCell<Option<Waker>>,
+}
+
+/// All sessions of an executor thread.
+#[derive(Debug, Default)]
+pub(crate) struct Watchdog {
+    watches: RefCell<Vec<Rc<Watch>>>,
+}
+
+impl Watchdog {
+    pub(crate) fn watch(&self) -> Rc<Watch> {
+        let watch = Rc::new(Watch::default());
+        self.watches.borrow_mut().push(Rc::clone(&watch));
+        watch
+    }
+
+    /// Looks until it is dropped.
+    pub(crate) async fn patrol(
+        &self,
+        timeline: &Rc<dyn Timeline>,
+        schedule: &Schedule,
+        timeout: Nanos,
+        drain_limit: Nanos,
+    ) {
+        let period = Nanos((timeout.0.min(drain_limit.0) / 20).clamp(1_000_000, 100_000_000));
+        let mut changed = schedule.subscribe();
+        let mut open = true;
+        loop {
+            let sleep = timeline.sleep_until(timeline.now().saturating_add(period));
+            if open {
+                let change = std::pin::pin!(changed.changed());
+                if let Either::Right((Err(_), _)) = select(sleep, change).await {
+                    open = false;
+                }
+            } else {
+                sleep.await;
+            }
+            let give_up_all = schedule.end().saturating_add(drain_limit);
+            self.expire(timeline.now(), give_up_all, schedule.is_aborted());
+        }
+    }
+
+    fn expire(&self, now: Nanos, give_up_all: Nanos, aborted: bool) {
+        for watch in self.watches.borrow().iter() {
+            let due = watch.deadline.get().is_some_and(|deadline| deadline <= now);
+            let busy = watch.deadline.get().is_some();
+            if due || (busy && (aborted || give_up_all <= now)) {
+                watch.expired.set(true);
+                if let Some(waker) = watch.waker.borrow_mut().take() {
+                    waker.wake();
+                }
+            }
+        }
+    }
+}

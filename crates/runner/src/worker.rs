@@ -1,0 +1,384 @@
+//! The worker: the only place that waits, calls and times; one per session.
+//!
+//! Written once for every pace, stop rule and driver. It claims an op, makes it, waits until it
+//! is due, executes it, and records what became of it with its three times. In closed load the
+//! next op is made while the answer to the last one is awaited, so that making it costs the
+//! target no pause.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody};
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_core::model::plan::RetryPlan;
+use highwater_core::model::units::Nanos;
+use highwater_driver::{
+    Connect, Encoder, Request, Session, Target, TargetError, TargetErrorKind, Timeline,
+};
+use tokio::sync::watch;
+
+use crate::feed::Feed;
+use crate::ledger::Ledger;
+use crate::recorder::{Ended, Recorder};
+use crate::schedule::Schedule;
+use crate::source::{Claim, Source, Ticket};
+use crate::watchdog::Watch;
+
+/// First and greatest wait between two attempts to reconnect.
+const RECONNECT_BACKOFF: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_secs(1));
+
+/// Greatest wait between two attempts of an op.
+const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
+
+/// What one executor thread has measured.
+pub(crate) struct ThreadRecord {
+    pub(crate) recorder: Recorder,
+    /// By table.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// By host: sessions opened, ops acknowledged.
+    pub(crate) hosts: Vec<(u64, u64)>,
+    /// Why the run cannot go on.
+    pub(crate) fatal: Option<TargetError>,
+}
+
+/// One session's surroundings.
+pub(crate) struct Worker {
+    pub(crate) timeline: Rc<dyn Timeline>,
+    pub(crate) schedule: Arc<Schedule>,
+    pub(crate) source: Arc<Source>,
+    pub(crate) feed: Arc<dyn Feed>,
+    pub(crate) target: Arc<dyn Target>,
+    pub(crate) bound: Arc<BoundWorkload>,
+    pub(crate) record: Rc<RefCell<ThreadRecord>>,
+    pub(crate) watch: Rc<Watch>,
+    pub(crate) retry: RetryPlan,
+    pub(crate) timeout: Nanos,
+    /// Number within the stream, and within the run.
+    pub(crate) slot: u32,
+    pub(crate) number: u32,
+    /// Not before this.
+    pub(crate) begin: Nanos,
+    /// Closed pace: the next op is made ahead.
+    pub(crate) ahead: bool,
+    /// Position of the first key of (phase, this stream), and of each op behind it.
+    pub(crate) keys: Rc<dyn Fn(usize, usize) -> usize>,
+}
+
+/// A connection and what belongs to it.
+struct Connected {
+    session: Box<dyn Session>,
+    encoder: Box<dyn Encoder>,
+    host: usize,
+    free: Nanos,
+}
+
+/// An op that is made and encoded.
+struct Prepared {
+    ticket: Ticket,
+    request: Request,
+}
+
+impl Worker {
+    /// Works until the source has nothing more, or the target is lost.
+    pub(crate) async fn work(self) {
+        self.wait_until(self.begin, None).await;
+        let mut changed = self.schedule.subscribe();
+        let mut connected: Option<Connected> = None;
+        let mut spare: Vec<u8> = Vec::new();
+        let mut ready: Option<Prepared> = None;
+        loop {
+            if connected.is_none() {
+                connected = self.connect().await;
+            }
+            let Some(link) = connected.as_mut() else {
+                break;
+            };
+            let prepared = match ready.take() {
+                Some(prepared) => prepared,
+                None => match self.source.claim(self.slot, self.timeline.now()) {
+                    Claim::End => break,
+                    Claim::Idle(until) => {
+                        self.wait_until(until, Some(&mut changed)).await;
+                        if self.ahead {
+                            // Nothing was asked of this session: the pause is not our lag.
+                            link.free = self.timeline.now();
+                        }
+                        continue;
+                    }
+                    Claim::Dropped(ticket) => {
+                        self.record_dropped(&ticket);
+                        continue;
+                    }
+                    Claim::Op(ticket) => self.prepare(link, ticket, std::mem::take(&mut spare)),
+                },
+            };
+            if !self.wait_until_due(&prepared.ticket, &mut changed).await {
+                self.source.finished();
+                spare = prepared.request.bytes;
+                continue;
+            }
+            let (usable, bytes) = self.perform(link, prepared, &mut ready).await;
+            spare = bytes;
+            if !usable {
+                connected = None;
+            }
+        }
+        if ready.is_some() {
+            self.source.finished();
+        }
+    }
+
+    fn prepare(&self, link: &mut Connected, ticket: Ticket, bytes: Vec<u8>) -> Prepared {
+        let mut request = Request {
+            op: self.feed.op(ticket.index),
+            bytes,
+        };
+        link.encoder.encode(&mut request);
+        Prepared { ticket, request }
+    }
+
+    /// Executes an op, again if the plan says so, and records it. False: the session is gone.
+    async fn perform(
+        &self,
+        link: &mut Connected,
+        mut prepared: Prepared,
+        ready: &mut Option<Prepared>,
+    ) -> (bool, Vec<u8>) {
+        let ticket = prepared.ticket;
+        let op = usize::from(prepared.request.op.id.0);
+        let rows = prepared.request.op.rows();
+        let range = insert_range(&self.bound, &prepared.request);
+        let started = self.timeline.now();
+        let intended = ticket.intended.unwrap_or(started);
+        let mut retries = 0;
+        let (outcome, finished) = loop {
+            let outcome = self.execute(link, &mut prepared.request, ready).await;
+            let finished = self.timeline.now();
+            let again = outcome.certainty == Certainty::NotApplied
+                && outcome.session_usable
+                && outcome
+                    .error
+                    .as_ref()
+                    .is_some_and(|error| error.class.is_transient())
+                && retries < self.retry.attempts
+                && !self.schedule.is_aborted();
+            if !again {
+                break (outcome, finished);
+            }
+            let wait = Nanos(self.retry.backoff.0 << retries.min(20)).min(RETRY_BACKOFF_MAX);
+            self.timeline
+                .sleep_until(finished.saturating_add(wait))
+                .await;
+            retries += 1;
+        };
+        self.source.finished();
+        let mut record = self.record.borrow_mut();
+        record.recorder.record(&Ended {
+            key: (self.keys)(ticket.phase, op),
+            intended,
+            free: link.free,
+            closed: ticket.intended.is_none(),
+            started,
+            finished,
+            phase_start: ticket.phase_start,
+            finished_in: self.finished_in(&ticket, op, finished),
+            rows,
+            retries,
+            outcome: &outcome,
+        });
+        if let Some((table, first)) = range {
+            record.ledgers[table].note(first, rows, &outcome);
+        }
+        if outcome.is_success() {
+            record.hosts[link.host].1 += 1;
+        }
+        link.free = finished;
+        (outcome.session_usable, prepared.request.bytes)
+    }
+
+    /// The key and the begin of the phase in which an op finished: mostly its own.
+    fn finished_in(&self, ticket: &Ticket, op: usize, finished: Nanos) -> Option<(usize, Nanos)> {
+        let (phase, start) = if finished < ticket.phase_end {
+            (ticket.phase, ticket.phase_start)
+        } else {
+            self.schedule.phase_at(finished)?
+        };
+        Some(((self.keys)(phase, op), start))
+    }
+
+    /// One attempt, given up at the time-out. In closed load the next op is made meanwhile.
+    async fn execute(
+        &self,
+        link: &mut Connected,
+        request: &mut Request,
+        ready: &mut Option<Prepared>,
+    ) -> Outcome {
+        let Connected {
+            session, encoder, ..
+        } = link;
+        self.watch.expired.set(false);
+        self.watch
+            .deadline
+            .set(Some(self.timeline.now().saturating_add(self.timeout)));
+        let mut execution = session.execute(request);
+        let mut first = self.ahead && ready.is_none();
+        let outcome = poll_fn(|context| {
+            if let Poll::Ready(outcome) = execution.as_mut().poll(context) {
+                return Poll::Ready(Some(outcome));
+            }
+            if std::mem::take(&mut first) {
+                // The request is on its way: time to make the next one.
+                *ready = self.claim_ahead(encoder.as_mut());
+                if let Poll::Ready(outcome) = execution.as_mut().poll(context) {
+                    return Poll::Ready(Some(outcome));
+                }
+            }
+            if self.watch.expired.get() {
+                return Poll::Ready(None);
+            }
+            *self.watch.waker.borrow_mut() = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+        self.watch.deadline.set(None);
+        outcome.unwrap_or_else(|| {
+            Outcome::unknown(OpError {
+                class: ErrorClass::Timeout,
+                code: None,
+                message: "given up without an answer".to_owned(),
+            })
+        })
+    }
+
+    fn claim_ahead(&self, encoder: &mut dyn Encoder) -> Option<Prepared> {
+        match self.source.claim(self.slot, self.timeline.now()) {
+            Claim::Op(ticket) => {
+                let mut request = Request {
+                    op: self.feed.op(ticket.index),
+                    bytes: Vec::new(),
+                };
+                encoder.encode(&mut request);
+                Some(Prepared { ticket, request })
+            }
+            Claim::Dropped(ticket) => {
+                self.record_dropped(&ticket);
+                None
+            }
+            Claim::Idle(_) | Claim::End => None,
+        }
+    }
+
+    fn record_dropped(&self, ticket: &Ticket) {
+        let op = usize::from(self.feed.op_id(ticket.index).0);
+        let intended = ticket.intended.unwrap_or(ticket.phase_start);
+        let key = (self.keys)(ticket.phase, op);
+        self.record
+            .borrow_mut()
+            .recorder
+            .record_dropped(key, intended, ticket.phase_start);
+    }
+
+    /// Waits for an op's intended time. False: its phase ended before.
+    async fn wait_until_due(&self, ticket: &Ticket, changed: &mut watch::Receiver<u64>) -> bool {
+        match ticket.intended {
+            None => {
+                let end = self
+                    .schedule
+                    .times(ticket.phase)
+                    .map_or(Nanos::ZERO, |times| times.end);
+                self.timeline.now() < end
+            }
+            Some(intended) => loop {
+                if !self.source.is_due(ticket) {
+                    return false;
+                }
+                if intended <= self.timeline.now() {
+                    return true;
+                }
+                self.wait_until(intended, Some(changed)).await;
+            },
+        }
+    }
+
+    /// Waits until then, or until the schedule changes.
+    async fn wait_until(&self, until: Nanos, changed: Option<&mut watch::Receiver<u64>>) {
+        let sleep = self.timeline.sleep_until(until);
+        match changed {
+            None => sleep.await,
+            Some(changed) => {
+                let change = std::pin::pin!(changed.changed());
+                if let Either::Right((Err(_), sleep)) = select(sleep, change).await {
+                    sleep.await;
+                }
+            }
+        }
+    }
+
+    /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
+    async fn connect(&self) -> Option<Connected> {
+        let give_up = self
+            .timeline
+            .now()
+            .saturating_add(self.retry.reconnect_limit);
+        let mut attempt = 0;
+        let mut backoff = RECONNECT_BACKOFF.0;
+        loop {
+            if self.timeline.now() >= self.schedule.end() {
+                return None;
+            }
+            let connect = Connect {
+                workload: Arc::clone(&self.bound),
+                number: self.number,
+                attempt,
+                timeline: Rc::clone(&self.timeline),
+            };
+            match self.target.connect(connect).await {
+                Ok(session) => return Some(self.connected(session, attempt)),
+                Err(error) => {
+                    let permanent = error.kind != TargetErrorKind::Unreachable;
+                    if permanent || self.timeline.now().saturating_add(backoff) >= give_up {
+                        self.give_up(error);
+                        return None;
+                    }
+                }
+            }
+            let until = self.timeline.now().saturating_add(backoff);
+            let mut changed = self.schedule.subscribe();
+            self.wait_until(until, Some(&mut changed)).await;
+            backoff = Nanos(backoff.0 * 2).min(RECONNECT_BACKOFF.1);
+            attempt += 1;
+        }
+    }
+
+    fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
+        let host = self.target.host_of(self.number, attempt);
+        self.record.borrow_mut().hosts[host].0 += 1;
+        Connected {
+            encoder: session.encoder(),
+            session,
+            host,
+            free: self.timeline.now(),
+        }
+    }
+
+    /// Ends the run for everybody.
+    fn give_up(&self, error: TargetError) {
+        self.record.borrow_mut().fatal.get_or_insert(error);
+        self.schedule.stop(self.timeline.now());
+    }
+}
+
+/// Table and first row of an insert.
+fn insert_range(bound: &BoundWorkload, request: &Request) -> Option<(usize, u64)> {
+    let OpBody::Insert(batch) = &request.op.body else {
+        return None;
+    };
+    match bound.ops.get(usize::from(request.op.id.0))?.kind {
+        BoundOpKind::Insert { table } => Some((table, batch.first_row)),
+        BoundOpKind::Query { .. } => None,
+    }
+}

@@ -1,0 +1,38 @@
+//! Whole runs on the simulated target.
+
+mod support;
+
+use highwater_core::model::judgement::{Data, Measurement};
+use highwater_core::report;
+use support::{Job, closed, measured, open};
+
+#[test]
+fn closed_load_on_the_simulated_target_is_sound_and_clean() {
+    let end = Job::new(
+        "sim:?service=constant&request=1ms&row=0&rtt=0",
+        &[("insert", closed(4))],
+    )
+    .run();
+    let record = &end.record;
+    println!("{}", report::text(record));
+    let result = measured(record, "insert");
+    assert_eq!(result.offered, result.acknowledged);
+    assert_eq!(record.audit.acknowledged, record.audit.found);
+    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(record.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn open_load_offers_exactly_what_was_asked() {
+    let end = Job::new("sim:", &[("insert", open(1_000)), ("dashboards", open(50))]).run();
+    println!("{}", report::text(&end.record));
+    let insert = measured(&end.record, "insert");
+    assert_eq!(
+        (
+            insert.offered,
+            insert.acknowledged,
+            insert.rows.acknowledged
+        ),
+        (1_000, 1_000, 10_000)
+    );
+}
