@@ -26,6 +26,9 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+/// Longer series are first averaged over so many neighbours that at most this many values remain:
+/// autocorrelations cost the square of the length, and a day has 864,000 windows.
+const MAX_VALUES: usize = 6_000;
 /// Fewest degrees of freedom; a Student t with fewer has useless tails.
 const MIN_FREQUENCIES: f64 = 4.0;
 /// Most; more would gain less than 2 % in width.
@@ -64,6 +67,34 @@ pub(super) struct LongRun {
 
 /// The long-run variance of a series, from its residuals. At least 6 of them make sense.
 pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
+    if residuals.len() <= MAX_VALUES {
+        return of_bounded(residuals, calibration);
+    }
+    let size = residuals.len().div_ceil(MAX_VALUES);
+    let batches = residuals.chunks_exact(size);
+    let means: Vec<f64> = batches
+        .map(|batch| batch.iter().sum::<f64>() / count(size))
+        .collect();
+    let long_run = of_bounded(&means, calibration);
+    // Windows vary more than their averages; n / τ is told in windows.
+    let variance = |values: &[f64]| {
+        let squares: f64 = values.iter().map(|value| value * value).sum();
+        squares / count(values.len())
+    };
+    let between = variance(&means);
+    let windows = if between > 0.0 {
+        long_run.effective_windows * variance(residuals) / between
+    } else {
+        f64::INFINITY
+    };
+    LongRun {
+        variance: long_run.variance * count(size),
+        effective_windows: windows.min(count(residuals.len())),
+        ..long_run
+    }
+}
+
+fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
     let n = count(residuals.len());
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     let effective_windows = if squares > 0.0 {
@@ -216,6 +247,36 @@ mod tests {
             expect += sum * sum * 2.0 / 500.0;
         }
         near(low_frequency_power(&series, 7.0), expect);
+    }
+
+    #[test]
+    fn a_long_series_is_averaged_first_and_means_the_same() {
+        let mut noise = super::super::synthetic::Noise::new(1);
+        let series = noise.autoregression(0.9, 50_000);
+        let calibration = Calibration {
+            removed: Removed::Mean,
+            frequencies: 0.15,
+            margin: 0.0,
+        };
+        let found = long_run(&series, calibration);
+        let truth = (1.0 + 0.9) / (1.0 - 0.9);
+        assert!((found.variance / truth - 1.0).abs() < 0.4, "{found:?}");
+        let effective = 50_000.0 / truth;
+        assert!(
+            (found.effective_windows / effective - 1.0).abs() < 0.2,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_day_of_slow_change_is_done_at_once() {
+        let slow: Vec<f64> = (0..864_000).map(|t| (f64::from(t) / 2e5).sin()).collect();
+        let calibration = Calibration {
+            removed: Removed::Mean,
+            frequencies: 0.15,
+            margin: 0.0,
+        };
+        assert!(long_run(&slow, calibration).effective_windows < 30.0);
     }
 
     #[test]

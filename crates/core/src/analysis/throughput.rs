@@ -88,7 +88,10 @@ struct Line {
 ///
 /// - interval: mean ± t(K; 0.975) √(S / n);
 /// - steadiness: the slope b has the variance S / Σ(t − t̄)², so b √Σ(t − t̄)² / √S is compared
-///   with a Student t of K degrees of freedom at 5 %.
+///   with a Student t of K degrees of freedom at 5 %;
+/// - S is at least s² / n, where s is the smallest difference between two counts: the ends of the
+///   series cut a batch in two, so its sum is known to one batch at best. An even pace, whose
+///   counts alternate, would else be measured so exactly that the cut shows as a drift.
 ///
 /// A window of zero length, or no window at all, gives a rate of 0, not tested.
 pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
@@ -106,7 +109,10 @@ pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
             effective_windows: windows,
         }
     } else {
-        long_run(&line.residuals, CALIBRATION)
+        let mut long_run = long_run(&line.residuals, CALIBRATION);
+        let step = smallest_step(counts);
+        long_run.variance = long_run.variance.max(step * step / windows);
+        long_run
     };
     if long_run.effective_windows < MIN_EFFECTIVE_WINDOWS {
         return not_tested(rate, long_run.effective_windows);
@@ -158,6 +164,19 @@ fn steadiness(line: &Line, long_run: &LongRun, drift_per_cent: f64) -> Steadines
     } else {
         Steadiness::Steady
     }
+}
+
+/// The smallest difference between two distinct counts, or 0.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of a window stay below 2^53"
+)]
+fn smallest_step(counts: &[u64]) -> f64 {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let pairs = sorted.iter().zip(sorted.iter().skip(1));
+    pairs.map(|(low, high)| high - low).min().unwrap_or(0) as f64
 }
 
 /// Least squares; the series must not be empty.

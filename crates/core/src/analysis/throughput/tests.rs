@@ -143,6 +143,37 @@ fn a_drift_is_told_with_its_size() {
     assert_eq!(found.drift_per_cent, Some(drift_per_cent));
 }
 
+/// Counts of arrivals at exactly even distances, `size` things each.
+fn even(per_window: f64, size: u64, windows: usize) -> Vec<u64> {
+    let due = |window: usize| as_whole(count(window) * per_window);
+    (0..windows).map(|w| (due(w + 1) - due(w)) * size).collect()
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive and small by choice of the arguments"
+)]
+fn as_whole(value: f64) -> u64 {
+    value.floor() as u64
+}
+
+#[test]
+fn an_even_pace_is_steady_although_its_counts_alternate() {
+    for windows in [150, 600, 601, 3_000, 12_000, 20_000] {
+        for per_window in [10.5, 10.25, 3.37, 7.9, 0.5, 0.1, 1_000.01, 12.345] {
+            for size in [1, 1_000] {
+                let found = throughput(&even(per_window, size, windows), WINDOW);
+                let name = format!("{windows} windows of {per_window} times {size}: {found:?}");
+                assert_eq!(found.steadiness, Steadiness::Steady, "{name}");
+                let (low, high) = found.ci95.expect(&name);
+                let truth = per_window * 10.0 * count(usize::try_from(size).unwrap());
+                assert!((low..=high).contains(&truth), "{name}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_constant_is_known_exactly_and_steady() {
     for rate in [0, 7, u64::from(u32::MAX)] {
