@@ -52,7 +52,8 @@ pub struct RunRecord {
     pub clients: Vec<ClientRecord>,
     /// Once a second, what the load machine did.
     pub telemetry: Vec<TelemetrySample>,
-    /// Sentences about the run that are no judgement.
+    /// Sentences about the run that are no judgement. The runner's own `interrupted`,
+    /// `target_lost`, `record_incomplete`, `not_quiet` and `no_invariant` lead to reasons.
     pub findings: Vec<Finding>,
     /// Machine and system.
     pub environment: BTreeMap<String, String>,
@@ -232,9 +233,10 @@ pub struct StreamRecord {
     pub stream: String,
     /// What it counts in.
     pub unit: Unit,
-    /// The rate asked for, units per second; absent in closed load.
+    /// The rate asked for, units per second, of this record's share of the plan; absent in closed
+    /// load.
     pub rate_asked: Option<f64>,
-    /// Sessions that could be used.
+    /// Sessions that could be used, of this record's share of the plan.
     pub sessions: u32,
     /// Acknowledged work.
     pub throughput: ThroughputRecord,

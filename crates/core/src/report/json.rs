@@ -99,4 +99,23 @@ mod tests {
         assert!(message("{").contains("line 1"));
         assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field `id`"));
     }
+
+    #[test]
+    fn the_schema_describes_every_record() {
+        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for record in [
+            fixture::closed(),
+            fixture::open_steps(),
+            fixture::open_gate(),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(&json(&record)).unwrap();
+            let errors: Vec<String> = validator
+                .iter_errors(&value)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{errors:?}");
+        }
+        assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/1"})));
+    }
 }

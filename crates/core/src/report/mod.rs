@@ -5,6 +5,7 @@
 
 mod csv;
 mod json;
+mod merge;
 mod progress;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -12,6 +13,7 @@ mod text;
 
 pub use csv::{csv, results_csv};
 pub use json::{ParseError, json, parse, schema};
+pub use merge::{MergeError, merge};
 pub use progress::{IntervalLine, StreamProgress, interval_header, interval_line};
 #[cfg(test)]
 pub(crate) use tests::fixture;

@@ -2,6 +2,7 @@
 //!
 //! It only reads and adds up; it must not judge.
 
+use crate::analysis::littles_law::littles_law;
 use crate::model::plan::{PhaseKind, StreamPlan, Unit};
 use crate::model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
 use crate::model::units::Nanos;
@@ -133,14 +134,19 @@ pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
     let failed: u64 = measured
         .results
         .iter()
-        .map(|result| result.errors.values().sum::<u64>() + result.retries)
+        .map(|result| {
+            let unanswered = result.offered.saturating_sub(result.acknowledged);
+            unanswered + result.errors.values().sum::<u64>() + result.retries
+        })
         .sum();
     if measured.is_open() || failed > 0 || measured.seconds() <= 0.0 {
         return None;
     }
     let latency = measured.mean_seconds(|result| result.latency_ns.mean)?;
     let lag = measured.mean_seconds(|result| Some(result.client_lag_ns.mean.unwrap_or(0)))?;
-    Some(measured.stream.throughput.ops_per_s * (latency + lag))
+    let throughput = measured.stream.throughput.ops_per_s;
+    let sessions = f64::from(measured.stream.sessions);
+    Some(littles_law(sessions, throughput, latency + lag).expected_sessions)
 }
 
 /// For statistics only.

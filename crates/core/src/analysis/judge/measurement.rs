@@ -3,6 +3,7 @@
 //! These rules ask about our own side and the course of the run; a slow or lossy target must not
 //! make a measurement unsound.
 
+use crate::analysis::littles_law;
 use crate::model::display::{count, duration, percent, rate, span};
 use crate::model::judgement::{Judgement, Measurement, Reason, ReasonCode};
 use crate::model::plan::{Arrivals, Objective, PhaseKind};
@@ -27,10 +28,7 @@ pub const OFFERED_SHORTFALL: f64 = 0.01;
 pub const POISSON_DEVIATIONS: f64 = 3.0;
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
 pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
-/// Sessions may differ from what Little's law expects by this share: think time that we do not
-/// count, and ops cut by the ends of the phase.
-pub const LITTLES_LAW_TOLERANCE: f64 = 0.05;
-/// Ops per session above which ops cut by the ends of a phase are within half of that tolerance.
+/// Ops per session above which ops cut by the ends of a phase are within half of the tolerance of Little's law.
 pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 40;
 
 /// What a broken rule does to the value.
@@ -61,7 +59,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         client_saturated(record, measured),
         client_lag(measured),
         rate_not_offered(measured),
-        littles_law(measured),
+        contradiction(measured),
         not_steady(measured),
         nothing_acknowledged(record, measured),
         too_few_samples(record, measured),
@@ -199,7 +197,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
     (Effect::Unsound, reason(code, message, &places, hint))
 }
 
-fn littles_law(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
         let ramps = stream.plan.is_some_and(|plan| plan.spawn_rate.is_some());
@@ -208,7 +206,7 @@ fn littles_law(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough && !ramps) else {
             continue;
         };
-        if (expected - float(sessions)).abs() > float(sessions) * LITTLES_LAW_TOLERANCE {
+        if (expected / float(sessions) - 1.0).abs() > littles_law::TOLERANCE {
             places.push(format!(
                 "{}: throughput × latency is {expected:.2} sessions, there were {sessions}",
                 stream.place()

@@ -3,7 +3,6 @@
 //! So that they can be made anew when a record is shown or merged. No rule may look at anything
 //! but the record; a threshold is a named constant with its reason.
 
-mod bound;
 mod data;
 mod measured;
 pub mod measurement;

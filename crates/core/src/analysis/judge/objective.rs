@@ -3,6 +3,7 @@
 //!
 //! A percentile passes only with 95 % confidence; what was not shown to be met is missed.
 
+use crate::analysis::exceedance::{Exceedance, exceedance};
 use crate::model::display::{
     count, duration, percent, percent_asked, percent_of, plain, quantile, rate, ratio, span,
 };
@@ -13,7 +14,6 @@ use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::units::{Nanos, Rate};
 
-use super::bound::{Bound, bound};
 use super::measured::{MeasuredStream, float};
 use super::{judgement, reason};
 
@@ -93,7 +93,7 @@ pub(super) fn latency_verdicts(
                 verdicts.push(LatencyVerdict {
                     place: stream.place_of(result),
                     percentile: percentile_name(ppm, of_rows),
-                    shown: shown(result, index, (ppm, max, of_rows)),
+                    shown: shown(result, stream.units_per_op(), index, (ppm, max, of_rows)),
                 });
             }
         }
@@ -117,7 +117,12 @@ fn percentile_name(ppm: u32, of_rows: bool) -> String {
     }
 }
 
-fn shown(result: &ResultRecord, index: usize, (ppm, max, of_rows): (u32, Nanos, bool)) -> Shown {
+fn shown(
+    result: &ResultRecord,
+    rows_per_op: u64,
+    index: usize,
+    (ppm, max, of_rows): (u32, Nanos, bool),
+) -> Shown {
     let windows = &result.windows;
     let beyond_ppm = u64::from(1_000_000_u32.saturating_sub(ppm)).max(1);
     let needed = OPS_BEYOND_PERCENTILE * 1_000_000 / beyond_ppm;
@@ -126,16 +131,14 @@ fn shown(result: &ResultRecord, index: usize, (ppm, max, of_rows): (u32, Nanos, 
     let Some(over) = windows.over.get(index).filter(|_| samples > 0) else {
         return too_few;
     };
-    // Windows count rows above a bound in thousandths of an op.
-    let scale = if of_rows { 1_000 } else { 1 };
+    // Of a row latency objective windows count rows.
+    let scale = if of_rows { rows_per_op } else { 1 };
     let ended: Vec<u64> = windows
         .ended
         .iter()
         .map(|n| n.saturating_mul(scale))
         .collect();
-    let Some(bound) = bound(&ended, over) else {
-        return too_few;
-    };
+    let bound = exceedance(&ended, over);
     let allowed = ratio(beyond_ppm, 1_000_000);
     let evidence = || latency_evidence(result, &bound, (ppm, max, of_rows));
     if samples >= needed && bound.upper95 <= allowed {
@@ -153,7 +156,7 @@ fn shown(result: &ResultRecord, index: usize, (ppm, max, of_rows): (u32, Nanos, 
 
 fn latency_evidence(
     result: &ResultRecord,
-    bound: &Bound,
+    bound: &Exceedance,
     (ppm, max, of_rows): (u32, Nanos, bool),
 ) -> String {
     let summary = if of_rows {

@@ -1,0 +1,184 @@
+//! The audit over all shares: what they all expect against what the last one found.
+//!
+//! All shares write to one target, so each audit finds the rows of all, and none of them alone can
+//! say what is missing. A loss is stated only where the last audit began after every share had
+//! drained; otherwise rows may have come later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::plan::PhaseKind;
+use crate::model::record::{AuditExample, AuditRecord, Expectation, RunRecord};
+
+use super::timeline::instant;
+
+/// Key ranges that a record names.
+const EXAMPLES_KEPT: usize = 16;
+
+/// What is known of one key range.
+#[derive(Debug, Clone, Copy, Default)]
+struct Range {
+    acknowledged: u64,
+    unknown: u64,
+    found: u64,
+}
+
+/// One audit for all shares; that of a single share stays as it is.
+pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
+    let first = &shares[0].audit;
+    if shares.len() == 1 {
+        return first.clone();
+    }
+    let mut audit = AuditRecord {
+        acknowledged: shares.iter().map(|s| s.audit.acknowledged).sum(),
+        unknown: shares.iter().map(|s| s.audit.unknown).sum(),
+        altered: shares.iter().map(|s| s.audit.altered).sum(),
+        duration_ns: shares
+            .iter()
+            .map(|s| s.audit.duration_ns)
+            .max()
+            .unwrap_or(0),
+        found: 0,
+        missing: 0,
+        surplus: 0,
+        duplicated: 0,
+        ranges: 0,
+        server_counter: None,
+        examples: Vec::new(),
+        expectation: None,
+        error: None,
+        ..first.clone()
+    };
+    for quiet in ["off", "nothing_written"] {
+        if shares.iter().all(|share| share.audit.status == quiet) {
+            quiet.clone_into(&mut audit.status);
+            return audit;
+        }
+    }
+    match ranges(shares) {
+        Ok(ranges) => compare(&mut audit, shares, &ranges),
+        Err((status, error)) => {
+            audit.status = status;
+            audit.error = Some(error);
+        }
+    }
+    audit
+}
+
+/// What all shares expect and the last audit found, per key range; or the status of an audit that
+/// cannot be made, and why.
+fn ranges(shares: &[&RunRecord]) -> Result<BTreeMap<u64, Range>, (String, String)> {
+    let mut width = None;
+    let mut ranges: BTreeMap<u64, Range> = BTreeMap::new();
+    for share in shares {
+        let Some(expected) = expectation(share)? else {
+            continue;
+        };
+        if *width.get_or_insert(expected.width) != expected.width {
+            let error = "the shares counted in key ranges of different width".to_owned();
+            return Err(("failed".to_owned(), error));
+        }
+        for [key, acknowledged, unknown] in &expected.ranges {
+            let range = ranges.entry(*key).or_default();
+            range.acknowledged += acknowledged;
+            range.unknown += unknown;
+        }
+    }
+    let mut by_end: Vec<&&RunRecord> = shares.iter().collect();
+    by_end.sort_by_key(|share| audit_end(share));
+    let mut seen = BTreeSet::new();
+    for share in by_end.into_iter().rev() {
+        for [key, found] in share.audit.expectation.iter().flat_map(|e| &e.found) {
+            // The latest audit that looked at a range is the one that counts.
+            if seen.insert(*key) {
+                ranges.entry(*key).or_default().found = *found;
+            }
+        }
+    }
+    Ok(ranges)
+}
+
+/// What a share expects; `None` where it wrote nothing.
+fn expectation(share: &RunRecord) -> Result<Option<&Expectation>, (String, String)> {
+    let audit = &share.audit;
+    let index = share.plan.intention.share.index;
+    match (audit.status.as_str(), &audit.expectation) {
+        ("partial" | "done", Some(expected)) => Ok(Some(expected)),
+        _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(None),
+        ("partial" | "done", None) => {
+            let error = format!("share {index} did not record what it expects");
+            Err(("failed".to_owned(), error))
+        }
+        (status, _) => {
+            let why = audit.error.as_deref().unwrap_or("no reason recorded");
+            Err((status.to_owned(), format!("share {index}: {status}: {why}")))
+        }
+    }
+}
+
+fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], ranges: &BTreeMap<u64, Range>) {
+    let width = shares
+        .iter()
+        .find_map(|share| share.audit.expectation.as_ref())
+        .map_or(1, |expected| expected.width);
+    let examples = shares.iter().flat_map(|share| &share.audit.examples);
+    let table = examples.map(|example| example.table.clone()).next();
+    let table = table.unwrap_or_default();
+    "done".clone_into(&mut audit.status);
+    audit.ranges = u64::try_from(ranges.len()).unwrap_or(u64::MAX);
+    for (key, range) in ranges {
+        let missing = range.acknowledged.saturating_sub(range.found);
+        let most = range.acknowledged.saturating_add(range.unknown);
+        let surplus = range.found.saturating_sub(most);
+        audit.found += range.found;
+        audit.missing += missing;
+        audit.surplus += surplus;
+        if most > 0 {
+            audit.duplicated += surplus;
+        }
+        if (missing > 0 || surplus > 0) && audit.examples.len() < EXAMPLES_KEPT {
+            let first_key = key.saturating_mul(width);
+            audit.examples.push(AuditExample {
+                table: table.clone(),
+                first_key,
+                last_key: first_key.saturating_add(width.saturating_sub(1)),
+                acknowledged: range.acknowledged,
+                unknown: range.unknown,
+                found: range.found,
+            });
+        }
+    }
+    if let Some(index) = still_writing(shares).filter(|_| audit.missing > 0) {
+        "failed".clone_into(&mut audit.status);
+        audit.error = Some(format!(
+            "the last audit began before share {index} had ended, so what it did not find may \
+             have come later"
+        ));
+    }
+}
+
+/// The share that was still writing when the last audit began, or whose times cannot be read.
+fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
+    let last = shares.iter().max_by_key(|share| audit_end(share))?;
+    let began = wall(last, |phase| phase == PhaseKind::Audit).map(|(start, _)| start);
+    let late = shares.iter().find(|share| {
+        let ended = wall(share, |phase| phase != PhaseKind::Audit).map(|(_, end)| end);
+        began.is_none() || ended.is_none() || ended > began
+    })?;
+    Some(late.plan.intention.share.index)
+}
+
+/// When a share's audit ended, Unix nanoseconds; before all others where it is not known.
+fn audit_end(share: &RunRecord) -> i128 {
+    wall(share, |phase| phase == PhaseKind::Audit).map_or(i128::MIN, |(_, end)| end)
+}
+
+/// Earliest begin and latest end of such phases, Unix nanoseconds.
+fn wall(share: &RunRecord, is: impl Fn(PhaseKind) -> bool) -> Option<(i128, i128)> {
+    let started = instant(&share.started_at)?.unix_timestamp_nanos();
+    let phases = || share.phases.iter().filter(|phase| is(phase.kind));
+    let start = phases().map(|phase| phase.start_ns).min()?;
+    let end = phases()
+        .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
+        .max()?;
+    Some((started + i128::from(start), started + i128::from(end)))
+}

@@ -1,0 +1,68 @@
+//! What follows from counts is drawn anew from the merged ones, by the same statistics.
+
+use crate::analysis::availability::availability;
+use crate::analysis::judge::{littles_law_sessions, measured_streams};
+use crate::analysis::throughput::throughput;
+use crate::model::plan::Unit;
+use crate::model::record::{ResultRecord, RunRecord, StreamRecord, WINDOW_NS};
+use crate::model::units::Nanos;
+
+use super::timeline::add_each;
+
+/// Draws throughput, interval and steadiness of the streams, Little's law, and the availability.
+pub(super) fn draw(record: &mut RunRecord) {
+    for stream in &mut record.streams {
+        draw_stream(stream, &record.results);
+    }
+    let expected: Vec<(String, String, Option<f64>)> = measured_streams(record)
+        .iter()
+        .map(|measured| {
+            let stream = measured.stream;
+            let sessions = littles_law_sessions(measured);
+            (stream.phase.clone(), stream.stream.clone(), sessions)
+        })
+        .collect();
+    for stream in &mut record.streams {
+        let mut found = expected.iter();
+        let found = found.find(|(phase, name, _)| (phase, name) == (&stream.phase, &stream.stream));
+        stream.littles_law_sessions = found.and_then(|(.., sessions)| *sessions);
+    }
+    draw_availability(record);
+}
+
+fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord]) {
+    let ops = || {
+        let results = results.iter();
+        results.filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
+    };
+    let mut counts = Vec::new();
+    for result in ops() {
+        add_each(&mut counts, &result.windows.acknowledged);
+    }
+    let ops_per_s: f64 = ops().map(|r| r.throughput.ops_per_s).sum();
+    let rows_per_s: f64 = ops().map(|r| r.throughput.rows_per_s).sum();
+    let units_per_op = match stream.unit {
+        Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
+        _ => 1.0,
+    };
+    let drawn = throughput(&counts, Nanos(WINDOW_NS));
+    stream.throughput.ops_per_s = ops_per_s;
+    stream.throughput.rows_per_s = rows_per_s;
+    let interval = drawn.ci95;
+    stream.throughput.ci95 = interval.map(|(low, high)| [low * units_per_op, high * units_per_op]);
+    stream.effective_windows = drawn.effective_windows;
+    drawn.steadiness.name().clone_into(&mut stream.steadiness);
+    stream.drift_percent = drawn.drift_per_cent;
+}
+
+/// All but the gaps, which stand longest first, and the acknowledgements per second.
+fn draw_availability(record: &mut RunRecord) {
+    let seen = &mut record.availability;
+    let [start, length] = seen.gaps.first().copied().unwrap_or_default();
+    let drawn = availability(&seen.acknowledged_per_s, Nanos(length));
+    seen.longest_gap_ns = drawn.longest_gap_ns;
+    seen.longest_gap_start_ns = start;
+    seen.seconds_below_half = drawn.seconds_below_half;
+    seen.dips = drawn.dips;
+    seen.recovery_ns = drawn.recovery_ns;
+}

@@ -1,0 +1,110 @@
+//! Load machines, the target as they saw it, and what was noted.
+
+use std::collections::BTreeMap;
+
+use crate::model::record::{Finding, RunRecord, TargetRecord, TelemetrySample};
+
+/// URLs, hosts and settings of all shares; sizes as the first and the last state say.
+pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
+    let mut merged = shares[0].target.clone();
+    for share in &shares[1..] {
+        let other = &share.target;
+        for url in &other.urls {
+            if !merged.urls.contains(url) {
+                merged.urls.push(url.clone());
+            }
+        }
+        for host in &other.hosts {
+            match merged.hosts.iter_mut().find(|known| known.url == host.url) {
+                None => merged.hosts.push(host.clone()),
+                Some(known) => {
+                    known.sessions += host.sessions;
+                    known.acknowledged += host.acknowledged;
+                }
+            }
+        }
+        merged.settings.extend(other.settings.clone());
+        merged.bytes_before = match (merged.bytes_before, other.bytes_before) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        merged.bytes_after = merged.bytes_after.max(other.bytes_after);
+    }
+    merged
+}
+
+/// All load machines together, second by second: cores and memory added, the busiest machine.
+pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
+    if let [only] = shares {
+        return only.telemetry.clone();
+    }
+    let mut merged: BTreeMap<u64, TelemetrySample> = BTreeMap::new();
+    for sample in shares.iter().flat_map(|share| &share.telemetry) {
+        let second = sample.time_ns.saturating_add(500_000_000) / 1_000_000_000;
+        merged
+            .entry(second)
+            .and_modify(|sum| add(sum, sample))
+            .or_insert_with(|| sample.clone());
+    }
+    merged.into_values().collect()
+}
+
+fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
+    sum.time_ns = sum.time_ns.max(sample.time_ns);
+    sum.client_cores += sample.client_cores;
+    sum.embedded_cores += sample.embedded_cores;
+    sum.machine_cpu_share = greater(sum.machine_cpu_share, sample.machine_cpu_share);
+    sum.steal_share = greater(sum.steal_share, sample.steal_share);
+    sum.rss_bytes += sample.rss_bytes;
+}
+
+fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
+        (ours, theirs) => ours.or(theirs),
+    }
+}
+
+/// Every finding once; it names its share unless all shares have it alike.
+pub(super) fn findings(shares: &[&RunRecord]) -> Vec<Finding> {
+    let mut merged: Vec<Finding> = Vec::new();
+    for share in shares {
+        for finding in &share.findings {
+            let mut finding = finding.clone();
+            if !shares.iter().all(|other| other.findings.contains(&finding)) {
+                let of = &share.plan.intention.share;
+                finding.message = format!("share {}/{}: {}", of.index, of.of, finding.message);
+            }
+            if !merged.contains(&finding) {
+                merged.push(finding);
+            }
+        }
+    }
+    merged
+}
+
+/// Values that differ stand side by side in the order of the shares.
+pub(super) fn environment(shares: &[&RunRecord]) -> BTreeMap<String, String> {
+    joined(shares.iter().map(|share| &share.environment))
+}
+
+/// The same for labels.
+pub(super) fn labels(shares: &[&RunRecord]) -> BTreeMap<String, String> {
+    joined(shares.iter().map(|share| &share.labels))
+}
+
+fn joined<'a>(
+    maps: impl Iterator<Item = &'a BTreeMap<String, String>>,
+) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, value) in maps.flatten() {
+        let known = values.entry(name.clone()).or_default();
+        if !known.contains(&value.as_str()) {
+            known.push(value);
+        }
+    }
+    let pairs = values.into_iter();
+    pairs
+        .map(|(name, values)| (name, values.join(" | ")))
+        .collect()
+}

@@ -1,0 +1,186 @@
+//! One record from the records of all shares of a plan, as if one load machine had done it all.
+//!
+//! Counts are added and distributions merged; a percentile is never averaged, and what follows
+//! from counts is drawn anew. Phases are aligned by their own start, not by wall clocks.
+
+mod audit;
+mod figures;
+mod machines;
+mod results;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use crate::analysis::judge;
+use crate::model::histogram::HistogramError;
+use crate::model::judgement::{Reason, ReasonCode};
+use crate::model::plan::Share;
+use crate::model::record::RunRecord;
+
+/// Missing shares that an error names.
+const MISSING_NAMED: usize = 16;
+
+/// Why records are not all the shares of one plan.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// There is nothing to merge.
+    #[error("no record was given")]
+    Empty,
+    /// Two records were asked different things.
+    #[error("records {first} and {other} belong to different plans")]
+    PlansDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
+    /// Two records are of different kinds or versions of target.
+    #[error("records {first} and {other} are of different targets")]
+    TargetsDiffer {
+        /// The first record, and what its target is.
+        first: String,
+        /// The one that differs, and what its target is.
+        other: String,
+    },
+    /// Two records say differently how many shares there are.
+    #[error("record {record} is one of {of} shares, the first one is one of {others}")]
+    CountsDiffer {
+        /// The one that differs.
+        record: String,
+        /// How many it says.
+        of: u32,
+        /// How many the first one says.
+        others: u32,
+    },
+    /// One share was given twice.
+    #[error("share {index} of {of} was given twice")]
+    Twice {
+        /// Which.
+        index: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// Not all shares were given.
+    #[error("of {of} shares these are missing: {missing}")]
+    Missing {
+        /// Their numbers.
+        missing: String,
+        /// Of how many.
+        of: u32,
+    },
+    /// A distribution cannot be read.
+    #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
+    Histogram {
+        /// Which record.
+        record: String,
+        /// Of which op.
+        op: String,
+        /// Why.
+        source: HistogramError,
+    },
+}
+
+impl MergeError {
+    /// The same as a reason of a measurement.
+    pub fn reason(&self) -> Reason {
+        Reason {
+            code: ReasonCode::SharesDiffer,
+            message: "the records are not all the shares of one plan".to_owned(),
+            evidence: self.to_string(),
+            hint: Some("give the record of every share once: highwater show R1 R2 …".to_owned()),
+        }
+    }
+}
+
+/// Merges the records of all shares of one plan, in any order.
+///
+/// Percentiles of single seconds are absent afterwards where several shares had ops in it, as
+/// intervals keep no distributions. The id is that of the first share with `-merged` behind it.
+///
+/// # Errors
+/// If the records are not all shares of one plan, each once, against one target, or a distribution
+/// cannot be read.
+pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
+    let shares = checked(records)?;
+    let first = shares[0];
+    let mut merged = first.clone();
+    if shares.len() > 1 {
+        merged.id = format!("{}-merged", first.id);
+    }
+    merged.plan.intention.share = Share::WHOLE;
+    merged.started_at = timeline::earliest(&shares);
+    merged.phases = timeline::phases(&shares);
+    merged.results = results::results(&shares, &merged.phases)?;
+    merged.streams = results::streams(&shares, &merged);
+    merged.intervals = timeline::intervals(&shares);
+    merged.availability = timeline::availability(&shares);
+    merged.audit = audit::merged(&shares);
+    merged.target = machines::target(&shares);
+    merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
+    merged.telemetry = machines::telemetry(&shares);
+    merged.findings = machines::findings(&shares);
+    merged.environment = machines::environment(&shares);
+    merged.labels = machines::labels(&shares);
+    merged.probes = shares.iter().flat_map(|s| s.probes.clone()).collect();
+    figures::draw(&mut merged);
+    merged.judgements = judge(&merged);
+    Ok(merged)
+}
+
+/// The records in the order of their shares, if they are all of one plan.
+fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
+    let first = records.first().ok_or(MergeError::Empty)?;
+    let of = first.plan.intention.share.of;
+    let mut seen = BTreeSet::new();
+    for record in records {
+        let share = &record.plan.intention.share;
+        if record.plan.hash != first.plan.hash {
+            return Err(MergeError::PlansDiffer {
+                first: named(first, &first.plan.hash),
+                other: named(record, &record.plan.hash),
+            });
+        }
+        if identity(record) != identity(first) {
+            return Err(MergeError::TargetsDiffer {
+                first: named(first, &identity(first)),
+                other: named(record, &identity(record)),
+            });
+        }
+        if share.of != of {
+            return Err(MergeError::CountsDiffer {
+                record: record.id.clone(),
+                of: share.of,
+                others: of,
+            });
+        }
+        if !seen.insert(share.index) {
+            let index = share.index;
+            return Err(MergeError::Twice { index, of });
+        }
+    }
+    let missing: Vec<String> = (1..=of)
+        .filter(|index| !seen.contains(index))
+        .take(MISSING_NAMED)
+        .map(|index| index.to_string())
+        .collect();
+    if !missing.is_empty() {
+        let missing = missing.join(", ");
+        return Err(MergeError::Missing { missing, of });
+    }
+    let mut shares: Vec<&RunRecord> = records.iter().collect();
+    shares.sort_by_key(|record| record.plan.intention.share.index);
+    Ok(shares)
+}
+
+fn named(record: &RunRecord, what: &str) -> String {
+    let what: String = what.chars().take(32).collect();
+    format!("{} ({what})", record.id)
+}
+
+fn identity(record: &RunRecord) -> String {
+    format!("{} {}", record.target.driver, record.target.version)
+}
