@@ -28,7 +28,7 @@ impl Mistake {
         let before = text.get(..start).unwrap_or_default();
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
         Self {
-            message: message.into(),
+            message: one_line(&message.into()),
             hint: None,
             span: start..end,
             line: before.matches('\n').count() + 1,
@@ -39,7 +39,7 @@ impl Mistake {
     /// A mistake outside the file: in a setting, or in what is asked of a good file.
     pub(super) fn elsewhere(message: impl Into<String>) -> Self {
         Self {
-            message: message.into(),
+            message: one_line(&message.into()),
             hint: None,
             span: 0..0,
             line: 0,
@@ -54,6 +54,15 @@ impl Mistake {
     }
 }
 
+/// A message in one line, whatever names from a damaged file stand in it.
+fn one_line(message: &str) -> String {
+    let line: Vec<&str> = message.lines().map(str::trim).collect();
+    line.join("; ").chars().take(MAX_MESSAGE).collect()
+}
+
+/// Characters of a message, at most.
+const MAX_MESSAGE: usize = 400;
+
 /// The greatest character boundary at or before `position`.
 fn floor_char(text: &str, position: usize) -> usize {
     let mut position = position.min(text.len());
@@ -63,9 +72,15 @@ fn floor_char(text: &str, position: usize) -> usize {
     position
 }
 
-/// `did you mean …?` if a known word is close, otherwise the list of known words.
+/// `did you mean …?` if a known word is close or begins so, otherwise the list of known words.
 pub(super) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
+    if let Some(longer) = known
+        .iter()
+        .find(|known| word.len() > 1 && known.starts_with(word))
+    {
+        return Some(format!("did you mean `{longer}`?"));
+    }
     let nearest = known
         .iter()
         .map(|candidate| (distance(word, candidate), *candidate))

@@ -64,7 +64,7 @@ pub struct WorkloadSpec {
 
 impl WorkloadSpec {
     /// Reads a workload file; returns everything that is wrong with it (at most 50 mistakes),
-    /// in the order of reading.
+    /// in the order of the file.
     pub fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
         let definition = reading::read(text, &BTreeMap::new())?;
         Ok(Self {

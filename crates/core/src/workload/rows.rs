@@ -169,7 +169,7 @@ impl ColumnRows {
                 values.extend(segment.row_indexes().map(|row| plain.integer(draws, row)));
             }),
             Self::IntegerWalk { walk, min } => integers(data, segments, |segment, values| {
-                values.extend(walk.values(segment).map(|value| min + whole(value)));
+                walk.append(segment, values, |value| min + whole(value));
             }),
             Self::Timestamp(plain, draws) => timestamps(data, segments, |segment, values| {
                 values.extend(segment.row_indexes().map(|row| plain.integer(draws, row)));
@@ -181,7 +181,7 @@ impl ColumnRows {
                 values.extend(segment.row_indexes().map(|row| plain.float(draws, row)));
             }),
             Self::FloatWalk(walk) => floats(data, segments, |segment, values| {
-                values.extend(walk.values(segment).map(|value| walk.min() + value));
+                walk.append(segment, values, |value| walk.min() + value);
             }),
             Self::Boolean(plain, draws) => {
                 let rows = segments.flat_map(Segment::row_indexes);

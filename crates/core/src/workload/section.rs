@@ -106,7 +106,9 @@ impl<'a, 't> Section<'a, 't> {
 
     /// The value of a key that may be absent.
     pub(super) fn optional(&mut self, key: &'static str) -> Option<Entry<'a, 't>> {
-        self.asked.push(key);
+        if !self.asked.contains(&key) {
+            self.asked.push(key);
+        }
         self.table.get(key)
     }
 
@@ -204,7 +206,10 @@ impl<'a, 't> Section<'a, 't> {
             return Some(number);
         }
         let message = format!("`{key}` of {} is {number}", self.place);
-        let hint = format!("it must be in {} to {}", range.start(), range.end());
+        let hint = match (range.start(), range.end()) {
+            (least, most) if least == most => format!("it must be {least}"),
+            (least, most) => format!("it must be from {least} to {most}"),
+        };
         reader.report(entry.span(), message, Some(hint));
         None
     }

@@ -47,17 +47,19 @@ pub(super) struct Walk {
 
 /// The distribution function of (1 − s)·a + s·b for independent a, b uniform on [0, 1].
 ///
-/// With p = min(s, 1 − s) and q = max(s, 1 − s) its density is a trapezoid, and F(v) is
-/// v²/(2pq) for v < p, (v − p/2)/q for p ≤ v ≤ 1 − p, and 1 − F(1 − v) above the middle.
+/// With p = min(s, 1 − s) and q = max(s, 1 − s) its density is a trapezoid: F(v) is v²/(2pq) for
+/// v < p, (v − p/2)/q for p ≤ v ≤ 1 − p, and 1 − F(1 − v) above the middle. Both lower pieces are
+/// (v² − max(v − p, 0)²)/(2pq), which needs no branch that a processor would guess wrong.
 #[derive(Debug, Clone, Copy)]
 struct Bridge {
     near: f64,
     far: f64,
     p: f64,
-    half_p: f64,
-    inverse_q: f64,
     inverse_2pq: f64,
 }
+
+/// Stands for p = 0 at an anchor: far below any 1/epoch, far above a double's resolution.
+const LEAST_P: f64 = 1e-8;
 
 impl Bridge {
     #[expect(
@@ -66,29 +68,22 @@ impl Bridge {
     )]
     fn at(tick_of_epoch: u64, epoch: u64) -> Self {
         let s = tick_of_epoch as f64 / epoch as f64;
-        let (p, q) = (s.min(1.0 - s), s.max(1.0 - s));
+        let (p, q) = (s.min(1.0 - s).max(LEAST_P), s.max(1.0 - s));
         Self {
             near: 1.0 - s,
             far: s,
             p,
-            half_p: p / 2.0,
-            inverse_q: 1.0 / q,
-            // Infinite at an anchor, where no v is below p = 0.
             inverse_2pq: 1.0 / (2.0 * p * q),
         }
     }
 
     #[inline]
     fn value(&self, near: f64, far: f64) -> f64 {
-        let sum = self.near * near + self.far * far;
-        let mirrored = sum > 0.5;
-        let v = if mirrored { 1.0 - sum } else { sum };
-        let share = if v < self.p {
-            v * v * self.inverse_2pq
-        } else {
-            (v - self.half_p) * self.inverse_q
-        };
-        if mirrored { 1.0 - share } else { share }
+        let from_middle = self.near * near + self.far * far - 0.5;
+        let v = 0.5 - from_middle.abs();
+        let beyond = if v > self.p { v - self.p } else { 0.0 };
+        let share = (v * v - beyond * beyond) * self.inverse_2pq;
+        0.5 + (0.5 - share).copysign(from_middle)
     }
 }
 
@@ -114,9 +109,15 @@ impl Walk {
         }
     }
 
-    /// The value of every row of `segment`, less the least value.
+    /// Appends a value for every row of `segment`: what `convert` makes of the walk's value less
+    /// its least one.
     #[inline]
-    pub(super) fn values(&self, segment: Segment) -> impl Iterator<Item = f64> + use<> {
+    pub(super) fn append<T: Copy + Default>(
+        &self,
+        segment: Segment,
+        values: &mut Vec<T>,
+        convert: impl Fn(f64) -> T,
+    ) {
         let epoch = segment.tick / self.shape.epoch;
         let bridge = Bridge::at(segment.tick % self.shape.epoch, self.shape.epoch);
         let width = self.shape.max - self.shape.min;
@@ -127,15 +128,16 @@ impl Walk {
             .anchors
             .weyl((epoch.wrapping_add(1) << 32) | segment.entity);
         let mut noise = self.noise.weyl(segment.row);
-        let (anchor_stride, noise_stride) = (self.anchors.stride(), self.noise.stride());
-        (0..segment.rows).map(move |_| {
-            let value = bridge.value(unit_of(mix(near)), unit_of(mix(far))) * width;
+        let done = values.len();
+        values.resize(done + segment.rows, T::default());
+        for value in values.iter_mut().skip(done) {
+            let base = bridge.value(unit_of(mix(near)), unit_of(mix(far))) * width;
             let parts = f64::from(sum_of_parts(mix(noise))) - MEAN_OF_PARTS;
-            near = near.wrapping_add(anchor_stride);
-            far = far.wrapping_add(anchor_stride);
-            noise = noise.wrapping_add(noise_stride);
-            (value + parts * noise_scale).clamp(0.0, width)
-        })
+            *value = convert((base + parts * noise_scale).clamp(0.0, width));
+            near = near.wrapping_add(self.anchors.stride());
+            far = far.wrapping_add(self.anchors.stride());
+            noise = noise.wrapping_add(self.noise.stride());
+        }
     }
 
     /// The least value.

@@ -46,17 +46,23 @@ pub(super) fn read(
     };
     for error in errors {
         let span = error.span().unwrap_or(0..0);
-        reader.report(span, one_line(error.message()), None);
+        reader.report(span, error.message(), None);
     }
     if !reader.mistakes.is_empty() {
-        return Err(reader.mistakes);
+        return Err(in_order(reader.mistakes));
     }
     let root = Section::new("the workload file".to_owned(), 0..0, document.get_ref());
     let definition = read_root(&mut reader, root, settings);
     match definition {
         Some(definition) if reader.mistakes.is_empty() => Ok(definition),
-        _ => Err(reader.mistakes),
+        _ => Err(in_order(reader.mistakes)),
     }
+}
+
+/// Mistakes in the order of the file; those that are not in it come first.
+fn in_order(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
+    mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
+    mistakes
 }
 
 fn read_root(
@@ -142,6 +148,7 @@ fn read_parameter(
         kind
     });
     let default = section.required(reader, "default", "…");
+    let span = default.map(toml::Spanned::span);
     let summary = section.text_or_empty(reader, "summary");
     let default = match (kind, default) {
         (Some(kind), Some(entry)) => setting_of(reader, &section, ("default", entry), kind),
@@ -164,7 +171,8 @@ fn read_parameter(
         Some(text) => chosen_setting(reader, name, text, kind),
     };
     if let Some(value) = value {
-        check_bounds(reader, name, &value, bounds);
+        let span = chosen.is_none().then_some(span).flatten();
+        check_bounds(reader, (name, span), &value, bounds);
         reader.settings.insert(name.to_owned(), value);
     } else {
         reader.settings.insert(name.to_owned(), default.clone());
@@ -217,9 +225,10 @@ fn chosen_setting(
     setting
 }
 
+/// Notes a value out of its bounds: at its place, or elsewhere if it is not the file's.
 fn check_bounds(
     reader: &mut Reader<'_>,
-    name: &str,
+    (name, span): (&str, Option<Range<usize>>),
     value: &Setting,
     (min, max): (Option<i64>, Option<i64>),
 ) {
@@ -235,7 +244,10 @@ fn check_bounds(
         _ => return,
     };
     let message = format!("parameter `{name}` is {value}; it must be {wrong}");
-    reader.note(Mistake::elsewhere(message));
+    match span {
+        Some(span) => reader.report(span, message, None),
+        None => reader.note(Mistake::elsewhere(message)),
+    }
 }
 
 /// Reads `[entities]`.
@@ -271,7 +283,9 @@ fn read_entity(reader: &mut Reader<'_>, mut section: Section<'_, '_>, entity: &m
         };
         let names: Vec<&str> = entity.attributes.iter().map(|a| a.name.as_str()).collect();
         let name = named_element(reader, &mut part, "attribute", &names);
-        part.place = format!("attribute `{name}` of entity `{}`", entity.name);
+        if !name.is_empty() {
+            part.place = format!("attribute `{name}` of entity `{}`", entity.name);
+        }
         let generator = generator::read_attribute(reader, part, &entity.attributes);
         let placeholder = AttributeGenerator::Plain(Plain::Constant(Literal::Text(String::new())));
         entity.attributes.push(Attribute {
@@ -345,13 +359,4 @@ fn position_of<'n>(
         );
     }
     position
-}
-
-/// A message without line breaks.
-fn one_line(message: &str) -> String {
-    message
-        .lines()
-        .map(str::trim)
-        .collect::<Vec<_>>()
-        .join("; ")
 }

@@ -94,7 +94,9 @@ fn read_query(
         };
         let taken: Vec<&str> = names.iter().map(String::as_str).collect();
         let name = named_element(reader, &mut part, "parameter", &taken);
-        part.place = format!("parameter `{name}` of {}", section.place);
+        if !name.is_empty() {
+            part.place = format!("parameter `{name}` of {}", section.place);
+        }
         names.push(name.clone());
         if let Some(kind) = generator::read_type(reader, &mut part)
             && let Some(generator) = generator::read_parameter(reader, part, kind, known)

@@ -151,7 +151,9 @@ fn read_column(
         .map(|column| column.name.as_str())
         .collect();
     let name = named_element(reader, &mut section, "column", &taken);
-    section.place = format!("column `{name}` of table `{}`", table.name);
+    if !name.is_empty() {
+        section.place = format!("column `{name}` of table `{}`", table.name);
+    }
     let kind = generator::read_type(reader, &mut section);
     let generator = kind.and_then(|kind| generator::read_column(reader, section, kind, entity));
     Column {

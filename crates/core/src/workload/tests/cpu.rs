@@ -10,11 +10,11 @@ use crate::workload::{Arrivals, OpContext, Unit, Workload};
 
 /// A digest of what the first rows and ops are; `Debug` writes every value out.
 fn content(workload: &Workload) -> String {
-    let mut text = String::new();
+    let mut parts = Vec::new();
     for row in [0, 1, 999, 123_456_789] {
         let batch = workload.row_batch(0, row, 1);
-        text += &format!("{:?}", objects(&batch, 0));
-        text += &format!("{:?}", &batch.columns[1..]);
+        parts.push(format!("{:?}", objects(&batch, 0)));
+        parts.push(format!("{:?}", &batch.columns[1..]));
     }
     let context = OpContext {
         first_row: 1_000_000,
@@ -22,12 +22,13 @@ fn content(workload: &Workload) -> String {
     for stream in workload.streams() {
         for index in 0..200 {
             let op = workload.op(stream, index, &context);
-            match op.body {
-                OpBody::Insert(batch) => text += &format!("{:?}", &batch.columns[1..]),
-                OpBody::Query(values) => text += &format!("{:?} {values:?}", op.id),
-            }
+            parts.push(match op.body {
+                OpBody::Insert(batch) => format!("{:?}", &batch.columns[1..]),
+                OpBody::Query(values) => format!("{:?} {values:?}", op.id),
+            });
         }
     }
+    let text = parts.concat();
     let hash = Sha256::digest(text.as_bytes());
     hash[..8]
         .iter()

@@ -1,6 +1,9 @@
 //! What the workload module promises, from the outside.
 
 mod cpu;
+mod generators;
+mod mistakes;
+mod walk;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +22,19 @@ fn owned(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
         .iter()
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect()
+}
+
+/// A workload file that is known to be good.
+fn parsed(text: &str) -> WorkloadSpec {
+    WorkloadSpec::parse(text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+}
+
+/// The doubles of a column.
+fn floats(batch: &RowBatch, column: usize) -> &[f64] {
+    match &batch.columns[column] {
+        ColumnData::Float(values) => values,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// The integers of a column.

@@ -1,0 +1,117 @@
+//! Mistakes in workload files: all of them are found, each with place, cause and hint.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use crate::workload::{Mistake, WorkloadSpec, builtin};
+
+fn mistakes(text: &str) -> Vec<Mistake> {
+    WorkloadSpec::parse(text).err().unwrap_or_default()
+}
+
+/// One line a mistake: place, what stands there, cause, hint.
+fn shown(text: &str) -> String {
+    mistakes(text)
+        .iter()
+        .fold(String::new(), |mut all, mistake| {
+            let there: String = text[mistake.span.clone()].chars().take(24).collect();
+            let there = there.replace('\n', "⏎");
+            let (line, column) = (mistake.line, mistake.column);
+            writeln!(all, "{line}:{column} «{there}» {}", mistake.message).unwrap();
+            if let Some(hint) = &mistake.hint {
+                writeln!(all, "    {hint}").unwrap();
+            }
+            all
+        })
+}
+
+#[test]
+fn the_catalogue_has_no_mistakes() {
+    for entry in crate::workload::catalogue() {
+        assert_eq!(shown(entry.text), "", "{}", entry.name);
+        assert_eq!(WorkloadSpec::parse(entry.text).unwrap().name(), entry.name);
+    }
+}
+
+/// The page about the format has one whole file, and fragments.
+#[test]
+fn the_example_of_the_reference_page_has_no_mistakes() {
+    let page = include_str!("../../../../../docs/reference/workload-file.md");
+    let (_, behind) = page.split_once("```toml\n").unwrap();
+    let (example, _) = behind.split_once("```").unwrap();
+    assert_eq!(shown(example), "");
+    for generator in [
+        "constant",
+        "sequence",
+        "uniform",
+        "normal",
+        "choice",
+        "timeline",
+        "walk",
+        "attribute",
+        "object",
+        "entity",
+        "distinct",
+        "data-time",
+    ] {
+        assert!(page.contains(&format!("| `{generator}`")), "{generator}");
+    }
+}
+
+#[test]
+fn syntax_errors_are_collected_with_their_places() {
+    insta::assert_snapshot!(shown("format = 1\nname = \nversion = 01\n[parameters\n"), @r#"
+    2:8 «» string values must be quoted, expected literal string
+    3:11 «0» unexpected leading zero, expected nothing
+    4:12 «» unclosed table, expected `]`
+    "#);
+}
+
+#[test]
+fn an_empty_file_is_told_what_it_lacks() {
+    insta::assert_snapshot!(shown(""), @r#"
+    1:1 «» the workload file has no `format`
+        add format = 1
+    1:1 «» the workload file has no `name`
+        add name = "…"
+    1:1 «» the workload file has no `version`
+        add version = 1
+    1:1 «» the workload file has no `summary`
+        add summary = "…"
+    1:1 «» the workload file has no ops
+        add [ops.NAME] with `insert` or `sql`
+    "#);
+}
+
+#[test]
+fn every_mistake_of_a_bad_file_is_found_at_its_place() {
+    assert_eq!(shown(include_str!("bad.toml")), include_str!("bad.txt"));
+}
+
+#[test]
+fn mistakes_are_bounded() {
+    let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n} = 1\n"));
+    assert_eq!(mistakes(&text).len(), 50);
+    let long = "#".repeat((1 << 20) + 1);
+    assert_eq!(mistakes(&long).len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn no_damage_to_a_file_makes_it_panic(
+        cut in 0..14_000_usize,
+        length in 0..60_usize,
+        paste in prop_oneof!["[a-z\"\\[\\]{}=$:;'ü\n]{0,6}", Just("${".to_owned()), Just("-1".to_owned())],
+    ) {
+        let text = builtin("cpu").unwrap().text;
+        let at = |position: usize| {
+            (0..=position.min(text.len())).rev().find(|p| text.is_char_boundary(*p)).unwrap()
+        };
+        let damaged = format!("{}{paste}{}", &text[..at(cut)], &text[at(cut + length)..]);
+        for mistake in mistakes(&damaged) {
+            prop_assert!(damaged.get(mistake.span.clone()).is_some());
+            prop_assert!(!mistake.message.is_empty() && !mistake.message.contains('\n'));
+        }
+    }
+}
