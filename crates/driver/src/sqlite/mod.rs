@@ -22,6 +22,9 @@ mod target;
 mod thread;
 mod turns;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use crate::contract::{Driver, Target, TargetError, TargetOptions};

@@ -37,13 +37,7 @@ impl SqliteTarget {
     /// A target; the file is opened by its first session or admin.
     pub(super) fn new(settings: Settings) -> Self {
         Self {
-            database: Arc::new(Database {
-                settings,
-                turns: Turns::default(),
-                cpu_nanos: AtomicU64::new(0),
-                running: AtomicUsize::new(0),
-                ended: Notify::new(),
-            }),
+            database: Arc::new(Database::new(settings)),
         }
     }
 }
@@ -119,6 +113,17 @@ impl Drop for Running {
 }
 
 impl Database {
+    /// Nothing is open yet.
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            turns: Turns::default(),
+            cpu_nanos: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
+            ended: Notify::new(),
+        }
+    }
+
     pub(super) fn settings(&self) -> &Settings {
         &self.settings
     }

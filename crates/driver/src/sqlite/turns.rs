@@ -54,6 +54,12 @@ impl Turns {
         Turn(self)
     }
 
+    /// Threads that wait now.
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        self.queue().waiting.len()
+    }
+
     fn queue(&self) -> MutexGuard<'_, Queue> {
         // The queue is whole at every point where a thread can panic.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
