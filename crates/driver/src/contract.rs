@@ -68,10 +68,6 @@ pub struct TargetOptions {
 
 /// What a target can do, before any I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an independent, named answer; they are not states of one thing"
-)]
 pub struct Capabilities {
     /// It runs inside this process; the CPU time of its threads is the database's.
     pub embedded: bool,

@@ -202,7 +202,7 @@ const RULES: &[Rule] = &[
     rule!(
         storing::parameters_of_each_type_are_bound,
         StoredValues,
-        "parameters of each type reach the statement as they are"
+        "parameters of each type reach the statement exactly: near misses find nothing"
     ),
     rule!(
         storing::keys_are_counted_by_bucket,

@@ -148,6 +148,20 @@ pub(super) fn finders(row: u64) -> Vec<(OpId, &'static str, Value)> {
         .collect()
 }
 
+/// A value of the same type that differs by as little as its type allows.
+pub(super) fn near_miss(column: &str, value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        // The last bit, so that narrow integers stay in their range.
+        Value::Integer(v) => Value::Integer(v ^ 1),
+        Value::TimestampMs(v) => Value::TimestampMs(v ^ 1),
+        Value::Float(v) => Value::Float(f64::from_bits(v.to_bits() ^ 1)),
+        Value::Boolean(v) => Value::Boolean(!v),
+        Value::Text(_) if column == "c_object" => Value::Text(Arc::from(r#"{"near":"miss"}"#)),
+        Value::Text(v) => Value::Text(Arc::from(format!("{v} "))),
+    }
+}
+
 /// A query op.
 pub(super) fn query(name: &str, sql: String, parameters: &[ColumnType]) -> BoundOp {
     BoundOp {
