@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use highwater_core::analysis;
 use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
     AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
     StreamRecord, ThroughputRecord, WINDOW_NS, Windows,
@@ -142,11 +142,10 @@ pub(crate) fn stream_record(
     let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
     let rows_per_s: f64 = results.iter().map(|r| r.throughput.rows_per_s).sum();
     let unit = match stream.unit {
-        highwater_core::model::plan::Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
+        Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
         _ => 1.0,
     };
-    let share =
-        to_f64(plan.share.lanes().len() as u64) / f64::from(highwater_core::model::plan::LANES);
+    let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
     StreamRecord {
         phase: phase.name.clone(),
         stream: stream.name.clone(),

@@ -8,14 +8,14 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{Pace, Plan};
+use highwater_core::model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::units::{Nanos, Rate};
 use highwater_driver::{Target, Timeline};
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::ledger::Ledger;
-use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder};
+use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
 use crate::schedule::Schedule;
 use crate::source::Source;
 use crate::watchdog::Watchdog;
@@ -191,4 +191,36 @@ pub(crate) fn sessions_of(plan: &Plan, stream: usize) -> u32 {
         })
         .max()
         .unwrap_or(0)
+}
+
+/// Keys in the order of [`Pass::key`].
+pub(crate) fn key_plans(plan: &Plan, streams: usize, ops: usize) -> Vec<KeyPlan> {
+    let mut keys = Vec::with_capacity(plan.phases.len() * streams * ops);
+    for (phase, planned) in plan.phases.iter().enumerate() {
+        for stream in 0..streams {
+            let row_wait = row_wait(plan, stream, planned.step);
+            for op in 0..ops {
+                let measured = planned.kind == PhaseKind::Measure;
+                keys.push(KeyPlan {
+                    phase,
+                    stream,
+                    op,
+                    measured,
+                    row_wait,
+                });
+            }
+        }
+    }
+    keys
+}
+
+fn row_wait(plan: &Plan, stream: usize, step: u32) -> Option<RowWait> {
+    let planned = &plan.streams[stream];
+    match plan.pace(stream, step) {
+        Pace::Open { rate } if planned.unit == Unit::Rows => Some(RowWait {
+            rows: planned.units_per_op,
+            rate,
+        }),
+        _ => None,
+    }
 }

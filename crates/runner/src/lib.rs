@@ -17,6 +17,7 @@ pub mod pacer;
 mod pass;
 pub mod planner;
 pub mod recorder;
+pub mod request;
 pub mod run;
 pub mod schedule;
 pub mod source;

@@ -2,87 +2,32 @@
 //!
 //! Reads as the story of a run; each step is a module of its own.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use futures_util::future::{Either, select};
 use highwater_core::analysis;
 use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan};
 use highwater_core::model::record::{AuditRecord, Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
-use highwater_core::workload::{OpContext, Workload};
-use highwater_driver::{Admin, Target, TargetError, Timeline};
+use highwater_core::workload::OpContext;
+use highwater_driver::{Admin, TargetError, Timeline};
 
 use crate::audit::{self, AuditInput};
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::{Collector, KeyNames};
-use crate::executor::{Pass, PassStream, sessions_of};
+use crate::executor::{Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::interrupts::{Interrupts, Wish};
 use crate::observer::{Event, Observer};
 use crate::pass::{self, Executors, PassRecord};
 use crate::planner::load_plan;
-use crate::recorder::{KeyPlan, RowWait};
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};
-use crate::store::{RunDirectory, StoreError};
 use crate::summing::{self, Parts};
 
-/// What is run.
-pub struct RunRequest {
-    /// The frozen intention.
-    pub plan: Plan,
-    /// What is asked; of the plan's fingerprint.
-    pub workload: Arc<Workload>,
-    /// Who is asked.
-    pub target: Arc<dyn Target>,
-    /// The target's driver, by name.
-    pub driver: String,
-    /// The run's directory, made by the caller because embedded targets put files there.
-    pub directory: RunDirectory,
-    /// Wall clock at the start, RFC 3339.
-    pub started_at: String,
-    /// Drop tables of ours that hold another workload.
-    pub drop_tables: bool,
-    /// Wait so long before the first phase with a pace begins.
-    pub start_in: Nanos,
-    /// Noted in the record.
-    pub labels: BTreeMap<String, String>,
-    /// Version of the program.
-    pub version: String,
-}
-
-/// How a run ended, for the exit code.
-pub use highwater_core::analysis::Ended;
-
-/// A run's record and how it ended.
-pub struct RunEnd {
-    /// Everything.
-    pub record: RunRecord,
-    /// How.
-    pub ended: Ended,
-}
-
-/// Why there is no record at all.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The target could not be used.
-    #[error(transparent)]
-    Target(#[from] TargetError),
-    /// The run's directory cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The workload has no SQL for this target.
-    #[error("{0}")]
-    Workload(String),
-    /// The operating system refused what a run needs.
-    #[error("cannot run: {0}")]
-    System(#[from] std::io::Error),
-    /// Everything waits for something that cannot come; a bug.
-    #[error("the simulated run stood still")]
-    Stuck,
-}
+pub use crate::request::{Ended, RunEnd, RunError, RunRequest};
 
 /// Runs a request to its record.
 pub fn run(
@@ -90,18 +35,32 @@ pub fn run(
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
 ) -> Result<RunEnd, RunError> {
+    let directory = request.directory.clone();
+    let end = run_on_its_timeline(request, observer, interrupts);
+    if end.is_err() {
+        directory.discard();
+    }
+    end
+}
+
+fn run_on_its_timeline(
+    request: RunRequest,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+) -> Result<RunEnd, RunError> {
     let clock = RealClock::start();
     if request.target.capabilities().simulated_clock {
-        let timeline = SimulatedTimeline::new();
-        let shared: Rc<dyn Timeline> = Rc::new(timeline.clone());
+        let simulated = SimulatedTimeline::new();
+        let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
+        let executors = Executors::Inline;
         let run = Run {
             request,
             observer,
             interrupts,
-            timeline: shared,
-            executors: Executors::Inline,
+            timeline,
+            executors,
         };
-        timeline.block_on(run.whole()).ok_or(RunError::Stuck)?
+        simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
     } else {
         RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
@@ -157,7 +116,10 @@ impl Run {
             .as_ref()
             .is_some_and(|load| load.fatal.is_some() || load.interrupted);
         parts.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
-        let main = if stopped {
+        if !stopped {
+            self.wait_for_start().await;
+        }
+        let main = if stopped || self.interrupts.wished().is_some() {
             None
         } else {
             Some(self.measure(&plan, &bound, &mut collector).await)
@@ -217,7 +179,6 @@ impl Run {
         bound: &Arc<BoundWorkload>,
         collector: &mut Collector<'_>,
     ) -> PassRecord {
-        self.timeline.sleep_until(self.request.start_in).await;
         let context = OpContext {
             first_row: plan.workload.rows_to_load,
         };
@@ -248,6 +209,12 @@ impl Run {
             })
             .collect();
         self.pass(plan, bound, streams, collector).await
+    }
+
+    /// All shares begin together; the user need not wait to stop.
+    async fn wait_for_start(&mut self) {
+        let start = self.timeline.sleep_until(self.request.start_in);
+        select(start, std::pin::pin!(self.interrupts.next())).await;
     }
 
     async fn pass(
@@ -379,7 +346,7 @@ impl Run {
             ledgers,
         };
         if !audit::is_due(&input) {
-            let off = plan.audit.level == highwater_core::model::plan::AuditLevel::Off;
+            let off = plan.audit.level == AuditLevel::Off;
             return (
                 audit::not_done(&input, if off { "off" } else { "nothing_written" }, None),
                 true,
@@ -391,7 +358,14 @@ impl Run {
         }
         self.phase("audit", "rows by key range");
         if !lost {
-            return audit::audit(&input, admin, &self.timeline).await;
+            let audit = std::pin::pin!(audit::audit(&input, admin, &self.timeline));
+            return match select(audit, std::pin::pin!(stop_at_once(&mut self.interrupts))).await {
+                Either::Left((audited, _)) => audited,
+                Either::Right(_) => {
+                    let why = "the run was stopped at once".to_owned();
+                    (audit::not_done(&input, "failed", Some(why)), true)
+                }
+            };
         }
         // The old connection went with the target; another host, or a restarted one, may answer.
         match self
@@ -425,6 +399,10 @@ impl Run {
     }
 }
 
+async fn stop_at_once(interrupts: &mut Interrupts) {
+    while interrupts.next().await != Wish::StopAtOnce {}
+}
+
 /// What the passes of a run have measured.
 pub(crate) struct Passes {
     pub(crate) load: Option<PassRecord>,
@@ -453,39 +431,5 @@ fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
         Executors::Threads(_) => crate::telemetry::cores()
             .min(sessions.iter().sum::<u32>())
             .max(1),
-    }
-}
-
-/// Keys in the order of [`Pass::key`].
-fn key_plans(plan: &Plan, streams: usize, ops: usize) -> Vec<KeyPlan> {
-    let mut keys = Vec::with_capacity(plan.phases.len() * streams * ops);
-    for (phase, planned) in plan.phases.iter().enumerate() {
-        for stream in 0..streams {
-            let row_wait = row_wait(plan, stream, planned.step);
-            for op in 0..ops {
-                let measured = planned.kind == PhaseKind::Measure;
-                keys.push(KeyPlan {
-                    phase,
-                    stream,
-                    op,
-                    measured,
-                    row_wait,
-                });
-            }
-        }
-    }
-    keys
-}
-
-fn row_wait(plan: &Plan, stream: usize, step: u32) -> Option<RowWait> {
-    let planned = &plan.streams[stream];
-    match plan.pace(stream, step) {
-        Pace::Open { rate } if planned.unit == highwater_core::model::plan::Unit::Rows => {
-            Some(RowWait {
-                rows: planned.units_per_op,
-                rate,
-            })
-        }
-        _ => None,
     }
 }

@@ -34,6 +34,9 @@ const RECONNECT_BACKOFF: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_s
 /// Greatest wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
 
+/// So many ops of one session in a row refused for want of disk or memory end the run.
+const OUT_OF_RESOURCES_MAX: u32 = 10;
+
 /// What one executor thread has measured.
 pub(crate) struct ThreadRecord {
     pub(crate) recorder: Recorder,
@@ -74,6 +77,8 @@ struct Connected {
     encoder: Box<dyn Encoder>,
     host: usize,
     free: Nanos,
+    /// Ops in a row that failed for want of resources.
+    out_of_resources: u32,
 }
 
 /// An op that is made and encoded.
@@ -197,7 +202,29 @@ impl Worker {
             record.hosts[link.host].1 += 1;
         }
         link.free = finished;
+        drop(record);
+        self.watch_resources(link, &outcome);
         (outcome.session_usable, prepared.request.bytes)
+    }
+
+    /// A target without disk or memory will not recover by being asked on.
+    fn watch_resources(&self, link: &mut Connected, outcome: &Outcome) {
+        let Some(error) = outcome
+            .error
+            .as_ref()
+            .filter(|e| e.class == ErrorClass::Resource)
+        else {
+            link.out_of_resources = 0;
+            return;
+        };
+        link.out_of_resources += 1;
+        if link.out_of_resources == OUT_OF_RESOURCES_MAX {
+            self.give_up(TargetError {
+                kind: TargetErrorKind::Refused,
+                message: format!("the target is out of resources: {}", error.message),
+                hint: Some("free disk or memory on the target, or ask for fewer rows".to_owned()),
+            });
+        }
     }
 
     /// The key and the begin of the phase in which an op finished: mostly its own.
@@ -362,6 +389,7 @@ impl Worker {
             session,
             host,
             free: self.timeline.now(),
+            out_of_resources: 0,
         }
     }
 

@@ -89,6 +89,14 @@ impl RunDirectory {
         ))
     }
 
+    /// Removes the directory of a run that never began; files of others stay, and it with them.
+    pub fn discard(&self) {
+        for file in ["plan.json", "draft.json", "intervals.jsonl"] {
+            drop(fs::remove_file(self.path.join(file)));
+        }
+        drop(fs::remove_dir(&self.path));
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,0 +1,65 @@
+//! What is run, and what comes of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub use highwater_core::analysis::Ended;
+use highwater_core::model::plan::Plan;
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::Workload;
+use highwater_driver::{Target, TargetError};
+
+use crate::store::{RunDirectory, StoreError};
+
+/// What is run.
+pub struct RunRequest {
+    /// The frozen intention.
+    pub plan: Plan,
+    /// What is asked; of the plan's fingerprint.
+    pub workload: Arc<Workload>,
+    /// Who is asked.
+    pub target: Arc<dyn Target>,
+    /// The target's driver, by name.
+    pub driver: String,
+    /// The run's directory, made by the caller because embedded targets put files there.
+    pub directory: RunDirectory,
+    /// Wall clock at the start, RFC 3339.
+    pub started_at: String,
+    /// Drop tables of ours that hold another workload.
+    pub drop_tables: bool,
+    /// Wait so long before the first phase with a pace begins.
+    pub start_in: Nanos,
+    /// Noted in the record.
+    pub labels: BTreeMap<String, String>,
+    /// Version of the program.
+    pub version: String,
+}
+
+/// A run's record and how it ended.
+pub struct RunEnd {
+    /// Everything.
+    pub record: RunRecord,
+    /// How.
+    pub ended: Ended,
+}
+
+/// Why there is no record at all.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The target could not be used.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The run's directory cannot be written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The workload has no SQL for this target.
+    #[error("{0}")]
+    Workload(String),
+    /// The operating system refused what a run needs.
+    #[error("cannot run: {0}")]
+    System(#[from] std::io::Error),
+    /// Everything waits for something that cannot come; a bug.
+    #[error("the simulated run stood still")]
+    Stuck,
+}
