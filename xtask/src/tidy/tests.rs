@@ -209,6 +209,10 @@ fn one_module_reads_the_clock() {
             ("crates/cli/src/a.rs", reads),
             ("crates/cli/tests/b.rs", reads),
             ("crates/driver/src/c.rs", "use std::time::SystemTime;\n"),
+            (
+                "crates/driver/src/d.rs",
+                "clock_gettime(ClockId::ThreadCPUTime);\nclock_gettime(ClockId::Monotonic);\n",
+            ),
             ("crates/runner/src/clock.rs", reads),
             ("crates/runner/src/clock/real.rs", reads),
             ("xtask/src/d.rs", reads),
@@ -216,6 +220,7 @@ fn one_module_reads_the_clock() {
         &[
             "crates/cli/src/a.rs:1: `Instant::now` outside the runner's clock",
             "crates/driver/src/c.rs:1: `SystemTime` outside the runner's clock",
+            "crates/driver/src/d.rs:2: `ClockId::Monotonic` outside the runner's clock",
         ],
     );
 }
