@@ -6,6 +6,9 @@
 
 use std::fs;
 
+use highwater_core::model::judgement::ReasonCode;
+use highwater_core::report;
+
 use crate::bench;
 use crate::blocks;
 use crate::process;
@@ -31,13 +34,19 @@ struct Page {
     measured: bool,
 }
 
-/// All generated texts. The CLI reference, the record's JSON Schema, exit codes and reasons are
-/// added here, each as the output of a command.
+/// All generated texts. What the command line knows (its reference, its exit codes) is added here
+/// as the output of a command: `Source::Cargo(&["run", "--quiet", "--", …])`.
 const PAGES: &[Page] = &[
     Page {
-        path: "docs/README.md",
-        block: Some("pages"),
-        source: Source::Files(index),
+        path: "docs/reference/reasons.md",
+        block: None,
+        source: Source::Files(reasons),
+        measured: false,
+    },
+    Page {
+        path: "docs/reference/record.schema.json",
+        block: None,
+        source: Source::Files(record_schema),
         measured: false,
     },
     Page {
@@ -45,6 +54,13 @@ const PAGES: &[Page] = &[
         block: Some(FIRST_RUN),
         source: Source::Cargo(&["run", "--release", "--quiet", "--", "run"]),
         measured: true,
+    },
+    // After the other pages, because it lists them.
+    Page {
+        path: "docs/README.md",
+        block: Some("pages"),
+        source: Source::Files(index),
+        measured: false,
     },
 ];
 
@@ -65,7 +81,8 @@ pub enum Mode {
 /// Generates the pages; one line per page for the reader, or what differs.
 pub fn run(mode: Mode) -> Result<Vec<String>, String> {
     let root = process::root();
-    let tree = Tree::read(&root).map_err(|error| format!("reading the repository: {error}"))?;
+    let read = || Tree::read(&root).map_err(|error| format!("reading the repository: {error}"));
+    let mut tree = read()?;
     let mut said = Vec::new();
     let mut wrong = blocks_without_page(&tree);
     for page in PAGES {
@@ -88,6 +105,7 @@ pub fn run(mode: Mode) -> Result<Vec<String>, String> {
             let path = root.join(page.path);
             fs::write(&path, &new).map_err(|error| format!("writing {}: {error}", page.path))?;
             said.push(format!("docs: wrote {}", page.path));
+            tree = read()?;
         }
     }
     if !wrong.is_empty() {
@@ -151,6 +169,28 @@ fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
     Some((same + 1, format!("`{there}`, generated `{wanted}`")))
 }
 
+/// Every code of a reason, by judgement.
+fn reasons(_: &Tree) -> String {
+    let mut text =
+        "# Reasons\n\nThe stable codes behind the judgements, as they stand in records.\n\n\
+                    Generated from the program by `cargo xtask docs`.\n"
+            .to_owned();
+    let mut last = "";
+    for (_, code, judgement, meaning) in ReasonCode::ALL {
+        if *judgement != last {
+            text += &format!("\n## {judgement}\n\n| code | says |\n|---|---|\n");
+            last = judgement;
+        }
+        text += &format!("| `{code}` | {meaning} |\n");
+    }
+    text
+}
+
+/// The JSON Schema of `record.json`.
+fn record_schema(_: &Tree) -> String {
+    format!("{}\n", report::schema().trim_end())
+}
+
 /// The list of all documents: title and first paragraph of each, by section.
 fn index(tree: &Tree) -> String {
     let sections = [
@@ -200,6 +240,25 @@ mod tests {
             "## Concepts\n\n- [The times](concepts/times.md): An op has three.\n\n\
              ## Figures\n\n- [Benchmarks](benchmarks.md): Figures.\n\n"
         );
+    }
+
+    #[test]
+    fn every_reason_has_a_line_under_its_judgement() {
+        let page = reasons(&Tree::default());
+        assert_eq!(page.matches("\n| `").count(), ReasonCode::ALL.len());
+        for judgement in ["measurement", "data", "objective"] {
+            assert_eq!(page.matches(&format!("\n## {judgement}\n")).count(), 1);
+        }
+    }
+
+    #[test]
+    fn the_schema_of_the_record_is_json_and_names_its_parts() {
+        let schema: serde_json::Value =
+            serde_json::from_str(&record_schema(&Tree::default())).unwrap();
+        let parts = &schema["properties"];
+        for part in ["schema", "plan", "judgements", "results", "clients"] {
+            assert!(parts.get(part).is_some(), "{part}");
+        }
     }
 
     #[test]
