@@ -121,7 +121,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
             ReasonCode::AuditTimeout,
             "the audit did not end within its limit",
             why.unwrap_or_else(|| format!("{} key ranges compared", count(audit.ranges))),
-            "allow it more time, or write fewer rows",
+            "allow it more time with --audit-timeout, or write fewer rows",
         ),
         "partial" => (
             ReasonCode::OneShare,

@@ -229,7 +229,7 @@ fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         })
         .collect();
     let message = "throughput drifted within the measured phase";
-    let hint = "warm up longer, or measure longer with -d";
+    let hint = "warm up longer with --warm-up, or measure longer with -d";
     let code = ReasonCode::NotSteady;
     (Effect::Unsound, reason(code, message, &places, hint))
 }

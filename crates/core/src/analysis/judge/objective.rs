@@ -303,7 +303,7 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         }
     }
     let message = "less was acknowledged than was asked";
-    let hint = "ask for a lower --rate, or allow more --sessions";
+    let hint = "ask for a lower --rate, or allow more sessions (-c)";
     reason(ReasonCode::RateNotSustained, message, &places, hint)
 }
 
@@ -328,7 +328,7 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         }
     }
     let message = "ops waited for a session to the end";
-    let hint = "ask for a lower --rate, or allow more --sessions";
+    let hint = "ask for a lower --rate, or allow more sessions (-c)";
     reason(ReasonCode::Backlog, message, &places, hint)
 }
 

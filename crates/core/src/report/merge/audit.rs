@@ -161,7 +161,9 @@ fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
     let last = shares.iter().max_by_key(|share| audit_end(share))?;
     let began = wall(last, |phase| phase == PhaseKind::Audit).map(|(start, _)| start);
     let late = shares.iter().find(|share| {
-        let ended = wall(share, |phase| phase != PhaseKind::Audit).map(|(_, end)| end);
+        // The load lies before the time that phases count from.
+        let writes = |phase| !matches!(phase, PhaseKind::Audit | PhaseKind::Load);
+        let ended = wall(share, writes).map(|(_, end)| end);
         began.is_none() || ended.is_none() || ended > began
     })?;
     Some(late.plan.intention.share.index)

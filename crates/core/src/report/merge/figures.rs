@@ -14,6 +14,7 @@ pub(super) fn draw(record: &mut RunRecord) {
     for stream in &mut record.streams {
         draw_stream(stream, &record.results);
     }
+    draw_intervals(record);
     let expected: Vec<(String, String, Option<f64>)> = measured_streams(record)
         .iter()
         .map(|measured| {
@@ -53,6 +54,19 @@ fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord]) {
     stream.effective_windows = drawn.effective_windows;
     drawn.steadiness.name().clone_into(&mut stream.steadiness);
     stream.drift_percent = drawn.drift_per_cent;
+}
+
+/// A stream's interval is that of its op where it has but one.
+fn draw_intervals(record: &mut RunRecord) {
+    for stream in &record.streams {
+        let results = record.results.iter_mut();
+        let mut of_stream: Vec<&mut ResultRecord> = results
+            .filter(|r| (&r.phase, &r.stream) == (&stream.phase, &stream.stream))
+            .collect();
+        if let [only] = of_stream.as_mut_slice() {
+            only.throughput.ci95 = stream.throughput.ci95;
+        }
+    }
 }
 
 /// All but the gaps, which stand longest first, and the acknowledgements per second.

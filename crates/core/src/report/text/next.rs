@@ -17,7 +17,6 @@ const FURTHER: f64 = 1.25;
 const LONGER: u64 = 3;
 /// The shortest run that is proposed, seconds.
 const SHORTEST_S: u64 = 30;
-const P99_PPM: u32 = 990_000;
 
 pub(super) fn command(
     record: &RunRecord,
@@ -32,6 +31,11 @@ pub(super) fn command(
             return show(&format!("   # and the records of all {} shares", share.of));
         }
         Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
+        Data::Unverified if record.audit.status == "timeout" && !measured.is_empty() => {
+            let limit = record.plan.intention.audit.limit.0.saturating_mul(LONGER);
+            let again = run(record, measured, 1.0, 1);
+            return format!("{again} --audit-timeout {}", flag_span(limit));
+        }
         Data::Unverified => return check(),
         Data::Clean | Data::Off => {}
     }
@@ -75,7 +79,8 @@ fn run(record: &RunRecord, measured: &[MeasuredStream<'_>], pace: f64, longer: u
         [one] => command += &pace_flag(one, pace),
         several => {
             for stream in several {
-                let figure = figure(stream, pace);
+                let sessions = if stream.is_open() { "" } else { "c" };
+                let figure = figure(stream, pace) + sessions;
                 let _ = write!(
                     command,
                     " --stream {}@{figure}",
@@ -99,7 +104,7 @@ fn run(record: &RunRecord, measured: &[MeasuredStream<'_>], pace: f64, longer: u
         length
     };
     let _ = write!(command, " -d {length}s");
-    command + &bound(record, measured)
+    command + &objectives(record, measured)
 }
 
 /// After a closed run: an open one, whose latencies are what a user would feel.
@@ -121,7 +126,7 @@ fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
             }
         }
     }
-    command + &format!(" -d {SHORTEST_S}s") + &bound(record, measured)
+    command + &format!(" -d {SHORTEST_S}s") + &objectives(record, measured)
 }
 
 fn base(record: &RunRecord) -> String {
@@ -149,21 +154,44 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
     }
 }
 
-/// The plan's bound of p99, or the next of 1, 2, 5, 10 … above the p99 that was measured.
-fn bound(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    for objective in &record.plan.intention.objectives {
-        if let Objective::Latency {
-            quantile_ppm: P99_PPM,
-            max,
-        } = objective
-        {
-            return format!(" --p99 {}", flag_span(max.0));
-        }
+/// The plan's objectives, or, where it has none, the next of 1, 2, 5, 10 … above the p99 that was
+/// measured.
+fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let stated = &record.plan.intention.objectives;
+    if !stated.is_empty() {
+        return stated.iter().map(flag).collect();
     }
     let results = measured.iter().flat_map(|stream| &stream.results);
     match results.filter_map(|result| result.latency_ns.p99).max() {
         Some(p99) => format!(" --p99 {}", flag_span(round_above(p99))),
         None => String::new(),
+    }
+}
+
+/// The flag of an objective; nothing for a percentile that has none.
+fn flag(objective: &Objective) -> String {
+    let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
+    match *objective {
+        Objective::Latency { quantile_ppm, max } => {
+            let name = match quantile_ppm {
+                500_000 => "p50",
+                900_000 => "p90",
+                950_000 => "p95",
+                990_000 => "p99",
+                999_000 => "p999",
+                _ => return String::new(),
+            };
+            format!(" --{name} {}", flag_span(max.0))
+        }
+        Objective::RowLatency {
+            quantile_ppm: 990_000,
+            max,
+        } => format!(" --row-p99 {}", flag_span(max.0)),
+        Objective::RowLatency { .. } => String::new(),
+        Objective::Errors { max_ppm } => format!(" --errors {}", share(max_ppm)),
+        Objective::Rejected { max_ppm } => format!(" --rejected {}", share(max_ppm)),
+        Objective::Throughput { min } => format!(" --min-rate {}", flag_rate(min.as_f64())),
+        Objective::Cpu { max_ppm } => format!(" --max-cpu {}", share(max_ppm)),
     }
 }
 
@@ -221,6 +249,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::units::{Nanos, Rate};
 
     #[test]
     fn rates_are_short_and_round() {
@@ -232,6 +261,33 @@ mod tests {
     fn bounds_are_round_and_not_below_what_was_measured() {
         let rounded = [1, 1_000_000, 4_400_000, 5_000_001].map(round_above);
         assert_eq!(rounded, [1_000_000, 1_000_000, 5_000_000, 10_000_000]);
+    }
+
+    #[test]
+    fn every_objective_is_asked_again_by_its_flag() {
+        let flags: String = [
+            Objective::Latency {
+                quantile_ppm: 999_000,
+                max: Nanos::from_millis(50),
+            },
+            Objective::RowLatency {
+                quantile_ppm: 990_000,
+                max: Nanos::SECOND,
+            },
+            Objective::Errors { max_ppm: 1_000 },
+            Objective::Rejected { max_ppm: 0 },
+            Objective::Throughput {
+                min: Rate::per_second(50_000),
+            },
+            Objective::Cpu { max_ppm: 800_000 },
+        ]
+        .iter()
+        .map(flag)
+        .collect();
+        assert_eq!(
+            flags,
+            " --p999 50ms --row-p99 1s --errors 0.1% --rejected 0% --min-rate 50k --max-cpu 80%"
+        );
     }
 
     #[test]
