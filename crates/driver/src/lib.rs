@@ -5,6 +5,7 @@
 
 pub mod conformance;
 pub mod contract;
+pub mod postgres;
 pub mod registry;
 pub mod sim;
 pub mod sqlite;

@@ -7,7 +7,11 @@ use crate::target_url::TargetUrl;
 
 /// All drivers, in the order of help texts.
 pub fn drivers() -> &'static [&'static dyn Driver] {
-    &[&crate::sqlite::SqliteDriver, &crate::sim::SimDriver]
+    &[
+        &crate::sqlite::SqliteDriver,
+        &crate::postgres::PostgresDriver,
+        &crate::sim::SimDriver,
+    ]
 }
 
 /// Opens the target that the URLs name. All of them must be of one driver.

@@ -1,0 +1,91 @@
+//! What the answer to one request amounted to, message by message; nothing is decoded.
+
+use super::errors::ServerError;
+
+/// Counts of one answer. Reused from request to request.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Answer {
+    /// Data rows.
+    pub(super) rows: u64,
+    /// Bytes of the data rows, headers included.
+    pub(super) bytes: u64,
+    /// Rows that the server says it wrote.
+    pub(super) applied: u64,
+    /// Rows that the server says it refused, by a negative count.
+    pub(super) refused: u64,
+    /// The first error.
+    pub(super) error: Option<ServerError>,
+    /// Transaction status of `ReadyForQuery`: `I`, `T` or `E`.
+    pub(super) status: u8,
+}
+
+impl Answer {
+    /// Takes one message other than a data row; true when the server is ready again.
+    pub(super) fn take(&mut self, tag: u8, body: &[u8]) -> bool {
+        match tag {
+            b'C' => self.complete(body),
+            b'E' if self.error.is_none() => self.error = Some(ServerError::read(body)),
+            b'Z' => {
+                self.status = body.first().copied().unwrap_or(b'I');
+                return true;
+            }
+            // BindComplete, ParseComplete, notices, parameters, COPY responses: no count.
+            _ => {}
+        }
+        false
+    }
+
+    fn complete(&mut self, body: &[u8]) {
+        // `SELECT 1` is the common case, and its rows were counted as they came.
+        if body.first() == Some(&b'S') {
+            return;
+        }
+        let count = written_rows(body);
+        if count < 0 {
+            self.refused += count.unsigned_abs();
+        } else {
+            self.applied += count.unsigned_abs();
+        }
+    }
+}
+
+/// The count of a command tag such as `INSERT 0 5`, `COPY 5` or CrateDB's `INSERT 0 -3`.
+fn written_rows(tag: &[u8]) -> i64 {
+    let tag = tag.strip_suffix(&[0]).unwrap_or(tag);
+    let number = tag.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+    std::str::from_utf8(number)
+        .ok()
+        .and_then(|number| number.parse().ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_tags_add_up_and_negative_counts_are_refused_rows() {
+        let mut answer = Answer::default();
+        for tag in [
+            "INSERT 0 5\0",
+            "COPY 7\0",
+            "INSERT 0 -3\0",
+            "BEGIN\0",
+            "SELECT 9\0",
+            "UPDATE 2\0",
+        ] {
+            assert!(!answer.take(b'C', tag.as_bytes()));
+        }
+        assert_eq!((answer.applied, answer.refused), (14, 3));
+    }
+
+    #[test]
+    fn the_first_error_counts_and_ready_ends_the_answer() {
+        let mut answer = Answer::default();
+        assert!(!answer.take(b'E', b"VERROR\0C23505\0Mfirst\0\0"));
+        assert!(!answer.take(b'E', b"VERROR\0C25P02\0Msecond\0\0"));
+        assert!(answer.take(b'Z', b"E"));
+        assert_eq!(answer.error.map(|e| e.code), Some("23505".to_owned()));
+        assert_eq!(answer.status, b'E');
+    }
+}

@@ -1,0 +1,321 @@
+//! From an address to an authenticated connection: TCP or socket, TLS, start-up, password.
+//!
+//! Secrets go to the wire and nowhere else.
+
+use std::rc::Rc;
+
+use bytes::BytesMut;
+use futures_util::future::{Either, select};
+use postgres_protocol::authentication::md5_hash;
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::message::frontend;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpStream, UnixStream};
+
+use super::dialect::Dialect;
+use super::errors::{Failure, ServerError, describe};
+use super::options::{Address, Node, SslMode};
+use super::password::password;
+use super::stream::Stream;
+use super::tls::handshake;
+use super::wire::Connection;
+use crate::contract::{TargetError, TargetErrorKind, Timeline};
+
+/// A connection that is ready for queries.
+pub(super) struct Opened {
+    pub(super) connection: Connection,
+    /// Told by the parameters that the server reported.
+    pub(super) dialect: Dialect,
+}
+
+/// Connects within the login's bound.
+pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Opened, TargetError> {
+    let bound = node.login.connect_timeout;
+    let deadline = timeline.sleep_until(timeline.now().saturating_add(bound));
+    let opening = Box::pin(open_unbounded(node));
+    match select(opening, deadline).await {
+        Either::Left((opened, _)) => opened,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{}: no connection within {} s",
+            node.shown,
+            bound.as_secs_f64()
+        ))
+        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
+    }
+}
+
+/// How one attempt ended, where it did not end well.
+struct Refusal {
+    error: TargetError,
+    /// Whether libpq would try the other kind of connection now.
+    other_kind: bool,
+}
+
+async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
+    // Which kinds to try, TLS or not, in libpq's order.
+    let kinds: &[bool] = match node.sslmode() {
+        SslMode::Disable => &[false],
+        SslMode::Allow => &[false, true],
+        SslMode::Prefer => &[true, false],
+        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => &[true],
+    };
+    let mut first = None;
+    for encrypted in kinds {
+        match attempt(node, *encrypted).await {
+            Ok(opened) => return Ok(opened),
+            Err(refusal) => {
+                let stop = !refusal.other_kind;
+                let error = refusal.error;
+                if stop {
+                    return Err(first.unwrap_or(error));
+                }
+                first.get_or_insert(error);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+}
+
+async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, Refusal> {
+    let stream = connect(node, encrypted).await?;
+    let mut connection = Connection::new(stream);
+    match start_up(node, &mut connection).await {
+        Ok(dialect) => Ok(Opened {
+            connection,
+            dialect,
+        }),
+        Err(Refused::Here(error)) => Err(Refusal {
+            error,
+            other_kind: false,
+        }),
+        Err(Refused::There(failure)) => {
+            let other_kind = matches!(&failure, Failure::Server(error) if error.code == "28000");
+            Err(Refusal {
+                error: failure.into_target_error(&node.shown),
+                other_kind,
+            })
+        }
+    }
+}
+
+async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
+    let place = &node.shown;
+    let unreachable = |error: &std::io::Error| Refusal {
+        error: TargetError::unreachable(format!("{place}: {}", describe(error)))
+            .with_hint("is the server running, and are host and port right?"),
+        other_kind: false,
+    };
+    let (host, port) = match &node.address {
+        Address::Socket(directory, port) => {
+            let path = directory.join(format!(".s.PGSQL.{port}"));
+            let stream = UnixStream::connect(path).await;
+            return stream
+                .map(Stream::Unix)
+                .map_err(|error| unreachable(&error));
+        }
+        Address::Tcp(host, port) => (host, *port),
+    };
+    let mut stream = TcpStream::connect((host.as_str(), port))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    stream
+        .set_nodelay(true)
+        .map_err(|error| unreachable(&error))?;
+    if !encrypted {
+        return Ok(Stream::Tcp(stream));
+    }
+    let mut request = BytesMut::new();
+    frontend::ssl_request(&mut request);
+    stream
+        .write_all(&request)
+        .await
+        .map_err(|error| unreachable(&error))?;
+    let answer = stream
+        .read_u8()
+        .await
+        .map_err(|error| unreachable(&error))?;
+    match (answer, node.sslmode()) {
+        (b'S', _) => match handshake(node, host, stream).await {
+            Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
+            Err(error) => Err(Refusal {
+                error,
+                other_kind: true,
+            }),
+        },
+        (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
+        (b'N', _) => Err(Refusal {
+            error: TargetError {
+                kind: TargetErrorKind::Refused,
+                message: format!("{place}: the server offers no TLS"),
+                hint: Some("`?sslmode=disable` asks for none".to_owned()),
+            },
+            other_kind: true,
+        }),
+        _ => Err(Refusal {
+            error: TargetError::unreachable(format!(
+                "{place}: what answers there does not speak the PostgreSQL protocol"
+            )),
+            other_kind: false,
+        }),
+    }
+}
+
+/// Why start-up ended: by our own word, or by the server's.
+enum Refused {
+    Here(TargetError),
+    There(Failure),
+}
+
+impl From<std::io::Error> for Refused {
+    fn from(error: std::io::Error) -> Self {
+        Self::There(Failure::Io(error))
+    }
+}
+
+impl From<TargetError> for Refused {
+    fn from(error: TargetError) -> Self {
+        Self::Here(error)
+    }
+}
+
+async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, Refused> {
+    let login = &node.login;
+    let mut parameters = vec![
+        ("user", login.user.as_str()),
+        ("database", login.database.as_str()),
+        ("application_name", login.application_name.as_str()),
+        ("client_encoding", "UTF8"),
+        // Timestamps without a zone compare with our parameters as UTC, whatever the machine.
+        ("TimeZone", "UTC"),
+    ];
+    parameters.extend(login.options.as_deref().map(|options| ("options", options)));
+    let mut request = BytesMut::new();
+    frontend::startup_message(parameters, &mut request)?;
+    connection.send(&request).await?;
+    authenticate(node, connection).await?;
+    let mut dialect = Dialect::PostgreSql;
+    loop {
+        let message = connection.next().await?;
+        match message.tag {
+            b'Z' => return Ok(dialect),
+            b'E' => return Err(refused(message.body)),
+            b'S' => {
+                let name = message
+                    .body
+                    .split(|byte| *byte == 0)
+                    .next()
+                    .unwrap_or_default();
+                let name = String::from_utf8_lossy(name);
+                dialect = Dialect::of_parameter(&name).unwrap_or(dialect);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn refused(body: &[u8]) -> Refused {
+    Refused::There(Failure::Server(ServerError::read(body)))
+}
+
+/// What the server asks for in an authentication message.
+enum Asked {
+    Nothing,
+    ClearText,
+    Md5([u8; 4]),
+    Sasl(Vec<u8>),
+    SaslContinue(Vec<u8>),
+    SaslFinal(Vec<u8>),
+    Other(u32),
+}
+
+fn asked(body: &[u8]) -> Asked {
+    let Some((code, rest)) = body.split_first_chunk::<4>() else {
+        return Asked::Other(u32::MAX);
+    };
+    match (u32::from_be_bytes(*code), rest.first_chunk::<4>()) {
+        (0, _) => Asked::Nothing,
+        (3, _) => Asked::ClearText,
+        (5, Some(salt)) => Asked::Md5(*salt),
+        (10, _) => Asked::Sasl(rest.to_vec()),
+        (11, _) => Asked::SaslContinue(rest.to_vec()),
+        (12, _) => Asked::SaslFinal(rest.to_vec()),
+        (code, _) => Asked::Other(code),
+    }
+}
+
+async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), Refused> {
+    let mut scram: Option<ScramSha256> = None;
+    let mut request = BytesMut::new();
+    loop {
+        let message = connection.next().await?;
+        let asked = match message.tag {
+            b'R' => asked(message.body),
+            b'E' => return Err(refused(message.body)),
+            _ => continue,
+        };
+        request.clear();
+        match (asked, &mut scram) {
+            (Asked::Nothing, None) => return Ok(()),
+            // A server that skips its proof is not the one that knows the password.
+            (Asked::Nothing, Some(_)) => return Err(unproven(node)),
+            (Asked::ClearText, None) => {
+                frontend::password_message(password(node)?.reveal().as_bytes(), &mut request)?;
+            }
+            (Asked::Md5(salt), None) => {
+                let secret = password(node)?;
+                let user = node.login.user.as_bytes();
+                let hash = md5_hash(user, secret.reveal().as_bytes(), salt);
+                frontend::password_message(hash.as_bytes(), &mut request)?;
+            }
+            (Asked::Sasl(mechanisms), None) => {
+                if !mechanisms
+                    .split(|b| *b == 0)
+                    .any(|name| name == SCRAM_SHA_256.as_bytes())
+                {
+                    return Err(unsupported(
+                        node,
+                        "a SASL mechanism other than SCRAM-SHA-256",
+                    ));
+                }
+                let secret = password(node)?;
+                let state =
+                    ScramSha256::new(secret.reveal().as_bytes(), ChannelBinding::unsupported());
+                frontend::sasl_initial_response(SCRAM_SHA_256, state.message(), &mut request)?;
+                scram = Some(state);
+            }
+            (Asked::SaslContinue(data), Some(state)) => {
+                state.update(&data)?;
+                frontend::sasl_response(state.message(), &mut request)?;
+            }
+            (Asked::SaslFinal(data), Some(state)) => {
+                state.finish(&data).map_err(|_| unproven(node))?;
+                scram = None;
+                continue;
+            }
+            (Asked::Other(code), _) => {
+                return Err(unsupported(node, &format!("authentication method {code}")));
+            }
+            _ => return Err(unsupported(node, "authentication messages out of order")),
+        }
+        connection.send(&request).await?;
+    }
+}
+
+fn unproven(node: &Node) -> Refused {
+    Refused::Here(TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!(
+            "{}: the server did not prove that it knows the password",
+            node.shown
+        ),
+        hint: None,
+    })
+}
+
+fn unsupported(node: &Node, what: &str) -> Refused {
+    Refused::Here(TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!("{}: the server asks for {what}", node.shown),
+        hint: Some("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken".to_owned()),
+    })
+}

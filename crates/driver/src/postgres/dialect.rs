@@ -1,0 +1,118 @@
+//! Which member of the family answers, told by what the server says of itself, and how its SQL
+//! differs from PostgreSQL's. The only place that knows.
+
+/// The product behind the wire protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// PostgreSQL, and what calls itself so.
+    PostgreSql,
+    /// CockroachDB.
+    CockroachDb,
+    /// CrateDB.
+    CrateDb,
+}
+
+impl Dialect {
+    /// From the answer to `SELECT version()`.
+    pub(super) fn of_version(version: &str) -> Self {
+        if version.starts_with("CockroachDB") {
+            Self::CockroachDb
+        } else if version.starts_with("CrateDB") {
+            Self::CrateDb
+        } else {
+            Self::PostgreSql
+        }
+    }
+
+    /// From the name of a parameter that the server reports at start-up.
+    pub(super) fn of_parameter(name: &str) -> Option<Self> {
+        match name {
+            "crdb_version" => Some(Self::CockroachDb),
+            "crate_version" => Some(Self::CrateDb),
+            _ => None,
+        }
+    }
+
+    /// Names of the SQL dialects that it understands, best first.
+    pub(super) fn names(self) -> Vec<String> {
+        let names: &[&str] = match self {
+            Self::PostgreSql => &["postgresql"],
+            Self::CockroachDb => &["cockroachdb", "postgresql"],
+            Self::CrateDb => &["cratedb", "postgresql"],
+        };
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// Whether `COPY … FROM STDIN` is there.
+    pub(super) fn copies(self) -> bool {
+        self != Self::CrateDb
+    }
+
+    /// Whether several statements before one Sync are one transaction only if they say so.
+    pub(super) fn wraps_pipelines(self) -> bool {
+        self == Self::CockroachDb
+    }
+
+    /// Whether DDL can be rolled back together with rows.
+    pub(super) fn transactional_ddl(self) -> bool {
+        self == Self::PostgreSql
+    }
+
+    /// Makes what was written to a table visible, where that takes a statement.
+    pub(super) fn refresh(self, table: &str) -> Option<String> {
+        (self == Self::CrateDb).then(|| format!("REFRESH TABLE {table}"))
+    }
+
+    /// `key / width` of integers, rounded down, for keys that are not negative.
+    pub(super) fn divide(self, key: &str, width: i64) -> String {
+        match self {
+            // Its `/` makes a decimal of two integers.
+            Self::CockroachDb => format!("{key} // {width}"),
+            Self::PostgreSql | Self::CrateDb => format!("{key} / {width}"),
+        }
+    }
+
+    /// Counts statements of this program's other sessions that still run; `name` is a literal.
+    pub(super) fn count_running(self, name: &str) -> String {
+        match self {
+            Self::PostgreSql => format!(
+                "SELECT count(*) FROM pg_catalog.pg_stat_activity \
+                 WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
+                 AND state <> 'idle'"
+            ),
+            Self::CockroachDb => format!(
+                "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
+                 WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"
+            ),
+            Self::CrateDb => "SELECT count(*) FROM sys.jobs \
+                              WHERE username = current_user AND stmt NOT LIKE '%sys.jobs%'"
+                .to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_answer_to_version_tells_the_dialect() {
+        for (version, dialect, best) in [
+            (
+                "PostgreSQL 15.7 (Debian)",
+                Dialect::PostgreSql,
+                "postgresql",
+            ),
+            (
+                "CockroachDB CCL v20.1.8",
+                Dialect::CockroachDb,
+                "cockroachdb",
+            ),
+            ("CrateDB 5.7.0 (built …)", Dialect::CrateDb, "cratedb"),
+        ] {
+            assert_eq!(Dialect::of_version(version), dialect);
+            assert_eq!(dialect.names()[0], best);
+            assert_eq!(dialect.names().last().unwrap(), "postgresql");
+        }
+    }
+}

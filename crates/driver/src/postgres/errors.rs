@@ -1,0 +1,232 @@
+//! What an error of the server means: SQLSTATE to class and certainty, and one line of text.
+//!
+//! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is
+//! rolled back. What the server does not say for certain is unknown, never guessed.
+
+use std::io;
+
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError};
+
+use crate::contract::{TargetError, TargetErrorKind};
+
+/// Longest message that is kept of a server's words, in bytes.
+const MESSAGE_BYTES_MAX: usize = 300;
+
+/// An `ErrorResponse`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerError {
+    /// The connection ends with it (FATAL, PANIC).
+    pub(super) fatal: bool,
+    /// SQLSTATE.
+    pub(super) code: String,
+    /// The primary message, one line, bounded. Detail and hint may hold data; they are left out.
+    pub(super) message: String,
+}
+
+/// Why an exchange with the server failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection is lost, or the answer was not what the protocol allows.
+    Io(io::Error),
+    /// The server said no.
+    Server(ServerError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl ServerError {
+    /// Reads the body of an `ErrorResponse`; what is missing stays empty.
+    pub(super) fn read(body: &[u8]) -> Self {
+        let mut error = Self {
+            fatal: false,
+            code: String::new(),
+            message: String::new(),
+        };
+        for field in body.split(|byte| *byte == 0) {
+            let Some((kind, value)) = field.split_first() else {
+                continue;
+            };
+            match kind {
+                b'V' => error.fatal = value != b"ERROR",
+                // Servers older than PostgreSQL 9.6 send only the localised severity.
+                b'S' => error.fatal |= value == b"FATAL" || value == b"PANIC",
+                b'C' => error.code = one_line(&String::from_utf8_lossy(value)),
+                b'M' => error.message = one_line(&String::from_utf8_lossy(value)),
+                _ => {}
+            }
+        }
+        error
+    }
+
+    /// What the failure of an op is called, and what is certain about it.
+    pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
+        let (class, certainty) = judge_code(&self.code);
+        // The connection is gone: whether the server had committed before is not said.
+        (
+            class,
+            if self.fatal {
+                Certainty::Unknown
+            } else {
+                certainty
+            },
+        )
+    }
+
+    /// As the error of an op.
+    pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
+        OpError {
+            class,
+            code: Some(self.code),
+            message: self.message,
+        }
+    }
+
+    /// As the reason why a target cannot be used; `place` says what was tried.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        let kind = match self.code.get(..2).unwrap_or_default() {
+            "28" => TargetErrorKind::Refused,
+            "53" | "57" => TargetErrorKind::Unreachable,
+            _ if self.code == "3D000" || self.code == "42501" => TargetErrorKind::Refused,
+            _ => TargetErrorKind::Statement,
+        };
+        let hint = match self.code.as_str() {
+            "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
+            "28000" => Some(
+                "the server's access rules refuse this user, database, address or kind of \
+                 connection; `?sslmode=require` asks for TLS, `?sslmode=disable` for none",
+            ),
+            "3D000" => Some("name an existing database in the URL: `…/NAME`"),
+            "42501" => Some(
+                "grant the user the right, or choose another schema by `?options=-csearch_path%3DNAME`",
+            ),
+            "3F000" => {
+                Some("create the schema, or name another by `?options=-csearch_path%3DNAME`")
+            }
+            "53300" => Some("ask for fewer sessions (`-c`), or raise max_connections"),
+            "57P03" => Some("the server is starting up or shutting down; try again"),
+            _ => None,
+        };
+        TargetError {
+            kind,
+            message: format!("{place}: {} ({})", self.message, self.code),
+            hint: hint.map(str::to_owned),
+        }
+    }
+}
+
+impl Failure {
+    /// As the reason why a target cannot be used; `place` says what was tried.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        match self {
+            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
+            Self::Server(error) => error.into_target_error(place),
+        }
+    }
+}
+
+/// An I/O error in our words where the system's are unclear; one line.
+pub(super) fn describe(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "the server closed the connection".to_owned();
+    }
+    one_line(&error.to_string())
+}
+
+/// Class and certainty of an SQLSTATE that came with severity ERROR.
+fn judge_code(code: &str) -> (ErrorClass, Certainty) {
+    use Certainty::{NotApplied, Unknown};
+    let class = match code {
+        // CockroachDB: the result of a commit is ambiguous; 08007: PostgreSQL's word for it.
+        "40003" | "08007" => return (ErrorClass::Unavailable, Unknown),
+        "08P01" => return (ErrorClass::Protocol, Unknown),
+        "57P01" | "57P02" | "57P03" => return (ErrorClass::Unavailable, Unknown),
+        "57014" => ErrorClass::Timeout,
+        "53300" | "53400" => ErrorClass::Rejected,
+        "40002" => ErrorClass::Constraint,
+        "25006" => ErrorClass::Unavailable,
+        "55P03" | "55006" => ErrorClass::Conflict,
+        _ => match code.get(..2).unwrap_or_default() {
+            "08" => return (ErrorClass::Connection, Unknown),
+            "57" => return (ErrorClass::Unavailable, Unknown),
+            // Internal errors: PostgreSQL rolls back, its relatives need not.
+            "58" | "XX" => return (ErrorClass::Unavailable, Unknown),
+            "23" | "44" => ErrorClass::Constraint,
+            "21" | "22" => ErrorClass::Data,
+            "28" => ErrorClass::Authentication,
+            "40" => ErrorClass::Conflict,
+            "53" => ErrorClass::Resource,
+            _ => ErrorClass::Statement,
+        },
+    };
+    (class, NotApplied)
+}
+
+/// Text on one line, cut at a character boundary.
+pub(super) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > MESSAGE_BYTES_MAX {
+            break;
+        }
+    }
+    if line.len() > MESSAGE_BYTES_MAX {
+        line.truncate(line.floor_char_boundary(MESSAGE_BYTES_MAX));
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(severity: &str, code: &str) -> ServerError {
+        let body = format!("S{severity}\0V{severity}\0C{code}\0Mwords\non two lines\0Dsecret\0\0");
+        ServerError::read(body.as_bytes())
+    }
+
+    #[test]
+    fn sqlstates_become_classes_and_certainties() {
+        use Certainty::{NotApplied, Unknown};
+        for (code, class, certainty) in [
+            ("23505", ErrorClass::Constraint, NotApplied),
+            ("22003", ErrorClass::Data, NotApplied),
+            ("42P01", ErrorClass::Statement, NotApplied),
+            ("40001", ErrorClass::Conflict, NotApplied),
+            ("40P01", ErrorClass::Conflict, NotApplied),
+            ("40003", ErrorClass::Unavailable, Unknown),
+            ("53100", ErrorClass::Resource, NotApplied),
+            ("53200", ErrorClass::Resource, NotApplied),
+            ("53300", ErrorClass::Rejected, NotApplied),
+            ("57014", ErrorClass::Timeout, NotApplied),
+            ("57P01", ErrorClass::Unavailable, Unknown),
+            ("28P01", ErrorClass::Authentication, NotApplied),
+            ("XX000", ErrorClass::Unavailable, Unknown),
+            ("", ErrorClass::Statement, NotApplied),
+        ] {
+            assert_eq!(error("ERROR", code).judge(), (class, certainty), "{code}");
+        }
+    }
+
+    #[test]
+    fn after_a_fatal_error_nothing_is_certain() {
+        assert_eq!(error("FATAL", "57014").judge().1, Certainty::Unknown);
+        assert!(error("PANIC", "XX000").fatal);
+    }
+
+    #[test]
+    fn messages_are_one_bounded_line_without_detail() {
+        assert_eq!(error("ERROR", "22000").message, "words on two lines");
+        let long = one_line(&"ä".repeat(1000));
+        assert!(long.len() <= MESSAGE_BYTES_MAX + '…'.len_utf8());
+        assert_eq!(one_line(""), "");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the server says of itself: version, and the settings that matter for a repetition.
+//!
+//! Settings that may hold a secret are left out by name, and nothing is unbounded.
+
+use std::collections::BTreeMap;
+
+use super::admin::{Rows, WireAdmin};
+use super::dialect::Dialect;
+use super::errors::one_line;
+use crate::contract::{TargetError, TargetFacts};
+
+/// Settings that are told whatever their value: durability, memory, isolation.
+const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
+     'shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'default_transaction_isolation', \
+     'synchronous_standby_names'";
+/// Most settings that are told.
+const SETTINGS_MAX: usize = 80;
+/// Parts of names whose values may hold a secret.
+const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
+
+/// See [`crate::contract::Admin::facts`].
+pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetError> {
+    let rows = admin.rows("SELECT version()").await?;
+    let version = rows
+        .first()
+        .and_then(|row| row.first())
+        .cloned()
+        .flatten()
+        .unwrap_or_default();
+    let told = Dialect::of_version(&version);
+    // What start-up told is the better witness; a relative may keep PostgreSQL's version text.
+    let dialect = if told == Dialect::PostgreSql {
+        admin.dialect()
+    } else {
+        told
+    };
+    let mut settings = match dialect {
+        Dialect::PostgreSql => bounded(
+            &admin
+                .rows(&format!(
+                    "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
+                     WHERE name IN ({ALWAYS}) \
+                     OR source NOT IN ('default', 'override', 'client', 'session') \
+                     ORDER BY name IN ({ALWAYS}) DESC, name LIMIT 200"
+                ))
+                .await?,
+        ),
+        Dialect::CockroachDb | Dialect::CrateDb => BTreeMap::new(),
+    };
+    let traits = traits(&settings, admin.insert());
+    settings.insert("highwater.insert".to_owned(), admin.insert().to_owned());
+    let tls = if admin.is_encrypted() { "on" } else { "off" };
+    settings.insert("highwater.tls".to_owned(), tls.to_owned());
+    Ok(TargetFacts {
+        version: one_line(&version),
+        dialects: dialect.names(),
+        settings,
+        traits,
+    })
+}
+
+/// Names and values, without what may hold a secret.
+fn bounded(rows: &Rows) -> BTreeMap<String, String> {
+    rows.iter()
+        .filter_map(|row| match row.as_slice() {
+            [Some(name), Some(value)] => Some((name.clone(), one_line(value))),
+            _ => None,
+        })
+        .filter(|(name, value)| {
+            !SECRET.iter().any(|part| name.contains(part)) && !value.contains("password")
+        })
+        .take(SETTINGS_MAX)
+        .collect()
+}
+
+/// What the first line of a summary has to say: how inserts go, and what durability is missing.
+fn traits(settings: &BTreeMap<String, String>, insert: &str) -> Vec<String> {
+    let mut traits = vec![format!("insert={insert}")];
+    for (name, usual) in [
+        ("fsync", "on"),
+        ("full_page_writes", "on"),
+        ("synchronous_commit", "on"),
+    ] {
+        if let Some(value) = settings.get(name).filter(|value| *value != usual) {
+            traits.push(format!("{name}={value}"));
+        }
+    }
+    traits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_out_and_missing_durability_is_said() {
+        let row = |name: &str, value: &str| vec![Some(name.to_owned()), Some(value.to_owned())];
+        let settings = bounded(&vec![
+            row("fsync", "off"),
+            row("primary_conninfo", "host=h password=geheim"),
+            row("ssl_passphrase_command", "echo geheim"),
+            row("x.y", "password=geheim"),
+            row("work_mem", "4MB"),
+        ]);
+        assert_eq!(settings.keys().collect::<Vec<_>>(), ["fsync", "work_mem"]);
+        assert_eq!(traits(&settings, "copy"), ["insert=copy", "fsync=off"]);
+    }
+}

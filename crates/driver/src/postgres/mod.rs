@@ -1,0 +1,172 @@
+//! Driver for everything that speaks the PostgreSQL wire protocol, version 3.
+//!
+//! Written on the protocol itself, because a load tester's client must cost less CPU than the
+//! reference client: statements are prepared once, an op is one write and one read, and answers
+//! are counted without being decoded. Where to read: `wire` (bytes), `encode` (ops to bytes),
+//! `session` (one op), `connect` (start-up), `admin` (around the load), `dialect` (who answers).
+//!
+//! What must not be here: clocks, retries, text for a terminal.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::PlaceholderStyle;
+
+use crate::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use crate::target_url::TargetUrl;
+use admin::WireAdmin;
+use connect::Opened;
+use encode::Mode;
+use options::Node;
+use session::WireSession;
+
+mod admin;
+mod answer;
+mod connect;
+mod dialect;
+mod encode;
+mod errors;
+mod facts;
+mod message;
+mod options;
+mod password;
+mod prepare;
+mod session;
+mod stream;
+mod tables;
+mod tls;
+mod wire;
+
+/// The driver; see the module.
+pub struct PostgresDriver;
+
+impl Driver for PostgresDriver {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql", "cockroach"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "PostgreSQL, CockroachDB and relatives over the PostgreSQL wire protocol: \
+         postgres://user@host:5432/database"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let insert = match options.insert.as_deref() {
+            None => None,
+            Some(name) => Some(Mode::of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
+            })?),
+        };
+        let mut nodes = Vec::new();
+        for url in urls {
+            nodes.extend(options::nodes(url, options, &|name| {
+                std::env::var(name).ok()
+            })?);
+        }
+        if nodes.is_empty() {
+            return Err(TargetError::usage("no host given"));
+        }
+        Ok(Arc::new(PostgresTarget { nodes, insert }))
+    }
+}
+
+/// One or more servers.
+struct PostgresTarget {
+    /// At least one.
+    nodes: Vec<Node>,
+    /// As asked; the default depends on who answers.
+    insert: Option<Mode>,
+}
+
+impl PostgresTarget {
+    fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
+        self.nodes
+            .get(self.host_of(number, attempt))
+            .ok_or_else(|| TargetError::usage("no host given"))
+    }
+
+    /// The insert mode for the server that answered.
+    fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
+        match self.insert {
+            Some(Mode::Copy) if !opened.dialect.copies() => Err(TargetError::usage(format!(
+                "{place}: the server has no COPY FROM STDIN"
+            ))
+            .with_hint("use `--insert values`, `unnest` or `prepared`")),
+            Some(mode) => Ok(mode),
+            None if opened.dialect.copies() => Ok(Mode::Copy),
+            None => Ok(Mode::Values),
+        }
+    }
+}
+
+impl Target for PostgresTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: false,
+            simulated: false,
+            simulated_clock: false,
+            one_writer: false,
+            stores_values: true,
+            atomic_batches: true,
+            default_sessions: 8,
+            insert_modes: Mode::NAMES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Dollar
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        let position = u64::from(number) + u64::from(attempt);
+        usize::try_from(position).unwrap_or(0) % self.nodes.len().max(1)
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let node = self.node(connect.number, connect.attempt)?;
+            let mut opened = connect::open(node, &connect.timeline).await?;
+            let mode = self.mode(&opened, &node.shown)?;
+            let plans = prepare::prepare(&mut opened, &connect.workload, mode, &node.shown).await?;
+            let session: Box<dyn Session> = Box::new(WireSession::new(opened.connection, plans));
+            Ok(session)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let mut failed = TargetError::usage("no host given");
+            // Any server will do: the first one that answers.
+            for node in &self.nodes {
+                match connect::open(node, &timeline).await {
+                    Ok(opened) => {
+                        let insert = self.mode(&opened, &node.shown)?.name();
+                        let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
+                        return Ok(Box::new(admin) as Box<dyn Admin>);
+                    }
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        })
+    }
+}

@@ -1,0 +1,260 @@
+//! Prepares a session's statements: asks the server for types, and chooses the form of each value.
+
+use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
+use postgres_protocol::escape::escape_identifier;
+
+use super::connect::Opened;
+use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan};
+use super::message;
+use crate::contract::{TargetError, TargetErrorKind};
+
+/// Prepares every op of the workload; the plans are in the workload's order.
+pub(super) async fn prepare(
+    opened: &mut Opened,
+    workload: &BoundWorkload,
+    mode: Mode,
+    place: &str,
+) -> Result<Vec<Plan>, TargetError> {
+    if opened.dialect.wraps_pipelines() {
+        for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
+            describe(opened, name, sql, &[])
+                .await
+                .map_err(|failure| failure.into_target_error(&format!("{place}: {sql}")))?;
+        }
+    }
+    let mut plans = Vec::with_capacity(workload.ops.len());
+    for (number, op) in workload.ops.iter().enumerate() {
+        let place = format!("{place}: op `{}`", op.name);
+        plans.push(match &op.kind {
+            BoundOpKind::Query { sql, parameters } => {
+                prepare_query(opened, number, sql, parameters, &place).await?
+            }
+            BoundOpKind::Insert { table } => {
+                let table = workload.tables.get(*table).ok_or_else(|| {
+                    TargetError::usage(format!("{place} inserts into a table that is not there"))
+                })?;
+                Plan::Insert(prepare_insert(opened, number, table, mode, &place).await?)
+            }
+        });
+    }
+    Ok(plans)
+}
+
+async fn prepare_query(
+    opened: &mut Opened,
+    number: usize,
+    sql: &str,
+    parameters: &[ColumnType],
+    place: &str,
+) -> Result<Plan, TargetError> {
+    let statement = format!("q{number}");
+    let declared: Vec<u32> = parameters.iter().map(|kind| declared(*kind)).collect();
+    let types = describe(opened, &statement, sql, &declared)
+        .await
+        .map_err(|failure| failure.into_target_error(place))?;
+    if types.len() != parameters.len() {
+        return Err(TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!(
+                "{place}: the statement has {} parameters, the workload gives {}",
+                types.len(),
+                parameters.len()
+            ),
+            hint: None,
+        });
+    }
+    let parameters = fields(parameters.iter().copied(), &types);
+    Ok(Plan::Query {
+        statement,
+        parameters,
+    })
+}
+
+/// The type that is declared for a parameter of a query; text takes whatever its place expects.
+fn declared(kind: ColumnType) -> u32 {
+    match kind {
+        ColumnType::Integer => 23,
+        ColumnType::Bigint => 20,
+        ColumnType::Float => 701,
+        ColumnType::Boolean => 16,
+        ColumnType::Timestamp => 1184,
+        ColumnType::Text | ColumnType::Object => 0,
+    }
+}
+
+fn fields(kinds: impl Iterator<Item = ColumnType>, types: &[u32]) -> Vec<Field> {
+    kinds
+        .zip(types)
+        .map(|(kind, oid)| Field::new(kind, *oid))
+        .collect()
+}
+
+async fn prepare_insert(
+    opened: &mut Opened,
+    number: usize,
+    table: &BoundTable,
+    mode: Mode,
+    place: &str,
+) -> Result<InsertPlan, TargetError> {
+    let into = insert_into(table);
+    // The statement for one row tells the types of the columns, whatever the mode.
+    let statement = format!("i{number}");
+    let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
+    let types = describe(opened, &statement, &one_row, &[])
+        .await
+        .map_err(|failure| failure.into_target_error(place))?;
+    let columns = fields(table.columns.iter().map(|column| column.kind), &types);
+    if columns.len() != table.columns.len() {
+        return Err(TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!("{place}: the server did not describe every column"),
+            hint: None,
+        });
+    }
+    let mut plan = InsertPlan {
+        mode,
+        statement,
+        sql: into,
+        columns,
+        wrap: opened.dialect.wraps_pipelines(),
+    };
+    match mode {
+        Mode::Copy => plan.sql = copy_statement(table, plan.binary()),
+        Mode::Unnest => {
+            plan.statement = format!("u{number}");
+            let arrays = array_types(table, &plan.columns, place)?;
+            let sql = format!(
+                "{} SELECT * FROM unnest({})",
+                plan.sql,
+                numbers(1, arrays.len())
+            );
+            describe(opened, &plan.statement, &sql, &arrays)
+                .await
+                .map_err(|failure| failure.into_target_error(place))?;
+        }
+        Mode::Values => plan.statement = format!("v{number}"),
+        Mode::Prepared => {}
+    }
+    Ok(plan)
+}
+
+fn array_types(
+    table: &BoundTable,
+    columns: &[Field],
+    place: &str,
+) -> Result<Vec<u32>, TargetError> {
+    columns
+        .iter()
+        .zip(&table.columns)
+        .map(|(field, column)| {
+            field.array().ok_or_else(|| {
+                TargetError::usage(format!(
+                    "{place}: column `{}` has a type that `--insert unnest` cannot send",
+                    column.name
+                ))
+                .with_hint("use `--insert values`, `prepared` or `copy`")
+            })
+        })
+        .collect()
+}
+
+fn column_names(table: &BoundTable) -> String {
+    let names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| escape_identifier(&column.name))
+        .collect();
+    names.join(", ")
+}
+
+fn insert_into(table: &BoundTable) -> String {
+    format!(
+        "INSERT INTO {} ({})",
+        escape_identifier(&table.name),
+        column_names(table)
+    )
+}
+
+fn copy_statement(table: &BoundTable, binary: bool) -> String {
+    let name = escape_identifier(&table.name);
+    let format = if binary { " WITH BINARY" } else { "" };
+    format!("COPY {name} ({}) FROM STDIN{format}", column_names(table))
+}
+
+/// `$first, $first+1, …`
+fn numbers(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
+    numbers.join(", ")
+}
+
+/// `($1, $2), ($3, $4), …`
+fn placeholders(rows: usize, columns: usize) -> String {
+    let rows: Vec<String> = (0..rows)
+        .map(|row| format!("({})", numbers(row * columns + 1, columns)))
+        .collect();
+    rows.join(", ")
+}
+
+/// Parse of the statement that inserts so many rows by VALUES.
+pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
+    let sql = format!(
+        "{} VALUES {}",
+        plan.sql,
+        placeholders(rows, plan.columns.len())
+    );
+    let types: Vec<u32> = (0..rows)
+        .flat_map(|_| plan.columns.iter().map(|field| field.oid))
+        .collect();
+    message::parse(out, &plan.statement_for(rows), &sql, &types);
+}
+
+/// Prepares a statement and returns the types of its parameters.
+async fn describe(
+    opened: &mut Opened,
+    name: &str,
+    sql: &str,
+    types: &[u32],
+) -> Result<Vec<u32>, super::errors::Failure> {
+    let mut request = Vec::new();
+    message::parse(&mut request, name, sql, types);
+    message::describe(&mut request, name);
+    request.extend_from_slice(&message::SYNC);
+    let mut found = Vec::new();
+    opened
+        .connection
+        .ask(&request, |message| {
+            if message.tag == b't' {
+                let (oids, _) = message.body.get(2..).unwrap_or_default().as_chunks::<4>();
+                found = oids.iter().map(|oid| u32::from_be_bytes(*oid)).collect();
+            }
+        })
+        .await?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_core::model::op::BoundColumn;
+
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_and_placeholders_numbered() {
+        let column = |name: &str| BoundColumn {
+            name: name.to_owned(),
+            kind: ColumnType::Bigint,
+        };
+        let table = BoundTable {
+            name: "a\"b".to_owned(),
+            columns: vec![column("x"), column("Y")],
+            create: Vec::new(),
+            key: "x".to_owned(),
+        };
+        assert_eq!(insert_into(&table), "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");
+        assert_eq!(
+            copy_statement(&table, true),
+            "COPY \"a\"\"b\" (\"x\", \"Y\") FROM STDIN WITH BINARY"
+        );
+        assert_eq!(placeholders(2, 2), "($1, $2), ($3, $4)");
+    }
+}

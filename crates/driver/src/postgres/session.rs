@@ -1,0 +1,269 @@
+//! One connection under load: writes what the encoder made, counts the answer, judges failures.
+//!
+//! The connection moves into the future of an op and comes back only if it is still in step with
+//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+
+use std::rc::Rc;
+
+use highwater_core::model::op::{Op, OpBody};
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+
+use super::answer::Answer;
+use super::encode::{Mode, Plan, WireEncoder};
+use super::errors::{describe, one_line};
+use super::message;
+use super::prepare::parse_values;
+use super::wire::Connection;
+use crate::contract::{BoxFuture, Encoder, Request, Session};
+
+/// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
+const VALUES_STATEMENTS_MAX: usize = 16;
+
+/// A session; see the module.
+pub(super) struct WireSession {
+    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    connection: Option<Connection>,
+    plans: Rc<[Plan]>,
+    /// (op, rows) of the statements prepared for `values`, oldest first.
+    prepared: Vec<(u16, usize)>,
+}
+
+impl WireSession {
+    pub(super) fn new(connection: Connection, plans: Vec<Plan>) -> Self {
+        Self {
+            connection: Some(connection),
+            plans: plans.into(),
+            prepared: Vec::new(),
+        }
+    }
+
+    async fn run(&mut self, request: &Request) -> Outcome {
+        let op = &request.op;
+        let Some(mut connection) = self.connection.take() else {
+            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
+            outcome.session_usable = false;
+            return outcome;
+        };
+        let mut answer = Answer::default();
+        let prepared = self.prepare_values(&mut connection, op, &mut answer).await;
+        let exchanged = match prepared {
+            Ok(()) if answer.error.is_none() => {
+                connection.exchange(&request.bytes, &mut answer).await
+            }
+            // Nothing of the op itself was sent.
+            failed => return self.not_started(connection, op, answer, failed),
+        };
+        if let Err(error) = exchanged {
+            return lost(op, answer, &error, connection.nothing_sent());
+        }
+        let usable = match answer.status {
+            b'I' => true,
+            _ => roll_back(&mut connection).await,
+        };
+        if usable && !answer.error.as_ref().is_some_and(|error| error.fatal) {
+            self.connection = Some(connection);
+        }
+        let mut outcome = judge(op, answer);
+        outcome.session_usable = self.connection.is_some();
+        outcome
+    }
+
+    /// Prepares the statements for this number of rows, where the op needs them.
+    async fn prepare_values(
+        &mut self,
+        connection: &mut Connection,
+        op: &Op,
+        answer: &mut Answer,
+    ) -> std::io::Result<()> {
+        let (Some(Plan::Insert(plan)), OpBody::Insert(batch)) =
+            (self.plans.get(usize::from(op.id.0)), &op.body)
+        else {
+            return Ok(());
+        };
+        if plan.mode != Mode::Values {
+            return Ok(());
+        }
+        let piece = plan.rows_per_statement();
+        let whole = if batch.rows >= piece { piece } else { 0 };
+        for rows in [whole, batch.rows % piece] {
+            let wanted = (op.id.0, rows);
+            if rows == 0 || self.prepared.contains(&wanted) {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            if self.prepared.len() >= VALUES_STATEMENTS_MAX {
+                let (old_op, old_rows) = self.prepared.remove(0);
+                if let Some(Plan::Insert(old)) = self.plans.get(usize::from(old_op)) {
+                    message::close(&mut bytes, &old.statement_for(old_rows));
+                }
+            }
+            parse_values(&mut bytes, plan, rows);
+            bytes.extend_from_slice(&message::SYNC);
+            connection.exchange(&bytes, answer).await?;
+            if answer.error.is_some() {
+                return Ok(());
+            }
+            self.prepared.push(wanted);
+        }
+        Ok(())
+    }
+
+    /// The statement could not be prepared: the op was not asked.
+    fn not_started(
+        &mut self,
+        connection: Connection,
+        op: &Op,
+        answer: Answer,
+        failed: std::io::Result<()>,
+    ) -> Outcome {
+        let error = match (failed, answer.error) {
+            (Ok(()), Some(error)) if !error.fatal => {
+                self.connection = Some(connection);
+                let class = error.judge().0;
+                error.into_op_error(class)
+            }
+            (_, Some(error)) => {
+                let class = error.judge().0;
+                error.into_op_error(class)
+            }
+            (Err(error), None) => gone(&describe(&error)),
+            (Ok(()), None) => gone("the statement was not prepared"),
+        };
+        let mut outcome = Outcome::refused(op.rows(), error);
+        outcome.session_usable = self.connection.is_some();
+        outcome
+    }
+}
+
+impl Session for WireSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(WireEncoder {
+            plans: Rc::clone(&self.plans),
+        })
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.run(request))
+    }
+}
+
+/// Ends a transaction that a failure left open; whether the connection is usable again.
+async fn roll_back(connection: &mut Connection) -> bool {
+    let mut bytes = Vec::new();
+    message::query(&mut bytes, "ROLLBACK");
+    let mut answer = Answer::default();
+    let ended = connection.exchange(&bytes, &mut answer).await;
+    ended.is_ok() && answer.error.is_none() && answer.status == b'I'
+}
+
+fn gone(cause: &str) -> OpError {
+    OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: one_line(cause),
+    }
+}
+
+/// The connection ended before the answer did.
+fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
+    if nothing_sent {
+        let mut outcome = Outcome::refused(op.rows(), gone(&describe(error)));
+        outcome.session_usable = false;
+        return outcome;
+    }
+    if error.kind() == std::io::ErrorKind::InvalidData {
+        return Outcome::unknown(OpError {
+            class: ErrorClass::Protocol,
+            code: None,
+            message: describe(error),
+        });
+    }
+    match answer.error {
+        Some(server) => {
+            let class = server.judge().0;
+            Outcome::unknown(server.into_op_error(class))
+        }
+        None => Outcome::unknown(gone(&describe(error))),
+    }
+}
+
+/// A whole answer came.
+fn judge(op: &Op, answer: Answer) -> Outcome {
+    let sent = op.rows();
+    if let Some(error) = answer.error {
+        let (class, certainty) = error.judge();
+        let error = error.into_op_error(class);
+        let mut outcome = match certainty {
+            Certainty::Unknown => Outcome::unknown(error),
+            Certainty::Applied | Certainty::NotApplied => Outcome::refused(sent, error),
+        };
+        outcome.response_bytes = answer.bytes;
+        outcome.response_rows = answer.rows;
+        return outcome;
+    }
+    if matches!(op.body, OpBody::Query(_)) {
+        return Outcome::answered(answer.rows, answer.bytes);
+    }
+    let mut outcome = Outcome::applied(answer.applied.min(sent));
+    outcome.rows_refused = sent - outcome.rows_applied;
+    if outcome.rows_refused > 0 {
+        outcome.error = Some(OpError {
+            class: ErrorClass::Constraint,
+            code: None,
+            message: format!("the server applied {} of {sent} rows", answer.applied),
+        });
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_core::model::op::{OpId, RowBatch};
+
+    use super::*;
+
+    fn insert(rows: usize) -> Op {
+        Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(RowBatch {
+                first_row: 0,
+                rows,
+                columns: Vec::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_smaller_or_negative_count_is_refused_rows() {
+        for (tags, applied, refused) in [
+            (&["INSERT 0 3\0"][..], 3, 0),
+            (&["INSERT 0 2\0"], 2, 1),
+            (&["INSERT 0 1\0", "INSERT 0 -3\0", "INSERT 0 1\0"], 2, 1),
+            (&["COPY 3\0"], 3, 0),
+            (&[], 0, 3),
+        ] {
+            let mut answer = Answer::default();
+            for tag in tags {
+                answer.take(b'C', tag.as_bytes());
+            }
+            let outcome = judge(&insert(3), answer);
+            assert_eq!(outcome.certainty, Certainty::Applied);
+            assert_eq!(
+                (outcome.rows_applied, outcome.rows_refused),
+                (applied, refused)
+            );
+            assert_eq!(outcome.error.is_some(), refused > 0);
+        }
+    }
+
+    #[test]
+    fn a_cut_connection_is_unknown_unless_nothing_was_sent() {
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        let outcome = lost(&insert(3), Answer::default(), &cut, false);
+        assert_eq!(outcome.certainty, Certainty::Unknown);
+        let outcome = lost(&insert(3), Answer::default(), &cut, true);
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(!outcome.session_usable);
+    }
+}

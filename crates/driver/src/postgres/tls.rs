@@ -1,0 +1,230 @@
+//! TLS as libpq's `sslmode` means it: which certificates are trusted, and what is checked.
+//!
+//! A certificate that is itself in `sslrootcert` is trusted as it stands (its dates are then not
+//! looked at), because self-signed server certificates are common and often marked as authorities.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::client::{WebPkiServerVerifier, verify_server_name};
+use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::{
+    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
+};
+
+use super::options::{Login, Node, SslMode};
+use crate::contract::{TargetError, TargetErrorKind};
+
+/// Speaks TLS with a server that agreed to it.
+pub(super) async fn handshake(
+    node: &Node,
+    host: &str,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, TargetError> {
+    let mode = node.sslmode();
+    let config = node.tls.get_or_init(|| config(&node.login, mode)).clone()?;
+    let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+        TargetError::usage(format!(
+            "{}: `{host}` cannot be a name in a certificate",
+            node.shown
+        ))
+    })?;
+    TlsConnector::from(config)
+        .connect(name, stream)
+        .await
+        .map_err(|error| TargetError {
+            kind: TargetErrorKind::Refused,
+            message: format!("{}: TLS: {}", node.shown, super::errors::describe(&error)),
+            hint: Some(hint(mode).to_owned()),
+        })
+}
+
+fn hint(mode: SslMode) -> &'static str {
+    match mode {
+        SslMode::VerifyFull => {
+            "`?sslrootcert=FILE` names the authority to trust; `?sslmode=verify-ca` leaves the \
+             name unchecked, `?sslmode=require` the certificate"
+        }
+        SslMode::VerifyCa => {
+            "`?sslrootcert=FILE` names the authority to trust; `?sslmode=require` without it \
+             leaves the certificate unchecked"
+        }
+        _ => "`?sslmode=disable` asks for no TLS; `?sslcert=FILE&sslkey=FILE` show a certificate",
+    }
+}
+
+/// The client side of TLS for one server.
+fn config(login: &Login, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
+    let provider = Arc::new(ring::default_provider());
+    let verifier = Arc::new(verifier(login, mode, &provider)?);
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| TargetError::usage(format!("TLS: {error}")))?
+        .dangerous()
+        .with_custom_certificate_verifier(verifier);
+    let config = match (&login.sslcert, &login.sslkey) {
+        (None, None) => builder.with_no_client_auth(),
+        (Some(certificate), Some(key)) => builder
+            .with_client_auth_cert(certificates(certificate, "sslcert")?, private_key(key)?)
+            .map_err(|error| wrong_file("sslcert", certificate, &error.to_string()))?,
+        _ => {
+            return Err(TargetError::usage("one of sslcert and sslkey is missing")
+                .with_hint("a client certificate needs `?sslcert=FILE&sslkey=FILE`"));
+        }
+    };
+    Ok(Arc::new(config))
+}
+
+fn verifier(
+    login: &Login,
+    mode: SslMode,
+    provider: &Arc<CryptoProvider>,
+) -> Result<Verifier, TargetError> {
+    let mut verifier = Verifier {
+        provider: Arc::clone(provider),
+        chain: None,
+        pinned: Vec::new(),
+        check_name: mode == SslMode::VerifyFull,
+    };
+    // As in libpq: a root certificate makes `require` as strict as `verify-ca`.
+    let checked = match mode {
+        SslMode::VerifyCa | SslMode::VerifyFull => true,
+        SslMode::Require => login.sslrootcert.is_some(),
+        SslMode::Disable | SslMode::Allow | SslMode::Prefer => false,
+    };
+    if !checked {
+        return Ok(verifier);
+    }
+    let mut roots = RootCertStore::empty();
+    match login.sslrootcert.as_deref() {
+        Some(file) if file != "system" => {
+            verifier.pinned = certificates(file, "sslrootcert")?;
+            roots.add_parsable_certificates(verifier.pinned.iter().cloned());
+        }
+        _ => {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        }
+    }
+    let chain = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
+        .build()
+        .map_err(|error| {
+            TargetError::usage(format!("TLS: no certificate to trust: {error}"))
+                .with_hint("`?sslrootcert=FILE` names the authority to trust, as PEM")
+        })?;
+    verifier.chain = Some(chain);
+    Ok(verifier)
+}
+
+fn certificates(file: &str, parameter: &str) -> Result<Vec<CertificateDer<'static>>, TargetError> {
+    let found: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(file)
+        .and_then(Iterator::collect)
+        .map_err(|error| wrong_file(parameter, file, &error.to_string()))?;
+    if found.is_empty() {
+        return Err(wrong_file(parameter, file, "it holds no certificate"));
+    }
+    Ok(found)
+}
+
+fn private_key(file: &str) -> Result<PrivateKeyDer<'static>, TargetError> {
+    let about = fs::metadata(Path::new(file))
+        .map_err(|error| wrong_file("sslkey", file, &error.to_string()))?;
+    // libpq's rule: the owner alone, or root's group where root owns it.
+    let open = if about.uid() == 0 { 0o037 } else { 0o077 };
+    if about.permissions().mode() & open != 0 {
+        return Err(wrong_file("sslkey", file, "others may read it")
+            .with_hint(format!("chmod 0600 {file}")));
+    }
+    PrivateKeyDer::from_pem_file(file)
+        .map_err(|error| wrong_file("sslkey", file, &error.to_string()))
+}
+
+fn wrong_file(parameter: &str, file: &str, cause: &str) -> TargetError {
+    TargetError::usage(format!("{parameter} `{file}`: {cause}"))
+        .with_hint(format!("`{parameter}` names a PEM file"))
+}
+
+/// Checks the chain, the name, both or neither; signatures of the handshake always.
+#[derive(Debug)]
+struct Verifier {
+    provider: Arc<CryptoProvider>,
+    /// Checks the chain; none: any certificate will do.
+    chain: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates that are trusted as they stand.
+    pinned: Vec<CertificateDer<'static>>,
+    check_name: bool,
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let Some(chain) = &self.chain else {
+            return Ok(ServerCertVerified::assertion());
+        };
+        if self.pinned.iter().any(|pinned| pinned == certificate) {
+            if self.check_name {
+                verify_server_name(&ParsedCertificate::try_from(certificate)?, name)?;
+            }
+            return Ok(ServerCertVerified::assertion());
+        }
+        match chain.verify_server_cert(certificate, intermediates, name, ocsp_response, now) {
+            // The name is looked at last, after the chain was found good.
+            Err(Error::InvalidCertificate(
+                CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+            )) if !self.check_name => Ok(ServerCertVerified::assertion()),
+            checked => checked,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        tokio_rustls::rustls::crypto::verify_tls12_signature(
+            message,
+            certificate,
+            signature,
+            algorithms,
+        )
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        tokio_rustls::rustls::crypto::verify_tls13_signature(
+            message,
+            certificate,
+            signature,
+            algorithms,
+        )
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider
+            .signature_verification_algorithms
+            .supported_schemes()
+    }
+}
