@@ -1,0 +1,314 @@
+//! A private PostgreSQL server: `initdb`, a free port on 127.0.0.1, a socket in its own
+//! directory, ended when dropped.
+//!
+//! The server refuses to run as root, so root starts it as the user `postgres`, whom Debian's
+//! package makes.
+
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+/// Set to `1`: tests that need PostgreSQL pass without it.
+pub const SKIP: &str = "HIGHWATER_SKIP_POSTGRES";
+/// The superuser; local connections over the socket are always trusted.
+pub const SUPERUSER: &str = "postgres";
+/// Attempts to reach a server that starts, one each 50 ms.
+const START_ATTEMPTS: u32 = 1_200;
+/// Attempts to see a server end, one each 20 ms.
+const STOP_ATTEMPTS: u32 = 500;
+
+/// A running server.
+pub struct Postgres {
+    programs: PathBuf,
+    directory: TempDir,
+    port: u16,
+    child: Option<Child>,
+}
+
+/// How a server is set up.
+#[derive(Debug, Default, Clone)]
+pub struct Setup {
+    /// Lines of `pg_hba.conf` before the one that trusts the socket.
+    pub access: Vec<String>,
+    /// Lines of `postgresql.conf`.
+    pub settings: Vec<String>,
+    /// Certificate and key of the server as PEM; turns TLS on.
+    pub tls: Option<(String, String)>,
+}
+
+/// Whether tests with PostgreSQL are to be skipped by the user's wish.
+pub fn skipped() -> bool {
+    std::env::var(SKIP).is_ok_and(|value| value == "1")
+}
+
+impl Postgres {
+    /// Starts a server that trusts everybody on loopback.
+    ///
+    /// # Panics
+    ///
+    /// When PostgreSQL is not installed or does not start: the test cannot say anything then.
+    pub fn start() -> Self {
+        Self::start_with(&Setup {
+            access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+            ..Setup::default()
+        })
+    }
+
+    /// Starts a server with a set-up of its own.
+    ///
+    /// # Panics
+    ///
+    /// As [`Postgres::start`].
+    pub fn start_with(setup: &Setup) -> Self {
+        match Self::try_start(setup) {
+            Ok(server) => server,
+            Err(error) => panic!("PostgreSQL for this test: {error}"),
+        }
+    }
+
+    fn try_start(setup: &Setup) -> io::Result<Self> {
+        let programs = programs()?;
+        let directory = tempfile::Builder::new().prefix("hw-pg-").tempdir()?;
+        if is_root() {
+            run(Command::new("chown").arg(SUPERUSER).arg(directory.path()))?;
+        }
+        let mut server = Self {
+            programs,
+            directory,
+            port: free_port()?,
+            child: None,
+        };
+        run(server
+            .program("initdb")
+            .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", SUPERUSER])
+            .arg("-D")
+            .arg(server.data()))?;
+        server.write("pg_hba.conf", &server.access(setup))?;
+        server.write_tls(setup)?;
+        server.append("postgresql.conf", &server.settings(setup))?;
+        server.begin()?;
+        Ok(server)
+    }
+
+    /// Port on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Directory of the socket.
+    pub fn socket_directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// URL of a database for a user without a password.
+    pub fn url(&self, user: &str, database: &str) -> String {
+        format!("postgres://{user}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// Runs SQL as the superuser over the socket; its output, unaligned, without headers.
+    ///
+    /// # Panics
+    ///
+    /// When `psql` fails: a test that set something up wrongly cannot go on.
+    pub fn sql(&self, database: &str, text: &str) -> String {
+        let output = Command::new(self.programs.join("psql"))
+            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", SUPERUSER, "-d", database])
+            .arg("-h")
+            .arg(self.socket_directory())
+            .args(["-p", &self.port.to_string(), "-c", text])
+            .env_remove("PGOPTIONS")
+            .output();
+        match output {
+            Ok(output) if output.status.success() => {
+                String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+            }
+            Ok(output) => panic!("psql `{text}`: {}", String::from_utf8_lossy(&output.stderr)),
+            Err(error) => panic!("psql: {error}"),
+        }
+    }
+
+    /// Ends the server at once, without a farewell to its clients, and starts it again.
+    ///
+    /// # Panics
+    ///
+    /// When it does not come back.
+    pub fn restart(&mut self) {
+        self.end("immediate");
+        if let Err(error) = self.begin() {
+            panic!("PostgreSQL did not start again: {error}");
+        }
+    }
+
+    /// Ends the server at once.
+    pub fn stop(&mut self) {
+        self.end("immediate");
+    }
+
+    fn data(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
+    /// A program of the server, as a user that it accepts.
+    fn program(&self, name: &str) -> Command {
+        let path = self.programs.join(name);
+        if !is_root() {
+            return Command::new(path);
+        }
+        let mut command = Command::new("setpriv");
+        command
+            .args(["--reuid", SUPERUSER, "--regid", SUPERUSER, "--clear-groups", "--"])
+            .arg(path);
+        command.current_dir(self.directory.path());
+        command
+    }
+
+    fn access(&self, setup: &Setup) -> String {
+        let mut lines = setup.access.clone();
+        lines.push(format!("local all {SUPERUSER} trust"));
+        lines.push("local all all trust".to_owned());
+        lines.join("\n") + "\n"
+    }
+
+    fn settings(&self, setup: &Setup) -> String {
+        let mut lines = vec![
+            "listen_addresses = '127.0.0.1'".to_owned(),
+            format!("port = {}", self.port),
+            format!("unix_socket_directories = '{}'", self.socket_directory().display()),
+            "fsync = off".to_owned(),
+            "shared_buffers = 32MB".to_owned(),
+            "max_connections = 40".to_owned(),
+        ];
+        if setup.tls.is_some() {
+            lines.push("ssl = on".to_owned());
+        }
+        lines.extend(setup.settings.iter().cloned());
+        lines.join("\n") + "\n"
+    }
+
+    fn write_tls(&self, setup: &Setup) -> io::Result<()> {
+        let Some((certificate, key)) = &setup.tls else {
+            return Ok(());
+        };
+        self.write("server.crt", certificate)?;
+        self.write("server.key", key)?;
+        run(Command::new("chmod").arg("600").arg(self.data().join("server.key")))
+    }
+
+    fn write(&self, name: &str, text: &str) -> io::Result<()> {
+        let path = self.data().join(name);
+        fs::write(&path, text)?;
+        if is_root() {
+            run(Command::new("chown").arg(SUPERUSER).arg(&path))?;
+        }
+        Ok(())
+    }
+
+    fn append(&self, name: &str, text: &str) -> io::Result<()> {
+        let before = fs::read_to_string(self.data().join(name))?;
+        self.write(name, &(before + text))
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        let log = fs::File::create(self.directory.path().join("log"))?;
+        let child = self
+            .program("postgres")
+            .arg("-D")
+            .arg(self.data())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()?;
+        self.child = Some(child);
+        for _ in 0..START_ATTEMPTS {
+            let ready = Command::new(self.programs.join("pg_isready"))
+                .args(["-q", "-p", &self.port.to_string(), "-h"])
+                .arg(self.socket_directory())
+                .status()?;
+            if ready.success() {
+                return Ok(());
+            }
+            if let Some(child) = &mut self.child
+                && child.try_wait()?.is_some()
+            {
+                break;
+            }
+            thread::sleep(Duration::from_millis(50));
+        }
+        let log = fs::read_to_string(self.directory.path().join("log")).unwrap_or_default();
+        Err(io::Error::other(format!("it did not start: {log}")))
+    }
+
+    /// Signals the server that we started, and waits for its end.
+    fn end(&mut self, how: &str) {
+        let Some(mut child) = self.child.take() else {
+            return;
+        };
+        let signal = if how == "fast" {
+            rustix::process::Signal::INT
+        } else {
+            rustix::process::Signal::QUIT
+        };
+        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            // An error means that it has ended already.
+            let _sent = rustix::process::kill_process(pid, signal);
+        }
+        for _ in 0..STOP_ATTEMPTS {
+            if !matches!(child.try_wait(), Ok(None)) {
+                return;
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let _killed = child.kill();
+        let _ended = child.wait();
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.end("immediate");
+    }
+}
+
+/// Directory of the newest installed server's programs.
+fn programs() -> io::Result<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .filter(|(_, path)| path.join("initdb").exists())
+        .collect();
+    found.sort();
+    found.pop().map(|(_, path)| path).ok_or_else(|| {
+        io::Error::other(format!(
+            "it is not installed; `apt-get install postgresql`, or set {SKIP}=1"
+        ))
+    })
+}
+
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+fn free_port() -> io::Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
+
+fn run(command: &mut Command) -> io::Result<()> {
+    let output = command.stdin(Stdio::null()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    Err(io::Error::other(format!("{}: {words}", command.get_program().to_string_lossy())))
+}
