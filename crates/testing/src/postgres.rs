@@ -86,7 +86,14 @@ impl Postgres {
         };
         run(server
             .program("initdb")
-            .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-U", SUPERUSER])
+            .args([
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-U",
+                SUPERUSER,
+            ])
             .arg("-D")
             .arg(server.data()))?;
         server.write("pg_hba.conf", &server.access(setup))?;
@@ -118,16 +125,24 @@ impl Postgres {
     /// When `psql` fails: a test that set something up wrongly cannot go on.
     pub fn sql(&self, database: &str, text: &str) -> String {
         let output = Command::new(self.programs.join("psql"))
-            .args(["-XAtq", "-v", "ON_ERROR_STOP=1", "-U", SUPERUSER, "-d", database])
+            .args([
+                "-XAtq",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-U",
+                SUPERUSER,
+                "-d",
+                database,
+            ])
             .arg("-h")
             .arg(self.socket_directory())
             .args(["-p", &self.port.to_string(), "-c", text])
             .env_remove("PGOPTIONS")
             .output();
         match output {
-            Ok(output) if output.status.success() => {
-                String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
-            }
+            Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout)
+                .trim_end()
+                .to_owned(),
             Ok(output) => panic!("psql `{text}`: {}", String::from_utf8_lossy(&output.stderr)),
             Err(error) => panic!("psql: {error}"),
         }
@@ -162,7 +177,14 @@ impl Postgres {
         }
         let mut command = Command::new("setpriv");
         command
-            .args(["--reuid", SUPERUSER, "--regid", SUPERUSER, "--clear-groups", "--"])
+            .args([
+                "--reuid",
+                SUPERUSER,
+                "--regid",
+                SUPERUSER,
+                "--clear-groups",
+                "--",
+            ])
             .arg(path);
         command.current_dir(self.directory.path());
         command
@@ -179,7 +201,10 @@ impl Postgres {
         let mut lines = vec![
             "listen_addresses = '127.0.0.1'".to_owned(),
             format!("port = {}", self.port),
-            format!("unix_socket_directories = '{}'", self.socket_directory().display()),
+            format!(
+                "unix_socket_directories = '{}'",
+                self.socket_directory().display()
+            ),
             "fsync = off".to_owned(),
             "shared_buffers = 32MB".to_owned(),
             "max_connections = 40".to_owned(),
@@ -197,7 +222,9 @@ impl Postgres {
         };
         self.write("server.crt", certificate)?;
         self.write("server.key", key)?;
-        run(Command::new("chmod").arg("600").arg(self.data().join("server.key")))
+        run(Command::new("chmod")
+            .arg("600")
+            .arg(self.data().join("server.key")))
     }
 
     fn write(&self, name: &str, text: &str) -> io::Result<()> {
@@ -254,7 +281,9 @@ impl Postgres {
         } else {
             rustix::process::Signal::QUIT
         };
-        let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+        let pid = i32::try_from(child.id())
+            .ok()
+            .and_then(rustix::process::Pid::from_raw);
         if let Some(pid) = pid {
             // An error means that it has ended already.
             let _sent = rustix::process::kill_process(pid, signal);
@@ -310,5 +339,8 @@ fn run(command: &mut Command) -> io::Result<()> {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    Err(io::Error::other(format!("{}: {words}", command.get_program().to_string_lossy())))
+    Err(io::Error::other(format!(
+        "{}: {words}",
+        command.get_program().to_string_lossy()
+    )))
 }

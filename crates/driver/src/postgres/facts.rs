@@ -48,9 +48,11 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
         Dialect::CockroachDb | Dialect::CrateDb => BTreeMap::new(),
     };
     let traits = traits(&settings, admin.insert());
-    settings.insert("highwater.insert".to_owned(), admin.insert().to_owned());
+    settings.insert("insert".to_owned(), admin.insert().to_owned());
+    let durability = durability(&settings);
+    settings.insert("durability".to_owned(), durability);
     let tls = if admin.is_encrypted() { "on" } else { "off" };
-    settings.insert("highwater.tls".to_owned(), tls.to_owned());
+    settings.insert("tls".to_owned(), tls.to_owned());
     Ok(TargetFacts {
         version: one_line(&version),
         dialects: dialect.names(),
@@ -71,6 +73,18 @@ fn bounded(rows: &Rows) -> BTreeMap<String, String> {
         })
         .take(SETTINGS_MAX)
         .collect()
+}
+
+/// What an acknowledged commit has survived, in the server's own words.
+fn durability(settings: &BTreeMap<String, String>) -> String {
+    let words: Vec<String> = ["fsync", "synchronous_commit", "full_page_writes"]
+        .iter()
+        .filter_map(|name| settings.get(*name).map(|value| format!("{name}={value}")))
+        .collect();
+    if words.is_empty() {
+        return "not told by the server".to_owned();
+    }
+    words.join(" ")
 }
 
 /// What the first line of a summary has to say: how inserts go, and what durability is missing.

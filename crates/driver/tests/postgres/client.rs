@@ -1,0 +1,158 @@
+//! A target, a session and a workload of one small table, for the tests beside this file.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType, Op,
+    OpBody, OpId, RowBatch, Value,
+};
+use highwater_core::model::outcome::Outcome;
+use highwater_driver::{
+    Admin, Connect, Request, Session, Target, TargetError, TargetOptions, Timeline, registry,
+};
+
+use crate::support;
+
+/// Ways to insert.
+pub(crate) const MODES: [&str; 4] = ["copy", "values", "unnest", "prepared"];
+
+/// Opens a target.
+pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+    let options = TargetOptions {
+        insert: insert.map(str::to_owned),
+        application_name: "highwater test".to_owned(),
+        ..support::options()
+    };
+    registry::open(&[url.to_owned()], &options)
+}
+
+/// A session for a workload.
+pub(crate) struct Client {
+    pub(crate) session: Box<dyn Session>,
+    request: Request,
+}
+
+impl Client {
+    pub(crate) async fn connect(
+        target: &dyn Target,
+        workload: &Arc<BoundWorkload>,
+    ) -> Result<Self, TargetError> {
+        let timeline = support::WallTimeline::start();
+        let session = target
+            .connect(Connect {
+                workload: Arc::clone(workload),
+                number: 0,
+                attempt: 0,
+                timeline,
+            })
+            .await?;
+        let op = Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Query(Vec::new()),
+        };
+        Ok(Self {
+            session,
+            request: Request {
+                op,
+                bytes: Vec::new(),
+            },
+        })
+    }
+
+    /// Encodes and executes one op.
+    pub(crate) async fn ask(&mut self, id: u16, body: OpBody) -> Outcome {
+        self.request.op = Op {
+            id: OpId(id),
+            index: 0,
+            body,
+        };
+        self.session.encoder().encode(&mut self.request);
+        self.session.execute(&mut self.request).await
+    }
+
+    pub(crate) async fn insert(&mut self, first: i64, rows: i64) -> Outcome {
+        self.ask(0, OpBody::Insert(batch(first, rows))).await
+    }
+}
+
+/// Opens what is needed around the load.
+pub(crate) async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {
+    let timeline: Rc<dyn Timeline> = support::WallTimeline::start();
+    target.administer(timeline).await
+}
+
+/// A workload without tables that asks these statements.
+pub(crate) fn asking(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
+    let ops = statements
+        .iter()
+        .map(|(sql, parameters)| BoundOp {
+            name: "ask".to_owned(),
+            kind: BoundOpKind::Query {
+                sql: (*sql).to_owned(),
+                parameters: parameters.to_vec(),
+            },
+        })
+        .collect();
+    Arc::new(BoundWorkload {
+        tables: Vec::new(),
+        ops,
+    })
+}
+
+/// Op 0 inserts into `points(k, word)`, op 1 asks for one of its rows.
+pub(crate) fn points() -> Arc<BoundWorkload> {
+    let column = |name: &str, kind| BoundColumn {
+        name: name.to_owned(),
+        kind,
+    };
+    let table = BoundTable {
+        name: "points".to_owned(),
+        columns: vec![
+            column("k", ColumnType::Bigint),
+            column("word", ColumnType::Text),
+        ],
+        create: vec![
+            "CREATE TABLE points (k integer PRIMARY KEY, word text NOT NULL CHECK (word <> 'no'))"
+                .to_owned(),
+        ],
+        key: "k".to_owned(),
+    };
+    let insert = BoundOp {
+        name: "insert".to_owned(),
+        kind: BoundOpKind::Insert { table: 0 },
+    };
+    let select = BoundOp {
+        name: "select".to_owned(),
+        kind: BoundOpKind::Query {
+            sql: "SELECT word FROM points WHERE k = $1".to_owned(),
+            parameters: vec![ColumnType::Integer],
+        },
+    };
+    Arc::new(BoundWorkload {
+        tables: vec![table],
+        ops: vec![insert, select],
+    })
+}
+
+/// Rows with the keys from `first` on.
+pub(crate) fn batch(first: i64, rows: i64) -> RowBatch {
+    RowBatch {
+        first_row: 0,
+        rows: usize::try_from(rows).expect("a number of rows"),
+        columns: vec![
+            ColumnData::Integer((first..first + rows).collect()),
+            ColumnData::Text(
+                (first..first + rows)
+                    .map(|k| format!("w{k}").into())
+                    .collect(),
+            ),
+        ],
+    }
+}
+
+/// The parameters of a select by key.
+pub(crate) fn key(k: i64) -> OpBody {
+    OpBody::Query(vec![Value::Integer(k)])
+}

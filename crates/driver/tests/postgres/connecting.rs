@@ -1,0 +1,251 @@
+//! Ways to connect: every authentication, TLS as `sslmode` says, sockets, several hosts.
+
+use std::fs;
+use std::path::Path;
+
+use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use crate::client::{Client, admin, asking, open};
+use crate::support::block_on;
+
+const SECRET: &str = "gehe:im@/%20";
+
+/// Connects and asks; the server's words where that fails.
+fn try_url(url: &str) -> Result<u64, TargetError> {
+    block_on(async {
+        let target = open(url, None)?;
+        let mut client = Client::connect(target.as_ref(), &asking(&[("SELECT 1", &[])])).await?;
+        let outcome = client
+            .ask(0, highwater_core::model::op::OpBody::Query(Vec::new()))
+            .await;
+        assert!(outcome.is_success(), "{outcome:?}");
+        Ok(outcome.response_rows)
+    })
+}
+
+fn refused(url: &str) -> TargetError {
+    let error = try_url(url).expect_err("a refusal");
+    assert!(!format!("{error:?}").contains("gehe"), "{error:?}");
+    error
+}
+
+#[test]
+fn every_authentication_works_and_a_wrong_password_is_refused() {
+    if skipped() {
+        return;
+    }
+    let lines = ["md5", "scram-sha-256", "password"].map(|method| {
+        let user = method.split('-').next().unwrap_or_default();
+        format!("host all u_{user} 127.0.0.1/32 {method}")
+    });
+    let server = Postgres::start_with(&Setup {
+        access: lines.to_vec(),
+        ..Setup::default()
+    });
+    server.sql(
+        "postgres",
+        &format!("SET password_encryption='md5'; CREATE USER u_md5 PASSWORD '{SECRET}'"),
+    );
+    server.sql(
+        "postgres",
+        &format!("CREATE USER u_scram PASSWORD '{SECRET}'"),
+    );
+    server.sql(
+        "postgres",
+        &format!("CREATE USER u_password PASSWORD '{SECRET}'"),
+    );
+    let port = server.port();
+    for user in ["u_md5", "u_scram", "u_password"] {
+        let url = |login: &str| format!("postgres://{login}@127.0.0.1:{port}/postgres");
+        let secret = "gehe%3Aim%40%2F%2520";
+        assert_eq!(try_url(&url(&format!("{user}:{secret}"))), Ok(1), "{user}");
+        let error = refused(&url(&format!("{user}:geheim")));
+        assert_eq!(error.kind, TargetErrorKind::Refused, "{error}");
+        assert!(
+            error.message.contains("28P01") && error.hint.is_some(),
+            "{error}"
+        );
+        let error = refused(&format!("{}?passfile=/nonexistent", url(user)));
+        assert!(error.message.contains("asks for the password"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("PGPASSWORD")));
+    }
+    let error = refused(&format!("postgres://nobody:gehe@127.0.0.1:{port}/postgres"));
+    assert_eq!(
+        error.kind,
+        TargetErrorKind::Refused,
+        "no access rule: {error}"
+    );
+}
+
+#[test]
+fn the_password_file_is_used() {
+    if skipped() {
+        return;
+    }
+    let access = vec!["host all all 127.0.0.1/32 scram-sha-256".to_owned()];
+    let server = Postgres::start_with(&Setup {
+        access,
+        ..Setup::default()
+    });
+    server.sql("postgres", "CREATE USER ann PASSWORD 'gehe'");
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("passwords");
+    fs::write(&file, format!("127.0.0.1:{}:*:ann:gehe\n", server.port())).unwrap();
+    let url = format!(
+        "{}?passfile={}",
+        server.url("ann", "postgres"),
+        file.display()
+    );
+    set_mode(&file, 0o600);
+    assert_eq!(try_url(&url), Ok(1));
+    set_mode(&file, 0o644);
+    assert!(refused(&url).message.contains("others may read it"));
+}
+
+fn set_mode(file: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+#[test]
+fn wrong_places_are_told_apart() {
+    if skipped() {
+        return;
+    }
+    let mut server = Postgres::start();
+    let unknown = refused(&server.url(SUPERUSER, "nowhere"));
+    assert_eq!(unknown.kind, TargetErrorKind::Refused);
+    assert!(unknown.message.contains("3D000"), "{unknown}");
+    let socket = format!(
+        "postgres://{SUPERUSER}@/postgres?host={}&port={}",
+        server.socket_directory().display(),
+        server.port()
+    );
+    assert_eq!(try_url(&socket), Ok(1));
+    let no_tls = refused(&format!(
+        "{}?sslmode=require",
+        server.url(SUPERUSER, "postgres")
+    ));
+    assert!(no_tls.message.contains("offers no TLS"), "{no_tls}");
+    assert!(no_tls.hint.unwrap().contains("sslmode=disable"));
+    let url = server.url(SUPERUSER, "postgres");
+    server.stop();
+    assert_eq!(refused(&url).kind, TargetErrorKind::Unreachable);
+}
+
+#[test]
+fn sessions_go_round_the_hosts_and_a_further_attempt_takes_the_next() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let port = server.port();
+    let url = format!("postgres://{SUPERUSER}@127.0.0.1:1,127.0.0.1:{port}/postgres");
+    let target = open(&url, None).unwrap();
+    assert_eq!(target.urls().len(), 2);
+    assert_eq!([0, 1, 2].map(|number| target.host_of(number, 0)), [0, 1, 0]);
+    assert_eq!(target.host_of(0, 1), 1);
+    // The admin takes the first host that answers.
+    let facts = block_on(async { admin(target.as_ref()).await?.facts().await }).unwrap();
+    assert!(facts.version.starts_with("PostgreSQL"));
+    assert_eq!(facts.dialects, ["postgresql"]);
+    assert_eq!(facts.settings["tls"], "off");
+    assert!(facts.traits.contains(&"fsync=off".to_owned()));
+}
+
+#[test]
+fn tls_is_checked_as_far_as_sslmode_says() {
+    if skipped() {
+        return;
+    }
+    let authority = authority();
+    let key = KeyPair::generate().unwrap();
+    let names = vec!["localhost".to_owned()];
+    let params = CertificateParams::new(names).unwrap();
+    let certificate = params.signed_by(&key, &authority).unwrap();
+    let access = vec!["hostssl all all 127.0.0.1/32 trust".to_owned()];
+    let server = Postgres::start_with(&Setup {
+        access,
+        tls: Some((certificate.pem(), key.serialize_pem())),
+        ..Setup::default()
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str, pem: String| {
+        let path = directory.path().join(name);
+        fs::write(&path, pem).unwrap();
+        path.display().to_string()
+    };
+    let root = file("root.crt", authority.pem());
+    let other = file("other.crt", self::authority().pem());
+    let itself = file("server.crt", certificate.pem());
+    for (host, query, works) in [
+        ("127.0.0.1", String::new(), true),
+        ("127.0.0.1", "sslmode=allow".to_owned(), true),
+        ("127.0.0.1", "sslmode=disable".to_owned(), false),
+        ("127.0.0.1", "sslmode=require".to_owned(), true),
+        (
+            "127.0.0.1",
+            format!("sslmode=require&sslrootcert={other}"),
+            false,
+        ),
+        (
+            "127.0.0.1",
+            format!("sslmode=verify-ca&sslrootcert={root}"),
+            true,
+        ),
+        (
+            "127.0.0.1",
+            format!("sslmode=verify-ca&sslrootcert={other}"),
+            false,
+        ),
+        (
+            "127.0.0.1",
+            format!("sslmode=verify-full&sslrootcert={root}"),
+            false,
+        ),
+        (
+            "localhost",
+            format!("sslmode=verify-full&sslrootcert={root}"),
+            true,
+        ),
+        (
+            "localhost",
+            format!("sslmode=verify-full&sslrootcert={itself}"),
+            true,
+        ),
+        (
+            "127.0.0.1",
+            format!("sslmode=verify-full&sslrootcert={itself}"),
+            false,
+        ),
+        (
+            "localhost",
+            format!("sslmode=verify-full&sslrootcert={other}"),
+            false,
+        ),
+    ] {
+        let url = format!(
+            "postgres://postgres@{host}:{}/postgres?{query}",
+            server.port()
+        );
+        match (try_url(&url), works) {
+            (Ok(rows), true) => assert_eq!(rows, 1),
+            (Err(error), false) => {
+                assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
+                assert!(
+                    error.hint.is_some_and(|hint| hint.contains("sslmode=")),
+                    "{query}"
+                );
+            }
+            (result, _) => panic!("{host} {query}: {result:?}"),
+        }
+    }
+}
+
+fn authority() -> CertifiedIssuer<'static, KeyPair> {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap()
+}

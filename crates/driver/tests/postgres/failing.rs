@@ -1,0 +1,166 @@
+//! What becomes of ops when statements, sessions and servers end early.
+
+use highwater_core::model::op::{ColumnType, OpBody, Value};
+use highwater_core::model::outcome::{Certainty, ErrorClass};
+use highwater_core::model::units::Nanos;
+use highwater_driver::TargetErrorKind;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::client::{Client, admin, asking, key, open, points};
+use crate::support::block_on;
+
+fn nothing() -> OpBody {
+    OpBody::Query(Vec::new())
+}
+
+#[test]
+fn a_statement_that_takes_too_long_is_cancelled_and_the_session_goes_on() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = format!(
+        "{}?options=-cstatement_timeout%3D50",
+        server.url(SUPERUSER, "postgres")
+    );
+    let target = open(&url, None).unwrap();
+    block_on(async {
+        let ops = asking(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let outcome = client.ask(0, nothing()).await;
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert_eq!(outcome.error.unwrap().class, ErrorClass::Timeout);
+        assert!(outcome.session_usable);
+        assert!(client.ask(1, nothing()).await.is_success());
+    });
+}
+
+#[test]
+fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        // The op ends its own backend, as an administrator would.
+        let ops = asking(&[(
+            "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
+            &[],
+        )]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let outcome = client.ask(0, nothing()).await;
+        assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
+        let error = outcome.error.unwrap();
+        assert_eq!(
+            (error.class, error.code.as_deref()),
+            (ErrorClass::Unavailable, Some("57P01"))
+        );
+        assert!(!outcome.session_usable);
+        let outcome = client.ask(0, nothing()).await;
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(!outcome.session_usable);
+    });
+}
+
+#[test]
+fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
+    if skipped() {
+        return;
+    }
+    let mut server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        let workload = points();
+        admin(target.as_ref())
+            .await
+            .unwrap()
+            .create_tables(&workload, "f", false)
+            .await
+            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        assert!(client.insert(0, 5).await.is_success());
+        server.restart();
+        let outcome = client.insert(5, 5).await;
+        assert!(
+            !outcome.session_usable && outcome.error.is_some(),
+            "{outcome:?}"
+        );
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        assert_eq!(client.ask(1, key(4)).await.response_rows, 1);
+        assert!(client.insert(5, 5).await.is_success());
+    });
+}
+
+#[test]
+fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        let ops = asking(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        let sleep = OpBody::Query(vec![Value::Float(1.0)]);
+        let waited = tokio::time::timeout(
+            std::time::Duration::from_millis(200),
+            client.ask(0, sleep.clone()),
+        );
+        assert!(
+            waited.await.is_err(),
+            "the op ended before it was abandoned"
+        );
+        assert!(
+            !admin.quiesce(Nanos::ZERO).await.unwrap(),
+            "the statement still runs"
+        );
+        let outcome = client.ask(0, sleep).await;
+        assert!(!outcome.session_usable && outcome.certainty == Certainty::NotApplied);
+        assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());
+    });
+}
+
+#[test]
+fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        let sql = "SELECT repeat('x', n * 1000) FROM generate_series(0, 300) AS n";
+        let ops = asking(&[(sql, &[]), ("SELECT 1", &[])]);
+        let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
+        let outcome = client.ask(0, nothing()).await;
+        let values: u64 = (0..=300).map(|n| n * 1000).sum();
+        // Per row: tag, length, number of columns, length of the value.
+        assert_eq!(
+            (outcome.response_rows, outcome.response_bytes),
+            (301, values + 301 * 11)
+        );
+        assert_eq!(client.ask(1, nothing()).await.response_rows, 1);
+    });
+}
+
+#[test]
+fn statements_that_cannot_be_prepared_are_named() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        let ops = asking(&[("SELECT * FROM nowhere", &[])]);
+        let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
+        assert_eq!(error.kind, TargetErrorKind::Statement);
+        assert!(
+            error.message.contains("op `ask`") && error.message.contains("42P01"),
+            "{error}"
+        );
+        let ops = asking(&[("SELECT 1", &[ColumnType::Text, ColumnType::Text])]);
+        let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
+        assert!(error.message.contains("0 parameters"), "{error}");
+    });
+}

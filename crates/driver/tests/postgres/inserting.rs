@@ -1,0 +1,165 @@
+//! Every insert mode: atomic, counted, and usable again after a refusal.
+
+use std::sync::Arc;
+
+use highwater_core::model::op::{ColumnData, OpBody};
+use highwater_core::model::outcome::{Certainty, ErrorClass};
+use highwater_core::model::units::Nanos;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::client::{Client, MODES, admin, batch, key, open, points};
+use crate::support::block_on;
+
+#[test]
+fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    for mode in MODES {
+        block_on(async {
+            let target = open(&url, Some(mode)).unwrap();
+            let workload = points();
+            let mut admin = admin(target.as_ref()).await.unwrap();
+            admin.create_tables(&workload, "f", true).await.unwrap();
+            let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+            assert_eq!(client.insert(0, 10).await.rows_applied, 10, "{mode}");
+            let outcome = client.insert(5, 10).await;
+            assert_eq!(
+                outcome.certainty,
+                Certainty::NotApplied,
+                "{mode} {outcome:?}"
+            );
+            assert_eq!((outcome.rows_applied, outcome.rows_refused), (0, 10));
+            assert_eq!(
+                outcome.error.as_ref().unwrap().class,
+                ErrorClass::Constraint
+            );
+            assert_eq!(outcome.error.unwrap().code.as_deref(), Some("23505"));
+            let mut wide = batch(20, 2);
+            wide.columns[0] = ColumnData::Integer(vec![20, 1 << 40]);
+            let outcome = client.ask(0, OpBody::Insert(wide)).await;
+            assert_eq!(outcome.error.unwrap().class, ErrorClass::Data, "{mode}");
+            assert_eq!(outcome.certainty, Certainty::NotApplied);
+            let outcome = client.insert(10, 5).await;
+            assert!(
+                outcome.session_usable && outcome.rows_applied == 5,
+                "{mode} {outcome:?}"
+            );
+            let counts = admin.count_by_key(&workload.tables[0], 10).await.unwrap();
+            assert_eq!(counts.buckets, [(0, 10), (1, 5)], "{mode}");
+        });
+    }
+}
+
+#[test]
+fn values_beyond_the_most_parameters_are_one_transaction() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), Some("values")).unwrap();
+    block_on(async {
+        let workload = points();
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        admin.create_tables(&workload, "f", false).await.unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        // The last row's key is there already: the pieces before it must go too.
+        assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
+        let outcome = client.insert(0, 70_000).await;
+        assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
+        assert_eq!(server.sql("postgres", "SELECT count(*) FROM points"), "1");
+        assert_eq!(client.insert(100_000, 70_000).await.rows_applied, 70_000);
+        // Many different sizes: statements are closed and prepared anew.
+        for rows in (1..40).chain(1..3) {
+            let first = 1_000_000 + server_rows(&server);
+            let outcome = client.insert(first, rows).await;
+            assert_eq!(i64::try_from(outcome.rows_applied), Ok(rows), "{outcome:?}");
+        }
+        let inserted = admin.rows_inserted(&workload).await.unwrap();
+        assert!(inserted.is_some());
+        assert!(admin.storage_bytes(&workload).await.unwrap() > Some(1_000_000));
+    });
+}
+
+fn server_rows(server: &Postgres) -> i64 {
+    server
+        .sql("postgres", "SELECT count(*) FROM points")
+        .parse()
+        .unwrap()
+}
+
+#[test]
+fn a_long_pipeline_does_not_block_on_its_own_answers() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), Some("prepared")).unwrap();
+    block_on(async {
+        let workload = points();
+        admin(target.as_ref())
+            .await
+            .unwrap()
+            .create_tables(&workload, "f", false)
+            .await
+            .unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        assert_eq!(client.insert(0, 200_000).await.rows_applied, 200_000);
+    });
+}
+
+#[test]
+fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    block_on(async {
+        let workload = points();
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        admin.create_tables(&workload, "f", false).await.unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
+        assert_eq!(client.ask(1, key(7)).await.response_rows, 1);
+        assert_eq!(client.ask(1, key(-7)).await.response_rows, 0);
+        drop(client);
+        assert!(admin.quiesce(Nanos::from_secs(20)).await.unwrap());
+        assert_eq!(admin.rows_inserted(&workload).await.unwrap(), Some(1234));
+    });
+}
+
+#[test]
+fn tables_go_to_the_schema_of_the_search_path() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql(
+        "postgres",
+        "CREATE SCHEMA bench; CREATE TABLE points (k int)",
+    );
+    let url = format!(
+        "{}?options=-csearch_path%3Dbench",
+        server.url(SUPERUSER, "postgres")
+    );
+    let target = open(&url, None).unwrap();
+    block_on(async {
+        let workload = points();
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        admin.create_tables(&workload, "f", false).await.unwrap();
+        let workload = Arc::clone(&workload);
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        assert_eq!(client.insert(0, 3).await.rows_applied, 3);
+    });
+    assert_eq!(
+        server.sql("postgres", "SELECT count(*) FROM bench.points"),
+        "3"
+    );
+    assert_eq!(
+        server.sql("postgres", "SELECT fingerprint FROM bench.highwater_tables"),
+        "f"
+    );
+}
