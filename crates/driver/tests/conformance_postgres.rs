@@ -36,6 +36,7 @@ fn equals(kind: ColumnType, column: &str, parameter: &str) -> String {
     }
 }
 
+#[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
 fn broken(server: &Postgres, type_name: fn(ColumnType) -> &'static str) -> Vec<String> {
     let subject = Subject {
         urls: vec![server.url(SUPERUSER, "postgres")],

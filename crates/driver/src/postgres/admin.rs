@@ -99,9 +99,14 @@ impl WireAdmin {
 
     async fn wait_until_quiet(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let name = escape_literal(&self.node.login.application_name);
-        let sql = self.dialect.count_running(&name);
         let mut pause = PAUSE_MIN;
-        while number(&self.rows(&sql).await?) > 0 {
+        loop {
+            let departed = self.node.departed.list();
+            let sql = self.dialect.count_running(&name, &departed);
+            if number(&self.rows(&sql).await?) == 0 {
+                self.node.departed.forget(&departed);
+                return Ok(true);
+            }
             let now = self.timeline.now();
             if now >= deadline {
                 return Ok(false);
@@ -109,7 +114,6 @@ impl WireAdmin {
             self.pause(pause.min(deadline.saturating_sub(now))).await;
             pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
         }
-        Ok(true)
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {

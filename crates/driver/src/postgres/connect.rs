@@ -194,11 +194,13 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, R
     connection.send(&request).await?;
     authenticate(node, connection).await?;
     let mut dialect = Dialect::PostgreSql;
+    let mut backend = None;
     loop {
         let message = connection.next().await?;
         match message.tag {
-            b'Z' => return Ok(dialect),
+            b'Z' => break,
             b'E' => return Err(refused(message.body)),
+            b'K' => backend = message.body.first_chunk::<4>().copied(),
             b'S' => {
                 let name = message
                     .body
@@ -211,6 +213,10 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, R
             _ => {}
         }
     }
+    if let Some(backend) = backend {
+        connection.set_backend(i32::from_be_bytes(backend), &node.departed);
+    }
+    Ok(dialect)
 }
 
 fn refused(body: &[u8]) -> Refused {

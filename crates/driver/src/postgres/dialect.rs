@@ -73,13 +73,18 @@ impl Dialect {
     }
 
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
-    pub(super) fn count_running(self, name: &str) -> String {
+    /// Backends that lost their client count as long as they are there.
+    pub(super) fn count_running(self, name: &str, departed: &[i32]) -> String {
         match self {
-            Self::PostgreSql => format!(
-                "SELECT count(*) FROM pg_catalog.pg_stat_activity \
-                 WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
-                 AND state <> 'idle'"
-            ),
+            Self::PostgreSql => {
+                let departed: Vec<String> = departed.iter().map(ToString::to_string).collect();
+                format!(
+                    "SELECT count(*) FROM pg_catalog.pg_stat_activity \
+                     WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
+                     AND (state <> 'idle' OR pid = ANY ('{{{}}}'))",
+                    departed.join(",")
+                )
+            }
             Self::CockroachDb => format!(
                 "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
                  WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"

@@ -140,10 +140,9 @@ pub(super) fn describe(error: &io::Error) -> String {
 fn judge_code(code: &str) -> (ErrorClass, Certainty) {
     use Certainty::{NotApplied, Unknown};
     let class = match code {
-        // CockroachDB: the result of a commit is ambiguous; 08007: PostgreSQL's word for it.
+        // The result of a commit is ambiguous: as CockroachDB and as PostgreSQL say it.
         "40003" | "08007" => return (ErrorClass::Unavailable, Unknown),
         "08P01" => return (ErrorClass::Protocol, Unknown),
-        "57P01" | "57P02" | "57P03" => return (ErrorClass::Unavailable, Unknown),
         "57014" => ErrorClass::Timeout,
         "53300" | "53400" => ErrorClass::Rejected,
         "40002" => ErrorClass::Constraint,
@@ -151,9 +150,9 @@ fn judge_code(code: &str) -> (ErrorClass, Certainty) {
         "55P03" | "55006" => ErrorClass::Conflict,
         _ => match code.get(..2).unwrap_or_default() {
             "08" => return (ErrorClass::Connection, Unknown),
-            "57" => return (ErrorClass::Unavailable, Unknown),
-            // Internal errors: PostgreSQL rolls back, its relatives need not.
-            "58" | "XX" => return (ErrorClass::Unavailable, Unknown),
+            // Ending, starting, failing over (57); internal errors (58, XX), after which
+            // PostgreSQL rolls back but its relatives need not.
+            "57" | "58" | "XX" => return (ErrorClass::Unavailable, Unknown),
             "23" | "44" => ErrorClass::Constraint,
             "21" | "22" => ErrorClass::Data,
             "28" => ErrorClass::Authentication,

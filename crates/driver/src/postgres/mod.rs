@@ -26,6 +26,7 @@ use session::WireSession;
 mod admin;
 mod answer;
 mod connect;
+mod departed;
 mod dialect;
 mod encode;
 mod errors;

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock};
 use highwater_core::model::units::Nanos;
 use tokio_rustls::rustls::ClientConfig;
 
+use super::departed::Departed;
 use crate::contract::{TargetError, TargetOptions};
 use crate::target_url::{Host, Secret, TargetUrl};
 
@@ -83,6 +84,8 @@ pub(super) struct Node {
     pub(super) address: Address,
     /// The URL for display and records.
     pub(super) shown: String,
+    /// Backends that we left and that may still work.
+    pub(super) departed: Arc<Departed>,
     /// Made at the first connection: certificates are read once.
     pub(super) tls: Arc<OnceLock<Result<Arc<ClientConfig>, TargetError>>>,
 }
@@ -141,6 +144,7 @@ pub(super) fn nodes(
                 shown: format!("{}://{shown_user}@{place}", url.scheme),
                 login: Arc::clone(&login),
                 address,
+                departed: Arc::default(),
                 tls: Arc::default(),
             }
         })

@@ -8,11 +8,13 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Answer;
+use super::departed::Departed;
 use super::errors::{Failure, ServerError};
 use super::stream::Stream;
 
@@ -32,6 +34,16 @@ pub(super) struct Connection {
     skip: usize,
     /// Bytes of the current request that the system took.
     written: usize,
+    /// The backend at the other end, and who wants to know that we left it.
+    backend: Option<(i32, Arc<Departed>)>,
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let Some((backend, departed)) = &self.backend {
+            departed.add(*backend);
+        }
+    }
 }
 
 /// A whole message of the server.
@@ -53,7 +65,15 @@ impl Connection {
             end: 0,
             skip: 0,
             written: 0,
+            backend: None,
         }
+    }
+
+    /// Names the backend at the other end; its departure is told when the connection ends.
+    pub(super) fn set_backend(&mut self, backend: i32, departed: &Arc<Departed>) {
+        // A new backend with this id means that the old one is gone.
+        departed.forget(&[backend]);
+        self.backend = Some((backend, Arc::clone(departed)));
     }
 
     /// Whether the bytes are encrypted.

@@ -180,7 +180,29 @@ fn tls_is_checked_as_far_as_sslmode_says() {
     let root = file("root.crt", authority.pem());
     let other = file("other.crt", self::authority().pem());
     let itself = file("server.crt", certificate.pem());
-    for (host, query, works) in [
+    for (host, query, works) in tls_cases(&root, &other, &itself) {
+        let url = format!(
+            "postgres://postgres@{host}:{}/postgres?{query}",
+            server.port()
+        );
+        match (try_url(&url), works) {
+            (Ok(rows), true) => assert_eq!(rows, 1),
+            (Err(error), false) => {
+                assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
+                assert!(
+                    error.hint.is_some_and(|hint| hint.contains("sslmode=")),
+                    "{query}"
+                );
+            }
+            (result, _) => panic!("{host} {query}: {result:?}"),
+        }
+    }
+}
+
+/// Host, parameters, and whether a connection is made: `root` signed the certificate for
+/// `localhost` that is in `itself`, `other` did not.
+fn tls_cases(root: &str, other: &str, itself: &str) -> Vec<(&'static str, String, bool)> {
+    vec![
         ("127.0.0.1", String::new(), true),
         ("127.0.0.1", "sslmode=allow".to_owned(), true),
         ("127.0.0.1", "sslmode=disable".to_owned(), false),
@@ -225,23 +247,7 @@ fn tls_is_checked_as_far_as_sslmode_says() {
             format!("sslmode=verify-full&sslrootcert={other}"),
             false,
         ),
-    ] {
-        let url = format!(
-            "postgres://postgres@{host}:{}/postgres?{query}",
-            server.port()
-        );
-        match (try_url(&url), works) {
-            (Ok(rows), true) => assert_eq!(rows, 1),
-            (Err(error), false) => {
-                assert_eq!(error.kind, TargetErrorKind::Refused, "{query}: {error}");
-                assert!(
-                    error.hint.is_some_and(|hint| hint.contains("sslmode=")),
-                    "{query}"
-                );
-            }
-            (result, _) => panic!("{host} {query}: {result:?}"),
-        }
-    }
+    ]
 }
 
 fn authority() -> CertifiedIssuer<'static, KeyPair> {

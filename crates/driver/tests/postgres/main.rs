@@ -1,5 +1,11 @@
 //! The driver for the PostgreSQL wire protocol against a real server.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a test that cannot go on has failed"
+)]
+
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -258,7 +258,7 @@ proptest! {
         mode in prop::sample::select(vec![Mode::Copy, Mode::Values, Mode::Unnest, Mode::Prepared]),
     ) {
         let columns = vec![
-            ColumnData::Integer((0..rows as i64).map(|v| v << 30).collect()),
+            ColumnData::Integer((0i64..).take(rows).map(|v| v << 30).collect()),
             ColumnData::Text(vec![text.as_str().into(); rows]),
         ];
         let bytes = encoded(Plan::Insert(insert_plan(mode, vec![INT4, TEXT])), batch(columns, rows));

@@ -1,0 +1,61 @@
+//! Backends whose client is gone but that may still work on what it left in their sockets.
+//!
+//! A server lists such a backend as idle until it reads the bytes, so that "nothing is running"
+//! alone does not mean that nothing will be written any more.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Most backends that are remembered; beyond, the lowest process ids are forgotten.
+const BACKENDS_MAX: usize = 65_536;
+
+/// Process ids of backends of one server, from the end of our connection until they are gone.
+#[derive(Debug, Default)]
+pub(super) struct Departed(Mutex<BTreeSet<i32>>);
+
+impl Departed {
+    /// Our connection to this backend has ended.
+    pub(super) fn add(&self, backend: i32) {
+        self.change(|known| {
+            known.insert(backend);
+            if known.len() > BACKENDS_MAX {
+                known.pop_first();
+            }
+        });
+    }
+
+    /// These backends are gone, or their ids belong to new connections.
+    pub(super) fn forget(&self, backends: &[i32]) {
+        self.change(|known| known.retain(|backend| !backends.contains(backend)));
+    }
+
+    /// All that are not known to be gone.
+    pub(super) fn list(&self) -> Vec<i32> {
+        let mut list = Vec::new();
+        self.change(|known| list.extend(known.iter().copied()));
+        list
+    }
+
+    fn change(&self, act: impl FnOnce(&mut BTreeSet<i32>)) {
+        // A set of numbers is whole whatever happened to the thread that held the lock.
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_are_known_until_they_are_forgotten_and_never_without_bound() {
+        let departed = Departed::default();
+        departed.add(7);
+        departed.add(8);
+        departed.forget(&[7]);
+        assert_eq!(departed.list(), [8]);
+        for backend in 0..70_000 {
+            departed.add(backend);
+        }
+        assert_eq!(departed.list().len(), BACKENDS_MAX);
+    }
+}
