@@ -96,7 +96,7 @@ impl Postgres {
             ])
             .arg("-D")
             .arg(server.data()))?;
-        server.write("pg_hba.conf", &server.access(setup))?;
+        server.write("pg_hba.conf", &Self::access(setup))?;
         server.write_tls(setup)?;
         server.append("postgresql.conf", &server.settings(setup))?;
         server.begin()?;
@@ -190,7 +190,7 @@ impl Postgres {
         command
     }
 
-    fn access(&self, setup: &Setup) -> String {
+    fn access(setup: &Setup) -> String {
         let mut lines = setup.access.clone();
         lines.push(format!("local all {SUPERUSER} trust"));
         lines.push("local all all trust".to_owned());
