@@ -36,3 +36,16 @@ fn open_load_offers_exactly_what_was_asked() {
         (1_000, 1_000, 10_000)
     );
 }
+
+#[test]
+fn closed_load_on_the_embedded_database_is_found_again() {
+    let mut job = Job::new("sqlite:", &[("insert", closed(4))]);
+    job.settings = vec![("batch", "1000".to_owned())];
+    job.step = highwater_core::model::units::Nanos::from_secs(2);
+    let end = job.run();
+    println!("{}", report::text(&end.record));
+    assert!(measured(&end.record, "insert").acknowledged > 0);
+    assert_eq!(end.record.audit.acknowledged, end.record.audit.found);
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert!(end.record.clients[0].embedded_cpu_seconds > 0.0);
+}
