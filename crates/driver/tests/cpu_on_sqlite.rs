@@ -1,7 +1,10 @@
 //! The SQL of the cpu workload against a real SQLite: the key is the row's index, and the six
 //! dashboard queries answer what the generated rows say. No driver is involved.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where it finds something else")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where it finds something else"
+)]
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

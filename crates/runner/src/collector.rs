@@ -101,6 +101,9 @@ impl<'a> Collector<'a> {
     /// Keys mean something else from here on.
     pub(crate) fn begin_pass(&mut self, names: KeyNames) {
         self.close_before(u64::MAX);
+        self.acknowledgements.clear();
+        self.counters.clear();
+        self.telemetry.clear();
         self.errors = vec![0; names.phases.len()];
         self.per_second = vec![BTreeMap::new(); names.phases.len()];
         self.names = names;

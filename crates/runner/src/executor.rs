@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use crate::feed::Feed;
 use crate::ledger::Ledger;
 use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
-use crate::schedule::Schedule;
+use crate::schedule::{PhaseTimes, Schedule};
 use crate::source::Source;
 use crate::watchdog::Watchdog;
 use crate::worker::{ThreadRecord, Worker};
@@ -40,7 +40,7 @@ pub(crate) struct Pass {
     pub(crate) target: Arc<dyn Target>,
     pub(crate) bound: Arc<BoundWorkload>,
     pub(crate) keys: Vec<KeyPlan>,
-    /// Where sessions may begin.
+    /// Where sessions may begin; seconds of intervals count from here.
     pub(crate) start: Nanos,
     pub(crate) executors: u32,
 }
@@ -57,8 +57,20 @@ impl Pass {
         (phase * self.streams.len() + stream) * self.bound.ops.len() + op
     }
 
+    /// The phases' times as they stand, from the start of the pass.
+    pub(crate) fn phases(&self) -> Vec<PhaseTimes> {
+        let relative = |at: Nanos| at.saturating_sub(self.start);
+        let times = self.schedule.all().into_iter();
+        times
+            .map(|times| PhaseTimes {
+                start: relative(times.start),
+                end: relative(times.end),
+            })
+            .collect()
+    }
+
     pub(crate) fn recorder(&self) -> Recorder {
-        Recorder::new(self.keys.clone(), &self.plan.objectives)
+        Recorder::new(self.keys.clone(), &self.plan.objectives, self.start)
     }
 
     fn record(&self) -> ThreadRecord {
@@ -93,7 +105,7 @@ pub(crate) async fn execute(
             pass.plan.drain_limit,
         );
         let patrol = std::pin::pin!(patrol);
-        let report = std::pin::pin!(report_seconds(&timeline, &record, &ticks));
+        let report = std::pin::pin!(report_seconds(&timeline, pass.start, &record, &ticks));
         let beside = select(patrol, report);
         // The workers' end ends what runs beside them; the reverse cannot happen first.
         if let Either::Right((_, all)) = select(all, beside).await {
@@ -109,12 +121,15 @@ pub(crate) async fn execute(
 
 async fn report_seconds(
     timeline: &Rc<dyn Timeline>,
+    origin: Nanos,
     record: &Rc<RefCell<ThreadRecord>>,
     ticks: &mpsc::Sender<Tick>,
 ) {
     loop {
-        let next = (timeline.now().0 / Nanos::SECOND.0 + 1) * Nanos::SECOND.0;
-        timeline.sleep_until(Nanos(next)).await;
+        let seconds = timeline.now().saturating_sub(origin).0 / Nanos::SECOND.0;
+        timeline
+            .sleep_until(origin.saturating_add(Nanos::from_secs(seconds + 1)))
+            .await;
         send_tick(record, ticks).await;
     }
 }

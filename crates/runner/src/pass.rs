@@ -41,6 +41,8 @@ pub(crate) struct PassRecord {
     pub(crate) stats: Vec<Option<Box<KeyStats>>>,
     pub(crate) ledgers: Vec<Ledger>,
     pub(crate) hosts: Vec<(u64, u64)>,
+    /// When the pass began, on the run's timeline; its other times count from here.
+    pub(crate) origin: Nanos,
     pub(crate) phases: Vec<PhaseTimes>,
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
@@ -74,8 +76,9 @@ pub(crate) async fn run(
     };
     let mut record = merge(pass, records);
     record.interrupted = interrupted;
-    record.end = timeline.now();
-    drop_unclaimed(pass, &mut record);
+    let end = timeline.now();
+    record.end = end.saturating_sub(pass.start);
+    drop_unclaimed(pass, end, &mut record);
     record
 }
 
@@ -107,9 +110,9 @@ async fn control(
     mut ticks: mpsc::Receiver<Tick>,
 ) -> bool {
     let mut interrupted = false;
-    let mut second = timeline.now().0 / Nanos::SECOND.0;
+    let mut second = 0;
     loop {
-        let look_at = Nanos((second + 1) * Nanos::SECOND.0) + LOOK_DELAY;
+        let look_at = pass.start.saturating_add(Nanos::from_secs(second + 1)) + LOOK_DELAY;
         tokio::select! {
             biased;
             wish = interrupts.next() => {
@@ -124,13 +127,13 @@ async fn control(
                 None => break,
             },
             () = timeline.sleep_until(look_at) => {
-                collector.second(second, &pass.schedule.all());
+                collector.second(second, &pass.phases());
                 obey_stop_rule(pass, collector, timeline.now());
                 second += 1;
             }
         }
     }
-    collector.last_second(second, &pass.schedule.all());
+    collector.last_second(second, &pass.phases());
     interrupted
 }
 
@@ -139,9 +142,9 @@ fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos) {
     let Some(predicate) = pass.plan.stop.until else {
         return;
     };
+    let now = now.saturating_sub(pass.start);
     let running = pass
-        .schedule
-        .all()
+        .phases()
         .into_iter()
         .enumerate()
         .find(|(phase, times)| {
@@ -162,7 +165,8 @@ fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos) {
             .is_some_and(|ci| ci * 1e6 < f64::from(ppm)),
     };
     if holds {
-        pass.schedule.end_phase(phase, now);
+        pass.schedule
+            .end_phase(phase, pass.start.saturating_add(now));
     }
 }
 
@@ -171,7 +175,8 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         stats: pass.keys.iter().map(|_| None).collect(),
         ledgers: vec![Ledger::default(); pass.bound.tables.len()],
         hosts: vec![(0, 0); pass.target.urls().len()],
-        phases: pass.schedule.all(),
+        origin: pass.start,
+        phases: pass.phases(),
         end: Nanos::ZERO,
         fatal: None,
         interrupted: false,
@@ -206,9 +211,9 @@ fn add_stats(whole: &mut [Option<Box<KeyStats>>], recorder: Recorder) {
 }
 
 /// What was due and is still unclaimed when the last session has gone was dropped.
-fn drop_unclaimed(pass: &Pass, record: &mut PassRecord) {
+fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord) {
     let mut recorder = pass.recorder();
-    let end = record.end.max(pass.schedule.end());
+    let end = end.max(pass.schedule.end());
     for (position, stream) in pass.streams.iter().enumerate() {
         while let Claim::Dropped(ticket) = stream.source.claim(u32::MAX, end) {
             let op = usize::from(stream.feed.op_id(ticket.index).0);

@@ -225,7 +225,8 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> PassRecord {
         let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
-        let schedule = Arc::new(Schedule::new(self.timeline.now(), &durations));
+        let start = self.timeline.now();
+        let schedule = Arc::new(Schedule::new(start, &durations));
         let streams: Vec<PassStream> = feeds
             .into_iter()
             .enumerate()
@@ -256,11 +257,11 @@ impl Run {
             streams,
             target: Arc::clone(&self.request.target),
             bound: Arc::clone(bound),
-            start: self.timeline.now(),
+            start,
             executors: executors_of(self.executors, &sessions),
             schedule,
         });
-        collector.sample(self.timeline.now());
+        collector.sample(Nanos::ZERO);
         let record = pass::run(
             &pass,
             self.executors,
@@ -269,7 +270,7 @@ impl Run {
             &mut self.interrupts,
         )
         .await;
-        collector.sample(self.timeline.now());
+        collector.sample(self.timeline.now().saturating_sub(start));
         record
     }
 
@@ -316,7 +317,7 @@ impl Run {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
             step: None,
-            start_ns: audit_begin.0,
+            start_ns: audit_begin.saturating_sub(passes.origin()).0,
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
         };
         let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
@@ -415,6 +416,14 @@ impl Passes {
             .into_iter()
             .flatten()
             .find_map(|pass| pass.fatal.clone())
+    }
+
+    /// Where the record's times count from.
+    fn origin(&self) -> Nanos {
+        self.main
+            .as_ref()
+            .or(self.load.as_ref())
+            .map_or(Nanos::ZERO, |pass| pass.origin)
     }
 
     fn interrupted(&self) -> bool {

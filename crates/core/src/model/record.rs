@@ -1,7 +1,7 @@
 //! The record of a run: everything that was measured, judged and needed to repeat it.
 //!
 //! `record.json` is this structure. Durations end in `_ns`; times count from the start of the
-//! run. Passwords are never part of it. The JSON Schema is generated from here.
+//! first phase with a pace, those of the load from its own. Passwords are never part of it. The JSON Schema is generated from here.
 
 use std::collections::BTreeMap;
 

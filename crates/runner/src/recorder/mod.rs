@@ -66,12 +66,13 @@ pub struct Recorder {
     bounds: Vec<Objective>,
     intervals: Intervals,
     acknowledgements: Vec<AcknowledgementMap>,
+    origin: Nanos,
 }
 
 impl Recorder {
     /// A recorder for these keys; `objectives` are those of the plan, of which the ones that
-    /// bound a latency are counted per window.
-    pub fn new(keys: Vec<KeyPlan>, objectives: &[Objective]) -> Self {
+    /// bound a latency are counted per window. Seconds count from `origin`.
+    pub fn new(keys: Vec<KeyPlan>, objectives: &[Objective], origin: Nanos) -> Self {
         let bounds = objectives
             .iter()
             .filter(|o| matches!(o, Objective::Latency { .. } | Objective::RowLatency { .. }))
@@ -83,6 +84,7 @@ impl Recorder {
             bounds,
             intervals: Intervals::default(),
             acknowledgements: Vec::new(),
+            origin,
         }
     }
 
@@ -153,7 +155,9 @@ impl Recorder {
         timed_out: bool,
         latency: Nanos,
     ) {
-        let due = self.intervals.at(op.intended, op.key);
+        let due = self
+            .intervals
+            .at(op.intended.saturating_sub(self.origin), op.key);
         due.offered += 1;
         due.sent += 1;
         if acknowledged {
@@ -161,7 +165,9 @@ impl Recorder {
         } else if timed_out {
             due.latency.record_beyond(1);
         }
-        let done = self.intervals.at(op.finished, op.key);
+        let done = self
+            .intervals
+            .at(op.finished.saturating_sub(self.origin), op.key);
         if acknowledged {
             done.acknowledged += 1;
         } else {
@@ -191,7 +197,7 @@ impl Recorder {
             &self.bounds,
             row_wait,
         );
-        let due = self.intervals.at(intended, key);
+        let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;
         due.dropped += 1;
         due.latency.record_beyond(1);
@@ -211,6 +217,7 @@ impl Recorder {
     }
 
     fn note_acknowledged(&mut self, at: Nanos) {
+        let at = at.saturating_sub(self.origin);
         let second = at.0 / Nanos::SECOND.0;
         let map = match self.acknowledgements.last_mut() {
             Some(map) if map.second == second => map,

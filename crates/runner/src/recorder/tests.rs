@@ -13,7 +13,7 @@ fn recorder(row_wait: Option<RowWait>, objectives: &[Objective]) -> Recorder {
         measured: true,
         row_wait,
     };
-    Recorder::new(vec![key], objectives)
+    Recorder::new(vec![key], objectives, Nanos::ZERO)
 }
 
 fn ms(millis: u64) -> Nanos {

@@ -26,6 +26,9 @@ pub const CLIENT_LAG_SHARE: u64 = 10;
 pub const OFFERED_SHORTFALL: f64 = 0.01;
 /// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
 pub const POISSON_DEVIATIONS: f64 = 3.0;
+/// The drift test alone calls one steady run in twenty unsteady, and in long runs finds drifts that
+/// matter to nobody: a drift must also change the figure by a tenth.
+pub const DRIFT_LEAST_PERCENT: f64 = 10.0;
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
 pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
 /// Ops per session above which ops cut by the ends of a phase are within half of the tolerance of Little's law.
@@ -223,6 +226,12 @@ fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.stream.steadiness == "not_steady")
+        .filter(|stream| {
+            stream
+                .stream
+                .drift_percent
+                .is_none_or(|d| d.abs() >= DRIFT_LEAST_PERCENT)
+        })
         .map(|stream| match stream.stream.drift_percent {
             Some(drift) => format!("{}: {drift:+.1} % over the phase", stream.place()),
             None => format!("{}: no steady state", stream.place()),

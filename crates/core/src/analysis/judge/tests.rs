@@ -130,8 +130,15 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
 #[test]
 fn drift_is_unsound_and_untested_is_a_note() {
     let steadiness = |word: &str| spoilt(|r| r.streams[0].steadiness = word.to_owned());
+    let drifts = |percent: f64| {
+        spoilt(|record| {
+            "not_steady".clone_into(&mut record.streams[0].steadiness);
+            record.streams[0].drift_percent = Some(percent);
+        })
+    };
     let drifted = (Measurement::Unsound, vec![ReasonCode::NotSteady]);
-    assert_eq!(steadiness("not_steady"), drifted);
+    assert_eq!(drifts(-11.0), drifted);
+    assert_eq!(drifts(9.0), (Measurement::Sound, vec![]));
     let noted = (Measurement::Sound, vec![ReasonCode::TooShort]);
     assert_eq!(steadiness("not_tested"), noted);
 }
