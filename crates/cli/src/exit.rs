@@ -1,5 +1,9 @@
 //! Exit codes: the whole list, and which one wins.
 
+use highwater_core::model::judgement::{
+    Data, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
+
 /// Everything asked for was done, and all is well.
 pub const WELL: u8 = 0;
 /// An objective was missed.
@@ -37,6 +41,23 @@ pub struct Findings {
     pub doubtful: bool,
     /// An objective was missed.
     pub missed: bool,
+}
+
+impl From<&Judgements> for Findings {
+    fn from(judgements: &Judgements) -> Self {
+        let Judgements {
+            measurement,
+            data,
+            objective,
+        } = judgements;
+        let interruption = |reason: &Reason| reason.code == ReasonCode::Interrupted;
+        Self {
+            interrupted: measurement.reasons.iter().any(interruption),
+            data_damaged: matches!(data.value, Data::Lost | Data::Duplicated | Data::Altered),
+            doubtful: measurement.value != Measurement::Sound || data.value == Data::Unverified,
+            missed: objective.value == ObjectiveValue::Missed,
+        }
+    }
 }
 
 impl Findings {

@@ -12,4 +12,5 @@ pub mod layers;
 pub mod process_title;
 pub mod prompt;
 pub mod settings;
+pub mod stored_runs;
 pub mod terminal;

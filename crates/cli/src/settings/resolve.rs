@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use highwater_core::model::quantity::{
-    parse_duration, parse_duration_range, parse_percent, parse_rate, print_count,
+    parse_duration, parse_duration_range, parse_percent, parse_rate,
 };
 use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
@@ -123,7 +123,7 @@ fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
     let Some(batch) = layers.one("batch") else {
         return Ok(parameters);
     };
-    let rows = print_count(batch.parse(words::positive_long)?);
+    let rows = batch.parse(words::positive_long)?.to_string();
     let set_strength = layers
         .everywhere("set")
         .filter(|(_, given)| given.text.starts_with("batch="))

@@ -337,7 +337,7 @@ fn everything_else_of_a_run() {
     let parameters: Vec<_> = settings.parameters.iter().collect();
     assert_eq!(
         format!("{parameters:?}"),
-        r#"[("batch", "2k"), ("hosts", "4000")]"#
+        r#"[("batch", "2000"), ("hosts", "4000")]"#
     );
     assert_eq!(settings.insert.as_deref(), Some("copy"));
     assert_eq!(
