@@ -2,5 +2,6 @@
 
 pub mod check;
 pub mod manual;
+mod plan_input;
 pub mod run;
 pub mod show;

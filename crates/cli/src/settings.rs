@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::Ppm;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
@@ -42,7 +43,7 @@ pub struct RunSettings {
     /// Further attempts for an op that certainly was not applied.
     pub retries: u32,
     /// What is compared afterwards.
-    pub audit: Audit,
+    pub audit: AuditLevel,
     /// Bound of the audit's duration.
     pub audit_timeout: Nanos,
     /// Which part of the plan this process takes.
@@ -74,8 +75,8 @@ pub struct Load {
     pub sessions: Option<u32>,
     /// Which streams.
     pub streams: Streams,
-    /// How open arrivals are spread.
-    pub arrivals: Arrivals,
+    /// How open arrivals are spread; as the workload says when absent.
+    pub arrivals: Option<Arrivals>,
     /// Closed sessions started per second; all at once when absent.
     pub spawn_rate: Option<Rate>,
 }
@@ -110,15 +111,6 @@ pub enum PaceSetting {
     Closed(Option<u32>),
 }
 
-/// How open arrivals are spread.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Arrivals {
-    /// Evenly.
-    Constant,
-    /// Independent exponential gaps.
-    Poisson,
-}
-
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
@@ -134,15 +126,6 @@ pub struct Length {
     pub until: Option<Predicate>,
 }
 
-/// What ends a measurement early.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Predicate {
-    /// Half width of the throughput's 95 % confidence interval, relative to its mean.
-    RelativeCiBelow(Ppm),
-    /// Failed ops.
-    ErrorsAbove(u64),
-}
-
 /// What must hold; nothing must when all is absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Objectives {
@@ -153,7 +136,7 @@ pub struct Objectives {
     /// Most failed or dropped ops, of those offered.
     pub errors: Option<Ppm>,
     /// Most ops rejected for lack of capacity.
-    pub rejected: Option<Amount>,
+    pub rejected: Option<Ppm>,
     /// Least acknowledged units per second.
     pub min_rate: Option<Rate>,
     /// Greatest CPU use of this machine.
@@ -163,24 +146,6 @@ pub struct Objectives {
 /// A quantile in millionths: p99 is 990,000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantile(pub u32);
-
-/// A number, or a share of a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amount {
-    /// So many.
-    Count(u64),
-    /// So many of those offered.
-    Share(Ppm),
-}
-
-/// What is compared with the database after the run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Audit {
-    /// Nothing.
-    Off,
-    /// Rows per key range.
-    Count,
-}
 
 /// Part `index` of `of`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

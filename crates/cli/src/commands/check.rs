@@ -2,25 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::WorkloadSpec;
 use highwater_driver::{
     Connect, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline, registry,
 };
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
-use crate::failure::{Failure, Place};
+use crate::failure::Failure;
 use crate::settings::{CheckSettings, CheckSubject};
-use crate::{exit, prompt, terminal};
+use crate::{exit, prompt, terminal, workload_file};
 
-/// A workload file beyond this many bytes is not one.
-const LARGEST: u64 = 1 << 20;
 /// How long a host has to answer.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Fingerprints are shown for this seed, the default of `run`.
@@ -37,30 +33,7 @@ pub fn check(settings: &CheckSettings) -> Result<u8, Failure> {
 }
 
 fn describe_workload(path: &Path) -> Result<String, Failure> {
-    let name = path.display().to_string();
-    let fail = |error: std::io::Error| Failure::usage(format!("cannot read {name}: {error}"));
-    let mut text = String::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(LARGEST).read_to_string(&mut text))
-        .map_err(fail)?;
-    let spec = WorkloadSpec::parse(&text).map_err(|mistakes| {
-        let Some((last, others)) = mistakes.split_last() else {
-            return Failure::usage(format!("{name} is not a workload file"));
-        };
-        let failure = |mistake: &highwater_core::workload::Mistake| {
-            let place = Place::new(&name, &text, &mistake.span);
-            let failure = Failure::usage(&mistake.message).at(Some(place));
-            match &mistake.hint {
-                Some(hint) => failure.with_hint(hint),
-                None => failure,
-            }
-        };
-        for mistake in others {
-            terminal::fail(&failure(mistake));
-            terminal::note("\n");
-        }
-        failure(last)
-    })?;
+    let spec = workload_file::read(path)?;
     let workload = spec
         .instantiate(&BTreeMap::new(), SEED)
         .map_err(|mistake| Failure::usage(mistake.message))?;
@@ -131,7 +104,7 @@ fn check_target(mut urls: Vec<TargetUrl>, insert: Option<&String>) -> Result<Str
 }
 
 /// Connects to every host, and asks the target what it is.
-fn ask(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> {
+pub(super) fn ask(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();

@@ -1,11 +1,147 @@
-//! `highwater run`.
+//! `highwater run`: settings → plan → run → record → report → exit code.
 
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::plan::Plan;
+use highwater_core::model::quantity::print_instant;
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_core::workload::Workload;
+use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
+use highwater_runner::clock::wall_clock;
+use highwater_runner::interrupts::{self, Interrupts};
+use highwater_runner::observer::Observer;
+use highwater_runner::planner::{self, PlanError};
+use highwater_runner::run::{self as runner, RunError, RunRequest};
+use highwater_runner::store::RunDirectory;
+
+use super::check;
+use super::plan_input::plan_input;
+use crate::exit::{self, Findings};
 use crate::failure::Failure;
-use crate::settings::RunSettings;
+use crate::progress::{Progress, WarningsOnly};
+use crate::settings::{RunSettings, StartAt};
+use crate::{prompt, terminal, workload_file};
+
+/// How long a session has to connect.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
+/// Characters of the plan's hash in a run's id.
+const HASH_IN_ID: usize = 6;
 
 /// Does what the settings ask for; returns the exit code.
-pub fn run(_settings: &RunSettings) -> Result<u8, Failure> {
-    Err(Failure::usage(
-        "`highwater run` is not part of this build yet",
-    ))
+pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
+    let spec = workload_file::choose(&settings.workload)?;
+    let workload = Arc::new(spec.instantiate(&settings.parameters, settings.seed)?);
+    let urls = with_password(settings)?;
+    let plan = plan(settings, &workload, &urls)?;
+    if settings.output.plan_only {
+        let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
+        return terminal::data(&format!("{json}\n")).map(|()| exit::WELL);
+    }
+    let request = request(settings, workload, plan, &urls)?;
+    let directory = request.directory.path().display().to_string();
+    let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
+        Rc::new(WarningsOnly)
+    } else {
+        Rc::new(Progress::default())
+    };
+    let record = runner::run(request, observer, signals()?)?.record;
+    let text = if settings.output.json {
+        report::json(&record)
+    } else {
+        report::text_at(&record, &directory)
+    };
+    terminal::data(&text)?;
+    Ok(Findings::from(&record.judgements).code())
+}
+
+/// The URLs of the target, with a password that was asked for where one is wanted.
+fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
+    let mut urls = settings.targets.clone();
+    let target = open(settings, &urls, &settings.out)?;
+    let capabilities = target.capabilities();
+    if capabilities.embedded || capabilities.simulated || settings.output.plan_only {
+        return Ok(urls);
+    }
+    match check::ask(&target) {
+        Ok(_) => Ok(urls),
+        Err(error) if prompt::for_password(&error, &mut urls) => Ok(urls),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn plan(settings: &RunSettings, workload: &Workload, urls: &[TargetUrl]) -> Result<Plan, Failure> {
+    let target = open(settings, urls, &settings.out)?;
+    let input = plan_input(settings, target.capabilities().default_sessions);
+    planner::plan(workload, &input)
+        .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))
+}
+
+fn request(
+    settings: &RunSettings,
+    workload: Arc<Workload>,
+    plan: Plan,
+    urls: &[TargetUrl],
+) -> Result<RunRequest, Failure> {
+    let now = wall_clock();
+    let started_at = print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0));
+    let hash: String = plan.hash().chars().take(HASH_IN_ID).collect();
+    let time = started_at.trim_end_matches('Z').replace(':', "-");
+    let id = format!("{time}-{}-{hash}", workload.name());
+    let driver = registry::driver_of(urls)?.name().to_owned();
+    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    Ok(RunRequest {
+        target: open(settings, urls, directory.path())?,
+        plan,
+        workload,
+        driver,
+        directory,
+        started_at,
+        drop_tables: settings.drop,
+        start_in: match settings.start_at {
+            None => Nanos::ZERO,
+            Some(StartAt::Delay(delay)) => delay,
+            Some(StartAt::Instant(instant)) => instant.saturating_sub(now),
+        },
+        labels: settings.labels.clone(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+/// Opens the target, which connects nothing; an embedded one would put its files in `directory`.
+fn open(
+    settings: &RunSettings,
+    urls: &[TargetUrl],
+    directory: &Path,
+) -> Result<Arc<dyn Target>, Failure> {
+    let options = TargetOptions {
+        insert: settings.insert.clone(),
+        data_directory: Some(directory.to_owned()),
+        application_name: "highwater".to_owned(),
+        seed: settings.seed,
+        connect_timeout: CONNECT_TIMEOUT,
+    };
+    Ok(registry::open_urls(urls, &options)?)
+}
+
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as the run's wishes.
+fn signals() -> Result<Interrupts, Failure> {
+    let (interrupter, interrupts) = interrupts::channel();
+    ctrlc::set_handler(move || interrupter.interrupt())
+        .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;
+    Ok(interrupts)
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Target(error) => error.into(),
+            RunError::Store(error) => error.into(),
+            RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {
+                Self::usage(error.to_string())
+            }
+        }
+    }
 }

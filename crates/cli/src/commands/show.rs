@@ -1,27 +1,58 @@
-//! `highwater show`: a finished run once more.
+//! `highwater show`: a finished run once more, or the shares of one merged.
+
+use std::path::PathBuf;
 
 use highwater_core::report;
+use highwater_runner::store::{self, StoreError};
 
 use crate::exit::Findings;
 use crate::failure::Failure;
 use crate::settings::{Format, ShowSettings};
-use crate::{stored_runs, terminal};
+use crate::terminal;
 
 /// Prints the run in the form that is asked for; the exit code is that of the run.
 pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
-    let run = match &settings.runs[..] {
-        [] => stored_runs::newest(&settings.out)?,
-        [name] => stored_runs::find(name, &settings.out)?,
-        [_, _, ..] => {
-            return Err(Failure::usage("shares cannot be merged by this build yet")
-                .with_hint("show them one by one"));
+    let paths: Vec<PathBuf> = if settings.runs.is_empty() {
+        vec![store::find(&settings.out, None)?]
+    } else {
+        let names = settings.runs.iter();
+        names
+            .map(|name| store::find(&settings.out, Some(name)))
+            .collect::<Result<_, _>>()?
+    };
+    let records = paths
+        .iter()
+        .map(|path| store::read(path))
+        .collect::<Result<Vec<_>, _>>()?;
+    let (record, place) = match (&records[..], &paths[..]) {
+        ([record], [path]) => (record.clone(), path.display().to_string()),
+        _ => {
+            let merged = report::merge(&records).map_err(|error| {
+                let failure = Failure::usage(error.to_string());
+                match error.reason().hint {
+                    Some(hint) => failure.with_hint(hint),
+                    None => failure,
+                }
+            })?;
+            let place = merged.id.clone();
+            (merged, place)
         }
     };
     let text = match settings.format {
-        Format::Text => report::text_at(&run.record, &run.directory.display().to_string()),
-        Format::Json => report::json(&run.record),
-        Format::Csv => report::csv(&run.record),
+        Format::Text => report::text_at(&record, &place),
+        Format::Json => report::json(&record),
+        Format::Csv => report::csv(&record),
     };
     terminal::data(&text)?;
-    Ok(Findings::from(&run.record.judgements).code())
+    Ok(Findings::from(&record.judgements).code())
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let failure = Self::usage(error.to_string());
+        match error.hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    }
 }

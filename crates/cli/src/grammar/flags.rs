@@ -117,9 +117,8 @@ pub const RUN: &[Flag] = &[
     value(
         "arrivals",
         "KIND",
-        "How the arrivals of a rate are spread: constant or poisson",
+        "How the arrivals of a rate are spread: constant or poisson [default: the workload's own]",
     )
-    .default("constant")
     .under(LOAD),
     value(
         "spawn-rate",
@@ -223,7 +222,7 @@ pub const RUN: &[Flag] = &[
     .under(OBJECTIVES),
     value(
         "rejected",
-        "N|PERCENT",
+        "PERCENT",
         "Most ops that the target rejects for lack of capacity, such as 0 or 0.1% [default: none]",
     )
     .under(OBJECTIVES),

@@ -27,7 +27,7 @@ pub(super) fn load(layers: &Layers) -> Result<Load, Failure> {
     Ok(Load {
         sessions: layers.parse("sessions", words::positive)?,
         streams,
-        arrivals: layers.require("arrivals", words::arrivals)?,
+        arrivals: layers.parse("arrivals", words::arrivals)?,
         spawn_rate: layers.parse("spawn-rate", parse_rate)?,
     })
 }

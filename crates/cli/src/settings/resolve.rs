@@ -299,7 +299,7 @@ fn objectives(layers: &Layers) -> Result<Objectives, Failure> {
         latency,
         row_p99: duration_above_zero(layers, "row-p99")?,
         errors: layers.parse("errors", parse_percent)?,
-        rejected: layers.parse("rejected", words::amount)?,
+        rejected: layers.parse("rejected", words::percent_or_zero)?,
         min_rate: layers.parse("min-rate", parse_rate)?,
         max_cpu: layers.parse("max-cpu", parse_percent)?,
     })

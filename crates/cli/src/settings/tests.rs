@@ -94,7 +94,7 @@ fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_ten_sec
     assert_eq!(settings.length.at_least, Nanos::ZERO);
     assert_eq!(settings.length.at_most, Nanos::from_secs(10));
     assert_eq!(settings.timeout, Nanos::from_secs(30));
-    assert_eq!(settings.audit, Audit::Count);
+    assert_eq!(settings.audit, AuditLevel::Count);
     assert_eq!(settings.audit_timeout, Nanos::from_secs(60));
     assert_eq!(settings.share, Share { index: 1, of: 1 });
     assert_eq!(settings.seed, Seed(42));
@@ -201,7 +201,7 @@ fn streams_and_paces() {
             rate: Some(per_second(50_000))
         }
     );
-    assert_eq!(open.load.arrivals, Arrivals::Poisson);
+    assert_eq!(open.load.arrivals, Some(Arrivals::Poisson));
 }
 
 #[test]
@@ -259,10 +259,13 @@ fn how_long_a_run_lasts() {
     assert_eq!(length.at_least, Nanos::from_secs(60));
     assert_eq!(length.at_most, Nanos::from_secs(1_800));
     assert_eq!(length.rows, Some(1_000_000));
-    assert_eq!(length.until, Some(Predicate::RelativeCiBelow(Ppm(5_000))));
+    assert_eq!(
+        length.until,
+        Some(Predicate::RelativeCiBelow { ppm: 5_000 })
+    );
     assert_eq!(
         run("--until|errors>100").length.until,
-        Some(Predicate::ErrorsAbove(100))
+        Some(Predicate::ErrorsAbove { count: 100 })
     );
     assert_snapshot!(errors(&[
         "-d|60",
@@ -306,16 +309,13 @@ fn objectives_and_the_audit() {
             ],
             row_p99: Some(Nanos::from_millis(100)),
             errors: Some(Ppm(1_000)),
-            rejected: Some(Amount::Count(0)),
+            rejected: Some(Ppm(0)),
             min_rate: Some(Rate::per_second(49_500)),
             max_cpu: Some(Ppm(800_000)),
         }
     );
-    assert_eq!(settings.audit, Audit::Off);
-    assert_eq!(
-        run("--rejected|2%").objectives.rejected,
-        Some(Amount::Share(Ppm(20_000)))
-    );
+    assert_eq!(settings.audit, AuditLevel::Off);
+    assert_eq!(run("--rejected|2%").objectives.rejected, Some(Ppm(20_000)));
     assert_snapshot!(errors(&["--p99|50", "--errors|1", "--max-cpu|120%", "--audit|full"]), @"
     error: --p99: `50` has no unit
     hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`

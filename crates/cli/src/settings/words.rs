@@ -1,11 +1,12 @@
 //! Parsers of single settings that are no quantities: kinds, shares, names and their values.
 
+use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::{
-    QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
+    Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
 };
 use highwater_core::model::units::Seed;
 
-use super::{Amount, Arrivals, Audit, Format, Predicate, Share, StartAt};
+use super::{Format, Share, StartAt};
 
 /// A plan is cut into this many lanes; a share takes whole ones.
 const LANES: u32 = 64;
@@ -31,10 +32,10 @@ pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
     }
 }
 
-pub(super) fn audit(text: &str) -> Result<Audit, QuantityError> {
+pub(super) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
     match text {
-        "count" => Ok(Audit::Count),
-        "off" => Ok(Audit::Off),
+        "count" => Ok(AuditLevel::Count),
+        "off" => Ok(AuditLevel::Off),
         _ => Err(wrong(
             text,
             "is not an audit level",
@@ -93,12 +94,12 @@ pub(super) fn retries(text: &str) -> Result<u32, QuantityError> {
     }
 }
 
-pub(super) fn amount(text: &str) -> Result<Amount, QuantityError> {
-    if text.ends_with('%') {
-        parse_percent(text).map(Amount::Share)
-    } else {
-        parse_count(text).map(Amount::Count)
+/// A percentage, or plain `0`.
+pub(super) fn percent_or_zero(text: &str) -> Result<Ppm, QuantityError> {
+    if text == "0" {
+        return Ok(Ppm(0));
     }
+    parse_percent(text)
 }
 
 pub(super) fn share(text: &str) -> Result<Share, QuantityError> {
@@ -128,11 +129,11 @@ pub(super) fn predicate(text: &str) -> Result<Predicate, QuantityError> {
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     if let Some(bound) = compact.strip_prefix("ci95<") {
         match parse_percent(bound)? {
-            ppm if ppm.0 > 0 => Ok(Predicate::RelativeCiBelow(ppm)),
+            ppm if ppm.0 > 0 => Ok(Predicate::RelativeCiBelow { ppm: ppm.0 }),
             _ => Err(wrong(text, "can never hold", HINT)),
         }
     } else if let Some(bound) = compact.strip_prefix("errors>") {
-        parse_count(bound).map(Predicate::ErrorsAbove)
+        parse_count(bound).map(|count| Predicate::ErrorsAbove { count })
     } else {
         Err(wrong(text, "is not a predicate", HINT))
     }
