@@ -11,6 +11,7 @@ pub mod invocation;
 pub mod layers;
 pub mod process_title;
 pub mod progress;
+
 pub mod prompt;
 pub mod settings;
 pub mod terminal;

@@ -314,12 +314,6 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
 
     hint: add format = 1
 
-    error: `name` of the workload file must be text in quotes, not integer
-      --> wrong.toml:1:8
-       |
-     1 | name = 1
-       |        ^
-
     error: the workload file has no `version`
       --> wrong.toml:1:1
        |
@@ -344,6 +338,12 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
 
     hint: add [ops.NAME] with `insert` or `sql`
 
+    error: `name` of the workload file must be text in quotes, not integer
+      --> wrong.toml:1:8
+       |
+     1 | name = 1
+       |        ^
+
     error: unknown key `verison` in the workload file
       --> wrong.toml:2:1
        |
@@ -364,10 +364,112 @@ fn show_without_a_run_says_how_to_make_one() {
     let output = call(&["show"]);
     assert_eq!(output.status.code(), Some(2));
     assert_snapshot!(stderr(&output), @r#"
-    error: no run yet in highwater-runs
+    error: highwater-runs: No such file or directory (os error 2)
 
-    hint: `highwater run` makes one; --out says where
+    hint: `highwater run` makes a first run; `-o DIR` names another store
     "#);
+}
+
+/// A run on simulated time, which takes a moment; what it printed, and its exit code.
+fn run(directory: &TempDir, words: &[&str]) -> (Option<i32>, String) {
+    let output = highwater(directory)
+        .env("HIGHWATER_DURATION", "10s")
+        .args(["run", "-q"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert_eq!(stderr(&output), "", "{words:?}");
+    (output.status.code(), stdout(&output))
+}
+
+#[test]
+fn the_exit_code_is_the_judgement() {
+    let directory = TempDir::new().unwrap();
+    for (code, words) in [
+        (0, &["sim:"][..]),
+        (1, &["sim:", "--min-rate", "10M"]),
+        (3, &["sim:", "-d", "1s"]),
+        (4, &["sim:?drop=0.01"]),
+        (4, &["sim:?drop=0.01", "--min-rate", "10M"]),
+    ] {
+        let (found, text) = run(&directory, words);
+        assert_eq!(found, Some(code), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
+    let directory = TempDir::new().unwrap();
+    let (code, json) = run(
+        &directory,
+        &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"],
+    );
+    assert_eq!(code, Some(1));
+    let record = highwater_core::report::parse(&json).unwrap();
+    assert_eq!(record.labels["team"], "x");
+    let show = |words: &[&str]| {
+        highwater(&directory)
+            .arg("show")
+            .args(words)
+            .output()
+            .unwrap()
+    };
+    let newest = show(&["--format", "json"]);
+    assert!(stdout(&newest) == json, "the bytes are those of the run");
+    assert_eq!(newest.status.code(), Some(1));
+    let by_id = show(&[&record.id, "--format", "csv"]);
+    assert!(stdout(&by_id).starts_with("second,phase,stream,op,"));
+    let none = show(&["1999"]);
+    assert_eq!(none.status.code(), Some(2));
+}
+
+#[test]
+fn shares_are_shown_as_one_run() {
+    let directory = TempDir::new().unwrap();
+    let ids: Vec<String> = ["1/2", "2/2"]
+        .into_iter()
+        .map(|share| {
+            let (_, json) = run(
+                &directory,
+                &["sim:", "--rate", "20k", "--json", "--share", share],
+            );
+            highwater_core::report::parse(&json).unwrap().id
+        })
+        .collect();
+    let words = ["show", &ids[0], &ids[1], "--format", "json"];
+    let output = highwater(&directory).args(words).output().unwrap();
+    assert_eq!(stderr(&output), "");
+    let merged = highwater_core::report::parse(&stdout(&output)).unwrap();
+    assert_eq!(merged.clients.len(), 2);
+    let twice = ["show", &ids[0], &ids[0]];
+    let output = highwater(&directory).args(twice).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_plan_is_printed_and_nothing_is_left_behind() {
+    let directory = TempDir::new().unwrap();
+    let (code, json) = run(
+        &directory,
+        &["sim:", "--plan", "--rate", "1k", "--p99", "50ms"],
+    );
+    assert_eq!(code, Some(0));
+    assert!(json.contains("highwater-plan/1"));
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+fn what_the_workload_does_not_know_is_a_usage_error() {
+    for words in [
+        &["run", "cpuu", "sim:"][..],
+        &["run", "sim:", "--set", "hostss=3"],
+        &["run", "sim:", "--stream", "nothing@1k"],
+        &["run", "-f", "none.toml", "sim:"],
+    ] {
+        let output = call(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).starts_with("error: "), "{words:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]
