@@ -24,19 +24,18 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
         .iter()
         .map(|path| store::read(path))
         .collect::<Result<Vec<_>, _>>()?;
-    let (record, place) = match (&records[..], &paths[..]) {
-        ([record], [path]) => (record.clone(), path.display().to_string()),
-        _ => {
-            let merged = report::merge(&records).map_err(|error| {
-                let failure = Failure::usage(error.to_string());
-                match error.reason().hint {
-                    Some(hint) => failure.with_hint(hint),
-                    None => failure,
-                }
-            })?;
-            let place = merged.id.clone();
-            (merged, place)
-        }
+    let (record, place) = if let ([record], [path]) = (&records[..], &paths[..]) {
+        (record.clone(), path.display().to_string())
+    } else {
+        let merged = report::merge(&records).map_err(|error| {
+            let failure = Failure::usage(error.to_string());
+            match error.reason().hint {
+                Some(hint) => failure.with_hint(hint),
+                None => failure,
+            }
+        })?;
+        let place = merged.id.clone();
+        (merged, place)
     };
     let text = match settings.format {
         Format::Text => report::text_at(&record, &place),
