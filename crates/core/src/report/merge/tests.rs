@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::judgement::{Data, Measurement};
-use crate::model::plan::PhaseKind;
+use crate::model::plan::{PhaseKind, Unit};
 use crate::model::record::{AuditRecord, Expectation, PhaseRecord};
 use crate::report::fixture::{self, MS, OpSpec, S, note};
 
@@ -33,6 +33,8 @@ fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> Ru
     record.results[0].windows.over = vec![over];
     record.streams[0].rate_asked = Some(1_000.0 / f64::from(of));
     record.streams[0].sessions = 16;
+    // Also where a share's part is nothing.
+    record.streams[0].unit = Unit::Rows;
     for interval in &mut record.intervals {
         (interval.p50_ns, interval.p99_ns) = (None, None);
     }
