@@ -79,6 +79,8 @@ impl Pass {
             ledgers: vec![Ledger::default(); self.bound.tables.len()],
             hosts: vec![(0, 0); self.target.urls().len()],
             fatal: None,
+            away: 0,
+            away_for: None,
         }
     }
 }

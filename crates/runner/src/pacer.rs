@@ -282,6 +282,36 @@ mod tests {
         );
     }
 
+    /// Counts of ten seconds at 50 per second: mean and variance are both 500. Over n seeds the
+    /// mean varies by √(500 / n), the sample variance by 500 √(2 / n); bounds are four of each.
+    #[test]
+    #[expect(clippy::cast_precision_loss, reason = "statistics of a test")]
+    fn over_many_seeds_poisson_counts_have_mean_and_variance_of_the_rate() {
+        const SEEDS: u32 = 2_000;
+        let (end, lanes) = (Nanos::from_secs(10), lanes_of(0, 1));
+        let counts: Vec<f64> = (0..SEEDS)
+            .map(|seed| {
+                let plan = PacerPlan {
+                    units_per_op: 1,
+                    seed: Seed(u64::from(seed)),
+                    ..plan(open(50), Arrivals::Poisson, None)
+                };
+                arrivals(&plan, &lanes, end).len() as f64
+            })
+            .collect();
+        let n = f64::from(SEEDS);
+        let mean = counts.iter().sum::<f64>() / n;
+        let variance = counts.iter().map(|c| (c - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        assert!(
+            (mean - 500.0).abs() < 4.0 * (500.0 / n).sqrt(),
+            "mean {mean}"
+        );
+        assert!(
+            (variance - 500.0).abs() < 4.0 * 500.0 * (2.0 / n).sqrt(),
+            "variance {variance}"
+        );
+    }
+
     #[test]
     fn a_limit_counts_the_ops_of_all_lanes() {
         for (pace, arrival) in [

@@ -78,7 +78,7 @@ pub(crate) async fn run(
     record.interrupted = interrupted;
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
-    drop_unclaimed(pass, end, &mut record);
+    drop_unclaimed(pass, end, &mut record, collector);
     record
 }
 
@@ -181,6 +181,8 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         fatal: None,
         interrupted: false,
     };
+    let mut away = 0;
+    let mut away_for = None;
     for record in records {
         match record {
             Ok(record) => {
@@ -193,9 +195,16 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
                     mine.1 += theirs.1;
                 }
                 whole.fatal = whole.fatal.take().or(record.fatal);
+                away += record.away;
+                away_for = away_for.or(record.away_for);
             }
             Err(error) => whole.fatal = Some(error),
         }
+    }
+    let sessions: u32 = pass.streams.iter().map(|stream| stream.sessions).sum();
+    if away == sessions {
+        // The phases ended before the sessions had tried for long enough to give up by themselves.
+        whole.fatal = whole.fatal.take().or(away_for);
     }
     whole
 }
@@ -211,7 +220,7 @@ fn add_stats(whole: &mut [Option<Box<KeyStats>>], recorder: Recorder) {
 }
 
 /// What was due and is still unclaimed when the last session has gone was dropped.
-fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord) {
+fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &mut Collector<'_>) {
     let mut recorder = pass.recorder();
     let end = end.max(pass.schedule.end());
     for (position, stream) in pass.streams.iter().enumerate() {
@@ -222,5 +231,10 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord) {
             recorder.record_dropped(key, intended, ticket.phase_start);
         }
     }
+    let (intervals, acknowledgements) = recorder.take();
+    collector.add(Tick {
+        intervals,
+        acknowledgements,
+    });
     add_stats(&mut record.stats, recorder);
 }

@@ -46,6 +46,9 @@ pub(crate) struct ThreadRecord {
     pub(crate) hosts: Vec<(u64, u64)>,
     /// Why the run cannot go on.
     pub(crate) fatal: Option<TargetError>,
+    /// Sessions that were trying to reconnect when the phases ended, and why they had to.
+    pub(crate) away: u32,
+    pub(crate) away_for: Option<TargetError>,
 }
 
 /// One session's surroundings.
@@ -353,8 +356,10 @@ impl Worker {
             .saturating_add(self.retry.reconnect_limit);
         let mut attempt = 0;
         let mut backoff = RECONNECT_BACKOFF.0;
+        let mut failed = None;
         loop {
             if self.timeline.now() >= self.schedule.end() {
+                self.note_away(failed);
                 return None;
             }
             let connect = Connect {
@@ -371,6 +376,7 @@ impl Worker {
                         self.give_up(error);
                         return None;
                     }
+                    failed = Some(error);
                 }
             }
             let until = self.timeline.now().saturating_add(backoff);
@@ -390,6 +396,15 @@ impl Worker {
             host,
             free: self.timeline.now(),
             out_of_resources: 0,
+        }
+    }
+
+    /// The run is over, and the target did not answer the last attempt.
+    fn note_away(&self, failed: Option<TargetError>) {
+        if let Some(error) = failed {
+            let mut record = self.record.borrow_mut();
+            record.away += 1;
+            record.away_for.get_or_insert(error);
         }
     }
 

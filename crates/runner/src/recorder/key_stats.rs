@@ -177,6 +177,16 @@ impl KeyStats {
         }
     }
 
+    /// An op that was never answered, and its rows.
+    pub(super) fn rank_as_infinite(&mut self, row_wait: Option<RowWait>) {
+        self.latency.record_beyond(1);
+        if let Some(wait) = row_wait {
+            self.row_latency
+                .get_or_insert_with(Self::histogram)
+                .record_beyond(wait.rows);
+        }
+    }
+
     pub(super) fn note_error(&mut self, outcome: &Outcome, latency: Nanos) {
         self.error_latency.record(latency);
         let Some(error) = &outcome.error else { return };

@@ -132,7 +132,7 @@ impl Recorder {
         } else {
             stats.note_error(op.outcome, latency);
             if timed_out {
-                stats.latency.record_beyond(1);
+                stats.rank_as_infinite(row_wait);
             }
         }
         let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
@@ -184,13 +184,7 @@ impl Recorder {
         let stats = stats_of(&mut self.stats, key, self.bounds.len());
         stats.offered += 1;
         stats.dropped += 1;
-        stats.latency.record_beyond(1);
-        if let Some(wait) = row_wait {
-            stats
-                .row_latency
-                .get_or_insert_with(KeyStats::histogram)
-                .record_beyond(wait.rows);
-        }
+        stats.rank_as_infinite(row_wait);
         stats.count_over(
             intended.saturating_sub(phase_start),
             None,
