@@ -7,18 +7,21 @@
 )]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_core::analysis;
+use highwater_core::model::judgement::ReasonCode;
 use highwater_core::model::plan::{
-    AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
+    Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
 };
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::{Nanos, Rate, Seed};
-use highwater_core::workload::{WorkloadSpec, builtin};
-use highwater_driver::{TargetOptions, registry};
-use highwater_runner::interrupts;
-use highwater_runner::observer::Silent;
+use highwater_core::workload::{Workload, WorkloadSpec, builtin};
+use highwater_driver::{Target, TargetOptions, registry};
+use highwater_runner::interrupts::{self, Interrupter};
+use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunEnd, RunRequest, run};
 use highwater_runner::store::RunDirectory;
@@ -30,7 +33,7 @@ pub(crate) struct Job {
     pub(crate) settings: Vec<(&'static str, String)>,
     pub(crate) streams: Vec<(&'static str, Vec<PaceInput>)>,
     pub(crate) sessions: u32,
-    pub(crate) arrivals: Option<highwater_core::model::plan::Arrivals>,
+    pub(crate) arrivals: Option<Arrivals>,
     pub(crate) warm_up: Nanos,
     pub(crate) step: Nanos,
     pub(crate) stop: StopRule,
@@ -39,6 +42,8 @@ pub(crate) struct Job {
     pub(crate) retries: u32,
     pub(crate) share: Share,
     pub(crate) seed: u64,
+    pub(crate) started_at: String,
+    pub(crate) start_in: Nanos,
 }
 
 impl Job {
@@ -61,18 +66,13 @@ impl Job {
             retries: 0,
             share: Share::WHOLE,
             seed: 42,
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            start_in: Nanos::ZERO,
         }
     }
 
-    pub(crate) fn request(&self, root: &std::path::Path) -> RunRequest {
-        let text = builtin("cpu").unwrap().text;
-        let spec = WorkloadSpec::parse(text).unwrap();
-        let settings: BTreeMap<String, String> = self
-            .settings
-            .iter()
-            .map(|(name, value)| ((*name).to_owned(), value.clone()))
-            .collect();
-        let workload = Arc::new(spec.instantiate(&settings, Seed(self.seed)).unwrap());
+    /// A target of its own.
+    pub(crate) fn open_target(&self, root: &Path) -> Arc<dyn Target> {
         let options = TargetOptions {
             insert: None,
             data_directory: Some(root.to_owned()),
@@ -80,7 +80,23 @@ impl Job {
             seed: Seed(self.seed),
             connect_timeout: Nanos::from_secs(5),
         };
-        let target = registry::open(std::slice::from_ref(&self.target), &options).unwrap();
+        registry::open(std::slice::from_ref(&self.target), &options).unwrap()
+    }
+
+    pub(crate) fn workload(&self) -> Arc<Workload> {
+        let text = builtin("cpu").unwrap().text;
+        let spec = WorkloadSpec::parse(text).unwrap();
+        let settings: BTreeMap<String, String> = self
+            .settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        Arc::new(spec.instantiate(&settings, Seed(self.seed)).unwrap())
+    }
+
+    /// The request against that target.
+    pub(crate) fn request(&self, target: Arc<dyn Target>, root: &Path) -> RunRequest {
+        let workload = self.workload();
         let plan = self.plan(&workload, target.capabilities().default_sessions);
         RunRequest {
             directory: RunDirectory::create(root, "test", &plan).unwrap(),
@@ -88,15 +104,15 @@ impl Job {
             workload,
             target,
             driver: "test".to_owned(),
-            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            started_at: self.started_at.clone(),
             drop_tables: false,
-            start_in: Nanos::ZERO,
+            start_in: self.start_in,
             labels: BTreeMap::new(),
             version: "0".to_owned(),
         }
     }
 
-    fn plan(&self, workload: &highwater_core::workload::Workload, default_sessions: u32) -> Plan {
+    fn plan(&self, workload: &Workload, default_sessions: u32) -> Plan {
         let input = PlanInput {
             streams: self
                 .streams
@@ -129,12 +145,78 @@ impl Job {
         planner::plan(workload, &input).unwrap()
     }
 
-    /// Runs it in a directory of its own.
+    /// Runs it in a directory of its own, which is gone afterwards.
     pub(crate) fn run(&self) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
-        let (_keep, interrupts) = interrupts::channel();
-        run(self.request(root.path()), Rc::new(Silent), interrupts).unwrap()
+        self.run_in(root.path())
     }
+
+    /// Runs it in `root/test`, which stays.
+    pub(crate) fn run_in(&self, root: &Path) -> RunEnd {
+        self.run_on(self.open_target(root), root)
+    }
+
+    /// Runs it against a target that others may have used before.
+    pub(crate) fn run_on(&self, target: Arc<dyn Target>, root: &Path) -> RunEnd {
+        let (_keep, interrupts) = interrupts::channel();
+        run(self.request(target, root), Rc::new(Silent), interrupts).unwrap()
+    }
+
+    /// Runs it; the user wishes to stop so many times when a second of the run is over.
+    pub(crate) fn run_interrupted(&self, second: u64, times: u32) -> RunEnd {
+        let root = tempfile::tempdir().unwrap();
+        let (interrupter, interrupts) = interrupts::channel();
+        let user = Rc::new(Impatient {
+            second,
+            times,
+            interrupter,
+        });
+        let target = self.open_target(root.path());
+        run(self.request(target, root.path()), user, interrupts).unwrap()
+    }
+}
+
+/// A user who stops the run.
+struct Impatient {
+    second: u64,
+    times: u32,
+    interrupter: Interrupter,
+}
+
+impl Observer for Impatient {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::Second(line) if line.second == self.second) {
+            for _ in 0..self.times {
+                self.interrupter.interrupt();
+            }
+        }
+    }
+}
+
+/// One node whose cores are the only queue; answers take no time beyond the work.
+pub(crate) fn one_node(parameters: &str) -> String {
+    format!("sim:?nodes=1&shards=1&replicas=0&rtt=0&row=0&queue=inf&{parameters}")
+}
+
+/// What the program would return to its caller.
+pub(crate) fn exit_code(end: &RunEnd) -> u8 {
+    analysis::exit_code(&end.record.judgements, end.ended)
+}
+
+/// The codes of all reasons of the judgement of the data.
+pub(crate) fn data_reasons(record: &RunRecord) -> Vec<ReasonCode> {
+    let reasons = record.judgements.data.reasons.iter();
+    reasons.map(|reason| reason.code).collect()
+}
+
+/// Seconds as a quantity.
+pub(crate) fn seconds(ns: Option<u64>) -> f64 {
+    Nanos(ns.unwrap()).as_secs_f64()
+}
+
+/// A count as a quantity.
+pub(crate) fn number(count: u64) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
 }
 
 /// Open, so many units per second.

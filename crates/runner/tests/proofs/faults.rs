@@ -1,0 +1,108 @@
+//! Faults that the target makes, and what the record says of them.
+
+use highwater_core::model::judgement::{Data, ReasonCode};
+
+use crate::support::{Job, closed, data_reasons, exit_code, measured, one_node, open};
+
+#[test]
+fn rejections_are_errors_of_their_class_and_leave_clean_data() {
+    let target = "sim:?nodes=1&shards=1&replicas=0&rtt=0&row=0&queue=3&cores=1&service=constant&request=10ms";
+    let mut job = Job::new(target, &[("insert", open(2_000))]);
+    job.sessions = 64;
+    let end = job.run();
+    let result = measured(&end.record, "insert");
+    let rejected = result.errors["rejected"];
+    assert_eq!(
+        result.errors.len(),
+        1,
+        "no other class: {:?}",
+        result.errors
+    );
+    assert_eq!(
+        (result.offered, result.sent),
+        (2_000, 2_000),
+        "the schedule goes on"
+    );
+    assert_eq!(result.acknowledged + rejected, 2_000);
+    assert!(
+        (1_000..=1_004).contains(&result.acknowledged),
+        "a core does 1,000 in ten seconds: {}",
+        result.acknowledged
+    );
+    assert_eq!(result.rows.refused, 10 * rejected);
+    assert_eq!(result.rows.unknown, 0);
+    assert_eq!(result.error_latency_ns.count, rejected);
+    assert_eq!(
+        result.latency_ns.count, result.acknowledged,
+        "errors are not in the latencies"
+    );
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.audit.found, result.rows.acknowledged);
+}
+
+#[test]
+fn lost_acknowledgements_are_unknown_rows_and_leave_clean_data() {
+    let target = one_node("cores=4&service=constant&request=1ms&lose_ack=0.02");
+    let end = Job::new(&target, &[("insert", closed(4))]).run();
+    let result = measured(&end.record, "insert");
+    let lost = result.errors["connection"];
+    assert!(lost > 0);
+    assert_eq!(result.rows.unknown, 10 * lost);
+    let audit = &end.record.audit;
+    assert_eq!(
+        (audit.acknowledged, audit.unknown),
+        (result.rows.acknowledged, result.rows.unknown)
+    );
+    assert_eq!(
+        audit.found,
+        audit.acknowledged + audit.unknown,
+        "all were applied"
+    );
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(data_reasons(&end.record), [ReasonCode::ResentUnknown]);
+    assert_eq!(
+        end.record.target.hosts[0].sessions,
+        4 + lost,
+        "each cut session was opened anew"
+    );
+}
+
+#[test]
+fn dropped_rows_are_found_missing() {
+    let target = one_node("cores=4&service=constant&request=1ms&drop=0.001");
+    let end = Job::new(&target, &[("insert", closed(4))]).run();
+    let audit = &end.record.audit;
+    assert_eq!(
+        audit.acknowledged,
+        measured(&end.record, "insert").rows.acknowledged
+    );
+    assert!(audit.missing > 0);
+    assert_eq!(audit.found + audit.missing, audit.acknowledged);
+    assert_eq!(audit.surplus, 0);
+    assert_eq!(end.record.judgements.data.value, Data::Lost);
+    assert_eq!(data_reasons(&end.record), [ReasonCode::RowsLost]);
+    assert_eq!(exit_code(&end), 4);
+}
+
+#[test]
+fn rows_stored_twice_are_found_duplicated() {
+    let target = one_node("cores=4&service=constant&request=1ms&duplicate=0.001");
+    let end = Job::new(&target, &[("insert", closed(4))]).run();
+    let audit = &end.record.audit;
+    assert!(audit.duplicated > 0);
+    assert_eq!(audit.found, audit.acknowledged + audit.duplicated);
+    assert_eq!(audit.missing, 0);
+    assert_eq!(end.record.judgements.data.value, Data::Duplicated);
+    assert_eq!(data_reasons(&end.record), [ReasonCode::RowsSurplus]);
+    assert_eq!(exit_code(&end), 4);
+}
+
+#[test]
+fn a_run_without_faults_is_clean_and_exits_with_zero() {
+    let target = one_node("cores=4&service=constant&request=1ms");
+    let end = Job::new(&target, &[("insert", closed(4))]).run();
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert!(data_reasons(&end.record).is_empty());
+    assert_eq!(end.record.audit.found, end.record.audit.acknowledged);
+    assert_eq!(exit_code(&end), 0);
+}

@@ -1,0 +1,16 @@
+//! What Highwater promises, proved by whole runs against a simulated cluster whose behaviour is
+//! known in closed form. One program, so that it is linked once.
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod endings;
+mod faults;
+mod percentiles;
+mod queues;
+mod recovery;
+mod rules;
+mod same_bytes;
+mod shares;
+mod stall;

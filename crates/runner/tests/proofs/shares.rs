@@ -1,0 +1,175 @@
+//! A plan split over several load machines asks what one would ask, and their merged records say
+//! what one record would have said.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::plan::{Arrivals, Share};
+use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_driver::Target;
+use highwater_runner::clock::SimulatedTimeline;
+use proptest::prelude::*;
+
+use crate::support::{Job, closed, measured, one_node, open};
+
+/// What a plan did: its record, and how often each batch of rows is in the target.
+struct Done {
+    record: RunRecord,
+    stored: BTreeMap<u64, u64>,
+}
+
+/// All shares one after the other against one target, whose cores never make anyone wait: so the
+/// shares do not feel each other. Each begins a minute after the one before, so that the last
+/// audit sees the rows of all; all times of a record count from its first phase.
+fn split(job: &Job, of: u32) -> Done {
+    let root = tempfile::tempdir().unwrap();
+    let target = job.open_target(root.path());
+    let records: Vec<RunRecord> = (1..=of)
+        .map(|index| {
+            let mut part = job.clone();
+            let minute = index - 1;
+            part.started_at = format!("2026-01-01T{:02}:{:02}:00Z", minute / 60, minute % 60);
+            part.start_in = Nanos::from_secs(60 * u64::from(minute));
+            part.share = Share {
+                index,
+                of,
+                start_at: None,
+            };
+            part.run_on(Arc::clone(&target), root.path()).record
+        })
+        .collect();
+    let stored = stored(job, &target);
+    let record = report::merge(&records).unwrap();
+    Done { record, stored }
+}
+
+/// Rows per batch of ten, as the target counts them.
+fn stored(job: &Job, target: &Arc<dyn Target>) -> BTreeMap<u64, u64> {
+    let timeline = SimulatedTimeline::new();
+    let shared: Rc<dyn highwater_driver::Timeline> = Rc::new(timeline.clone());
+    let target = Arc::clone(target);
+    let workload = job.workload();
+    let counts = timeline.block_on(async move {
+        let mut admin = target.administer(shared).await.unwrap();
+        let facts = admin.facts().await.unwrap();
+        let bound = workload
+            .bind(&facts.dialects, target.placeholders())
+            .unwrap();
+        admin.count_by_key(&bound.tables[0], 10).await.unwrap()
+    });
+    counts.unwrap().buckets.into_iter().collect()
+}
+
+/// By phase, stream and op: a share may not have an op that comes first in another.
+fn by_name(record: &RunRecord) -> BTreeMap<[&str; 3], &ResultRecord> {
+    let results = record.results.iter();
+    results
+        .map(|r| ([r.phase.as_str(), r.stream.as_str(), r.op.as_str()], r))
+        .collect()
+}
+
+/// Counts by second, phase and op.
+fn seconds(record: &RunRecord) -> BTreeMap<(u64, &str, &str), [u64; 4]> {
+    let intervals = record.intervals.iter();
+    intervals
+        .map(|i| {
+            let counts = [i.offered, i.sent, i.acknowledged, i.rows_acknowledged];
+            ((i.second, i.phase.as_str(), i.op.as_str()), counts)
+        })
+        .collect()
+}
+
+fn same(whole: &Done, parts: &Done, of: u32) {
+    assert_eq!(parts.stored, whole.stored, "{of} shares: rows");
+    let (parts, whole) = (&parts.record, &whole.record);
+    assert_eq!(parts.plan, whole.plan, "{of} shares");
+    let (found, expected) = (by_name(parts), by_name(whole));
+    assert!(found.keys().eq(expected.keys()), "{of} shares: ops");
+    for (name, expected) in expected {
+        assert_eq!(found[&name], expected, "{of} shares");
+    }
+    assert_eq!(parts.streams, whole.streams, "{of} shares");
+    assert_eq!(seconds(parts), seconds(whole), "{of} shares");
+    assert_eq!(
+        parts.availability.acknowledged_per_s, whole.availability.acknowledged_per_s,
+        "{of} shares"
+    );
+    let audit = |record: &RunRecord| {
+        let audit = &record.audit;
+        assert_eq!(audit.status, "done", "{of} shares");
+        [
+            audit.acknowledged,
+            audit.found,
+            audit.missing,
+            audit.surplus,
+            audit.unknown,
+        ]
+    };
+    assert_eq!(audit(parts), audit(whole), "{of} shares");
+    assert_eq!(parts.judgements, whole.judgements, "{of} shares");
+}
+
+/// Constant service: an op's latency is the same whoever asks it.
+fn open_load(rows_per_s: u64, queries_per_s: u64, arrivals: Arrivals, seed: u64) -> Job {
+    let target = one_node("cores=inf&service=constant&request=5ms&query=20ms");
+    let streams = [
+        ("insert", open(rows_per_s)),
+        ("dashboards", open(queries_per_s)),
+    ];
+    let mut job = Job::new(&target, &streams);
+    job.arrivals = Some(arrivals);
+    // Each of 64 shares has 16 for every stream.
+    job.sessions = 1_024;
+    job.step = Nanos::from_secs(4);
+    job.warm_up = Nanos::from_secs(1);
+    job.seed = seed;
+    job
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+
+    #[test]
+    fn open_load_over_shares_equals_the_whole(
+        rows_per_s in 500_u64..5_000,
+        queries_per_s in 20_u64..200,
+        poisson: bool,
+        seed: u64,
+    ) {
+        let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
+        let job = open_load(rows_per_s, queries_per_s, arrivals, seed);
+        let whole = split(&job, 1);
+        for of in [2, 5, 64] {
+            same(&whole, &split(&job, of), of);
+        }
+    }
+}
+
+/// In closed load who asks when depends on the number of sessions, but not what is asked.
+#[test]
+fn closed_load_over_shares_writes_the_same_rows() {
+    let target = one_node("cores=inf&service=exp&request=5ms");
+    let mut job = Job::new(&target, &[("insert", closed(64))]);
+    job.stop.rows = Some(7_770);
+    let whole = split(&job, 1);
+    assert_eq!(whole.stored.len(), 777);
+    assert!(whole.stored.values().all(|rows| *rows == 10));
+    for of in [2, 5, 64] {
+        let parts = split(&job, of);
+        assert_eq!(parts.stored, whole.stored, "{of} shares");
+        let (part, one) = (
+            measured(&parts.record, "insert"),
+            measured(&whole.record, "insert"),
+        );
+        assert_eq!(part.offered, one.offered, "{of} shares");
+        assert_eq!(part.rows, one.rows, "{of} shares");
+        assert_eq!(parts.record.audit.missing, 0, "{of} shares");
+        assert_eq!(
+            parts.record.audit.found, whole.record.audit.found,
+            "{of} shares"
+        );
+    }
+}
