@@ -1,10 +1,11 @@
 //! The measuring rules, one test each.
 
 use highwater_core::model::judgement::{Measurement, ReasonCode};
-use highwater_core::model::plan::Arrivals;
+use highwater_core::model::plan::{Arrivals, Pace, Share};
 use highwater_core::model::record::{ResultRecord, RunRecord};
-use highwater_core::model::units::Nanos;
+use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_runner::clock::RealClock;
+use highwater_runner::pacer::{Pacer, PacerPlan};
 
 use crate::support::{Job, closed, measured, number, one_node, open, seconds};
 
@@ -162,6 +163,46 @@ fn retries_are_counted_beside_the_ops() {
     );
     let share = |part: u64, of: u64| number(part) / number(of);
     assert!(share(given_up, with.sent) < share(rejected, without.sent) / 2.0);
+}
+
+/// What the pacer says is due, and nothing else, whatever the number of sessions. Counts of forty
+/// runs of Poisson arrivals have their mean at rate × time, within four deviations.
+#[test]
+fn open_load_offers_every_arrival_of_its_pacer() {
+    let lanes = Share::WHOLE.lanes();
+    let mut total = 0;
+    for seed in 30..70 {
+        let target = one_node("cores=4&service=exp&query=20ms");
+        let mut job = Job::new(&target, &[("dashboards", open(50))]);
+        job.seed = seed;
+        job.sessions = 1 + u32::try_from(seed).unwrap() % 7;
+        let record = job.run().record;
+        let plan = PacerPlan {
+            pace: Pace::Open {
+                rate: Rate::per_second(50),
+            },
+            arrivals: Arrivals::Poisson,
+            units_per_op: 1,
+            seed: Seed(seed),
+            stream: "dashboards",
+            phase: 0,
+            limit_ops: None,
+        };
+        let mut pacer = Pacer::new(&plan, &lanes);
+        let mut due = 0;
+        while pacer.peek().unwrap().offset.unwrap() < Nanos::from_secs(10) {
+            pacer.advance();
+            due += 1;
+        }
+        let offered: u64 = record.results.iter().map(|result| result.offered).sum();
+        assert_eq!(offered, due, "seed {seed}");
+        total += offered;
+    }
+    let expected = 40.0 * 500.0_f64;
+    assert!(
+        (number(total) - expected).abs() < 4.0 * expected.sqrt(),
+        "{total}"
+    );
 }
 
 /// Ten minutes of simulated time are a matter of computing; were the clock real this test would
