@@ -245,7 +245,7 @@ const QUEUES: [(Law, u32); 3] = [
 /// More ops where they depend more on each other.
 fn check_all(at: Where, times: u32) {
     for (law, servers) in QUEUES {
-        for (per_cent, ops) in [(50, 20_000), (80, 40_000), (90, 90_000)] {
+        for (per_cent, ops) in [(50, 80_000), (80, 160_000), (90, 360_000)] {
             let queue = Queue {
                 law,
                 servers,
