@@ -331,8 +331,9 @@ fn moving_average_is_over_three_minutes_of_each_host() {
 fn queries_find_their_rows_by_an_index_and_do_not_sort() {
     let case = Case::new();
     for (name, index) in [
-        ("latest-metrics", "cpu_hostname_ts (<expr>=? AND ts=?)"),
-        ("recent-snapshot", "cpu_hostname_ts (<expr>=? AND ts>?)"),
+        ("latest-metrics", "SEARCH cpu USING INDEX cpu_ts (ts=?)"),
+        ("latest-metrics", "SCAN cpu USING INDEX cpu_ts"),
+        ("recent-snapshot", "cpu_ts (ts>?)"),
         ("service", "SCAN cpu USING INDEX cpu_ts"),
         ("high-cpu-hosts", "SCAN cpu USING INDEX cpu_ts"),
         ("max-user", "cpu_ts (ts>? AND ts<?)"),

@@ -52,12 +52,12 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
     [
       [
         1,
-        "738a691859caefe1085eed757b84c941301f125aa1a62304b53a8c8fb3c9515c",
+        "98f9940bcbb329c760136213891fefc822219471da46af45eddfed2269eb7b7b",
         "52021c35bd31a5a6"
       ],
       [
         42,
-        "a61f55e8a231950803e48e0ca4e36bf6a7e6cb964db2e4d4ec634adb69c9fffc",
+        "6a4a7bdf6886447aa7d18388f2080edb4d61ce487475de5787e736e17c772a26",
         "85cb86978ca2a774"
       ]
     ]
