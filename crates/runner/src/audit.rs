@@ -8,9 +8,14 @@ use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, AuditPlan, Share};
 use highwater_core::model::record::{AuditRecord, Expectation};
 use highwater_core::model::units::Nanos;
-use highwater_driver::{Admin, TargetError, Timeline};
+use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 
 use crate::ledger::Ledger;
+
+/// An admin that does not answer the simplest question within this time is replaced.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
+/// Between two attempts to replace it.
+const RENEW_PAUSE: Nanos = Nanos::from_millis(250);
 
 /// What an audit needs to know.
 pub(crate) struct AuditInput<'a> {
@@ -31,8 +36,38 @@ fn has_rows(ledger: &Ledger) -> bool {
     rows.acknowledged + rows.unknown + refused > 0
 }
 
-/// Waits for rest and compares, within the plan's limit. The flag tells whether everything had
-/// come to rest.
+/// Replaces an admin whose connection went in mid-run, with sessions of the load or with the
+/// target, which may come back within `patience` or answer on another host.
+pub(crate) async fn renew(
+    admin: &mut Box<dyn Admin>,
+    target: &dyn Target,
+    timeline: &Rc<dyn Timeline>,
+    patience: Nanos,
+) -> Result<(), TargetError> {
+    let begin = timeline.now();
+    let limit = timeline.sleep_until(begin.saturating_add(ANSWER_LIMIT));
+    if let Either::Left((Ok(_), _)) = select(admin.quiesce(Nanos::ZERO), limit).await {
+        return Ok(());
+    }
+    let give_up = begin.saturating_add(patience);
+    loop {
+        let error = match target.administer(Rc::clone(timeline)).await {
+            Ok(fresh) => {
+                *admin = fresh;
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let next = timeline.now().saturating_add(RENEW_PAUSE);
+        if error.kind != TargetErrorKind::Unreachable || next >= give_up {
+            return Err(error);
+        }
+        timeline.sleep_until(next).await;
+    }
+}
+
+/// Waits for rest and compares, within the plan's limit. The flag is false if something may not
+/// have come to rest.
 pub(crate) async fn audit(
     input: &AuditInput<'_>,
     admin: &mut dyn Admin,
@@ -64,7 +99,7 @@ pub(crate) async fn audit(
         None => "timeout".clone_into(&mut record.status),
     }
     record.duration_ns = timeline.now().saturating_sub(begin).0;
-    (record, matches!(quiet, Some(Ok(true))))
+    (record, matches!(quiet, Some(Ok(true) | Err(_))))
 }
 
 async fn ask(

@@ -29,6 +29,9 @@ use crate::summing::{self, Parts};
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest};
 
+/// How long the size of the tables is waited for after the audit.
+const STORAGE_LIMIT: Nanos = Nanos::from_secs(10);
+
 /// Runs a request to its record.
 pub fn run(
     request: RunRequest,
@@ -286,9 +289,12 @@ impl Run {
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
         let (audit, quiet) = self
-            .audit(&bound, &ledgers, admin.as_mut(), fatal.is_some())
+            .audit(&bound, &ledgers, &mut admin, fatal.is_some())
             .await;
-        parts.bytes_after = admin.storage_bytes(&bound).await.ok().flatten();
+        // An audit that did not end well may have left its question on the connection.
+        if !matches!(audit.status.as_str(), "failed" | "timeout") {
+            parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
+        }
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
         let mut findings = Vec::new();
         let mut find = |code: &str, message: String| {
@@ -336,7 +342,7 @@ impl Run {
         &mut self,
         bound: &BoundWorkload,
         ledgers: &[crate::ledger::Ledger],
-        admin: &mut dyn Admin,
+        admin: &mut Box<dyn Admin>,
         lost: bool,
     ) -> (AuditRecord, bool) {
         let plan = &self.request.plan;
@@ -358,25 +364,35 @@ impl Run {
             return (audit::not_done(&input, "failed", Some(why)), true);
         }
         self.phase("audit", "rows by key range");
-        if !lost {
-            let audit = std::pin::pin!(audit::audit(&input, admin, &self.timeline));
-            return match select(audit, std::pin::pin!(stop_at_once(&mut self.interrupts))).await {
-                Either::Left((audited, _)) => audited,
-                Either::Right(_) => {
-                    let why = "the run was stopped at once".to_owned();
-                    (audit::not_done(&input, "failed", Some(why)), true)
-                }
-            };
+        // Those who found it lost have waited for it already.
+        let patience = if lost {
+            Nanos::ZERO
+        } else {
+            plan.retry.reconnect_limit
+        };
+        let target = self.request.target.as_ref();
+        let audit = async {
+            match audit::renew(admin, target, &self.timeline, patience).await {
+                Ok(()) => audit::audit(&input, admin.as_mut(), &self.timeline).await,
+                Err(error) => (audit::not_done(&input, "failed", Some(error.message)), true),
+            }
+        };
+        let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
+        match select(std::pin::pin!(audit), stopped).await {
+            Either::Left((audited, _)) => audited,
+            Either::Right(_) => {
+                let why = "the run was stopped at once".to_owned();
+                (audit::not_done(&input, "failed", Some(why)), true)
+            }
         }
-        // The old connection went with the target; another host, or a restarted one, may answer.
-        match self
-            .request
-            .target
-            .administer(Rc::clone(&self.timeline))
-            .await
-        {
-            Ok(mut fresh) => audit::audit(&input, fresh.as_mut(), &self.timeline).await,
-            Err(error) => (audit::not_done(&input, "failed", Some(error.message)), true),
+    }
+
+    /// Good to know, but not worth a long wait.
+    async fn storage_bytes(&self, admin: &mut dyn Admin, bound: &BoundWorkload) -> Option<u64> {
+        let limit = self.timeline.now().saturating_add(STORAGE_LIMIT);
+        match select(admin.storage_bytes(bound), self.timeline.sleep_until(limit)).await {
+            Either::Left((bytes, _)) => bytes.ok().flatten(),
+            Either::Right(_) => None,
         }
     }
 

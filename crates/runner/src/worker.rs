@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody};
@@ -250,22 +250,40 @@ impl Worker {
         let Connected {
             session, encoder, ..
         } = link;
-        self.watch.expired.set(false);
-        self.watch
-            .deadline
-            .set(Some(self.timeline.now().saturating_add(self.timeout)));
         let mut execution = session.execute(request);
         let mut first = self.ahead && ready.is_none();
-        let outcome = poll_fn(|context| {
-            if let Poll::Ready(outcome) = execution.as_mut().poll(context) {
-                return Poll::Ready(Some(outcome));
-            }
-            if std::mem::take(&mut first) {
+        let deadline = self.timeline.now().saturating_add(self.timeout);
+        let outcome = self.guarded(deadline, |context| {
+            let outcome = execution.as_mut().poll(context);
+            if outcome.is_pending() && std::mem::take(&mut first) {
                 // The request is on its way: time to make the next one.
                 *ready = self.claim_ahead(encoder.as_mut());
-                if let Poll::Ready(outcome) = execution.as_mut().poll(context) {
-                    return Poll::Ready(Some(outcome));
-                }
+                return execution.as_mut().poll(context);
+            }
+            outcome
+        });
+        let outcome = outcome.await;
+        outcome.unwrap_or_else(|| {
+            Outcome::unknown(OpError {
+                class: ErrorClass::Timeout,
+                code: None,
+                message: "given up without an answer".to_owned(),
+            })
+        })
+    }
+
+    /// Polls until it is done; `None` if the watchdog gives it up, at the deadline or because the
+    /// run is over.
+    async fn guarded<T>(
+        &self,
+        deadline: Nanos,
+        mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>,
+    ) -> Option<T> {
+        self.watch.expired.set(false);
+        self.watch.deadline.set(Some(deadline));
+        let answer = poll_fn(|context| {
+            if let Poll::Ready(answer) = poll(context) {
+                return Poll::Ready(Some(answer));
             }
             if self.watch.expired.get() {
                 return Poll::Ready(None);
@@ -275,13 +293,7 @@ impl Worker {
         })
         .await;
         self.watch.deadline.set(None);
-        outcome.unwrap_or_else(|| {
-            Outcome::unknown(OpError {
-                class: ErrorClass::Timeout,
-                code: None,
-                message: "given up without an answer".to_owned(),
-            })
-        })
+        answer
     }
 
     fn claim_ahead(&self, encoder: &mut dyn Encoder) -> Option<Prepared> {
@@ -368,9 +380,21 @@ impl Worker {
                 attempt,
                 timeline: Rc::clone(&self.timeline),
             };
-            match self.target.connect(connect).await {
-                Ok(session) => return Some(self.connected(session, attempt)),
-                Err(error) => {
+            // A target may take the connection and then be silent.
+            let mut connecting = self.target.connect(connect);
+            let answer = self.guarded(give_up, |context| connecting.as_mut().poll(context));
+            match answer.await {
+                Some(Ok(session)) => return Some(self.connected(session, attempt)),
+                None => {
+                    if self.timeline.now() >= give_up {
+                        let limit = self.retry.reconnect_limit.as_secs_f64();
+                        self.give_up(TargetError::unreachable(format!(
+                            "the target made no session ready within {limit} s"
+                        )));
+                    }
+                    return None;
+                }
+                Some(Err(error)) => {
                     let permanent = error.kind != TargetErrorKind::Unreachable;
                     if permanent || self.timeline.now().saturating_add(backoff) >= give_up {
                         self.give_up(error);

@@ -1,0 +1,186 @@
+//! Sessions that are ended in mid-run, a server that comes back, and one that does not.
+
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use highwater_core::analysis::Ended;
+use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::server::{Database, target, try_run, wait_for};
+use crate::support::{Job, closed, data_reasons, exit_code, measured};
+
+const SESSIONS: u32 = 4;
+const BATCH: u64 = 2_000;
+
+/// Closed load of batches so large that every session always has one in flight.
+fn busy(url: &str, seconds: u64) -> Job {
+    let mut job = Job::new(url, &[("insert", closed(SESSIONS))]);
+    job.settings = vec![("batch", BATCH.to_string())];
+    job.step = Nanos::from_secs(seconds);
+    job
+}
+
+/// Nothing is counted twice or forgotten, and what failed is unknown, refused or both.
+fn expect_every_row_accounted_for(record: &RunRecord) {
+    let text = report::text(record);
+    let insert = measured(record, "insert");
+    let rows = insert.rows;
+    assert_eq!(
+        rows.sent,
+        rows.acknowledged + rows.refused + rows.unknown,
+        "{text}"
+    );
+    assert_eq!(insert.sent * BATCH, rows.sent, "{text}");
+    assert_eq!(insert.acknowledged * BATCH, rows.acknowledged, "{text}");
+    let failed: u64 = insert.errors.values().sum();
+    assert_eq!(failed, insert.sent - insert.acknowledged, "{text}");
+    assert_eq!(failed * BATCH, rows.refused + rows.unknown, "{text}");
+    let known = ["connection", "unavailable"];
+    let classes: Vec<&String> = insert.errors.keys().collect();
+    assert!(
+        classes.iter().all(|class| known.contains(&class.as_str())),
+        "{classes:?}"
+    );
+    let audit = &record.audit;
+    assert_eq!(
+        (audit.acknowledged, audit.unknown),
+        (rows.acknowledged, rows.unknown)
+    );
+}
+
+/// Everything acknowledged was found, and of the rest whole batches at most.
+fn expect_clean(record: &RunRecord) {
+    let text = report::text(record);
+    let audit = &record.audit;
+    assert_eq!(audit.status, "done", "{:?}\n{text}", audit.error);
+    assert_eq!(record.judgements.data.value, Data::Clean, "{text}");
+    assert_eq!((audit.missing, audit.surplus, audit.duplicated), (0, 0, 0));
+    let of_unknown = audit.found - audit.acknowledged;
+    assert!(of_unknown <= audit.unknown, "{text}");
+    assert_eq!(of_unknown % BATCH, 0, "{text}");
+    let resent = data_reasons(record).contains(&ReasonCode::ResentUnknown);
+    assert_eq!(resent, of_unknown > 0, "{text}");
+}
+
+#[test]
+fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("terminated");
+    let job = busy(&database.url(), 5);
+    let record = thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            // The run's own connections, that for everything around the load included.
+            for _ in 0..2 {
+                let before = database.wait_for_more_rows();
+                database.sql(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity \
+                     WHERE application_name = 'terminated'",
+                );
+                database.wait_for_rows(before + 2 * u64::from(SESSIONS) * BATCH);
+            }
+        });
+        let record = database.run(&job).record;
+        enemy.join().unwrap();
+        record
+    });
+    let text = report::text(&record);
+    expect_every_row_accounted_for(&record);
+    let insert = measured(&record, "insert");
+    assert!(insert.rows.unknown >= BATCH, "{text}");
+    assert_eq!(insert.rows.refused, 0, "{text}");
+    expect_clean(&record);
+    let opened = record.target.hosts[0].sessions;
+    assert!(opened > u64::from(SESSIONS), "{opened} opened\n{text}");
+    assert!(record.findings.is_empty(), "{:?}", record.findings);
+    // A target that fails is measured all the same: it does not make the measurement unsound.
+    let measurement = &record.judgements.measurement;
+    let codes: Vec<ReasonCode> = measurement.reasons.iter().map(|r| r.code).collect();
+    assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
+    assert_eq!(
+        database.number("SELECT count(*) FROM cpu"),
+        record.audit.found
+    );
+}
+
+impl Database {
+    /// Looks until the run has written on; the rows that are there then.
+    fn wait_for_more_rows(&self) -> u64 {
+        self.wait_for("SELECT to_regclass('cpu') IS NOT NULL");
+        let before = self.number("SELECT count(*) FROM cpu");
+        self.wait_for_rows(before + u64::from(SESSIONS) * BATCH);
+        self.number("SELECT count(*) FROM cpu")
+    }
+}
+
+fn rows(server: &Postgres) -> u64 {
+    if server.sql("postgres", "SELECT to_regclass('cpu') IS NOT NULL") != "t" {
+        return 0;
+    }
+    let rows = server.sql("postgres", "SELECT count(*) FROM cpu");
+    rows.parse().unwrap()
+}
+
+/// Runs while `act` is done to the server, once the run has written something.
+fn run_while(
+    job: &Job,
+    server: &Arc<Mutex<Postgres>>,
+    act: fn(&mut Postgres),
+) -> highwater_runner::run::RunEnd {
+    let target = target(std::slice::from_ref(&job.target), "restarted", None);
+    thread::scope(|scope| {
+        let enemy = scope.spawn(|| {
+            let mut server = server.lock().unwrap();
+            wait_for("rows of the run", || rows(&server) >= 2 * BATCH);
+            act(&mut server);
+        });
+        let end = try_run(job, target, true).unwrap();
+        enemy.join().unwrap();
+        end
+    })
+}
+
+#[test]
+fn a_restart_is_survived_and_an_end_is_told_within_the_limit() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let server = Arc::new(Mutex::new(server));
+
+    let end = run_while(&busy(&url, 6), &server, Postgres::restart);
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(end.ended, Ended::Complete, "{text}");
+    expect_every_row_accounted_for(record);
+    assert!(measured(record, "insert").rows.unknown > 0, "{text}");
+    expect_clean(record);
+    assert!(record.target.hosts[0].sessions > u64::from(SESSIONS));
+    assert!(record.availability.longest_gap_ns > 0, "{text}");
+    assert_eq!(rows(&server.lock().unwrap()), record.audit.found);
+    // The table holds the rows of the run before: dropped, as the caller says.
+    server.lock().unwrap().sql("postgres", "DROP TABLE cpu");
+
+    let job = busy(&url, 60);
+    let limit = job.step;
+    let end = run_while(&job, &server, Postgres::stop);
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(end.ended, Ended::TargetLost, "{text}");
+    assert_eq!(exit_code(&end), 5, "{text}");
+    expect_every_row_accounted_for(record);
+    assert!(record.audit.acknowledged > 0, "{text}");
+    assert_eq!(record.judgements.data.value, Data::Unverified, "{text}");
+    assert_eq!(
+        record.judgements.measurement.value,
+        Measurement::Unsound,
+        "{text}"
+    );
+    let last = record.phases.last().unwrap();
+    let took = Nanos(last.start_ns + last.duration_ns);
+    assert!(took < Nanos(limit.0 / 2), "{took:?}\n{text}");
+}
