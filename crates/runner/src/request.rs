@@ -24,7 +24,7 @@ pub struct RunRequest {
     pub driver: String,
     /// The run's directory, made by the caller because embedded targets put files there.
     pub directory: RunDirectory,
-    /// Wall clock at the start, RFC 3339.
+    /// Wall clock when the run begins, RFC 3339; the record has that of its first phase with a pace.
     pub started_at: String,
     /// Drop tables of ours that hold another workload.
     pub drop_tables: bool,

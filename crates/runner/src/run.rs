@@ -435,7 +435,7 @@ impl Passes {
     }
 
     /// Where the record's times count from.
-    fn origin(&self) -> Nanos {
+    pub(crate) fn origin(&self) -> Nanos {
         self.main
             .as_ref()
             .or(self.load.as_ref())

@@ -3,6 +3,7 @@
 use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
 use highwater_core::model::op::{BoundWorkload, OpId};
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{
     AuditRecord, AvailabilityRecord, Finding, HostRecord, PhaseRecord, PlanRecord, ProgramRecord,
     RECORD_SCHEMA, ResultRecord, RunRecord, StreamRecord, TargetRecord, WorkloadRecord,
@@ -90,6 +91,7 @@ pub(crate) fn record(
 ) -> RunRecord {
     let plan = &request.plan;
     let mut record = parts.skeleton;
+    record.started_at = later(&record.started_at, passes.origin());
     record.intervals = collector.finish();
     record.telemetry = std::mem::take(&mut collector.telemetry);
     if let Some(load) = &passes.load {
@@ -124,6 +126,14 @@ pub(crate) fn record(
     record.findings = parts.findings;
     record.audit = audit;
     record
+}
+
+/// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.
+fn later(instant: &str, passed: Nanos) -> String {
+    parse_instant(instant).map_or_else(
+        |_| instant.to_owned(),
+        |at| print_instant(at.saturating_add(passed)),
+    )
 }
 
 fn ops_of(request: &RunRequest) -> Vec<String> {

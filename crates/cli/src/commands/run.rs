@@ -86,9 +86,10 @@ fn request(
     urls: &[TargetUrl],
 ) -> Result<RunRequest, Failure> {
     let now = wall_clock();
-    let started_at = print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0));
+    let started_at = print_instant(Nanos(now.0 - now.0 % 1_000_000));
+    let second = print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0));
     let hash: String = plan.hash().chars().take(HASH_IN_ID).collect();
-    let time = started_at.trim_end_matches('Z').replace(':', "-");
+    let time = second.trim_end_matches('Z').replace(':', "-");
     let id = format!("{time}-{}-{hash}", workload.name());
     let driver = registry::driver_of(urls)?.name().to_owned();
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;

@@ -4,23 +4,11 @@
 //! say what is missing. A loss is stated only where the last audit began after every share had
 //! drained; otherwise rows may have come later.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::analysis::key_ranges;
 use crate::model::plan::PhaseKind;
-use crate::model::record::{AuditExample, AuditRecord, Expectation, RunRecord};
+use crate::model::record::{AuditRecord, Expectation, RunRecord};
 
 use super::timeline::instant;
-
-/// Key ranges that a record names.
-const EXAMPLES_KEPT: usize = 16;
-
-/// What is known of one key range.
-#[derive(Debug, Clone, Copy, Default)]
-struct Range {
-    acknowledged: u64,
-    unknown: u64,
-    found: u64,
-}
 
 /// One audit for all shares; that of a single share stays as it is.
 pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
@@ -54,8 +42,8 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
             return audit;
         }
     }
-    match ranges(shares) {
-        Ok(ranges) => compare(&mut audit, shares, &ranges),
+    match together(shares) {
+        Ok(whole) => compare(&mut audit, shares, &whole),
         Err((status, error)) => {
             audit.status = status;
             audit.error = Some(error);
@@ -66,35 +54,37 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
 
 /// What all shares expect and the last audit found, per key range; or the status of an audit that
 /// cannot be made, and why.
-fn ranges(shares: &[&RunRecord]) -> Result<BTreeMap<u64, Range>, (String, String)> {
-    let mut width = None;
-    let mut ranges: BTreeMap<u64, Range> = BTreeMap::new();
+fn together(shares: &[&RunRecord]) -> Result<Expectation, (String, String)> {
+    let mut expected = Vec::new();
     for share in shares {
-        let Some(expected) = expectation(share)? else {
-            continue;
-        };
-        if *width.get_or_insert(expected.width) != expected.width {
-            let error = "the shares counted in key ranges of different width".to_owned();
-            return Err(("failed".to_owned(), error));
-        }
-        for [key, acknowledged, unknown] in &expected.ranges {
-            let range = ranges.entry(*key).or_default();
-            range.acknowledged += acknowledged;
-            range.unknown += unknown;
+        expected.extend(expectation(share)?);
+    }
+    // Widths are powers of two: the widest one holds whole ranges of the others.
+    let width = expected.iter().map(|e| e.width).max().unwrap_or(1);
+    let mut whole = Expectation {
+        width,
+        ranges: Vec::new(),
+        found: Vec::new(),
+    };
+    for part in expected {
+        for [range, acknowledged, unknown] in &part.ranges {
+            whole
+                .ranges
+                .push([range * part.width / width, *acknowledged, *unknown]);
         }
     }
-    let mut by_end: Vec<&&RunRecord> = shares.iter().collect();
-    by_end.sort_by_key(|share| audit_end(share));
-    let mut seen = BTreeSet::new();
-    for share in by_end.into_iter().rev() {
-        for [key, found] in share.audit.expectation.iter().flat_map(|e| &e.found) {
-            // The latest audit that looked at a range is the one that counts.
-            if seen.insert(*key) {
-                ranges.entry(*key).or_default().found = *found;
-            }
-        }
+    // Each audit counts all rows of the table, so the last one alone says what is there.
+    let audited = shares
+        .iter()
+        .filter(|share| share.audit.expectation.is_some());
+    let last = audited.max_by_key(|share| audit_end(share));
+    if let Some(part) = last.and_then(|share| share.audit.expectation.as_ref()) {
+        let found = part.found.iter();
+        whole
+            .found
+            .extend(found.map(|[range, rows]| [range * part.width / width, *rows]));
     }
-    Ok(ranges)
+    Ok(whole)
 }
 
 /// What a share expects; `None` where it wrote nothing.
@@ -115,38 +105,17 @@ fn expectation(share: &RunRecord) -> Result<Option<&Expectation>, (String, Strin
     }
 }
 
-fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], ranges: &BTreeMap<u64, Range>) {
-    let width = shares
-        .iter()
-        .find_map(|share| share.audit.expectation.as_ref())
-        .map_or(1, |expected| expected.width);
+fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], whole: &Expectation) {
     let examples = shares.iter().flat_map(|share| &share.audit.examples);
     let table = examples.map(|example| example.table.clone()).next();
-    let table = table.unwrap_or_default();
+    let comparison = key_ranges::compare(&table.unwrap_or_default(), whole);
     "done".clone_into(&mut audit.status);
-    audit.ranges = u64::try_from(ranges.len()).unwrap_or(u64::MAX);
-    for (key, range) in ranges {
-        let missing = range.acknowledged.saturating_sub(range.found);
-        let most = range.acknowledged.saturating_add(range.unknown);
-        let surplus = range.found.saturating_sub(most);
-        audit.found += range.found;
-        audit.missing += missing;
-        audit.surplus += surplus;
-        if most > 0 {
-            audit.duplicated += surplus;
-        }
-        if (missing > 0 || surplus > 0) && audit.examples.len() < EXAMPLES_KEPT {
-            let first_key = key.saturating_mul(width);
-            audit.examples.push(AuditExample {
-                table: table.clone(),
-                first_key,
-                last_key: first_key.saturating_add(width.saturating_sub(1)),
-                acknowledged: range.acknowledged,
-                unknown: range.unknown,
-                found: range.found,
-            });
-        }
-    }
+    audit.ranges = comparison.ranges;
+    audit.found = comparison.found;
+    audit.missing = comparison.missing;
+    audit.surplus = comparison.surplus;
+    audit.duplicated = comparison.duplicated;
+    audit.examples = comparison.examples;
     if let Some(index) = still_writing(shares).filter(|_| audit.missing > 0) {
         "failed".clone_into(&mut audit.status);
         audit.error = Some(format!(
