@@ -4,6 +4,7 @@
 //! the same name in docs/benchmarks.md, under a line that says which machine it was.
 
 use std::fs;
+use std::process::Command;
 
 use serde_json::Value;
 
@@ -89,10 +90,21 @@ fn write_results(name: &str, table: &str) -> Result<(), String> {
     let path = process::root().join(DOCUMENT);
     let failed = |error: std::io::Error| format!("{DOCUMENT}: {error}");
     let old = fs::read_to_string(&path).map_err(failed)?;
-    let content = format!("Measured on {}.\n\n{}", machine(), table.trim());
+    let content = format!(
+        "`cargo xtask bench {name}`, {}, {}.\n\n{}",
+        today()?,
+        machine(),
+        table.trim()
+    );
     let new = blocks::replace(&old, &format!("{BLOCK_PREFIX}{name}"), &content)
         .map_err(|error| format!("{DOCUMENT}: {error}"))?;
     fs::write(&path, new).map_err(failed)
+}
+
+/// The date, in UTC.
+fn today() -> Result<String, String> {
+    let date = process::output(Command::new("date").args(["-u", "+%F"]))?;
+    Ok(date.trim().to_owned())
 }
 
 /// The machine in a few words: what a reader needs to judge a figure.
@@ -103,11 +115,11 @@ fn machine() -> String {
         .lines()
         .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
         .map_or("a CPU of unknown model", |(_, model)| model);
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let loads = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = loads.split(' ').next().unwrap_or("unknown");
     format!(
-        "{cores} cores of {model}, {} {}",
-        std::env::consts::OS,
-        kernel.trim()
+        "{cores} cores of {model}, {}, load average {load} when it ended",
+        std::env::consts::OS
     )
 }
 

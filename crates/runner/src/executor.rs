@@ -94,12 +94,9 @@ pub(crate) async fn execute(
 ) -> ThreadRecord {
     let record = Rc::new(RefCell::new(pass.record()));
     let watchdog = Rc::new(Watchdog::default());
-    let workers: FuturesUnordered<_> = workers_of(&pass, executor, &timeline, &record, &watchdog)
-        .into_iter()
-        .map(Worker::work)
-        .collect();
+    let workers = workers_of(&pass, executor, &timeline, &record, &watchdog);
     {
-        let all = std::pin::pin!(workers.collect::<Vec<()>>());
+        let all = std::pin::pin!(work(workers));
         let patrol = watchdog.patrol(
             &timeline,
             &pass.schedule,
@@ -118,6 +115,20 @@ pub(crate) async fn execute(
     match Rc::try_unwrap(record) {
         Ok(record) => record.into_inner(),
         Err(shared) => std::mem::replace(&mut *shared.borrow_mut(), pass.record()),
+    }
+}
+
+/// Lets all workers work until the last has ended.
+async fn work(workers: Vec<Worker>) {
+    let mut working: FuturesUnordered<_> = workers
+        .into_iter()
+        .map(|worker| Either::Left(worker.work()))
+        .collect();
+    // A set that has polled all its futures yields once more before it sleeps: with few sessions
+    // a system call per op. With one that never wakes it has never polled them all.
+    working.push(Either::Right(std::future::pending()));
+    while working.len() > 1 {
+        working.next().await;
     }
 }
 

@@ -108,6 +108,11 @@ impl Postgres {
         self.port
     }
 
+    /// A program of the server's installation for its clients, such as `pgbench`.
+    pub fn client_program(&self, name: &str) -> PathBuf {
+        self.programs.join(name)
+    }
+
     /// Directory of the socket.
     pub fn socket_directory(&self) -> &Path {
         self.directory.path()

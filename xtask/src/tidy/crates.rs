@@ -4,12 +4,16 @@ use super::Finding;
 use super::tree::Tree;
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 6] = [
+const DIRECTION: [(&str, &[&str]); 7] = [
     ("highwater-core", &[]),
     ("highwater-driver", &["highwater-core"]),
     ("highwater-runner", &["highwater-core", "highwater-driver"]),
     (
         "highwater",
+        &["highwater-core", "highwater-driver", "highwater-runner"],
+    ),
+    (
+        "highwater-bench",
         &["highwater-core", "highwater-driver", "highwater-runner"],
     ),
     (TESTING, &["highwater-core", "highwater-driver"]),

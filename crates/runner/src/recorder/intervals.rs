@@ -61,36 +61,41 @@ impl IntervalDelta {
 pub struct Intervals {
     deltas: Vec<IntervalDelta>,
     positions: HashMap<(u64, usize), usize>,
-    // Most ops meet the same second and key as the one before.
-    last: Option<(u64, usize, usize)>,
+    /// By key: second and position of its latest additions in even and in odd seconds. An op is
+    /// mostly due and finished in one second or in two neighbours, so this finds it without
+    /// hashing.
+    recent: Vec<[Option<(u64, usize)>; 2]>,
 }
 
 impl Intervals {
     /// The additions to the second that holds `at`.
     pub fn at(&mut self, at: Nanos, key: usize) -> &mut IntervalDelta {
         let second = at.0 / Nanos::SECOND.0;
-        let position = match self.last {
-            Some((last_second, last_key, position)) if last_second == second && last_key == key => {
-                position
-            }
+        let parity = usize::from(second % 2 == 1);
+        let position = match self.recent.get(key).and_then(|recent| recent[parity]) {
+            Some((recent, position)) if recent == second => position,
             _ => self.find(second, key),
         };
-        self.last = Some((second, key, position));
         &mut self.deltas[position]
     }
 
     fn find(&mut self, second: u64, key: usize) -> usize {
         let deltas = &mut self.deltas;
-        *self.positions.entry((second, key)).or_insert_with(|| {
+        let position = *self.positions.entry((second, key)).or_insert_with(|| {
             deltas.push(IntervalDelta::new(second, key));
             deltas.len() - 1
-        })
+        });
+        if self.recent.len() <= key {
+            self.recent.resize(key + 1, [None; 2]);
+        }
+        self.recent[key][usize::from(second % 2 == 1)] = Some((second, position));
+        position
     }
 
     /// Takes them, in the order in which they began.
     pub fn take(&mut self) -> Vec<IntervalDelta> {
         self.positions.clear();
-        self.last = None;
+        self.recent.clear();
         std::mem::take(&mut self.deltas)
     }
 }

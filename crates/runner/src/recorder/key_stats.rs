@@ -20,7 +20,7 @@ pub struct RowWait {
     pub rate: Rate,
 }
 
-/// Row latencies are recorded at this many evenly spread rows of a batch, each for its share.
+/// Row latencies are taken at this many evenly spread rows of a batch, each for its share.
 const ROW_STRATA: u64 = 16;
 
 impl RowWait {
@@ -31,16 +31,34 @@ impl RowWait {
         Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// Records the latencies of a batch's rows: 16 strata, each at its middle, so that a recorded
-    /// wait is off by at most a 32nd of the time in which the batch filled.
-    pub fn record(self, op_latency: Nanos, histogram: &mut LatencyHistogram) {
+    /// The latencies of the rows of all batches whose latencies are `ops`: every row of a batch
+    /// waits for the batch to fill and then as long as the op. The rows of a batch are taken in
+    /// 16 strata, each at its middle, so a wait is off by at most a 32nd of the time in which the
+    /// batch filled, and a latency of `ops` by the resolution of its histogram.
+    ///
+    /// A batch that never ended makes as many rows that never ended.
+    pub fn row_latencies(self, ops: &LatencyHistogram) -> LatencyHistogram {
+        let finite = ops.inner();
+        let latencies: Vec<(Nanos, u64)> = finite
+            .iter_recorded()
+            .map(|bin| {
+                let latency = finite.median_equivalent(bin.value_iterated_to());
+                (Nanos(latency), bin.count_at_value())
+            })
+            .collect();
+        let mut rows = KeyStats::histogram();
+        rows.record_beyond(ops.beyond().saturating_mul(self.rows));
         let strata = ROW_STRATA.min(self.rows);
         for stratum in 0..strata {
             let begin = stratum * self.rows / strata;
             let end = (stratum + 1) * self.rows / strata;
-            let behind = self.rows - 1 - u64::midpoint(begin, end - 1);
-            histogram.record_n(op_latency.saturating_add(self.wait(behind)), end - begin);
+            let wait = self.wait(self.rows - 1 - u64::midpoint(begin, end - 1));
+            for (latency, n) in &latencies {
+                let n = n.saturating_mul(end - begin);
+                rows.record_n(latency.saturating_add(wait), n);
+            }
         }
+        rows
     }
 
     /// Rows of a batch whose latency is above `bound`.
@@ -174,16 +192,6 @@ impl KeyStats {
             }
             Certainty::NotApplied => self.rows.refused += rows,
             Certainty::Unknown => self.rows.unknown += rows,
-        }
-    }
-
-    /// An op that was never answered, and its rows.
-    pub(super) fn rank_as_infinite(&mut self, row_wait: Option<RowWait>) {
-        self.latency.record_beyond(1);
-        if let Some(wait) = row_wait {
-            self.row_latency
-                .get_or_insert_with(Self::histogram)
-                .record_beyond(wait.rows);
         }
     }
 

@@ -118,12 +118,6 @@ impl Recorder {
             stats.acknowledged += 1;
             stats.latency.record(latency);
             stats.service.record(op.finished.saturating_sub(op.started));
-            if let Some(wait) = row_wait {
-                wait.record(
-                    latency,
-                    stats.row_latency.get_or_insert_with(KeyStats::histogram),
-                );
-            }
             if let Some((key, phase_start)) = op.finished_in {
                 stats_of(&mut self.stats, key, self.bounds.len())
                     .count_window(op.finished.saturating_sub(phase_start));
@@ -132,7 +126,7 @@ impl Recorder {
         } else {
             stats.note_error(op.outcome, latency);
             if timed_out {
-                stats.rank_as_infinite(row_wait);
+                stats.latency.record_beyond(1);
             }
         }
         let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
@@ -184,7 +178,7 @@ impl Recorder {
         let stats = stats_of(&mut self.stats, key, self.bounds.len());
         stats.offered += 1;
         stats.dropped += 1;
-        stats.rank_as_infinite(row_wait);
+        stats.latency.record_beyond(1);
         stats.count_over(
             intended.saturating_sub(phase_start),
             None,
@@ -205,8 +199,13 @@ impl Recorder {
         )
     }
 
-    /// The totals, by key.
-    pub fn finish(self) -> Vec<Option<Box<KeyStats>>> {
+    /// The totals, by key. Row latencies are made here, of the ops' latencies.
+    pub fn finish(mut self) -> Vec<Option<Box<KeyStats>>> {
+        for (stats, key) in self.stats.iter_mut().zip(&self.keys) {
+            if let (Some(stats), Some(wait)) = (stats, key.row_wait) {
+                stats.row_latency = Some(wait.row_latencies(&stats.latency));
+            }
+        }
         self.stats
     }
 

@@ -168,3 +168,49 @@ fn merging_two_threads_adds_everything() {
     );
     assert_eq!(sum.windows, [1, 1]);
 }
+
+#[test]
+fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
+    let wait = RowWait {
+        rows: 10,
+        rate: Rate::per_second(1_000),
+    };
+    let mut recorder = recorder(Some(wait), &[]);
+    let timeout = OpError {
+        class: ErrorClass::Timeout,
+        code: None,
+        message: "no answer".into(),
+    };
+    recorder.record(&ended([0, 0, 0, 10], &Outcome::applied(10)));
+    recorder.record(&ended([0, 0, 0, 10], &Outcome::unknown(timeout)));
+    recorder.record_dropped(0, ms(5), Nanos::ZERO);
+    let rows = recorder.finish().remove(0).unwrap().row_latency.unwrap();
+    assert_eq!((rows.count(), rows.beyond()), (30, 20));
+}
+
+#[test]
+fn additions_to_any_order_of_seconds_and_keys_never_mix() {
+    let mut intervals = Intervals::default();
+    let asked = [
+        (0, 0),
+        (1, 1),
+        (2, 0),
+        (0, 0),
+        (3, 1),
+        (1, 1),
+        (1, 0),
+        (2, 0),
+    ];
+    for (second, key) in asked {
+        intervals.at(Nanos::from_secs(second), key).offered += 1;
+    }
+    let seen: Vec<_> = intervals
+        .take()
+        .iter()
+        .map(|delta| (delta.second, delta.key, delta.offered))
+        .collect();
+    let want = [(0, 0, 2), (1, 1, 2), (2, 0, 2), (3, 1, 1), (1, 0, 1)];
+    assert_eq!(seen, want);
+    intervals.at(Nanos::ZERO, 0).offered += 1;
+    assert_eq!(intervals.take()[0].offered, 1);
+}

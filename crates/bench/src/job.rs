@@ -1,0 +1,154 @@
+//! A run of the whole path, from workload file to record, in a few words.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::{Workload, WorkloadSpec, builtin};
+use highwater_driver::{Target, TargetError, TargetOptions, registry};
+use highwater_runner::interrupts;
+use highwater_runner::observer::Observer;
+use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
+use highwater_runner::run::{RunRequest, run};
+use highwater_runner::store::RunDirectory;
+
+/// The seed of all benchmarks.
+pub const SEED: Seed = Seed(42);
+
+/// What is run.
+#[derive(Debug, Clone)]
+pub struct Job<'a> {
+    /// Text of a workload file.
+    pub workload: &'a str,
+    /// Its parameters that differ from their defaults.
+    pub settings: &'a [(&'a str, &'a str)],
+    /// URL.
+    pub target: &'a str,
+    /// Name of the stream.
+    pub stream: &'a str,
+    /// Its pace.
+    pub pace: PaceInput,
+    /// Sessions.
+    pub sessions: u32,
+    /// Left out at the beginning.
+    pub warm_up: Nanos,
+    /// Length of the measured phase.
+    pub measure: Nanos,
+    /// Whether rows are counted afterwards.
+    pub audit: AuditLevel,
+}
+
+impl Job<'_> {
+    /// Runs it in a directory that is gone afterwards.
+    ///
+    /// # Errors
+    ///
+    /// If the job is wrong, the target cannot be used, or an op failed.
+    pub fn run(&self, observer: Rc<dyn Observer>) -> Result<RunRecord, Box<dyn Error>> {
+        let root = tempfile::tempdir()?;
+        let workload = workload(self.workload, self.settings)?;
+        let target = target(self.target)?;
+        let plan = planner::plan(&workload, &self.input())?;
+        let request = RunRequest {
+            directory: RunDirectory::create(root.path(), "bench", &plan)?,
+            plan,
+            workload,
+            target,
+            driver: "bench".to_owned(),
+            started_at: "2026-01-01T00:00:00Z".to_owned(),
+            drop_tables: true,
+            start_in: Nanos::ZERO,
+            labels: BTreeMap::new(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let (_keep, interrupts) = interrupts::channel();
+        let record = run(request, observer, interrupts)?.record;
+        let failed: Vec<_> = record.results.iter().map(|r| &r.error_examples).collect();
+        if failed.iter().any(|examples| !examples.is_empty()) {
+            return Err(format!("ops failed: {failed:?}").into());
+        }
+        Ok(record)
+    }
+
+    fn input(&self) -> PlanInput {
+        PlanInput {
+            streams: vec![StreamInput {
+                name: Some(self.stream.to_owned()),
+                paces: vec![self.pace],
+            }],
+            sessions: Some(self.sessions),
+            default_sessions: self.sessions,
+            arrivals: Some(Arrivals::Constant),
+            spawn_rate: None,
+            warm_up: self.warm_up,
+            step: self.measure,
+            stop: StopRule::default(),
+            objectives: Vec::new(),
+            retry: RetryPlan {
+                attempts: 0,
+                backoff: Nanos::from_millis(10),
+                reconnect_limit: Nanos::from_secs(10),
+            },
+            timeout: Nanos::from_secs(60),
+            audit: AuditPlan {
+                level: self.audit,
+                limit: Nanos::from_secs(60),
+            },
+            share: Share::WHOLE,
+        }
+    }
+}
+
+/// A workload with some parameters set.
+///
+/// # Errors
+///
+/// If file or settings are wrong.
+pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, Box<dyn Error>> {
+    let spec = WorkloadSpec::parse(text).map_err(|mistakes| format!("{mistakes:?}"))?;
+    let settings = settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect();
+    let workload = spec.instantiate(&settings, SEED);
+    Ok(Arc::new(workload.map_err(|mistake| mistake.message)?))
+}
+
+/// The text of the workload that everybody knows.
+///
+/// # Errors
+///
+/// If the catalogue lacks it.
+pub fn cpu_workload() -> Result<&'static str, Box<dyn Error>> {
+    Ok(builtin("cpu").ok_or("there is no workload `cpu`")?.text)
+}
+
+/// The target of a URL.
+///
+/// # Errors
+///
+/// If the URL is wrong.
+pub fn target(url: &str) -> Result<Arc<dyn Target>, TargetError> {
+    let options = TargetOptions {
+        insert: None,
+        data_directory: None,
+        application_name: "highwater-bench".to_owned(),
+        seed: SEED,
+        connect_timeout: Nanos::from_secs(10),
+    };
+    registry::open(&[url.to_owned()], &options)
+}
+
+/// The result of the measured phase, which has one stream of one op.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn measured(record: &RunRecord) -> Result<&ResultRecord, Box<dyn Error>> {
+    let found = record.results.iter().find(|r| r.phase == "measure");
+    Ok(found.ok_or("nothing was measured")?)
+}

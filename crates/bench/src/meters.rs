@@ -1,0 +1,72 @@
+//! What the operating system says of this process: CPU time and resident memory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// How often [`PeakMemory`] looks.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// CPU time of the calling thread so far.
+pub fn thread_cpu() -> Duration {
+    cpu(ClockId::ThreadCPUTime)
+}
+
+/// CPU time of this process so far, all threads.
+pub fn process_cpu() -> Duration {
+    cpu(ClockId::ProcessCPUTime)
+}
+
+fn cpu(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    let (seconds, nanos) = (u64::try_from(time.tv_sec), u32::try_from(time.tv_nsec));
+    Duration::new(seconds.unwrap_or(0), nanos.unwrap_or(0))
+}
+
+/// CPU time of all children of this process that have ended; in steps of a kernel tick (10 ms).
+pub fn ended_children_cpu() -> Duration {
+    let stat = procfs::process::Process::myself().and_then(|process| process.stat());
+    let ticks = stat.map_or(0, |stat| stat.cutime.saturating_add(stat.cstime));
+    let ticks = u64::try_from(ticks).unwrap_or(0);
+    Duration::from_millis(ticks * 1_000 / procfs::ticks_per_second().max(1))
+}
+
+/// Bytes of this process in memory now; 0 where the system does not say.
+pub fn resident_bytes() -> u64 {
+    let pages = procfs::process::Process::myself().and_then(|process| process.statm());
+    pages.map_or(0, |pages| pages.resident * procfs::page_size())
+}
+
+/// The greatest resident memory between start and [`PeakMemory::finish`].
+pub struct PeakMemory {
+    peak: Arc<AtomicU64>,
+    over: Arc<AtomicBool>,
+    looker: JoinHandle<()>,
+}
+
+impl PeakMemory {
+    /// Looks every 5 ms from now on, in a thread of its own.
+    pub fn start() -> Self {
+        let peak = Arc::new(AtomicU64::new(resident_bytes()));
+        let over = Arc::new(AtomicBool::new(false));
+        let (seen, done) = (Arc::clone(&peak), Arc::clone(&over));
+        let looker = thread::spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                seen.fetch_max(resident_bytes(), Ordering::Relaxed);
+                thread::sleep(LOOK_EVERY);
+            }
+        });
+        Self { peak, over, looker }
+    }
+
+    /// Bytes.
+    pub fn finish(self) -> u64 {
+        self.over.store(true, Ordering::Relaxed);
+        // It cannot have panicked, and the peak so far would stand if it had.
+        drop(self.looker.join());
+        self.peak.load(Ordering::Relaxed)
+    }
+}
