@@ -1,7 +1,7 @@
 //! Client lag at half of the client's ceiling: open load on a target that costs nothing.
 //!
-//! The floor is threads that do nothing but sleep to one time after the other and burn as much CPU
-//! as the client did: how late the machine lets anybody work who works that much.
+//! The floor is a thread of its own that does nothing but sleep to one time after the other: how
+//! late the machine wakes anybody.
 
 use std::error::Error;
 use std::rc::Rc;
@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, cpu_workload, measured};
-use highwater_bench::meters::thread_cpu;
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{ClientRecord, RunRecord};
@@ -26,8 +25,7 @@ const SESSIONS: u32 = 128;
 const ROUNDS: usize = 5;
 const CEILING_LENGTH: Nanos = Nanos::from_secs(3);
 const LAG_LENGTH: Nanos = Nanos::from_secs(6);
-/// Between the times to which the floor's thread sleeps.
-const WAKE_EVERY: Duration = Duration::from_millis(1);
+/// Milliseconds, to each of which the floor's thread sleeps.
 const WAKES: u64 = 4_000;
 
 /// p50, p99 and p99.9 in microseconds.
@@ -39,16 +37,16 @@ struct Round {
     ceiling: f64,
     lag: Percentiles,
     floor: Percentiles,
-    /// Cores that the client used at half the ceiling, and other programs meanwhile.
-    cores: [f64; 2],
+    /// Cores that other programs used meanwhile.
+    others: f64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let rounds: Vec<Round> = (0..ROUNDS).map(|_| round()).collect::<Result<_, _>>()?;
     let remark = format!(
-        "Medians of {ROUNDS} rounds: {} s closed with {SESSIONS} sessions, {} s open at half of \
-         what that gave, then the floor: one thread a core that sleeps to each of {WAKES} \
-         milliseconds and burns as much CPU as the client did. Queries of `cpu` on `{TARGET}`.",
+        "Medians of {ROUNDS} rounds: {WAKES} sleeps of 1 ms in an otherwise idle process, {} s \
+         closed with {SESSIONS} sessions, {} s open at half of what that gave. Queries of `cpu` \
+         on `{TARGET}`.",
         CEILING_LENGTH.0 / Nanos::SECOND.0,
         LAG_LENGTH.0 / Nanos::SECOND.0
     );
@@ -57,17 +55,17 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn round() -> Result<Round, Box<dyn Error>> {
+    let floor = floor();
     let closed = run(PaceInput::Closed(Some(SESSIONS)), CEILING_LENGTH)?;
     let ceiling = measured(&closed)?.throughput.ops_per_s;
     let open = run(PaceInput::Open(rate(ceiling / 2.0)), LAG_LENGTH)?;
     let lag = &measured(&open)?.client_lag_ns;
     let client = open.clients.first().ok_or("the record has no client")?;
-    let used = client.cpu_share * f64::from(client.cores);
     Ok(Round {
         ceiling,
         lag: [lag.p50, lag.p99, lag.p999].map(micros),
-        floor: floor(client.cpu_share),
-        cores: [used, cores_of_others(client)],
+        floor,
+        others: cores_of_others(client),
     })
 }
 
@@ -87,23 +85,15 @@ fn figures_of(rounds: &[Round]) -> Vec<Figure> {
         };
         figures.push(
             Figure::new(what, "µs", middle(&|round| round.lag[i]))
-                .beside(
-                    "threads that sleep and burn",
-                    middle(&|round| round.floor[i]),
-                )
+                .beside("a sleeping thread", middle(&|round| round.floor[i]))
                 .budget(budget),
         );
     }
     let calmest = rounds.iter().map(|round| round.lag[1]);
     let calmest = calmest.fold(f64::INFINITY, f64::min);
     figures.push(Figure::new("p99 of the calmest round", "µs", calmest));
-    let whose = [
-        "CPU of the client meanwhile",
-        "CPU of other programs meanwhile",
-    ];
-    for (i, what) in whose.into_iter().enumerate() {
-        figures.push(Figure::new(what, "cores", middle(&|round| round.cores[i])));
-    }
+    let what = "cores that other programs used meanwhile";
+    figures.push(Figure::new(what, "cores", middle(&|round| round.others)));
     figures
 }
 
@@ -122,37 +112,22 @@ fn run(pace: PaceInput, measure: Nanos) -> Result<RunRecord, Box<dyn Error>> {
     job.run(Rc::new(Silent))
 }
 
-/// How late threads are that sleep to each millisecond and burn `share` of their time: as many
-/// as there are cores, like the client's executors.
-fn floor(share: f64) -> Percentiles {
-    let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let sleepers: Vec<_> = (0..cores)
-        .map(|_| thread::spawn(move || sleep_and_burn(WAKE_EVERY.mul_f64(share.clamp(0.0, 1.0)))))
-        .collect();
-    let mut lateness = LatencyHistogram::fine();
-    for sleeper in sleepers
-        .into_iter()
-        .filter_map(|sleeper| sleeper.join().ok())
-    {
-        lateness.merge(&sleeper);
-    }
-    let summary = lateness.summary();
-    [summary.p50, summary.p99, summary.p999].map(micros)
-}
-
-fn sleep_and_burn(burn: Duration) -> LatencyHistogram {
+/// How late a thread is that sleeps to each millisecond.
+fn floor() -> Percentiles {
     let mut lateness = LatencyHistogram::fine();
     let clock = RealClock::start();
     for wake in 1..=WAKES {
         let due = Nanos::from_millis(wake);
-        thread::sleep(Duration::from_nanos(due.saturating_sub(clock.now()).0));
-        lateness.record(clock.now().saturating_sub(due));
-        let begin = thread_cpu();
-        while thread_cpu().saturating_sub(begin) < burn {
-            std::hint::spin_loop();
+        let left = due.saturating_sub(clock.now());
+        if left == Nanos::ZERO {
+            // The last sleep ended behind this time, and its lateness has been counted.
+            continue;
         }
+        thread::sleep(Duration::from_nanos(left.0));
+        lateness.record(clock.now().saturating_sub(due));
     }
-    lateness
+    let summary = lateness.summary();
+    [summary.p50, summary.p99, summary.p999].map(micros)
 }
 
 /// Processor time of the whole machine less ours, in cores.
