@@ -445,7 +445,7 @@ fn insert_range(bound: &BoundWorkload, request: &Request) -> Option<(usize, u64)
         return None;
     };
     match bound.ops.get(usize::from(request.op.id.0))?.kind {
-        BoundOpKind::Insert { table } => Some((table, batch.first_row)),
+        BoundOpKind::Insert { table, .. } => Some((table, batch.first_row)),
         BoundOpKind::Query { .. } => None,
     }
 }

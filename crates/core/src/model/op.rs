@@ -174,6 +174,8 @@ pub enum BoundOpKind {
     Insert {
         /// Position of the table.
         table: usize,
+        /// Rows of nearly every batch, for drivers that prepare statements by number of rows.
+        batch: u64,
     },
     /// Ask one statement.
     Query {

@@ -304,7 +304,10 @@ impl Workload {
         });
         let ops = self.definition.ops.iter().map(|op| {
             let kind = match &op.body {
-                OpBodyDefinition::Insert { table, .. } => BoundOpKind::Insert { table: *table },
+                OpBodyDefinition::Insert { table, batch } => BoundOpKind::Insert {
+                    table: *table,
+                    batch: *batch,
+                },
                 OpBodyDefinition::Query { sql, parameters } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     BoundOpKind::Query {

@@ -113,7 +113,10 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
     let table = table(name, sql);
     let mut ops = vec![BoundOp {
         name: "insert".to_owned(),
-        kind: BoundOpKind::Insert { table: 0 },
+        kind: BoundOpKind::Insert {
+            table: 0,
+            batch: 10,
+        },
     }];
     for (column, kind) in COLUMNS {
         let condition = (sql.equals)(*kind, column, &placeholder(style, 2));

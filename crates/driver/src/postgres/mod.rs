@@ -145,8 +145,10 @@ impl Target for PostgresTarget {
             let mut opened = connect::open(node, &connect.timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
             let plans = prepare::prepare(&mut opened, &connect.workload, mode, &node.shown).await?;
-            let session: Box<dyn Session> = Box::new(WireSession::new(opened.connection, plans));
-            Ok(session)
+            let mut session = WireSession::new(opened.connection, plans);
+            let ahead = session.prepare_ahead(&connect.workload).await;
+            ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
+            Ok(Box::new(session) as Box<dyn Session>)
         })
     }
 

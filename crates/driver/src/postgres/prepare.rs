@@ -29,7 +29,7 @@ pub(super) async fn prepare(
             BoundOpKind::Query { sql, parameters } => {
                 prepare_query(opened, number, sql, parameters, &place).await?
             }
-            BoundOpKind::Insert { table } => {
+            BoundOpKind::Insert { table, .. } => {
                 let table = workload.tables.get(*table).ok_or_else(|| {
                     TargetError::usage(format!("{place} inserts into a table that is not there"))
                 })?;

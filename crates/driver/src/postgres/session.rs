@@ -5,12 +5,12 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::op::{Op, OpBody};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
 use super::encode::{Mode, Plan, WireEncoder};
-use super::errors::{describe, one_line};
+use super::errors::{Failure, describe, one_line};
 use super::message;
 use super::prepare::parse_values;
 use super::wire::Connection;
@@ -45,7 +45,13 @@ impl WireSession {
             return outcome;
         };
         let mut answer = Answer::default();
-        let prepared = self.prepare_values(&mut connection, op, &mut answer).await;
+        let prepared = match &op.body {
+            OpBody::Insert(batch) => {
+                self.prepare_values(&mut connection, op.id, batch.rows, &mut answer)
+                    .await
+            }
+            OpBody::Query(_) => Ok(()),
+        };
         let exchanged = match prepared {
             Ok(()) if answer.error.is_none() => {
                 connection.exchange(&request.bytes, &mut answer).await
@@ -68,25 +74,46 @@ impl WireSession {
         outcome
     }
 
+    /// Prepares for the batches that the workload announces, so that the time of the first op is
+    /// not that of the preparing. Other numbers of rows are prepared when they come.
+    pub(super) async fn prepare_ahead(&mut self, workload: &BoundWorkload) -> Result<(), Failure> {
+        let Some(mut connection) = self.connection.take() else {
+            return Ok(());
+        };
+        for (id, op) in (0_u16..).zip(&workload.ops) {
+            let BoundOpKind::Insert { batch, .. } = op.kind else {
+                continue;
+            };
+            let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+            let mut answer = Answer::default();
+            self.prepare_values(&mut connection, OpId(id), rows, &mut answer)
+                .await?;
+            if let Some(error) = answer.error {
+                return Err(Failure::Server(error));
+            }
+        }
+        self.connection = Some(connection);
+        Ok(())
+    }
+
     /// Prepares the statements for this number of rows, where the op needs them.
     async fn prepare_values(
         &mut self,
         connection: &mut Connection,
-        op: &Op,
+        id: OpId,
+        batch: usize,
         answer: &mut Answer,
     ) -> std::io::Result<()> {
-        let (Some(Plan::Insert(plan)), OpBody::Insert(batch)) =
-            (self.plans.get(usize::from(op.id.0)), &op.body)
-        else {
+        let Some(Plan::Insert(plan)) = self.plans.get(usize::from(id.0)) else {
             return Ok(());
         };
         if plan.mode != Mode::Values {
             return Ok(());
         }
         let piece = plan.rows_per_statement();
-        let whole = if batch.rows >= piece { piece } else { 0 };
-        for rows in [whole, batch.rows % piece] {
-            let wanted = (op.id.0, rows);
+        let whole = if batch >= piece { piece } else { 0 };
+        for rows in [whole, batch % piece] {
+            let wanted = (id.0, rows);
             if rows == 0 || self.prepared.contains(&wanted) {
                 continue;
             }
@@ -218,7 +245,7 @@ fn judge(op: &Op, answer: Answer) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::model::op::{OpId, RowBatch};
+    use highwater_core::model::op::RowBatch;
 
     use super::*;
 

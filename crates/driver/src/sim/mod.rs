@@ -199,7 +199,7 @@ impl SimTarget {
             .iter()
             .map(|op| match &op.kind {
                 BoundOpKind::Query { .. } => Ok(None),
-                BoundOpKind::Insert { table } => {
+                BoundOpKind::Insert { table, .. } => {
                     let name = workload.tables.get(*table).map_or("", |table| &table.name);
                     match cluster.table_number(name) {
                         Some(number) => Ok(Some(number)),

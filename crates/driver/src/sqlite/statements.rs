@@ -53,7 +53,7 @@ impl<'c> Statements<'c> {
         for op in &workload.ops {
             let what = format!("op `{}`", op.name);
             ops.push(match &op.kind {
-                BoundOpKind::Insert { table } => {
+                BoundOpKind::Insert { table, .. } => {
                     let table = workload.tables.get(*table).ok_or_else(|| {
                         refused(format!(
                             "{what} inserts into table {table}, which is not there"

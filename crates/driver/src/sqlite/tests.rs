@@ -144,7 +144,7 @@ fn workload(create: &str) -> BoundWorkload {
         ops: vec![
             BoundOp {
                 name: "insert".to_owned(),
-                kind: BoundOpKind::Insert { table: 0 },
+                kind: BoundOpKind::Insert { table: 0, batch: 1 },
             },
             query("open", "BEGIN"),
             query("delete", "DELETE FROM t"),

@@ -121,7 +121,10 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
     };
     let insert = BoundOp {
         name: "insert".to_owned(),
-        kind: BoundOpKind::Insert { table: 0 },
+        kind: BoundOpKind::Insert {
+            table: 0,
+            batch: 100,
+        },
     };
     let select = BoundOp {
         name: "select".to_owned(),

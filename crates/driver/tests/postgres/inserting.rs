@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{ColumnData, OpBody};
+use highwater_core::model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
 use highwater_core::model::units::Nanos;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -162,4 +162,39 @@ fn tables_go_to_the_schema_of_the_search_path() {
         server.sql("postgres", "SELECT fingerprint FROM bench.highwater_tables"),
         "f"
     );
+}
+
+/// So the time of the first op is not that of the preparing.
+#[test]
+fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    block_on(async {
+        let target = open(&url, Some("values")).unwrap();
+        let mut workload = points().as_ref().clone();
+        workload.ops.push(BoundOp {
+            name: "prepared".to_owned(),
+            kind: BoundOpKind::Query {
+                sql:
+                    "SELECT name FROM pg_prepared_statements WHERE statement LIKE '%INTO%VALUES%' \
+                      AND cardinality(parameter_types) > 2"
+                        .to_owned(),
+                parameters: Vec::new(),
+            },
+        });
+        let workload = Arc::new(workload);
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        admin.create_tables(&workload, "f", true).await.unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        // The announced batch is of 100 rows; another one is prepared when it comes.
+        for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {
+            let outcome = client.insert(first, rows).await;
+            assert_eq!(outcome.rows_applied, u64::try_from(rows).unwrap());
+            let outcome = client.ask(2, OpBody::Query(Vec::new())).await;
+            assert_eq!(i64::try_from(outcome.response_rows).unwrap(), prepared);
+        }
+    });
 }

@@ -134,7 +134,7 @@ fn workload() -> BoundWorkload {
     BoundWorkload {
         tables: vec![table("readings"), table("events")],
         ops: vec![
-            op("insert", BoundOpKind::Insert { table: 0 }),
+            op("insert", BoundOpKind::Insert { table: 0, batch: 1 }),
             op(
                 "query",
                 BoundOpKind::Query {
@@ -142,7 +142,7 @@ fn workload() -> BoundWorkload {
                     parameters: Vec::new(),
                 },
             ),
-            op("other", BoundOpKind::Insert { table: 1 }),
+            op("other", BoundOpKind::Insert { table: 1, batch: 1 }),
         ],
     }
 }
