@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use highwater_core::analysis;
+use highwater_core::analysis::availability::{of_phases, whole_seconds};
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
@@ -15,6 +16,9 @@ use crate::executor::sessions_of;
 use crate::recorder::{AcknowledgementMap, KeyStats};
 use crate::schedule::PhaseTimes;
 use crate::telemetry::{self, Counters};
+
+/// Name of the phase that fills the tables.
+pub(crate) const LOAD: &str = "load";
 
 /// Gaps kept for merging shares.
 const GAPS_KEPT_MAX: usize = 64;
@@ -191,6 +195,7 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -
 /// Availability over the measured phases.
 pub(crate) fn availability_record(
     measured: &[PhaseTimes],
+    phases: &[PhaseRecord],
     maps: &BTreeMap<u64, AcknowledgementMap>,
     intervals: &[IntervalRecord],
 ) -> AvailabilityRecord {
@@ -203,16 +208,18 @@ pub(crate) fn availability_record(
     gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
     gaps.truncate(GAPS_KEPT_MAX);
     let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
-    for interval in intervals {
+    // The load's seconds count from its own start.
+    for interval in intervals.iter().filter(|interval| interval.phase != LOAD) {
         *by_second.entry(interval.second).or_default() += interval.acknowledged;
     }
-    let per_s: Vec<u64> = measured
+    let per_s: Vec<u64> = phases
         .iter()
-        .flat_map(|times| times.start.0.div_ceil(Nanos::SECOND.0)..times.end.0 / Nanos::SECOND.0)
+        .filter(|phase| phase.kind == PhaseKind::Measure)
+        .flat_map(whole_seconds)
         .map(|second| by_second.get(&second).copied().unwrap_or(0))
         .collect();
     let longest = gaps.first().copied().unwrap_or_default();
-    let judged = analysis::availability::availability(&per_s, Nanos(longest[1]));
+    let judged = of_phases(&per_s, phases, Nanos(longest[1]));
     AvailabilityRecord {
         longest_gap_ns: longest[1],
         longest_gap_start_ns: longest[0],

@@ -12,7 +12,7 @@ use highwater_core::model::units::Nanos;
 use highwater_driver::TargetFacts;
 
 use crate::assemble::{
-    Figures, availability_record, client_record, measured, phase_records, result_record,
+    Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
     stream_record,
 };
 use crate::audit::{AuditInput, not_done};
@@ -106,8 +106,12 @@ pub(crate) fn record(
     if let Some(main) = &passes.main {
         add_main(&mut record, plan, main, &ops_of(request));
     }
-    record.availability =
-        availability_record(&measured, &collector.acknowledgements, &record.intervals);
+    record.availability = availability_record(
+        &measured,
+        &record.phases,
+        &collector.acknowledgements,
+        &record.intervals,
+    );
     let executors = if request.target.capabilities().simulated_clock {
         1
     } else {
@@ -149,7 +153,7 @@ fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
         (times.start, times.end.min(load.end))
     });
     record.phases.push(PhaseRecord {
-        name: "load".to_owned(),
+        name: LOAD.to_owned(),
         kind: PhaseKind::Load,
         step: None,
         start_ns: start.0,
@@ -161,7 +165,7 @@ fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
             continue;
         };
         let figures = Figures {
-            names: ["load".to_owned(), name.clone(), name.clone()],
+            names: [LOAD.to_owned(), name.clone(), name.clone()],
             open: false,
             duration: end.saturating_sub(start),
         };

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::plan::PhaseKind;
+use crate::model::record::PhaseRecord;
 use crate::model::units::Nanos;
 
 /// Whether the target answered all the time.
@@ -43,6 +45,44 @@ pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availabil
         dips: number(zero.count()),
         recovery_ns: recovery.map(|seconds| Nanos::from_secs(number(seconds)).0),
     }
+}
+
+/// [`availability`] of measured phases one after the other: each is compared with its own median,
+/// as steps are asked at rates of their own. Recovery is that of the phase with the most seconds
+/// without any acknowledgement.
+pub fn of_phases(
+    acknowledged_per_s: &[u64],
+    phases: &[PhaseRecord],
+    longest_gap: Nanos,
+) -> Availability {
+    let mut whole = Availability {
+        longest_gap_ns: longest_gap.0,
+        ..Availability::default()
+    };
+    let mut rest = acknowledged_per_s;
+    let mut most_dips = 0;
+    for phase in phases
+        .iter()
+        .filter(|phase| phase.kind == PhaseKind::Measure)
+    {
+        let seconds = whole_seconds(phase).count();
+        let (own, behind) = rest.split_at(seconds.min(rest.len()));
+        rest = behind;
+        let seen = availability(own, longest_gap);
+        whole.seconds_below_half += seen.seconds_below_half;
+        whole.dips += seen.dips;
+        if seen.dips > most_dips {
+            most_dips = seen.dips;
+            whole.recovery_ns = seen.recovery_ns;
+        }
+    }
+    whole
+}
+
+/// The seconds, from the start of the first phase with a pace, that lie within a phase as a whole.
+pub fn whole_seconds(phase: &PhaseRecord) -> std::ops::Range<u64> {
+    let end = phase.start_ns.saturating_add(phase.duration_ns);
+    phase.start_ns.div_ceil(Nanos::SECOND.0)..end / Nanos::SECOND.0
 }
 
 /// In integers, so that half of an odd median is exact.
@@ -117,5 +157,25 @@ mod tests {
     fn mostly_nothing_has_no_half_to_fall_below() {
         check(&[0, 0, 0, 5], 0, 3, None);
         check(&[], 0, 0, None);
+    }
+
+    #[test]
+    fn each_step_is_compared_with_its_own_median() {
+        let step = |number: u64, start_s: u64, length_s: u64| PhaseRecord {
+            name: format!("step {number}"),
+            kind: PhaseKind::Measure,
+            step: None,
+            start_ns: Nanos::from_secs(start_s).0,
+            duration_ns: Nanos::from_secs(length_s).0,
+        };
+        let phases = [step(1, 2, 3), step(2, 5, 6)];
+        let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
+        let seen = of_phases(&slow_then_fast, &phases, Nanos::SECOND);
+        assert_eq!((seen.seconds_below_half, seen.dips), (1, 1));
+        assert_eq!(seen.recovery_ns, Some(0));
+        assert_eq!(
+            availability(&slow_then_fast, Nanos::SECOND).seconds_below_half,
+            4
+        );
     }
 }
