@@ -193,7 +193,7 @@ fn subcommand(command: Command) -> clap::Command {
         .after_long_help(format!(
             "{long}\n\n{}\n\n{}",
             examples::SETTINGS,
-            exit::HELP
+            exit::help()
         ))
         .help_expected(true)
         .args(command.positional_arguments())

@@ -19,7 +19,7 @@ use highwater_runner::store::RunDirectory;
 
 use super::check;
 use super::plan_input::plan_input;
-use crate::exit::{self, Findings};
+use crate::exit;
 use crate::failure::Failure;
 use crate::progress::{Progress, WarningsOnly};
 use crate::settings::{RunSettings, StartAt};
@@ -54,7 +54,7 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
         report::text_at(&record, &directory)
     };
     terminal::data(&text)?;
-    Ok(Findings::from(&record.judgements).code())
+    Ok(exit::of(&record))
 }
 
 /// The URLs of the target, with a password that was asked for where one is wanted.

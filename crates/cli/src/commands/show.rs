@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use highwater_core::report;
 use highwater_runner::store::{self, StoreError};
 
-use crate::exit::Findings;
+use crate::exit;
 use crate::failure::Failure;
 use crate::settings::{Format, ShowSettings};
 use crate::terminal;
@@ -43,7 +43,7 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
         Format::Csv => report::csv(&record),
     };
     terminal::data(&text)?;
-    Ok(Findings::from(&record.judgements).code())
+    Ok(exit::of(&record))
 }
 
 impl From<StoreError> for Failure {

@@ -18,33 +18,40 @@ mod recover;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::Plan;
+use highwater_core::model::quantity::print_instant;
 use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
 pub use journal::{Journal, JournalLine};
 
+/// The file that makes a directory a run's.
+const PLAN: &str = "plan.json";
+
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {cause}", path.display())]
+#[error("{message}")]
 pub struct StoreError {
-    /// Which file.
-    pub path: PathBuf,
-    /// Why.
-    pub cause: String,
+    /// Which file, and why.
+    pub message: String,
     /// What to do.
     pub hint: Option<String>,
 }
 
 impl StoreError {
     fn new(path: &Path, cause: impl std::fmt::Display) -> Self {
+        Self::plain(format!("{}: {cause}", path.display()))
+    }
+
+    fn plain(message: String) -> Self {
         Self {
-            path: path.to_owned(),
-            cause: cause.to_string(),
+            message,
             hint: None,
         }
     }
@@ -76,7 +83,7 @@ impl RunDirectory {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    write(&path.join("plan.json"), (json + "\n").as_bytes())?;
+                    write(&path.join(PLAN), (json + "\n").as_bytes())?;
                     return Ok(Self { path });
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -91,7 +98,7 @@ impl RunDirectory {
 
     /// Removes the directory of a run that never began; files of others stay, and it with them.
     pub fn discard(&self) {
-        for file in ["plan.json", "draft.json", "intervals.jsonl"] {
+        for file in [PLAN, "draft.json", "intervals.jsonl"] {
             drop(fs::remove_file(self.path.join(file)));
         }
         drop(fs::remove_dir(&self.path));
@@ -202,20 +209,15 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
     if let Some(path) = run.map(Path::new).filter(|path| path.exists()) {
         return Ok(path.to_owned());
     }
-    let mut ids: Vec<String> = fs::read_dir(root)
-        .map_err(|error| {
-            StoreError::new(root, error)
-                .hinting("`highwater run` makes a first run; `-o DIR` names another store")
-        })?
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| root.join(name).join("plan.json").exists())
-        .collect();
-    ids.sort();
+    let ids = ids(root)?;
+    if ids.is_empty() {
+        let hint = "`highwater run` makes a first one; -o DIR names another store";
+        let cause = format!("no runs yet in {}", root.display());
+        return Err(StoreError::plain(cause).hinting(hint));
+    }
     let Some(wanted) = run else {
-        let newest = ids.pop();
-        return newest.map(|id| root.join(id)).ok_or_else(|| {
-            StoreError::new(root, "no runs").hinting("`highwater run` makes a first run")
-        });
+        let newest = ids.iter().max_by_key(|id| age(root, id));
+        return Ok(newest.map_or_else(|| root.to_owned(), |id| root.join(id)));
     };
     let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
     match matching.as_slice() {
@@ -230,6 +232,35 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
         )
         .hinting("give more of the id")),
     }
+}
+
+/// Ids of the runs below `root`, in no order; none where there is no such directory.
+fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
+    match fs::read_dir(root) {
+        Ok(entries) => Ok(entries
+            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+            .filter(|name| root.join(name).join(PLAN).exists())
+            .collect()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(StoreError::new(root, error).hinting("-o DIR names another store")),
+    }
+}
+
+/// What orders runs by their beginning: the second in the id, which a copy keeps, then the time
+/// at which the plan was written, which tells two runs of one second apart. A run whose directory
+/// was renamed has the latter only.
+fn age(root: &Path, id: &str) -> (String, Option<SystemTime>) {
+    const SECOND: usize = "2026-11-20T18-20-11".len();
+    let written = fs::metadata(root.join(id).join(PLAN)).and_then(|plan| plan.modified());
+    let written = written.ok();
+    let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
+    let second = id.get(..SECOND).filter(is_second).map(str::to_owned);
+    let since_epoch = written.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let second = second.unwrap_or_else(|| {
+        let whole = Nanos::from_secs(since_epoch.map_or(0, |time| time.as_secs()));
+        print_instant(whole).trim_end_matches('Z').replace(':', "-")
+    });
+    (second, written)
 }
 
 /// Bytes free for this user where `path` lies.

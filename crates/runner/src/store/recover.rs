@@ -16,13 +16,17 @@ use highwater_core::model::record::{
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
-use super::{JournalLine, StoreError};
+use super::{JournalLine, PLAN, StoreError};
 use crate::assemble::{Figures, result_record};
 use crate::collector::interval_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 
 /// The record of a run directory without one.
 pub(super) fn recover(directory: &Path) -> Result<RunRecord, StoreError> {
+    if !directory.join(PLAN).exists() {
+        return Err(StoreError::new(directory, "no run is in this directory")
+            .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
+    }
     let draft = directory.join("draft.json");
     let text = fs::read_to_string(&draft).map_err(|_| {
         StoreError::new(directory, "this run ended before its target had answered")

@@ -7,7 +7,53 @@ fn a_store_that_cannot_be_written_is_named_with_a_hint() {
     let file = tempfile::NamedTempFile::new().unwrap();
     let error = find(&file.path().join("runs"), None).unwrap_err();
     assert!(error.to_string().contains("runs"), "{error}");
-    assert!(error.hint.unwrap().contains("highwater run"));
+    assert!(error.hint.unwrap().contains("-o DIR"));
+}
+
+#[test]
+fn an_empty_store_and_a_missing_one_have_no_runs_yet() {
+    let root = tempfile::tempdir().unwrap();
+    for path in [root.path().to_owned(), root.path().join("none")] {
+        for run in [None, Some("2026")] {
+            let error = find(&path, run).unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("no runs yet in {}", path.display())
+            );
+            assert!(error.hint.unwrap().contains("highwater run"));
+        }
+    }
+    assert!(
+        read(root.path())
+            .unwrap_err()
+            .to_string()
+            .contains("no run is in this directory")
+    );
+}
+
+/// A run of nothing but a plan that was written this many seconds after the epoch.
+fn leave(root: &Path, id: &str, written: u64) {
+    fs::create_dir(root.join(id)).unwrap();
+    let plan = fs::File::create(root.join(id).join(PLAN)).unwrap();
+    plan.set_modified(SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(written))
+        .unwrap();
+}
+
+#[test]
+fn the_newest_run_began_last_whatever_it_is_called() {
+    let root = tempfile::tempdir().unwrap();
+    let newest = || find(root.path(), None).unwrap();
+    let path = |id: &str| root.path().join(id);
+    leave(root.path(), "2026-01-02T00-00-00-cpu-ff", 100);
+    leave(root.path(), "2026-01-02T00-00-00-cpu-aa", 101);
+    let same_second = "2026-01-02T00-00-00-cpu-aa";
+    assert_eq!(newest(), path(same_second), "same second");
+    leave(root.path(), "2026-01-01T00-00-00-cpu-bb", 200);
+    assert_eq!(newest(), path(same_second), "a copy of an older one");
+    leave(root.path(), "baseline", 300);
+    assert_eq!(newest(), path(same_second), "an old one that was renamed");
+    leave(root.path(), "candidate", 4_000_000_000);
+    assert_eq!(newest(), path("candidate"), "a new one that was renamed");
 }
 
 #[test]
@@ -18,11 +64,9 @@ fn runs_are_found_by_path_id_and_unique_prefix() {
         "2026-01-02-cpu-bb",
         "2026-01-02-cpu-bb-2",
     ] {
-        fs::create_dir(root.path().join(id)).unwrap();
-        fs::write(root.path().join(id).join("plan.json"), "{}").unwrap();
+        leave(root.path(), id, 0);
     }
     let found = |run| find(root.path(), run).map(|path| path.file_name().unwrap().to_owned());
-    assert_eq!(found(None).unwrap(), "2026-01-02-cpu-bb-2");
     assert_eq!(found(Some("2026-01-01")).unwrap(), "2026-01-01-cpu-aa");
     assert_eq!(
         found(Some("2026-01-02-cpu-bb")).unwrap(),
