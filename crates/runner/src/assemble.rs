@@ -298,6 +298,6 @@ pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
     clippy::cast_precision_loss,
     reason = "figures for people and statistics"
 )]
-fn to_f64(n: u64) -> f64 {
+pub(crate) fn to_f64(n: u64) -> f64 {
     n as f64
 }

@@ -400,10 +400,14 @@ impl Run {
     fn keep(&self, record: &mut RunRecord) {
         if let Err(error) = self.request.directory.write_record(record) {
             self.observer.event(&Event::Warning(error.to_string()));
-            record.findings.push(Finding {
-                code: "record_incomplete".to_owned(),
-                message: error.to_string(),
-            });
+            let code = "record_incomplete";
+            match record.findings.iter_mut().find(|f| f.code == code) {
+                Some(finding) => finding.message = format!("{}; {error}", finding.message),
+                None => record.findings.push(Finding {
+                    code: code.to_owned(),
+                    message: error.to_string(),
+                }),
+            }
             record.judgements = analysis::judge(record);
         }
     }

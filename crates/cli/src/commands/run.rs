@@ -40,6 +40,7 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
         let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
         return terminal::data(&format!("{json}\n")).map(|()| exit::WELL);
     }
+    check_share(settings, &urls)?;
     let request = request(settings, workload, plan, &urls)?;
     let directory = request.directory.path().display().to_string();
     let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
@@ -77,6 +78,18 @@ fn plan(settings: &RunSettings, workload: &Workload, urls: &[TargetUrl]) -> Resu
     let input = plan_input(settings, target.capabilities().default_sessions);
     planner::plan(workload, &input)
         .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))
+}
+
+/// Shares are parts of one load on one target. A target that lives in this process, or in a
+/// fresh file, is another one for each share: what they found could not be put together.
+fn check_share(settings: &RunSettings, urls: &[TargetUrl]) -> Result<(), Failure> {
+    let capabilities = open(settings, urls, &settings.out)?.capabilities();
+    let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
+    if settings.share.of == 1 || !(capabilities.simulated || fresh) {
+        return Ok(());
+    }
+    let own = "--share: each process has a target of its own here, so its shares never meet";
+    Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
 fn request(

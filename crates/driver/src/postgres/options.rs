@@ -148,7 +148,10 @@ pub(super) fn nodes(
                 tls: Arc::default(),
             }
         })
-        .collect();
+        .collect::<Vec<Node>>();
+    for node in &nodes {
+        super::tls::check_files(&node.login, node.sslmode())?;
+    }
     Ok(nodes)
 }
 

@@ -64,6 +64,15 @@ fn hint(mode: SslMode) -> &'static str {
     }
 }
 
+/// Reads the files that the URL names, so that a wrong one is told before anything is connected.
+pub(super) fn check_files(login: &Login, mode: SslMode) -> Result<(), TargetError> {
+    let named = [&login.sslrootcert, &login.sslcert, &login.sslkey];
+    if mode == SslMode::Disable || named.into_iter().all(Option::is_none) {
+        return Ok(());
+    }
+    config(login, mode).map(drop)
+}
+
 /// The client side of TLS for one server.
 fn config(login: &Login, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
     let provider = Arc::new(ring::default_provider());

@@ -218,6 +218,7 @@ fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
 
 fn down() -> TargetError {
     TargetError::unreachable("target `sim:` is down, as its parameter `die` demands")
+        .with_hint("give `die` a later time, or leave it out")
 }
 
 fn no_table(name: &str) -> TargetError {

@@ -16,6 +16,8 @@ pub struct IntervalDelta {
     pub offered: u64,
     /// Ops sent, by intended.
     pub sent: u64,
+    /// Rows sent, by intended.
+    pub rows_sent: u64,
     /// Ops acknowledged, by finished.
     pub acknowledged: u64,
     /// Rows acknowledged, by finished.
@@ -36,6 +38,7 @@ impl IntervalDelta {
             key,
             offered: 0,
             sent: 0,
+            rows_sent: 0,
             acknowledged: 0,
             rows_acknowledged: 0,
             errors: 0,
@@ -48,6 +51,7 @@ impl IntervalDelta {
     pub fn merge(&mut self, other: &Self) {
         self.offered += other.offered;
         self.sent += other.sent;
+        self.rows_sent += other.rows_sent;
         self.acknowledged += other.acknowledged;
         self.rows_acknowledged += other.rows_acknowledged;
         self.errors += other.errors;

@@ -154,6 +154,7 @@ impl Recorder {
             .at(op.intended.saturating_sub(self.origin), op.key);
         due.offered += 1;
         due.sent += 1;
+        due.rows_sent += op.rows;
         if acknowledged {
             due.latency.record(latency);
         } else if timed_out {

@@ -24,6 +24,8 @@ pub struct JournalLine {
     pub offered: u64,
     /// Ops sent.
     pub sent: u64,
+    /// Rows sent.
+    pub rows_sent: u64,
     /// Ops acknowledged, by finished.
     pub acknowledged: u64,
     /// Rows acknowledged, by finished.
@@ -53,6 +55,7 @@ impl JournalLine {
             op: op.to_owned(),
             offered: delta.offered,
             sent: delta.sent,
+            rows_sent: delta.rows_sent,
             acknowledged: delta.acknowledged,
             rows_acknowledged: delta.rows_acknowledged,
             errors: delta.errors,

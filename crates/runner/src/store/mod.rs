@@ -83,8 +83,14 @@ impl RunDirectory {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    write(&path.join(PLAN), (json + "\n").as_bytes())?;
-                    return Ok(Self { path });
+                    let run = Self { path };
+                    return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
+                        Ok(()) => Ok(run),
+                        Err(error) => {
+                            run.discard();
+                            Err(error.hinting("-o DIR names a directory with room"))
+                        }
+                    };
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(unwritable(&path, &error)),
@@ -119,10 +125,7 @@ impl RunDirectory {
 
     /// Writes the record without results.
     pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
-        write(
-            &self.path.join("draft.json"),
-            report::json(draft).as_bytes(),
-        )
+        self.write_whole("draft.json", report::json(draft).as_bytes())
     }
 
     /// Opens the journal.
@@ -132,11 +135,20 @@ impl RunDirectory {
 
     /// Writes the record and its histograms.
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
-        let partial = self.path.join("record.json.partial");
-        let whole = self.path.join("record.json");
-        write(&partial, report::json(record).as_bytes())?;
-        fs::rename(&partial, &whole).map_err(|error| StoreError::new(&whole, error))?;
+        self.write_whole("record.json", report::json(record).as_bytes())?;
         self.write_histogram_log(record)
+    }
+
+    /// Writes a file that is there in full, or not at all.
+    fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let partial = self.path.join(format!("{name}.partial"));
+        let whole = self.path.join(name);
+        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &whole));
+        written.map_err(|error| {
+            // What is left of it only takes room on a full disk.
+            drop(fs::remove_file(&partial));
+            StoreError::new(&whole, error)
+        })
     }
 
     fn write_histogram_log(&self, record: &RunRecord) -> Result<(), StoreError> {
@@ -269,12 +281,14 @@ pub fn free_bytes(path: &Path) -> Option<u64> {
     Some(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    fs::write(path, bytes).map_err(|error| StoreError::new(path, error))
-}
-
 fn unwritable(path: &Path, error: &std::io::Error) -> StoreError {
-    StoreError::new(path, format!("cannot keep runs here: {error}"))
+    let cause = match error.kind() {
+        std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => {
+            "it is not a directory".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    StoreError::new(path, format!("cannot keep runs here: {cause}"))
         .hinting("-o DIR names a directory that can be written")
 }
 

@@ -11,13 +11,14 @@ use highwater_core::analysis;
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
-    Finding, PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord,
+    AvailabilityRecord, Finding, PhaseRecord, ResultRecord, RunRecord, StreamRecord,
+    ThroughputRecord, Windows,
 };
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
 use super::{JournalLine, PLAN, StoreError};
-use crate::assemble::{Figures, result_record};
+use crate::assemble::{Figures, result_record, to_f64};
 use crate::collector::interval_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 
@@ -80,14 +81,16 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
         }
         record.results.push(result);
     }
+    record.availability = availability_of(record);
     record.audit.acknowledged = sums.values().map(|stats| stats.rows.acknowledged).sum();
     "failed".clone_into(&mut record.audit.status);
     record.audit.error = Some("the program ended before the audit".to_owned());
     record.findings.push(Finding {
         code: "interrupted".to_owned(),
-        message: "the program was killed; this record was put together from its journal, with \
-                  latencies at two significant digits"
-            .to_owned(),
+        message:
+            "the program ended without writing its record; this one comes from its journal, with \
+                  latencies at two significant digits and gaps in whole seconds"
+                .to_owned(),
     });
 }
 
@@ -99,6 +102,7 @@ fn delta_of(line: &JournalLine) -> IntervalDelta {
     IntervalDelta {
         offered: line.offered,
         sent: line.sent,
+        rows_sent: line.rows_sent,
         acknowledged: line.acknowledged,
         rows_acknowledged: line.rows_acknowledged,
         errors: line.errors,
@@ -113,6 +117,7 @@ fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
     stats.sent += delta.sent;
     stats.acknowledged += delta.acknowledged;
     stats.dropped += delta.dropped;
+    stats.rows.sent += delta.rows_sent;
     stats.rows.acknowledged += delta.rows_acknowledged;
     stats.latency.merge(&delta.latency);
 }
@@ -159,7 +164,63 @@ fn result_of(
         open: is_open(plan, stream),
         duration: Nanos(duration),
     };
-    result_record(&figures, stats)
+    let seconds = figures.duration.as_secs_f64().max(1.0);
+    ResultRecord {
+        throughput: ThroughputRecord {
+            ops_per_s: to_f64(stats.acknowledged) / seconds,
+            rows_per_s: to_f64(stats.rows.acknowledged) / seconds,
+            ci95: None,
+        },
+        // Counts per 100 ms were in memory alone; zeros would be a claim.
+        windows: Windows::default(),
+        ..result_record(&figures, stats)
+    }
+}
+
+/// As far as whole seconds show it.
+fn availability_of(record: &RunRecord) -> AvailabilityRecord {
+    let mut per_second: BTreeMap<u64, u64> = BTreeMap::new();
+    for interval in &record.intervals {
+        *per_second.entry(interval.second).or_default() += interval.acknowledged;
+    }
+    let measured = record
+        .phases
+        .iter()
+        .filter(|phase| phase.kind == PhaseKind::Measure);
+    let per_second: Vec<(u64, u64)> = measured
+        .flat_map(|phase| {
+            let first = phase.start_ns / Nanos::SECOND.0;
+            first..first + phase.duration_ns / Nanos::SECOND.0
+        })
+        .map(|second| (second, per_second.get(&second).copied().unwrap_or(0)))
+        .collect();
+    let (mut longest, mut silent) = ((0, 0), (0, 0));
+    for (second, acknowledged) in &per_second {
+        silent = match (acknowledged, silent) {
+            (0, (_, 0)) => (*second, 1),
+            (0, (start, length)) => (start, length + 1),
+            _ => (0, 0),
+        };
+        if silent.1 > longest.1 {
+            longest = silent;
+        }
+    }
+    let [start, length] = [longest.0, longest.1].map(|seconds| seconds * Nanos::SECOND.0);
+    let per_second: Vec<u64> = per_second.into_iter().map(|(_, n)| n).collect();
+    let judged = analysis::availability::availability(&per_second, Nanos(length));
+    AvailabilityRecord {
+        longest_gap_ns: length,
+        longest_gap_start_ns: start,
+        seconds_below_half: judged.seconds_below_half,
+        dips: judged.dips,
+        recovery_ns: judged.recovery_ns,
+        gaps: if length > 0 {
+            vec![[start, length]]
+        } else {
+            Vec::new()
+        },
+        acknowledged_per_s: per_second,
+    }
 }
 
 fn is_open(plan: &Plan, stream: &str) -> bool {

@@ -50,6 +50,12 @@ fn a_killed_run_is_read_from_its_journal() {
             (whole.offered, whole.sent, whole.acknowledged, whole.dropped)
         );
         assert_eq!(found.rows.acknowledged, whole.rows.acknowledged);
+        assert_eq!(found.rows.sent, whole.rows.sent);
+        let (found_per_s, per_s) = (found.throughput.ops_per_s, whole.throughput.ops_per_s);
+        assert!(
+            (found_per_s / per_s - 1.0).abs() < 0.2,
+            "{found_per_s} {per_s}"
+        );
         within_two_digits(&found.latency_ns, &whole.latency_ns);
     }
     assert_eq!(found.intervals, whole.intervals);

@@ -7,7 +7,7 @@ use crate::model::judgement::{Data, Judgement, Reason, ReasonCode};
 use crate::model::plan::AuditLevel;
 use crate::model::record::{AuditExample, AuditRecord, RunRecord};
 
-use super::{finding, judgement, reason};
+use super::{Ended, finding, judgement, reason};
 
 /// Key ranges that a reason names.
 const RANGES_NAMED: usize = 3;
@@ -116,6 +116,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
     let audit = &record.audit;
     let share = &record.plan.intention.share;
     let why = audit.error.clone();
+    let ended = Ended::of(record);
     let (code, message, evidence, hint) = match status {
         "timeout" => (
             ReasonCode::AuditTimeout,
@@ -135,11 +136,21 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
             why.unwrap_or_else(|| record.workload.name.clone()),
             "name a key in the workload, or state --audit off",
         ),
+        _ if ended == Ended::Interrupted => (
+            ReasonCode::AuditFailed,
+            "the run was ended before its audit",
+            why.unwrap_or_else(|| format!("audit status: {status}")),
+            "one Ctrl-C lets what is in flight finish and audits; a second one ends at once",
+        ),
         _ => (
             ReasonCode::AuditFailed,
             "the audit could not ask the target",
             why.unwrap_or_else(|| format!("audit status: {status}")),
-            "highwater check says which rights the user has",
+            if ended == Ended::TargetLost {
+                "highwater check says whether it answers again"
+            } else {
+                "highwater check says which rights the user has"
+            },
         ),
     };
     let mut reasons: Vec<Reason> = reason(code, message, &[evidence], hint)

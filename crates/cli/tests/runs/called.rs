@@ -1,0 +1,167 @@
+//! Calls the program in a directory of its own, to its end or while it goes on.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// What a call left.
+#[derive(Debug)]
+pub(crate) struct Called {
+    /// Absent after a signal.
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// A working directory without settings.
+pub(crate) struct Place(TempDir);
+
+impl Place {
+    pub(crate) fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Writes a file.
+    pub(crate) fn file(&self, name: &str, text: &str) {
+        fs::write(self.path().join(name), text).unwrap();
+    }
+
+    /// The program here, without any of our variables.
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        self.prepared(Command::new(env!("CARGO_BIN_EXE_highwater")), words)
+    }
+
+    /// A shell that gives its place to the program after these commands.
+    pub(crate) fn after(&self, commands: &str, words: &[&str]) -> Called {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("{commands}; exec \"$@\""), "sh"]);
+        shell.arg(env!("CARGO_BIN_EXE_highwater"));
+        finish(&mut self.prepared(shell, words))
+    }
+
+    fn prepared(&self, mut command: Command, words: &[&str]) -> Command {
+        let names = std::env::vars_os().map(|(name, _)| name);
+        let ours = |name: &std::ffi::OsString| {
+            let name = name.to_string_lossy();
+            name.starts_with("HIGHWATER_") || name.starts_with("PG") || name == "NO_COLOR"
+        };
+        for name in names.filter(ours) {
+            command.env_remove(name);
+        }
+        command.args(words).current_dir(self.path());
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// Calls the program to its end.
+    pub(crate) fn call(&self, words: &[&str]) -> Called {
+        finish(&mut self.command(words))
+    }
+
+    /// Starts the program and goes on.
+    pub(crate) fn start(&self, words: &[&str]) -> Running {
+        let mut command = self.command(words);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let stderr = BufReader::new(process.stderr.take().unwrap());
+        Running { process, stderr }
+    }
+
+    /// Directories of the runs that are kept in the default store, oldest first.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        let store = fs::read_dir(self.path().join("highwater-runs"));
+        let entries = store.into_iter().flatten();
+        let mut runs: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        runs.sort();
+        runs
+    }
+}
+
+fn finish(command: &mut Command) -> Called {
+    let output = command.output().unwrap();
+    Called {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A call that goes on.
+pub(crate) struct Running {
+    process: Child,
+    stderr: BufReader<ChildStderr>,
+}
+
+impl Running {
+    /// Waits for a line of progress that contains this; panics if there is none.
+    pub(crate) fn wait_for(&mut self, what: &str) {
+        let mut all = String::new();
+        loop {
+            let before = all.len();
+            assert!(self.stderr.read_line(&mut all).unwrap() > 0, "{all}");
+            if all[before..].contains(what) {
+                return;
+            }
+        }
+    }
+
+    /// Sends a signal and waits until the process has taken it, so that the next one of its kind
+    /// is another one.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let id = self.process.id();
+        let pid = Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
+        kill_process(pid, signal).unwrap();
+        let bit = 1_u64 << (signal.as_raw() - 1);
+        let pending = || {
+            let status = fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+            let masks = status.lines().filter_map(|line| {
+                let (name, mask) = line.split_once(':')?;
+                let counts = name == "SigPnd" || name == "ShdPnd";
+                counts.then(|| u64::from_str_radix(mask.trim(), 16).unwrap())
+            });
+            masks.fold(0, |all, mask| all | mask) & bit != 0
+        };
+        while pending() {
+            std::thread::yield_now();
+        }
+    }
+
+    /// What other users of the machine see of the process.
+    pub(crate) fn seen_from_outside(&self) -> String {
+        let read = |name: &str| fs::read(format!("/proc/{}/{name}", self.process.id())).unwrap();
+        let bytes = [read("cmdline"), read("environ")].concat();
+        String::from_utf8_lossy(&bytes).replace('\0', "\n")
+    }
+
+    /// Ends it at once, as the kernel does when memory runs out.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Waits for its end; what was written on stderr before was read already.
+    pub(crate) fn end(mut self) -> Called {
+        let mut stderr = String::new();
+        let mut reader = self.stderr;
+        let on_stderr = std::thread::spawn(move || {
+            reader.read_to_string(&mut stderr).unwrap();
+            stderr
+        });
+        let mut stdout = String::new();
+        let mut pipe = self.process.stdout.take().unwrap();
+        pipe.read_to_string(&mut stdout).unwrap();
+        Called {
+            code: self.process.wait().unwrap().code(),
+            stdout,
+            stderr: on_stderr.join().unwrap(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Runs that end before their plan does keep and report what was measured.
+
+use rustix::process::Signal;
+
+use crate::called::Place;
+
+/// A run on the wall clock that would go on for long.
+const LONG: &[&str] = &["run", "sim:?clock=real", "--warm-up", "0s", "-d", "10m"];
+
+#[test]
+fn ctrl_c_once_drains_audits_and_keeps_the_record() {
+    let place = Place::new();
+    let mut running = place.start(LONG);
+    running.wait_for("  measure  ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(called.stdout.contains("\n  interrupted: "), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+    let shown = place.call(&["show"]);
+    assert_eq!(shown.code, Some(130));
+    assert_eq!(shown.stdout, called.stdout);
+}
+
+#[test]
+fn a_polite_request_to_end_is_the_same_as_ctrl_c() {
+    let place = Place::new();
+    let mut running = place.start(LONG);
+    running.wait_for("  measure  ");
+    running.signal(Signal::TERM);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+}
+
+#[test]
+fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
+    let place = Place::new();
+    // Each op takes an hour: whoever waited for answers would not end.
+    let url = "sim:?clock=real&service=constant&request=1h";
+    let words = [
+        "run",
+        url,
+        "--warm-up",
+        "0s",
+        "-d",
+        "10m",
+        "--timeout",
+        "2h",
+    ];
+    let mut running = place.start(&words);
+    running.wait_for("  measure  ");
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           UNVERIFIED "),
+        "{called:?}"
+    );
+    assert!(called.stdout.contains("the run was ended before its audit"));
+    assert!(
+        called.stdout.contains(" rows of unknown fate"),
+        "{called:?}"
+    );
+    assert_eq!(place.call(&["show"]).stdout, called.stdout);
+}
+
+#[test]
+fn a_killed_run_is_shown_from_what_it_had_written() {
+    let place = Place::new();
+    let mut running = place.start(LONG);
+    // A second is in the journal when the next one is told of.
+    running.wait_for("     1  measure  ");
+    running.wait_for("     2  measure  ");
+    running.kill();
+    let shown = place.call(&["show"]);
+    assert_eq!(shown.code, Some(130), "{shown:?}");
+    assert!(
+        shown
+            .stdout
+            .contains("the program ended without writing its record")
+    );
+    assert!(shown.stdout.contains("\ndata           UNVERIFIED "));
+    let json = place.call(&["show", "--format", "json"]).stdout;
+    let record = highwater_core::report::parse(&json).unwrap();
+    let result = &record.results[0];
+    assert!(result.acknowledged > 0 && result.rows.sent >= result.rows.acknowledged);
+    assert!(result.throughput.rows_per_s > 0.0);
+    assert!(result.latency_ns.p50.is_some());
+}
+
+#[test]
+fn a_run_that_was_killed_at_its_start_says_how_far_it_came() {
+    let place = Place::new();
+    let directory = place
+        .path()
+        .join("highwater-runs/2026-01-01T00-00-00-cpu-000000");
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join("plan.json"), "{}\n").unwrap();
+    let shown = place.call(&["show"]);
+    assert_eq!(shown.code, Some(2));
+    assert!(
+        shown
+            .stderr
+            .contains("ended before its target had answered")
+    );
+}
+
+#[test]
+fn a_target_that_is_not_there_is_named_and_leaves_no_run() {
+    let place = Place::new();
+    for url in ["postgres://127.0.0.1:1/none", "sim:?die=0s"] {
+        let called = place.call(&["run", url]);
+        assert_eq!((called.code, called.stdout.as_str()), (Some(5), ""));
+        assert_eq!(called.stderr.matches("error: ").count(), 1, "{called:?}");
+        assert!(called.stderr.contains("\nhint: "), "{called:?}");
+        assert_eq!(place.runs(), [""; 0].map(std::path::PathBuf::from), "{url}");
+    }
+}
+
+#[test]
+fn a_full_disk_ends_the_record_and_not_the_run() {
+    let place = Place::new();
+    // No file may grow beyond 8 or 16 KiB, by the shell's unit; a write beyond fails as on a
+    // full disk.
+    let limit = "trap '' XFSZ; ulimit -f 16";
+    let called = place.after(limit, &["run", "-q", "sim:", "-d", "300s"]);
+    assert_eq!(called.code, Some(3), "{called:?}");
+    assert_eq!(called.stderr.matches("warning: ").count(), 2, "{called:?}");
+    assert!(
+        called.stdout.contains("\n  record_incomplete: "),
+        "{called:?}"
+    );
+    for file in ["intervals.jsonl: ", "record.json: "] {
+        assert!(called.stdout.contains(file), "{called:?}");
+    }
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+    // What had been written before is a run that ended early.
+    let shown = place.call(&["show"]);
+    assert_eq!(shown.code, Some(130), "{shown:?}");
+}
+
+#[test]
+fn without_room_for_the_plan_nothing_is_run_and_nothing_is_left() {
+    let place = Place::new();
+    let called = place.after("trap '' XFSZ; ulimit -f 0", &["run", "-q", "sim:"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("plan.json: File too large"));
+    assert_eq!(place.runs().len(), 0);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_ends_the_run_before_it_begins() {
+    let place = Place::new();
+    place.file("taken", "");
+    for store in ["taken", "taken/runs", "/proc/none"] {
+        let called = place.call(&["run", "sim:", "-o", store]);
+        assert_eq!(called.code, Some(2), "{called:?}");
+        assert!(
+            called.stderr.contains("cannot keep runs here"),
+            "{called:?}"
+        );
+        assert!(called.stderr.contains("\nhint: -o DIR "), "{called:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_went_away_does_not_change_the_verdict() {
+    let place = Place::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = place.command(&["run", "sim:", "-d", "3s", "--min-rate", "10M"]);
+    let other = writer.try_clone().unwrap();
+    let status = command.stdout(other).stderr(writer).status().unwrap();
+    assert!(matches!(status.code(), Some(1 | 3)), "{status:?}");
+    assert_eq!(place.runs().len(), 1);
+}
+
+#[test]
+fn a_stdout_without_room_is_said_and_the_record_is_kept() {
+    let place = Place::new();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    let mut command = place.command(&["run", "-q", "sim:", "-d", "3s"]);
+    let output = command.stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        stderr.starts_with("error: cannot write to standard output: "),
+        "{stderr}"
+    );
+    assert!(place.runs()[0].join("record.json").exists());
+}

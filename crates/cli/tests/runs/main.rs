@@ -1,0 +1,10 @@
+//! Whole runs through the program: what is printed, kept and returned, and how they end.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+mod called;
+mod endings;
+mod exit_codes;
+mod mistakes;
+mod outputs;
+mod secrets;

@@ -1,0 +1,232 @@
+//! What the user gets wrong: one clear message with place, cause and hint, and nothing is run.
+
+use insta::assert_snapshot;
+
+use crate::called::Place;
+
+/// What is said about a mistake.
+fn said(place: &Place, words: &[&str]) -> String {
+    let called = place.call(words);
+    assert_eq!(
+        (called.code, called.stdout.as_str()),
+        (Some(2), ""),
+        "{called:?}"
+    );
+    assert_eq!(place.runs().len(), 0, "{words:?}");
+    called.stderr
+}
+
+#[test]
+fn a_wrong_target() {
+    let place = Place::new();
+    assert_snapshot!(said(&place, &["run", "oracle://h/x"]), @"
+    error: TARGET: unknown scheme `oracle:`
+
+    hint: a target's URL begins with one of `sqlite:`, `postgres:`, `postgresql:`, `cockroach:`, `sim:`
+    ");
+    assert_snapshot!(said(&place, &["run", "postgres://127.0.0.1:99999/x"]), @"
+    error: TARGET: `99999` is not a port in the target's host `127.0.0.1`
+
+    hint: a port is a number from 1 to 65535; percent-encode `@`, `:` and `/` in a password
+    ");
+    assert_snapshot!(said(&place, &["run", "postgres://h/x?sslmode=strict"]), @"
+    error: `sslmode=strict` is not known
+
+    hint: sslmode is one of disable, allow, prefer, require, verify-ca, verify-full
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:?nodez=3"]), @"
+    error: target `sim:`: unknown parameter `nodez`
+
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, rtt, queue, answer_bytes, slow_node, warm, stall, die, drop, duplicate, lose_ack, fail, clock
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:?nodes=0"]), @"
+    error: target `sim:`: parameter `nodes` is `0`, but should be a whole number from 1 to 1000
+
+    hint: known parameters are nodes, cores, request, row, query, service, shards, replicas, replica_cost, rtt, queue, answer_bytes, slow_node, warm, stall, die, drop, duplicate, lose_ack, fail, clock
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "sqlite:"]), @"
+    error: targets `sim:` and `sqlite:` are of different kinds
+
+    hint: several targets of one run must share a driver
+    ");
+}
+
+#[test]
+fn a_wrong_certificate() {
+    let place = Place::new();
+    place.file("empty.pem", "");
+    let url = |rest: &str| format!("postgres://127.0.0.1:1/x?sslmode=verify-full&{rest}");
+    let missing = url("sslrootcert=none.pem");
+    assert_snapshot!(said(&place, &["run", &missing]), @"
+    error: sslrootcert `none.pem`: I/O error: No such file or directory (os error 2)
+
+    hint: `sslrootcert` names a PEM file
+    ");
+    let empty = url("sslrootcert=empty.pem");
+    assert_snapshot!(said(&place, &["check", &empty]), @"
+    error: sslrootcert `empty.pem`: it holds no certificate
+
+    hint: `sslrootcert` names a PEM file
+    ");
+    let without_key = url("sslcert=empty.pem");
+    assert_snapshot!(said(&place, &["run", &without_key]), @"
+    error: one of sslcert and sslkey is missing
+
+    hint: a client certificate needs `?sslcert=FILE&sslkey=FILE`
+    ");
+}
+
+#[test]
+fn a_wrong_flag() {
+    let place = Place::new();
+    assert_snapshot!(said(&place, &["run", "sim:", "--sesions", "3"]), @"
+    error: unknown flag `--sesions`
+
+    hint: did you mean `--sessions`?
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "-d", "5 parsecs"]), @"
+    error: --duration: `5 parsecs` has the unknown unit ` parsecs`
+
+    hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "--stream", "dashbords@1k"]), @"
+    error: workload `cpu` has no stream or op `dashbords`
+
+    hint: its streams are insert, dashboards
+    ");
+    assert_snapshot!(said(&place, &["run", "cpuu", "sim:"]), @"
+    error: unknown workload `cpuu`
+
+    hint: did you mean `cpu`?
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "--set", "hostss=3"]), @"
+    error: this workload has no parameter `hostss`
+
+    hint: did you mean `hosts`?
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "--share", "3/2"]), @"
+    error: --share: `3/2` is not a share
+
+    hint: a share is written `i/n`, with i from 1 to n and n at most 64
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "--share", "1/2"]), @"
+    error: --share: each process has a target of its own here, so its shares never meet
+
+    hint: name a server, or a file that all shares open
+    ");
+    assert_snapshot!(said(&place, &["run", "sqlite:", "--share", "1/2"]), @"
+    error: --share: each process has a target of its own here, so its shares never meet
+
+    hint: name a server, or a file that all shares open
+    ");
+    assert_snapshot!(said(&place, &["show", "--format", "html"]), @"
+    error: --format: `html` is not a format
+
+    hint: there are `text`, `json` and `csv`
+    ");
+    assert_snapshot!(said(&place, &["shw"]), @"
+    error: unknown command `shw`
+
+    hint: did you mean `show`?
+    ");
+}
+
+#[test]
+fn a_wrong_settings_file() {
+    let place = Place::new();
+    place.file("highwater.toml", "target = [\n");
+    assert_snapshot!(said(&place, &["run"]), @"
+    error: highwater.toml is not TOML: unclosed array, expected `]`
+      --> highwater.toml:1:11
+       |
+     1 | target = [
+       |           ^
+    ");
+    place.file("highwater.toml", "[run]\nduration = \"5 parsecs\"\n");
+    assert_snapshot!(said(&place, &["run", "sim:"]), @r#"
+    error: duration: `5 parsecs` has the unknown unit ` parsecs`
+      --> highwater.toml:2:12
+       |
+     2 | duration = "5 parsecs"
+       |            ^^^^^^^^^^^
+
+    hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
+    "#);
+}
+
+#[test]
+fn a_wrong_workload_file() {
+    let place = Place::new();
+    let head = "format = 1\nversion = 1\nname = \"mine\"\nsummary = \"Mine.\"\n";
+    place.file("mine.toml", &format!("{head}\n[ops.read]\nsql = \n"));
+    assert_snapshot!(said(&place, &["run", "sim:", "-f", "mine.toml"]), @"
+    error: string values must be quoted, expected literal string
+      --> mine.toml:7:7
+       |
+     7 | sql =
+       |      ^
+    ");
+    place.file(
+        "mine.toml",
+        &format!("{head}\n[ops.read]\nsqll = \"SELECT 1\"\n"),
+    );
+    let wrong_key = said(&place, &["run", "sim:", "-f", "mine.toml"]);
+    assert_snapshot!(wrong_key, @r#"
+    error: op `read` must have either `insert` or `sql`
+      --> mine.toml:6:1
+       |
+     6 | [ops.read]
+       | ^^^^^^^^^^
+
+    hint: insert = "table" and batch = 1000, or [ops.NAME.sql] with a statement for each dialect
+
+    error: unknown key `sqll` in op `read`
+      --> mine.toml:7:1
+       |
+     7 | sqll = "SELECT 1"
+       | ^^^^
+
+    hint: did you mean `sql`?
+    "#);
+    assert_eq!(said(&place, &["check", "mine.toml"]), wrong_key);
+    assert_snapshot!(said(&place, &["run", "sim:", "-f", "none.toml"]), @"
+    error: cannot read none.toml: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(said(&place, &["run", "mine.toml", "sim:"]), @"
+    error: WORKLOAD: `mine.toml` is a file, not a workload's name
+
+    hint: give it as `--file mine.toml`
+    ");
+}
+
+#[test]
+fn a_wrong_run_to_show() {
+    let place = Place::new();
+    place.file("notes.txt", "nothing\n");
+    std::fs::create_dir(place.path().join("empty")).unwrap();
+    assert_snapshot!(said(&place, &["show", "notes.txt"]), @"
+    error: notes.txt: record cannot be read: expected ident at line 1 column 2
+    ");
+    assert_snapshot!(said(&place, &["show", "empty"]), @"
+    error: empty: no run is in this directory
+
+    hint: a run's directory holds plan.json; `-o DIR` names the store of several
+    ");
+    assert_snapshot!(said(&place, &["show", "2026"]), @"
+    error: no runs yet in highwater-runs
+
+    hint: `highwater run` makes a first one; -o DIR names another store
+    ");
+    assert_snapshot!(said(&place, &["show", "-o", "notes.txt"]), @"
+    error: notes.txt: Not a directory (os error 20)
+
+    hint: -o DIR names another store
+    ");
+    place.call(&["run", "-q", "sim:", "-d", "1s"]);
+    let called = place.call(&["show", "1999"]);
+    assert_snapshot!(called.stderr, @"
+    error: highwater-runs/1999: no such run
+
+    hint: name a run's directory, its record.json, its id, or a unique prefix of the id
+    ");
+}

@@ -1,0 +1,192 @@
+//! What runs print and keep: summary, progress, record; the same from the record alone.
+
+use std::fs;
+
+use insta::assert_snapshot;
+
+use crate::called::Place;
+
+/// The text without what tells of this machine, of the time of day or of the workload's version,
+/// in its place as many signs.
+fn timeless(text: &str, summary: &str) -> String {
+    let (_, plan) = summary.split_once("· plan ").unwrap();
+    let text = text.replace(&plan[..6], "######");
+    let varies = |line: &&str| line.starts_with("client ") || line.contains("highwater-runs/");
+    let hide = |c: char| if c.is_ascii_digit() { '#' } else { c };
+    text.lines()
+        .map(|line| match Some(line).filter(varies) {
+            Some(line) => line.chars().map(hide).collect::<String>() + "\n",
+            None => line.to_owned() + "\n",
+        })
+        .collect()
+}
+
+#[test]
+fn the_summary_and_the_progress_of_a_simulated_run() {
+    let place = Place::new();
+    let words = ["run", "sim:", "--rate", "50k", "-d", "4s", "--p99", "50ms"];
+    let called = place.call(&words);
+    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"");
+    assert_snapshot!(timeless(&called.stderr, &called.stdout), @"");
+}
+
+#[test]
+fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
+    let place = Place::new();
+    let called = place.call(&["run", "-q", "sim:?drop=0.001", "--rate", "20k", "-d", "4s"]);
+    assert_eq!(called.stderr, "");
+    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"");
+}
+
+#[test]
+fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
+    let place = Place::new();
+    let called = place.call(&["run", "-d", "3s", "--warm-up", "1s"]);
+    // How well a busy machine measures is not the point here; that no row is lost is.
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    let run = &place.runs()[0];
+    let shown = run.strip_prefix(place.path()).unwrap().display();
+    let first = called.stdout.lines().next().unwrap();
+    assert!(first.starts_with(&format!("cpu → sqlite:{shown}/bench.db   SQLite 3.")));
+    assert!(first.ends_with(" · WAL · synchronous=NORMAL · one writer"));
+    let labels = |text: &str| -> Vec<String> {
+        let words = text.lines().filter_map(|line| line.split(' ').next());
+        words.filter(|w| !w.is_empty()).map(str::to_owned).collect()
+    };
+    let labels = labels(&called.stdout);
+    for label in [
+        "rows",
+        "insert",
+        "client",
+        "measurement",
+        "data",
+        "record",
+        "next:",
+    ] {
+        assert!(labels.iter().any(|l| l == label), "{label}: {labels:?}");
+    }
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+    let seconds = called.stderr.lines().filter(|l| l.contains("  measure  "));
+    assert!(seconds.count() >= 2, "{}", called.stderr);
+    let mut files: Vec<String> = fs::read_dir(run)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with("-wal") && !name.ends_with("-shm"))
+        .collect();
+    files.sort();
+    let kept = [
+        "bench.db",
+        "draft.json",
+        "intervals.jsonl",
+        "latency.hlog",
+        "plan.json",
+    ];
+    assert_eq!(files, [&kept[..], &["record.json"]].concat());
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else_and_follows_its_schema() {
+    let place = Place::new();
+    let steps = [
+        "--stream",
+        "insert@10k",
+        "--stream",
+        "dashboards@20,40",
+        "--step",
+        "3s",
+    ];
+    let called = place.call(&[&["run", "sim:", "--json"], &steps[..]].concat());
+    assert_eq!(called.stderr, "");
+    let kept = fs::read_to_string(place.runs()[0].join("record.json")).unwrap();
+    assert!(
+        called.stdout == kept,
+        "stdout is record.json, byte for byte"
+    );
+    let schema = include_str!("../../../../docs/reference/record.schema.json");
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let record = serde_json::from_str(&kept).unwrap();
+    let mistakes: Vec<String> = validator
+        .iter_errors(&record)
+        .map(|mistake| mistake.to_string())
+        .collect();
+    assert_eq!(mistakes, [""; 0]);
+}
+
+#[test]
+fn every_form_is_made_again_from_the_record_alone() {
+    let place = Place::new();
+    let run = place.call(&["run", "-q", "sim:", "--rate", "20k", "-d", "4s"]);
+    let run_directory = place.runs().remove(0);
+    // Only the record travels.
+    let elsewhere = Place::new();
+    elsewhere.file(
+        "record.json",
+        &fs::read_to_string(run_directory.join("record.json")).unwrap(),
+    );
+    let here = |format: &str| place.call(&["show", "--format", format]).stdout;
+    let there = |format: &str| {
+        let words = ["show", "record.json", "--format", format];
+        elsewhere.call(&words).stdout
+    };
+    assert!(here("text") == run.stdout, "{}", here("text"));
+    assert!(here("json") == fs::read_to_string(run_directory.join("record.json")).unwrap());
+    for format in ["json", "csv"] {
+        assert!(there(format) == here(format), "{format}");
+    }
+    let without_place = |text: &str| -> Vec<String> {
+        let lines = text.lines().filter(|line| !line.starts_with("record "));
+        lines.map(str::to_owned).collect()
+    };
+    assert_eq!(without_place(&there("text")), without_place(&run.stdout));
+}
+
+#[test]
+fn two_shares_are_one_run_again() {
+    let place = Place::new();
+    let load = [
+        "sqlite:both.db",
+        "--rate",
+        "4k",
+        "-d",
+        "3s",
+        "--warm-up",
+        "0s",
+        "-q",
+    ];
+    for share in ["1/2", "2/2"] {
+        let called = place.call(&[&["run", "--share", share], &load[..]].concat());
+        assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    }
+    let [first, second] = [0, 1].map(|at| place.runs()[at].display().to_string());
+    let merged = place.call(&["show", &first, &second]);
+    assert_eq!(merged.stderr, "");
+    let lines: Vec<&str> = merged.stdout.lines().collect();
+    assert!(lines[1].contains("open, 4,000 rows/s"), "{}", merged.stdout);
+    let rows = lines
+        .iter()
+        .find(|line| line.starts_with("rows  "))
+        .unwrap();
+    assert!(rows.split_whitespace().nth(1) == Some("12,000"), "{rows}");
+    let data = "\ndata           clean ";
+    assert!(merged.stdout.contains(data), "{}", merged.stdout);
+    let swapped = place.call(&["show", &second, &first]);
+    assert_eq!(swapped.stdout, merged.stdout, "in any order");
+    assert_eq!(place.call(&["show", &first, &first]).code, Some(2));
+}
+
+#[test]
+fn the_plan_alone_connects_nothing_and_is_the_plan_of_the_run() {
+    let place = Place::new();
+    let words = ["--rate", "10k", "-d", "3s", "-q"];
+    let url = "postgres://127.0.0.1:1/none";
+    let plan = place.call(&[&["run", url, "--plan"], &words[..]].concat());
+    assert_eq!((plan.code, plan.stderr.as_str()), (Some(0), ""));
+    assert!(place.runs().is_empty());
+    let plan_of_sim = place.call(&[&["run", "sim:", "--plan"], &words[..]].concat());
+    place.call(&[&["run", "sim:"], &words[..]].concat());
+    let kept = fs::read_to_string(place.runs()[0].join("plan.json")).unwrap();
+    assert_eq!(plan_of_sim.stdout, kept);
+}

@@ -1,0 +1,121 @@
+//! A password is in no file, no output, no error and not in what others see of the process.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use highwater_testing::postgres::{Postgres, Setup, skipped};
+
+use crate::called::{Called, Place};
+
+const PASSWORD: &str = "s3cr3t-Geheim";
+
+/// Every file below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap();
+    entries
+        .map(|entry| entry.unwrap().path())
+        .flat_map(|path| {
+            if path.is_dir() {
+                files(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
+}
+
+/// Searches for the password in everything that was written.
+fn assert_secret(place: &Place, called: &Called) {
+    assert!(
+        !called.stdout.contains(PASSWORD),
+        "stdout: {}",
+        called.stdout
+    );
+    assert!(
+        !called.stderr.contains(PASSWORD),
+        "stderr: {}",
+        called.stderr
+    );
+    for path in files(place.path()) {
+        let bytes = fs::read(&path).unwrap();
+        let found = bytes
+            .windows(PASSWORD.len())
+            .any(|w| w == PASSWORD.as_bytes());
+        assert!(!found, "{}", path.display());
+    }
+}
+
+#[test]
+fn errors_do_not_tell_a_password() {
+    for url in [
+        format!("postgres://bench:{PASSWORD}@127.0.0.1:1/x"),
+        format!("postgres://bench@127.0.0.1:1/x?password={PASSWORD}"),
+        format!("postgres://bench:{PASSWORD}@127.0.0.1:99999/x"),
+        format!("postgres://bench:{PASSWORD}@127.0.0.1:1/x?sslmode=wrong"),
+        format!("oracle://bench:{PASSWORD}@127.0.0.1/x"),
+        format!("sim://bench:{PASSWORD}@h"),
+        format!("sqlite://bench:{PASSWORD}@h"),
+    ] {
+        for words in [["run", url.as_str()], ["check", &url], ["show", &url]] {
+            let place = Place::new();
+            let called = place.call(&words);
+            assert!(matches!(called.code, Some(2 | 5)), "{words:?}: {called:?}");
+            assert_secret(&place, &called);
+        }
+        let place = Place::new();
+        place.file("highwater.toml", "[run]\nwarm-up = \"0s\"\n");
+        let mut command = place.command(&["run"]);
+        let output = command.env("HIGHWATER_TARGET", &url).output().unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            text.starts_with("error: ") && !text.contains(PASSWORD),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 scram-sha-256".to_owned()],
+        ..Setup::default()
+    });
+    server.sql(
+        "postgres",
+        &format!("CREATE ROLE bench LOGIN PASSWORD '{PASSWORD}'"),
+    );
+    server.sql("postgres", "CREATE DATABASE bench OWNER bench");
+    let port = server.port();
+    let url = format!("postgres://bench:{PASSWORD}@127.0.0.1:{port}/bench");
+
+    let place = Place::new();
+    let mut running = place.start(&["run", &url, "-d", "3s", "--warm-up", "0s", "-c", "2"]);
+    running.wait_for("  measure  ");
+    let seen = running.seen_from_outside();
+    assert!(seen.contains("postgres://bench@127.0.0.1:"), "{seen}");
+    assert!(!seen.contains(PASSWORD), "{seen}");
+    let statements = server.sql(
+        "postgres",
+        "SELECT query, application_name FROM pg_stat_activity",
+    );
+    assert!(!statements.contains(PASSWORD), "{statements}");
+    let called = running.end();
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+    assert_secret(&place, &called);
+    for format in ["text", "json", "csv"] {
+        assert_secret(&place, &place.call(&["show", "--format", format]));
+    }
+
+    let wrong = format!("postgres://bench:{PASSWORD}x@127.0.0.1:{port}/bench");
+    let refused = place.call(&["run", &wrong]);
+    assert_eq!(refused.code, Some(5), "{refused:?}");
+    assert!(refused.stderr.contains("\nhint: "), "{refused:?}");
+    assert_secret(&place, &refused);
+}
