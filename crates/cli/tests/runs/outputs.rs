@@ -26,8 +26,44 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     let place = Place::new();
     let words = ["run", "sim:", "--rate", "50k", "-d", "4s", "--p99", "50ms"];
     let called = place.call(&words);
-    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"");
-    assert_snapshot!(timeless(&called.stderr, &called.stdout), @"");
+    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"
+    cpu → sim:   simulated · simulated cluster, model 1 · simulated · 3 nodes × 4 cores · 6 shards · 1 replica
+    open, 50,000 rows/s, batches of 1,000 rows · warm-up 2 s · measured 4.00 s · seed 42 · plan ######
+
+               offered      sent   acknowledged     found
+    rows       200,000   200,000        200,000               50,000 of 50,000 rows/s  [49,207 … 50,793]
+    all rows                            300,000   300,000     with load and warm-up
+
+    op             p50       p95       p99     p99.9       max   service p99   door wait p99    errors
+    insert     21.5 ms   44.3 ms   60.9 ms         –   66.7 ms       60.9 ms            0 ns         0
+    its rows   32.3 ms   55.9 ms   72.4 ms   83.6 ms   86.0 ms
+
+    availability   longest gap 54.0 ms · no dips
+    client         #.## of # cores · lag p## # ns · ceiling not calibrated (highwater check)
+
+    measurement    UNKNOWN
+      too_few_samples: too few ops for the percentile that the objective names: insert: 200 ops, 1,000 needed for p99
+        hint: measure longer with -d
+    data           clean      counts over 1,173 key ranges · the target counted 300,000 rows inserted
+    objective      MISSED     p99 ≤ 50 ms
+      latency: a percentile is above its bound, or not shown to be below it: insert p99: not shown to be met: 200 ops, 1,000 needed
+        hint: ask for a lower --rate or fewer sessions (-c), or measure longer with -d
+    record         highwater-runs/####-##-##T##-##-##-cpu-######
+    next:          highwater run cpu sim: --rate 50k -d 30s --p99 50ms
+    ");
+    assert_snapshot!(timeless(&called.stderr, &called.stdout), @"
+    cpu → sim:   simulated cluster, model 1
+    highwater-runs/####-##-##T##-##-##-cpu-######
+
+    second  phase       insert rows/s         p99    errors   dropped  sessions
+         1  warm-up            48,000           –         0         0        64
+         2  warm-up            50,000           –         0         0        64
+         3  measure            50,000           –         0         0        64
+         4  measure            50,000           –         0         0        64
+         5  measure            50,000           –         0         0        64
+         6  measure            50,000           –         0         0        64
+    audit: rows by key range
+    ");
 }
 
 #[test]
@@ -35,7 +71,29 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
     let place = Place::new();
     let called = place.call(&["run", "-q", "sim:?drop=0.001", "--rate", "20k", "-d", "4s"]);
     assert_eq!(called.stderr, "");
-    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"");
+    assert_snapshot!(timeless(&called.stdout, &called.stdout), @"
+    cpu → sim:?drop=0.001   simulated · simulated cluster, model 1 · simulated · 3 nodes × 4 cores · 6 shards · 1 replica
+    open, 20,000 rows/s, batches of 1,000 rows · warm-up 2 s · measured 4.00 s · seed 42 · plan ######
+
+               offered      sent   acknowledged     found
+    rows        80,000    80,000         80,000               20,000 of 20,000 rows/s  [20,000 … 20,000]
+    all rows                            120,000   119,878     with load and warm-up
+
+    op             p50       p95       p99     p99.9       max   service p99   door wait p99    errors
+    insert     19.9 ms   38.3 ms         –         –   64.2 ms             –               –         0
+    its rows   46.5 ms   74.0 ms   87.2 ms    110 ms    113 ms
+
+    availability   longest gap 83.0 ms · no dips
+    client         #.## of # cores · ceiling not calibrated (highwater check)
+
+    measurement    sound
+    data           LOST       counts over 470 key ranges · the target counted 119,878 rows inserted
+      rows_lost: acknowledged rows were not found: 122 of 120,000 acknowledged rows are missing (cpu keys 512–767: 256 acknowledged, 255 found; cpu keys 1280–1535: 256 acknowledged, 255 found; cpu keys 2048–2303: 256 acknowledged, 255 found)
+        hint: look at the target's durability and replication settings, and at its log
+    objective      none
+    record         highwater-runs/####-##-##T##-##-##-cpu-######
+    next:          highwater show highwater-runs/####-##-##T##-##-##-cpu-###### --format json
+    ");
 }
 
 #[test]
