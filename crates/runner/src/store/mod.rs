@@ -18,7 +18,6 @@ mod recover;
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -261,16 +260,18 @@ fn ids(root: &Path) -> Result<Vec<String>, StoreError> {
 /// What orders runs by their beginning: the second in the id, which a copy keeps, then the time
 /// at which the plan was written, which tells two runs of one second apart. A run whose directory
 /// was renamed has the latter only.
-fn age(root: &Path, id: &str) -> (String, Option<SystemTime>) {
+fn age(root: &Path, id: &str) -> (String, Nanos) {
     const SECOND: usize = "2026-11-20T18-20-11".len();
-    let written = fs::metadata(root.join(id).join(PLAN)).and_then(|plan| plan.modified());
-    let written = written.ok();
+    let written = rustix::fs::stat(root.join(id).join(PLAN)).map_or(Nanos::ZERO, |plan| {
+        let seconds = Nanos::from_secs(u64::try_from(plan.st_mtime).unwrap_or(0));
+        seconds.saturating_add(Nanos(u64::try_from(plan.st_mtime_nsec).unwrap_or(0)))
+    });
     let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
     let second = id.get(..SECOND).filter(is_second).map(str::to_owned);
-    let since_epoch = written.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
     let second = second.unwrap_or_else(|| {
-        let whole = Nanos::from_secs(since_epoch.map_or(0, |time| time.as_secs()));
-        print_instant(whole).trim_end_matches('Z').replace(':', "-")
+        let whole = Nanos(written.0 - written.0 % Nanos::SECOND.0);
+        let instant = print_instant(whole);
+        instant.trim_end_matches('Z').replace(':', "-")
     });
     (second, written)
 }

@@ -1,5 +1,7 @@
 //! The store: names, errors, and what is left of a run that was killed.
 
+use std::time::SystemTime;
+
 use super::*;
 
 #[test]
