@@ -264,7 +264,7 @@ fn age(root: &Path, id: &str) -> (String, Nanos) {
     const SECOND: usize = "2026-11-20T18-20-11".len();
     let written = rustix::fs::stat(root.join(id).join(PLAN)).map_or(Nanos::ZERO, |plan| {
         let seconds = Nanos::from_secs(u64::try_from(plan.st_mtime).unwrap_or(0));
-        seconds.saturating_add(Nanos(u64::try_from(plan.st_mtime_nsec).unwrap_or(0)))
+        seconds.saturating_add(Nanos(plan.st_mtime_nsec))
     });
     let is_second = |text: &&str| text.starts_with(|c: char| c.is_ascii_digit());
     let second = id.get(..SECOND).filter(is_second).map(str::to_owned);
