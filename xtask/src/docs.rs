@@ -34,8 +34,20 @@ struct Page {
     measured: bool,
 }
 
-/// All generated texts. What the command line knows (its reference, its exit codes) is added here
-/// as the output of a command: `Source::Cargo(&["run", "--quiet", "--", …])`.
+/// A block of the page of the command line: what `--help` prints.
+const fn help(block: &'static str, command: &'static [&'static str]) -> Page {
+    Page {
+        path: CLI,
+        block: Some(block),
+        source: Source::Cargo(command),
+        measured: false,
+    }
+}
+
+/// The page of the command line.
+const CLI: &str = "docs/reference/cli.md";
+
+/// All generated texts.
 const PAGES: &[Page] = &[
     Page {
         path: "docs/reference/reasons.md",
@@ -49,6 +61,16 @@ const PAGES: &[Page] = &[
         source: Source::Files(record_schema),
         measured: false,
     },
+    help("highwater", &["run", "--quiet", "--", "--help"]),
+    help("highwater run", &["run", "--quiet", "--", "run", "--help"]),
+    help(
+        "highwater show",
+        &["run", "--quiet", "--", "show", "--help"],
+    ),
+    help(
+        "highwater check",
+        &["run", "--quiet", "--", "check", "--help"],
+    ),
     Page {
         path: "README.md",
         block: Some(FIRST_RUN),

@@ -25,7 +25,7 @@ use crate::worker::ThreadRecord;
 const TICKS_QUEUED_MAX: usize = 64;
 
 /// How long after a second's end the controller looks at it, so that reports have come in.
-const LOOK_DELAY: Nanos = Nanos::from_millis(50);
+const LOOK_DELAY: Nanos = Nanos::from_millis(250);
 
 /// Where executors run.
 #[derive(Clone, Copy)]
