@@ -82,6 +82,8 @@ struct Connected {
     free: Nanos,
     /// Ops in a row that failed for want of resources.
     out_of_resources: u32,
+    /// The buffer of the request before: a session needs two, whatever its number of ops.
+    spare: Vec<u8>,
 }
 
 /// An op that is made and encoded.
@@ -96,7 +98,6 @@ impl Worker {
         self.wait_until(self.begin, None).await;
         let mut changed = self.schedule.subscribe();
         let mut connected: Option<Connected> = None;
-        let mut spare: Vec<u8> = Vec::new();
         let mut ready: Option<Prepared> = None;
         loop {
             if connected.is_none() {
@@ -121,17 +122,18 @@ impl Worker {
                         self.record_dropped(&ticket);
                         continue;
                     }
-                    Claim::Op(ticket) => self.prepare(link, ticket, std::mem::take(&mut spare)),
+                    Claim::Op(ticket) => {
+                        let bytes = std::mem::take(&mut link.spare);
+                        self.prepare(link.encoder.as_mut(), ticket, bytes)
+                    }
                 },
             };
             if !self.wait_until_due(&prepared.ticket, &mut changed).await {
                 self.source.finished();
-                spare = prepared.request.bytes;
+                link.spare = prepared.request.bytes;
                 continue;
             }
-            let (usable, bytes) = self.perform(link, prepared, &mut ready).await;
-            spare = bytes;
-            if !usable {
+            if !self.perform(link, prepared, &mut ready).await {
                 connected = None;
             }
         }
@@ -140,12 +142,12 @@ impl Worker {
         }
     }
 
-    fn prepare(&self, link: &mut Connected, ticket: Ticket, bytes: Vec<u8>) -> Prepared {
+    fn prepare(&self, encoder: &mut dyn Encoder, ticket: Ticket, bytes: Vec<u8>) -> Prepared {
         let mut request = Request {
             op: self.feed.op(ticket.index),
             bytes,
         };
-        link.encoder.encode(&mut request);
+        encoder.encode(&mut request);
         Prepared { ticket, request }
     }
 
@@ -155,7 +157,7 @@ impl Worker {
         link: &mut Connected,
         mut prepared: Prepared,
         ready: &mut Option<Prepared>,
-    ) -> (bool, Vec<u8>) {
+    ) -> bool {
         let ticket = prepared.ticket;
         let op = usize::from(prepared.request.op.id.0);
         let rows = prepared.request.op.rows();
@@ -207,7 +209,8 @@ impl Worker {
         link.free = finished;
         drop(record);
         self.watch_resources(link, &outcome);
-        (outcome.session_usable, prepared.request.bytes)
+        link.spare = prepared.request.bytes;
+        outcome.session_usable
     }
 
     /// A target without disk or memory will not recover by being asked on.
@@ -248,7 +251,10 @@ impl Worker {
         ready: &mut Option<Prepared>,
     ) -> Outcome {
         let Connected {
-            session, encoder, ..
+            session,
+            encoder,
+            spare,
+            ..
         } = link;
         let mut execution = session.execute(request);
         let mut first = self.ahead && ready.is_none();
@@ -257,7 +263,7 @@ impl Worker {
             let outcome = execution.as_mut().poll(context);
             if outcome.is_pending() && std::mem::take(&mut first) {
                 // The request is on its way: time to make the next one.
-                *ready = self.claim_ahead(encoder.as_mut());
+                *ready = self.claim_ahead(encoder.as_mut(), spare);
                 return execution.as_mut().poll(context);
             }
             outcome
@@ -296,16 +302,9 @@ impl Worker {
         answer
     }
 
-    fn claim_ahead(&self, encoder: &mut dyn Encoder) -> Option<Prepared> {
+    fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Vec<u8>) -> Option<Prepared> {
         match self.source.claim(self.slot, self.timeline.now()) {
-            Claim::Op(ticket) => {
-                let mut request = Request {
-                    op: self.feed.op(ticket.index),
-                    bytes: Vec::new(),
-                };
-                encoder.encode(&mut request);
-                Some(Prepared { ticket, request })
-            }
+            Claim::Op(ticket) => Some(self.prepare(encoder, ticket, std::mem::take(spare))),
             Claim::Dropped(ticket) => {
                 self.record_dropped(&ticket);
                 None
@@ -420,6 +419,7 @@ impl Worker {
             host,
             free: self.timeline.now(),
             out_of_resources: 0,
+            spare: Vec::new(),
         }
     }
 
