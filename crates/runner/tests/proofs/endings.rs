@@ -31,8 +31,9 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     let phase = record.phases.iter().find(|p| p.name == "measure").unwrap();
     let length = Nanos(phase.duration_ns).as_secs_f64();
     let told = Nanos::from_secs(second).as_secs_f64();
+    // A second is told a quarter of a second late, when its reports are in.
     assert!(
-        (told..told + 0.2).contains(&length),
+        (told..told + 0.3).contains(&length),
         "stopped after {length} s"
     );
     let result = measured(record, "insert");
