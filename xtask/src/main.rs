@@ -17,7 +17,7 @@ Usage: cargo xtask TASK
   docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
-  long [FILTER]            runs the long tests, in release build
+  long [FILTER]            runs the long tests
   ci                       runs the steps of CI in order, without installing anything
 ";
 
