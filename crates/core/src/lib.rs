@@ -4,6 +4,7 @@
 //! randomness. Equal records give equal bytes.
 
 pub mod analysis;
+pub mod mistake;
 pub mod model;
 pub mod report;
 pub mod workload;

@@ -10,6 +10,7 @@ pub mod key_ranges;
 pub mod littles_law;
 mod long_run;
 pub mod queueing;
+pub mod series;
 #[cfg(test)]
 mod synthetic;
 pub mod throughput;

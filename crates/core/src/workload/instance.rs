@@ -13,9 +13,9 @@ use super::definition::{
     StreamSpec, Unit,
 };
 use super::entity::Attributes;
-use super::mistake::Mistake;
 use super::random::Draws;
 use super::rows::TableRows;
+use crate::mistake::Mistake;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
     PlaceholderStyle, RowBatch, Value,

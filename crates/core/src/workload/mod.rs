@@ -9,7 +9,6 @@
 mod definition;
 mod entity;
 mod instance;
-mod mistake;
 mod parameter;
 pub mod random;
 mod reading;
@@ -22,9 +21,9 @@ mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use crate::mistake::Mistake;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
-pub use mistake::Mistake;
 pub use parameter::{ParameterKind, ParameterSpec};
 
 use crate::model::units::Seed;

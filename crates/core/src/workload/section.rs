@@ -10,8 +10,8 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::mistake::{Mistake, suggest};
 use super::parameter::{ParameterKind, Setting};
+use crate::mistake::{Mistake, suggest};
 
 /// Mistakes that are kept; a file with more of them has one cause.
 const MAX_MISTAKES: usize = 50;

@@ -7,11 +7,11 @@ use super::super::definition::{
     Attribute, AttributeGenerator, ColumnGenerator, Entity, Literal, ParameterGenerator, Plain,
     Table, Timeline,
 };
-use super::super::mistake::suggest;
 use super::super::section::{Entry, Reader, Section};
 use super::super::walk::WalkShape;
 use super::plain::{choices, float_ends, literals_of, read_plain};
 use super::position_of;
+use crate::mistake::suggest;
 use crate::model::op::ColumnType;
 
 /// Names of the types, in the order of [`TYPES`].

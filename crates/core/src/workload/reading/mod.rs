@@ -16,9 +16,9 @@ use toml::de::DeTable;
 use super::definition::{
     Attribute, AttributeGenerator, Definition, Entity, Literal, MAX_ENTITIES, Plain,
 };
-use super::mistake::{Mistake, suggest};
 use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::section::{Entry, Reader, Section};
+use crate::mistake::{Mistake, suggest};
 
 /// Bytes of a workload file, at most.
 const MAX_TEXT: usize = 1 << 20;

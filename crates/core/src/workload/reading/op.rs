@@ -6,12 +6,12 @@ use super::super::definition::{
     Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, QueryParameter, StreamSpec,
     Table, Unit,
 };
-use super::super::mistake::suggest;
 use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
 use super::super::sql::{Sql, SqlMistake};
 use super::table::per_dialect;
 use super::{check_name, generator, limited, named_element, position_of};
+use crate::mistake::suggest;
 use crate::model::op::OpId;
 
 /// Reads `[ops]`.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use toml::de::DeValue;
 
 use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Plain, Table};
-use super::super::mistake::suggest;
 use super::super::section::{Entry, Reader, Section};
 use super::{check_name, generator, limited, named_element, position_of};
+use crate::mistake::suggest;
 use crate::model::op::ColumnType;
 
 /// Reads `[tables]`.

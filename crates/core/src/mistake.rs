@@ -1,10 +1,10 @@
-//! What is wrong with a workload file, where, and what to write instead.
+//! What is wrong with a file that a user wrote, where, and what to write instead.
 //!
 //! A mistake is data: it is not printed here, and it names no file (the caller knows that).
 
 use std::ops::Range;
 
-/// One mistake in a workload file, or in a setting given to it.
+/// One mistake in a workload file, in a CSV file of figures, or in a setting given to one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct Mistake {
@@ -22,7 +22,7 @@ pub struct Mistake {
 
 impl Mistake {
     /// A mistake at a place of `text`; a span beyond its end is moved to the end.
-    pub(super) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let start = floor_char(text, span.start);
         let end = floor_char(text, span.end).max(start);
         let before = text.get(..start).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Mistake {
     }
 
     /// A mistake outside the file: in a setting, or in what is asked of a good file.
-    pub(super) fn elsewhere(message: impl Into<String>) -> Self {
+    pub(crate) fn elsewhere(message: impl Into<String>) -> Self {
         Self {
             message: one_line(&message.into()),
             hint: None,
@@ -48,7 +48,7 @@ impl Mistake {
     }
 
     /// The same mistake with a hint.
-    pub(super) fn with_hint(mut self, hint: Option<String>) -> Self {
+    pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
     }
@@ -73,7 +73,7 @@ fn floor_char(text: &str, position: usize) -> usize {
 }
 
 /// `did you mean …?` if a known word is close or begins so, otherwise the list of known words.
-pub(super) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub(crate) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(longer) = known
         .iter()

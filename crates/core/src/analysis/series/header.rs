@@ -1,0 +1,182 @@
+//! From the names in a file's header to what each column is.
+//!
+//! Names are compared without case, blanks and signs: `Rows/s`, `rows_per_s` and `ROWS PER SEC`
+//! are one. It reads no cells.
+
+use super::columns::{
+    Dimension, ENDINGS, NOUNS, Role, SHORT_RATES, THROUGHPUT, by_name, by_name_and_dimension,
+};
+
+/// A column of the file, and how its cells are read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bound {
+    /// Its name in points.
+    pub(super) name: String,
+    /// As the file writes it.
+    pub(super) header: String,
+    pub(super) role: Role,
+    pub(super) dimension: Dimension,
+    /// Base units per unit of the name, where the name has a unit.
+    pub(super) scale: Option<f64>,
+    /// What the throughput counts, where the name says so.
+    pub(super) unit: Option<String>,
+    /// Whether the name is in the list of known columns.
+    pub(super) known: bool,
+}
+
+/// The unit of a throughput that nobody named.
+pub(super) const NO_UNIT: &str = "units/s";
+
+/// Binds every name of a header. At most one column has the role of the throughput.
+pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
+    let mut bound: Vec<Bound> = headers.iter().map(|header| bind_one(header)).collect();
+    let Some(chosen) = choose_throughput(&bound) else {
+        return bound;
+    };
+    let unit = bound[chosen].unit.clone();
+    for (at, column) in bound.iter_mut().enumerate() {
+        if column.role != Role::Throughput || at == chosen {
+            continue;
+        }
+        let name = normalised(&column.header);
+        let noun = column.unit.as_deref().and_then(|u| u.strip_suffix("/s"));
+        let of_its_own = noun.is_none_or(|noun| NOUNS.contains(&noun)) && column.unit != unit;
+        column.role = if of_its_own { Role::Figure } else { Role::Part };
+        column.name = name;
+    }
+    bound
+}
+
+fn bind_one(header: &str) -> Bound {
+    let name = normalised(header);
+    let column = |name: &str, role, dimension| Bound {
+        name: name.to_owned(),
+        header: header.to_owned(),
+        role,
+        dimension,
+        scale: None,
+        unit: None,
+        known: true,
+    };
+    if let Some(known) = by_name(&name) {
+        let scale = ENDINGS
+            .iter()
+            .find(|(ending, dimension, _)| *dimension == known.dimension && name.ends_with(ending));
+        let per_row = (name == "bytes_per_row").then_some(1.0);
+        return Bound {
+            scale: per_row.or(scale.map(|(_, _, scale)| *scale)),
+            ..column(known.name, known.role, known.dimension)
+        };
+    }
+    if let Some(part) = part_name(&name) {
+        return column(part, Role::Part, Dimension::Count);
+    }
+    if let Some((stem, dimension, scale)) = with_ending(&name) {
+        let known = by_name_and_dimension(stem, dimension);
+        return match known {
+            Some(known) => Bound {
+                scale: Some(scale),
+                ..column(known.name, known.role, dimension)
+            },
+            None => Bound {
+                scale: Some(1.0),
+                known: false,
+                ..column(&name, Role::Figure, dimension)
+            },
+        };
+    }
+    if let Some(unit) = rate_unit(&name) {
+        return Bound {
+            unit: (!unit.is_empty()).then_some(unit),
+            ..column(THROUGHPUT[0], Role::Throughput, Dimension::Count)
+        };
+    }
+    Bound {
+        known: false,
+        ..column(&name, Role::Setting, Dimension::Count)
+    }
+}
+
+/// `part_NAME`, or `q1`, `q2`, … as queries are numbered.
+fn part_name(name: &str) -> Option<&str> {
+    if let Some(part) = name.strip_prefix("part_") {
+        return Some(part);
+    }
+    let bare = name.strip_suffix("_per_s").unwrap_or(name);
+    let number = bare.strip_prefix('q')?;
+    (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(bare)
+}
+
+fn with_ending(name: &str) -> Option<(&str, Dimension, f64)> {
+    // Rates of things end in `_per_s`, too; only those of bytes and bits are in the list.
+    let ending = ENDINGS.iter().find(|(ending, _, _)| {
+        name.len() > ending.len() && name.ends_with(ending) && !is_rate_of_things(name, ending)
+    });
+    ending
+        .map(|(ending, dimension, scale)| (&name[..name.len() - ending.len()], *dimension, *scale))
+}
+
+fn is_rate_of_things(name: &str, ending: &str) -> bool {
+    name.ends_with("_per_s") && !ending.ends_with("_per_s")
+}
+
+/// What a rate counts, empty where its name does not say; `None` for what is no rate.
+fn rate_unit(name: &str) -> Option<String> {
+    if THROUGHPUT.contains(&name) {
+        return Some(String::new());
+    }
+    if let Some((_, unit)) = SHORT_RATES
+        .iter()
+        .find(|(short, _)| name == *short || name.ends_with(&format!("_{short}")))
+    {
+        return Some((*unit).to_owned());
+    }
+    let stem = name.strip_suffix("_per_s")?;
+    let noun = stem.rsplit('_').next().unwrap_or(stem);
+    let noun = match noun {
+        "q" | "query" => "queries",
+        "row" => "rows",
+        "txn" | "tx" => "transactions",
+        other => other,
+    };
+    Some(format!("{noun}/s"))
+}
+
+/// Which of several rates is the whole: one that says so, then one whose noun is known, then the
+/// first.
+fn choose_throughput(bound: &[Bound]) -> Option<usize> {
+    let preference = |column: &Bound| {
+        let name = normalised(&column.header);
+        let noun = column.unit.as_deref().and_then(|u| u.strip_suffix("/s"));
+        if let Some(at) = THROUGHPUT.iter().position(|known| *known == name) {
+            at
+        } else if name.starts_with("throughput") || name.contains("total") {
+            10
+        } else if noun.is_none_or(|noun| NOUNS.contains(&noun)) {
+            11
+        } else {
+            12
+        }
+    };
+    let rates = bound.iter().enumerate();
+    rates
+        .filter(|(_, column)| column.role == Role::Throughput)
+        .min_by_key(|(at, column)| (preference(column), *at))
+        .map(|(at, _)| at)
+}
+
+/// Lower case, words joined by `_`, `/s` and `per second` as `_per_s`.
+pub(super) fn normalised(header: &str) -> String {
+    let spelled = header.trim().to_lowercase().replace('/', " per ");
+    let words: Vec<&str> = spelled
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let name = words.join("_");
+    for ending in ["_per_second", "_per_sec"] {
+        if let Some(stem) = name.strip_suffix(ending) {
+            return format!("{stem}_per_s");
+        }
+    }
+    name
+}

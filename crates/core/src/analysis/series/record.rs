@@ -1,0 +1,131 @@
+//! Run records as points: one point per measured phase and stream.
+//!
+//! Nodes and whatever else the record cannot know of the cluster come from the run's labels
+//! (`--label nodes=3`); a label wins over what the target says of itself.
+
+use std::collections::BTreeMap;
+
+use super::columns::by_name;
+use super::header::normalised;
+use super::{Origin, Point, Setting, names};
+use crate::analysis::judge::{MeasuredStream, measured_streams};
+use crate::model::record::RunRecord;
+use crate::model::units::Nanos;
+
+/// The points of a set of records, in their order.
+pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Point> {
+    records.into_iter().flat_map(of_record).collect()
+}
+
+/// The points of one record; a stream that acknowledged nothing in a phase has none.
+pub fn of_record(record: &RunRecord) -> Vec<Point> {
+    let measured = measured_streams(record);
+    let several = measured.len() > 1;
+    measured
+        .iter()
+        .filter(|stream| stream.units_per_s() > 0.0)
+        .map(|stream| point(record, stream, several))
+        .collect()
+}
+
+fn point(record: &RunRecord, measured: &MeasuredStream<'_>, several: bool) -> Point {
+    let unit = measured.stream.unit.name();
+    let id = if several {
+        format!("{} {}", record.id, measured.place())
+    } else {
+        record.id.clone()
+    };
+    Point {
+        origin: Origin::Run(id),
+        series: format!("{} {}", record.workload.name, measured.stream.stream),
+        source: format!("run {}", record.id),
+        claim: String::new(),
+        throughput: measured.units_per_s(),
+        unit: format!("{unit}/s"),
+        interval: measured.stream.throughput.ci95,
+        settings: settings(record, measured),
+        figures: figures(record, measured),
+        parts: BTreeMap::new(),
+    }
+}
+
+fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String, Setting> {
+    let mut settings = BTreeMap::new();
+    let mut word = |name: &str, text: String| settings.insert(name.to_owned(), Setting::Word(text));
+    word(names::ENGINE, record.target.version.clone());
+    word(names::WORKLOAD, record.workload.name.clone());
+    let pace = if measured.is_open() { "open" } else { "closed" };
+    word(names::PACE, pace.to_owned());
+    let mut count = |name: &str, number: f64| {
+        settings.insert(name.to_owned(), Setting::Number(number));
+    };
+    if !measured.is_open() {
+        count(names::SESSIONS, f64::from(measured.stream.sessions));
+    }
+    if measured.units_per_op() > 1 {
+        count(names::BATCH_ROWS, float(measured.units_per_op()));
+    }
+    if record.target.embedded {
+        count(names::NODES, 1.0);
+    }
+    let told = record.target.settings.iter();
+    let chosen = record.workload.parameters.iter();
+    for (name, text) in told.chain(chosen).filter(|(name, _)| is_cluster(name)) {
+        insert(&mut settings, name, text);
+    }
+    for (name, text) in &record.labels {
+        insert(&mut settings, name, text);
+    }
+    settings
+}
+
+/// Of all that a target says of itself, only what is a known setting of a cluster.
+fn is_cluster(name: &str) -> bool {
+    const CLUSTER: [&str; 4] = [
+        names::NODES,
+        names::VCPUS_PER_NODE,
+        names::REPLICAS,
+        names::PRIMARY_SHARDS,
+    ];
+    by_name(&normalised(name)).is_some_and(|known| CLUSTER.contains(&known.name))
+}
+
+fn insert(settings: &mut BTreeMap<String, Setting>, name: &str, text: &str) {
+    let name = normalised(name);
+    let name = by_name(&name).map_or(name.as_str(), |known| known.name);
+    let value = super::cell::number(text, super::Dimension::Count, None)
+        .map_or_else(|_| Setting::Word(text.to_owned()), Setting::Number);
+    settings.insert(name.to_owned(), value);
+}
+
+fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::new();
+    let mut figure = |name: &str, number: Option<f64>| {
+        if let Some(number) = number {
+            figures.insert(name.to_owned(), number);
+        }
+    };
+    figure(
+        names::MEAN_LATENCY,
+        measured.mean_seconds(|result| result.latency_ns.mean),
+    );
+    if let [only] = &measured.results[..] {
+        let p99 = only.latency_ns.p99;
+        figure(names::P99_LATENCY, p99.map(|ns| Nanos(ns).as_secs_f64()));
+    }
+    figure(names::DURATION, Some(measured.seconds()));
+    let target = &record.target;
+    let (before, after) = (target.bytes_before, target.bytes_after);
+    let rows = record.audit.acknowledged;
+    if let (Some(before), Some(after), 1..) = (before, after, rows) {
+        let grown = float(after.saturating_sub(before));
+        figure(names::STORED_BYTES_PER_ROW, Some(grown / float(rows)));
+    }
+    figures
+}
+
+/// Counts below 2^53 are exact; greater ones are rounded to one in 10^15.
+#[expect(clippy::cast_precision_loss, reason = "statistics only")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
