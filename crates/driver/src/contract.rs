@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle};
 use highwater_core::model::outcome::Outcome;
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_core::model::units::{Nanos, Seed};
 
 use crate::target_url::TargetUrl;
@@ -77,8 +79,12 @@ pub struct Capabilities {
     pub simulated_clock: bool,
     /// Writers take turns, whatever the number of sessions.
     pub one_writer: bool,
-    /// What was inserted can be counted and read back; not so for a model or a sink.
+    /// What was inserted can be found again by SQL; not so in a model or a sink.
     pub stores_values: bool,
+    /// The closest audit that it stands: `off` for a sink, which holds nothing to compare.
+    pub auditable: AuditLevel,
+    /// About what the audit takes for each row, for the estimate before it; nanoseconds.
+    pub audit_ns_per_row: u64,
     /// A batch insert is applied as a whole or not at all, in every insert mode.
     pub atomic_batches: bool,
     /// Sessions for a closed pace that names no number.
@@ -195,6 +201,59 @@ pub struct KeyCounts {
     pub without_key: u64,
 }
 
+/// Rows of a table and their checksums, by key. See [`highwater_core::model::checksum`].
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct KeySums {
+    /// Ascending, buckets without rows left out.
+    pub buckets: Vec<BucketSums>,
+    /// Per column whether its sums were made; a dialect without a hash leaves text out.
+    pub covered: Vec<bool>,
+    /// Rows whose key is null or negative.
+    pub without_key: u64,
+}
+
+/// The rows of one range of keys.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BucketSums {
+    /// Key div width.
+    pub bucket: u64,
+    /// How many.
+    pub rows: u64,
+    /// Per column Σ weight(key) · residue(value) modulo 2⁶⁴; 0 where it is not covered.
+    pub sums: Vec<u64>,
+}
+
+impl KeySums {
+    /// Adds rows of a group of keys that is a part of bucket `bucket`; groups come ascending.
+    pub fn add(&mut self, bucket: u64, rows: u64, sums: &[u64]) {
+        match self.buckets.last_mut() {
+            Some(last) if last.bucket == bucket => {
+                last.rows += rows;
+                for (sum, more) in last.sums.iter_mut().zip(sums) {
+                    *sum = sum.wrapping_add(*more);
+                }
+            }
+            _ => self.buckets.push(BucketSums {
+                bucket,
+                rows,
+                sums: sums.to_vec(),
+            }),
+        }
+    }
+}
+
+/// The copies of one shard, where the target keeps several and can count each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShardCopies {
+    /// Names table, partition and shard for people.
+    pub shard: String,
+    /// Rows of each copy that is in use.
+    pub rows: Vec<u64>,
+}
+
+/// Takes rows that are read back, one by one.
+pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
+
 /// What a run needs of a target before and after the load.
 pub trait Admin {
     /// What the target says of itself.
@@ -216,6 +275,34 @@ pub trait Admin {
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>>;
+    /// Counts rows and adds up their checksums by key div `width`, a power of two.
+    ///
+    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_core::model::checksum) keys, so
+    /// that 64-bit sums cannot overflow; wider buckets are put together afterwards, modulo 2⁶⁴. A
+    /// column's value is its [`value`](highwater_core::model::op::BoundColumn::value) expression, or
+    /// what the dialect makes of its type. Asked only where [`Capabilities::auditable`] allows.
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>>;
+    /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that is
+    /// there twice twice, in any order, without holding more than a bounded part of them; in as
+    /// few statements as it can: a key expression has no index, unless
+    /// [`BoundTable::locate`] names a condition that has.
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// Rows of each copy of each shard, where there are copies that can be counted one by one.
+    fn copies<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
     /// The server's own counter of rows inserted into the workload's tables, where it has one.
     fn rows_inserted<'a>(
         &'a mut self,

@@ -12,7 +12,8 @@ pub mod sqlite;
 pub mod target_url;
 
 pub use contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Encoder, KeyCounts, Request, Session, Target,
-    TargetError, TargetErrorKind, TargetFacts, TargetOptions, Timeline,
+    Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
+    Request, RowTaker, Session, ShardCopies, Target, TargetError, TargetErrorKind, TargetFacts,
+    TargetOptions, Timeline,
 };
 pub use target_url::{Secret, TargetUrl};

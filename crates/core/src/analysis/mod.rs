@@ -11,6 +11,7 @@ pub mod littles_law;
 mod long_run;
 pub mod queueing;
 pub mod series;
+pub mod sums;
 #[cfg(test)]
 mod synthetic;
 pub mod throughput;

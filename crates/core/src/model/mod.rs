@@ -2,6 +2,7 @@
 //!
 //! `Plan → Op → Outcome → IntervalRecord → RunRecord`; see ARCHITECTURE.md for the path.
 
+pub mod checksum;
 pub mod display;
 pub mod histogram;
 pub mod judgement;
@@ -10,4 +11,5 @@ pub mod outcome;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod stored;
 pub mod units;

@@ -147,15 +147,35 @@ pub struct BoundTable {
     pub create: Vec<String>,
     /// An integer expression over its columns whose value is the index of the row.
     pub key: String,
+    /// A condition that keys from `:first` to `:last` fulfil and that an index answers, where
+    /// the workload knows one; it may hold for other rows too.
+    pub locate: Option<String>,
 }
 
-/// A column's name and type.
+/// A column.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundColumn {
     /// Unquoted name.
     pub name: String,
     /// Type.
     pub kind: ColumnType,
+    /// Of an object: its keys, in the order of the workload. Empty for others.
+    pub attributes: Vec<String>,
+    /// An integer expression over the table's columns for what stands for the value in checksums;
+    /// without one the dialect makes it from the type. See [`super::checksum`].
+    pub value: Option<String>,
+}
+
+impl BoundColumn {
+    /// A column without attributes whose dialect makes what stands for its value.
+    pub fn new(name: impl Into<String>, kind: ColumnType) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            attributes: Vec::new(),
+            value: None,
+        }
+    }
 }
 
 /// An op in one dialect.

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Certainty {
-    /// The target said what it applied; `rows_applied` and `rows_refused` add up to the rows sent.
+    /// The target said what it applied; `rows_applied`, `rows_refused` and `rows_unknown` add up to
+    /// the rows sent.
     Applied,
     /// Nothing was applied, by the target's own deterministic word.
     NotApplied,
@@ -83,6 +84,17 @@ pub struct OpError {
     pub message: String,
 }
 
+/// Rows of a batch that follow each other and were not applied, or of which nobody can say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowSpan {
+    /// Position of the first row in the batch.
+    pub first: u32,
+    /// At least 1.
+    pub rows: u32,
+    /// [`Certainty::NotApplied`] or [`Certainty::Unknown`].
+    pub certainty: Certainty,
+}
+
 /// What became of an op.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -92,6 +104,12 @@ pub struct Outcome {
     pub rows_applied: u64,
     /// Rows that the target says it refused, although others of the op may have been applied.
     pub rows_refused: u64,
+    /// Rows of which the target's answer leaves open what became of them, although it is certain of
+    /// others. 0 where [`Outcome::certainty`] is `Unknown`: then it is all of them.
+    pub rows_unknown: u64,
+    /// Which rows were refused or are unknown, ascending and apart; at most one span a row. Empty
+    /// where the target gives no more than counts: then the audit finds out by key.
+    pub exceptions: Vec<RowSpan>,
     /// Why, where anything failed.
     pub error: Option<OpError>,
     /// Bytes of the answer's body on the wire (for an embedded target about the size of its values).
@@ -109,6 +127,8 @@ impl Outcome {
             certainty: Certainty::Applied,
             rows_applied: rows,
             rows_refused: 0,
+            rows_unknown: 0,
+            exceptions: Vec::new(),
             error: None,
             response_bytes: 0,
             response_rows: 0,
@@ -122,6 +142,8 @@ impl Outcome {
             certainty: Certainty::Applied,
             rows_applied: 0,
             rows_refused: 0,
+            rows_unknown: 0,
+            exceptions: Vec::new(),
             error: None,
             response_bytes,
             response_rows,
@@ -135,6 +157,8 @@ impl Outcome {
             certainty: Certainty::NotApplied,
             rows_applied: 0,
             rows_refused: rows,
+            rows_unknown: 0,
+            exceptions: Vec::new(),
             error: Some(error),
             response_bytes: 0,
             response_rows: 0,
@@ -148,6 +172,8 @@ impl Outcome {
             certainty: Certainty::Unknown,
             rows_applied: 0,
             rows_refused: 0,
+            rows_unknown: 0,
+            exceptions: Vec::new(),
             error: Some(error),
             response_bytes: 0,
             response_rows: 0,
@@ -155,8 +181,67 @@ impl Outcome {
         }
     }
 
+    /// The target answered for each row: row i of the batch fared as `fate(i)` says. The error, if
+    /// any row failed, is the caller's to add.
+    pub fn by_row(rows: u32, mut fate: impl FnMut(u32) -> Certainty) -> Self {
+        let mut outcome = Self::applied(0);
+        for row in 0..rows {
+            let certainty = fate(row);
+            match certainty {
+                Certainty::Applied => {
+                    outcome.rows_applied += 1;
+                    continue;
+                }
+                Certainty::NotApplied => outcome.rows_refused += 1,
+                Certainty::Unknown => outcome.rows_unknown += 1,
+            }
+            match outcome.exceptions.last_mut() {
+                Some(last) if last.first + last.rows == row && last.certainty == certainty => {
+                    last.rows += 1;
+                }
+                _ => outcome.exceptions.push(RowSpan {
+                    first: row,
+                    rows: 1,
+                    certainty,
+                }),
+            }
+        }
+        outcome
+    }
+
     /// Whether the op did all that was asked.
     pub fn is_success(&self) -> bool {
         self.error.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_for_each_row_become_counts_and_spans() {
+        use Certainty::{Applied, NotApplied, Unknown};
+        let fates = [
+            Applied, NotApplied, NotApplied, Unknown, Applied, NotApplied,
+        ];
+        let outcome = Outcome::by_row(6, |row| fates[usize::try_from(row).unwrap_or(0)]);
+        assert_eq!(
+            (
+                outcome.rows_applied,
+                outcome.rows_refused,
+                outcome.rows_unknown
+            ),
+            (2, 3, 1)
+        );
+        let spans: Vec<_> = outcome
+            .exceptions
+            .iter()
+            .map(|span| (span.first, span.rows, span.certainty))
+            .collect();
+        assert_eq!(
+            spans,
+            [(1, 2, NotApplied), (3, 1, Unknown), (5, 1, NotApplied)]
+        );
     }
 }

@@ -246,13 +246,19 @@ pub struct AuditPlan {
 }
 
 /// How much an audit compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditLevel {
     /// Nothing.
     Off,
-    /// Rows per key range.
+    /// Rows per key bucket.
     Count,
+    /// Rows and checksums per key bucket; a sample and every unknown row read back.
+    Sums,
+    /// Every row read back.
+    Full,
 }
 
 /// One load machine's part of a plan: the lanes l with l mod `of` = `index` - 1.

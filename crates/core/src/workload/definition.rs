@@ -87,6 +87,13 @@ pub(super) struct Table {
     pub(super) create: BTreeMap<String, Vec<String>>,
     /// Dialect to an integer expression whose value is the row's index.
     pub(super) key: BTreeMap<String, String>,
+    /// Dialect to (column to an integer expression that stands for its value). How a table is
+    /// audited changes neither rows nor ops.
+    #[serde(skip)]
+    pub(super) values: BTreeMap<String, BTreeMap<String, String>>,
+    /// Dialect to a condition that finds keys from `:first` to `:last` by an index.
+    #[serde(skip)]
+    pub(super) locate: BTreeMap<String, String>,
 }
 
 /// A column.

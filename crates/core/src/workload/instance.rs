@@ -9,8 +9,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::definition::{
-    Arrivals, Definition, OpBodyDefinition, OpDefinition, ParameterGenerator, QueryParameter,
-    StreamSpec, Unit,
+    Arrivals, Column, ColumnGenerator, Definition, OpBodyDefinition, OpDefinition,
+    ParameterGenerator, QueryParameter, StreamSpec, Table, Unit,
 };
 use super::entity::Attributes;
 use super::random::Draws;
@@ -290,16 +290,10 @@ impl Workload {
             let place = format!("table `{}`", table.name);
             Ok(BoundTable {
                 name: table.name.clone(),
-                columns: table
-                    .columns
-                    .iter()
-                    .map(|column| BoundColumn {
-                        name: column.name.clone(),
-                        kind: column.kind,
-                    })
-                    .collect(),
+                columns: self.bound_columns(table, dialects),
                 create: preferred(&table.create, dialects, &place)?.clone(),
                 key: preferred(&table.key, dialects, &place)?.clone(),
+                locate: preferred(&table.locate, dialects, &place).ok().cloned(),
             })
         });
         let ops = self.definition.ops.iter().map(|op| {
@@ -323,6 +317,31 @@ impl Workload {
             tables: tables.collect::<Result<_, Mistake>>()?,
             ops: ops.collect::<Result<_, Mistake>>()?,
         })
+    }
+
+    fn bound_columns(&self, table: &Table, dialects: &[String]) -> Vec<BoundColumn> {
+        let values = preferred(&table.values, dialects, "").ok();
+        let entity = table
+            .entity
+            .and_then(|position| self.definition.entities.get(position));
+        let attributes = |column: &Column| match (&column.generator, entity) {
+            (ColumnGenerator::Object(positions), Some(entity)) => positions
+                .iter()
+                .filter_map(|position| entity.attributes.get(*position))
+                .map(|attribute| attribute.name.clone())
+                .collect(),
+            _ => Vec::new(),
+        };
+        table
+            .columns
+            .iter()
+            .map(|column| BoundColumn {
+                name: column.name.clone(),
+                kind: column.kind,
+                attributes: attributes(column),
+                value: values.and_then(|values| values.get(&column.name)).cloned(),
+            })
+            .collect()
     }
 
     fn op_definition(&self, id: OpId) -> Option<&OpDefinition> {

@@ -210,6 +210,16 @@ const RULES: &[Rule] = &[
         "rows are counted by key div width, for narrow and wide buckets, gaps left out"
     ),
     rule!(
+        storing::checksums_are_those_of_the_rows_sent,
+        StoredValues,
+        "checksums by key are those that the rows have that were sent, for every type of value"
+    ),
+    rule!(
+        storing::rows_are_read_back_exactly,
+        StoredValues,
+        "rows are read back with every value, for one key, many ranges and keys that are not there"
+    ),
+    rule!(
         storing::abandoned_batches_are_whole,
         StoredValues,
         "after an abandoned batch and quiescence its rows are all there or none, if the target \

@@ -78,8 +78,11 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
     let columns: Vec<BoundColumn> = std::iter::once(&key)
         .chain(COLUMNS)
         .map(|(name, kind)| BoundColumn {
-            name: (*name).to_owned(),
-            kind: *kind,
+            attributes: match kind {
+                ColumnType::Object => vec!["host".to_owned(), "quote".to_owned()],
+                _ => Vec::new(),
+            },
+            ..BoundColumn::new(*name, *kind)
         })
         .collect();
     let definitions: Vec<String> = columns
@@ -105,6 +108,7 @@ pub(super) fn table(name: &str, sql: SqlWords) -> BoundTable {
         name,
         columns,
         key: "k".to_owned(),
+        locate: None,
     }
 }
 

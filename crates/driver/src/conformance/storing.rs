@@ -1,10 +1,16 @@
 //! Rules about what is stored and found again.
 
+use std::collections::BTreeMap;
+
+use highwater_core::analysis::sums::Summer;
 use highwater_core::model::op::{ColumnType, OpId, Value};
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within};
 
 use super::serving::{MANY_ROWS, abandon, expect_applied};
 use super::subject::{Client, Subject, insert_request, placeholder};
 use super::{Broken, require, sample};
+use crate::contract::KeySums;
 
 /// Rows of a batch that is abandoned: enough to be under way when it is.
 const ABANDONED_ROWS: usize = 5_000;
@@ -118,6 +124,94 @@ pub(super) async fn keys_are_counted_by_bucket(subject: &Subject) -> Result<(), 
         require!(
             counts.buckets == buckets && counts.without_key == 0,
             "width {width}: {counts:?} instead of {buckets:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn checksums_are_those_of_the_rows_sent(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    if target.capabilities().auditable < AuditLevel::Sums {
+        return Ok(());
+    }
+    let workload = sample::insert_only("sums", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let table = &workload.tables[0];
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let batches = [sample::batch(0, 300), sample::batch(1 << 40, 17)];
+    let mut summer = Summer::new(&table.columns);
+    for batch in &batches {
+        let outcome = client.insert(batch.clone()).await;
+        expect_applied(&outcome, batch.rows, "default")?;
+    }
+    subject.quiesce(admin.as_mut()).await?;
+    for width in [256, 1 << 20, 1 << 45] {
+        let mut expected = KeySums::default();
+        for batch in &batches {
+            for row in 0..batch.rows {
+                let mut sums = vec![0; table.columns.len()];
+                summer.add(batch, row..row + 1, &mut sums);
+                expected.add((batch.first_row + row as u64) / width, 1, &sums);
+            }
+        }
+        let found = admin.sums_by_key(table, width).await?;
+        require!(
+            found.without_key == 0 && found.covered.len() == table.columns.len(),
+            "width {width}: {found:?}"
+        );
+        let mut covered = found.clone();
+        for bucket in expected.buckets.iter_mut().chain(&mut covered.buckets) {
+            for (sum, covered) in bucket.sums.iter_mut().zip(&found.covered) {
+                *sum *= u64::from(*covered);
+            }
+        }
+        require!(
+            covered.buckets == expected.buckets,
+            "width {width}: {found:?} instead of {expected:?}"
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    if target.capabilities().auditable < AuditLevel::Sums {
+        return Ok(());
+    }
+    let workload = sample::insert_only("back", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let table = &workload.tables[0];
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let batch = sample::batch(0, 2_000);
+    let outcome = client.insert(batch.clone()).await;
+    expect_applied(&outcome, 2_000, "default")?;
+    subject.quiesce(admin.as_mut()).await?;
+    let range = |first, end| KeyRange { first, end };
+    for ranges in [
+        vec![range(0, 1)],
+        vec![range(0, 2_000)],
+        vec![range(3, 5), range(7, 8), range(1_990, 5_000)],
+        (0..1_000).map(|row| range(2 * row, 2 * row + 1)).collect(),
+        vec![range(2_000, 3_000)],
+    ] {
+        let mut found = BTreeMap::new();
+        let mut wrong = None;
+        let mut take = |row: StoredRow| {
+            let at = usize::try_from(row.key).unwrap_or(usize::MAX);
+            if let Some(differs) = difference(&table.columns, &batch, at, &row.values) {
+                wrong.get_or_insert((row.key, differs));
+            }
+            *found.entry(row.key).or_insert(0) += 1;
+        };
+        admin.read_rows(table, &ranges, &mut take).await?;
+        require!(wrong.is_none(), "a row came back otherwise: {wrong:?}");
+        let wanted = (0..2_000).filter(|key| is_within(&ranges, *key));
+        let wanted: BTreeMap<u64, i32> = wanted.map(|key| (key, 1)).collect();
+        require!(
+            found == wanted,
+            "{} rows of {} came back for {ranges:?}",
+            found.len(),
+            wanted.len()
         );
     }
     Ok(())

@@ -4,9 +4,11 @@
 use std::rc::Rc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::stored::{KeyRange, is_within};
 use highwater_core::model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
+use super::audit;
 use super::connect::Opened;
 use super::dialect::Dialect;
 use super::facts;
@@ -14,7 +16,9 @@ use super::message;
 use super::options::Node;
 use super::tables;
 use super::wire::Connection;
-use crate::contract::{Admin, BoxFuture, KeyCounts, TargetError, TargetFacts, Timeline};
+use crate::contract::{
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
+};
 
 /// First pause between two looks at a server that is not done.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -117,9 +121,7 @@ impl WireAdmin {
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
-        if let Some(statement) = self.dialect.refresh(&escape_identifier(&table.name)) {
-            self.run(&statement).await?;
-        }
+        self.make_visible(table).await?;
         let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
         let bucket = self.dialect.divide("k", width);
         let rows = self
@@ -144,6 +146,52 @@ impl WireAdmin {
             }
         }
         Ok(counts)
+    }
+
+    async fn sums(&mut self, table: &BoundTable, width: u64) -> Result<KeySums, TargetError> {
+        self.make_visible(table).await?;
+        let mut sums = KeySums {
+            covered: vec![true; table.columns.len()],
+            ..KeySums::default()
+        };
+        let sql = audit::sums(self.dialect, table, width);
+        for row in self.rows(&sql).await? {
+            if !audit::take_sums(&mut sums, width, &row) {
+                return Err(unexpected(&self.node.shown));
+            }
+        }
+        Ok(sums)
+    }
+
+    async fn read(
+        &mut self,
+        table: &BoundTable,
+        ranges: &[KeyRange],
+        take: &mut RowTaker<'_>,
+    ) -> Result<(), TargetError> {
+        self.make_visible(table).await?;
+        for (sql, ranges) in audit::reads(self.dialect, table, ranges) {
+            let mut request = Vec::new();
+            message::query(&mut request, &sql);
+            let read = self.connection.ask(&request, |message| {
+                if message.tag == b'D'
+                    && let Some(stored) = audit::stored(table, row(message.body))
+                    && is_within(ranges, stored.key)
+                {
+                    take(stored);
+                }
+            });
+            read.await
+                .map_err(|failure| failure.into_target_error(&self.node.shown))?;
+        }
+        Ok(())
+    }
+
+    async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
+        match self.dialect.refresh(&escape_identifier(&table.name)) {
+            Some(statement) => self.run(&statement).await,
+            None => Ok(()),
+        }
     }
 
     /// The sum of a function over the workload's tables and their partitions.
@@ -222,6 +270,23 @@ impl Admin for WireAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
         Box::pin(self.count(table, width))
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        Box::pin(self.sums(table, width))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(self.read(table, ranges, take))
     }
 
     fn rows_inserted<'a>(

@@ -72,6 +72,67 @@ impl Dialect {
         }
     }
 
+    /// A timestamp as whole milliseconds since 1970, a bigint.
+    pub(super) fn milliseconds(self, column: &str) -> String {
+        match self {
+            // A double, which is exact here and much cheaper than `extract`, a decimal.
+            Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
+            Self::CockroachDb => format!("CAST(extract(epoch FROM {column}) * 1000 AS bigint)"),
+            Self::CrateDb => format!("CAST({column} AS bigint)"),
+        }
+    }
+
+    /// A timestamp as milliseconds since 1970, with all its digits.
+    pub(super) fn exact_milliseconds(self, column: &str) -> String {
+        match self {
+            Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
+            Self::CrateDb => format!("CAST({column} AS bigint)"),
+        }
+    }
+
+    /// An attribute of a JSON object as text; `attribute` is a literal.
+    pub(super) fn attribute(self, column: &str, attribute: &str) -> String {
+        match self {
+            Self::PostgreSql | Self::CockroachDb => format!("{column} ->> {attribute}"),
+            Self::CrateDb => format!("{column}[{attribute}]"),
+        }
+    }
+
+    /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
+    pub(super) fn hash(self, text: &str) -> String {
+        match self {
+            Self::PostgreSql => {
+                format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
+            }
+            Self::CockroachDb | Self::CrateDb => format!("substr(md5({text}), 1, 7)"),
+        }
+    }
+
+    /// The first seven hexadecimal digits of an MD5 as an integer.
+    pub(super) fn number_of_hash(self, hash: &str) -> String {
+        if self == Self::PostgreSql {
+            return format!("CAST({hash} AS bigint)");
+        }
+        let digits: Vec<String> = (0..7)
+            .map(|at| {
+                format!(
+                    "(strpos('0123456789abcdef', substr({hash}, {}, 1)) - 1) * {}",
+                    at + 1,
+                    1_u64 << (4 * (6 - at))
+                )
+            })
+            .collect();
+        format!("CAST({} AS bigint)", digits.join(" + "))
+    }
+
+    /// Whether a bigint is in a list of integers; servers look it up by hash where they can.
+    pub(super) fn one_of(self, value: &str, list: &str) -> String {
+        match self {
+            Self::PostgreSql => format!("{value} = ANY ('{{{list}}}'::bigint[])"),
+            Self::CockroachDb | Self::CrateDb => format!("{value} IN ({list})"),
+        }
+    }
+
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
     /// Backends that lost their client count as long as they are there.
     pub(super) fn count_running(self, name: &str, departed: &[i32]) -> String {

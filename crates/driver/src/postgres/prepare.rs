@@ -240,15 +240,13 @@ mod tests {
 
     #[test]
     fn names_are_quoted_and_placeholders_numbered() {
-        let column = |name: &str| BoundColumn {
-            name: name.to_owned(),
-            kind: ColumnType::Bigint,
-        };
+        let column = |name: &str| BoundColumn::new(name, ColumnType::Bigint);
         let table = BoundTable {
             name: "a\"b".to_owned(),
             columns: vec![column("x"), column("Y")],
             create: Vec::new(),
             key: "x".to_owned(),
+            locate: None,
         };
         assert_eq!(insert_into(&table), "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");
         assert_eq!(

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 
 use super::capacity::capacity;
@@ -12,7 +13,8 @@ use super::cluster::Cluster;
 use super::parameters::SimParameters;
 use super::{INSERT_MODE, down, lock, no_table};
 use crate::contract::{
-    Admin, BoxFuture, KeyCounts, TargetError, TargetErrorKind, TargetFacts, Timeline,
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetErrorKind, TargetFacts,
+    Timeline,
 };
 
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
@@ -133,6 +135,23 @@ impl Admin for SimAdmin {
                 Some(found) => Ok(found.count_by_key(width.max(1))),
             }
         })
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        _width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        Box::pin(std::future::ready(Err(no_table(&table.name))))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        _ranges: &'a [KeyRange],
+        _take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(std::future::ready(Err(no_table(&table.name))))
     }
 
     fn rows_inserted<'a>(

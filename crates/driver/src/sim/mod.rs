@@ -24,6 +24,7 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
+use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::{Nanos, Seed};
 
 pub use self::capacity::capacity;
@@ -131,6 +132,8 @@ impl Target for SimTarget {
             one_writer: false,
             // Rows are counted by their index; what was in them is not kept.
             stores_values: false,
+            auditable: AuditLevel::Count,
+            audit_ns_per_row: 0,
             atomic_batches: true,
             default_sessions: 16,
             insert_modes: &[INSERT_MODE],

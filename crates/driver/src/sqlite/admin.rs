@@ -6,18 +6,25 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, join, select};
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::contract::{Admin, BoxFuture, KeyCounts, TargetError, TargetFacts, Timeline};
+use crate::contract::{
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
+};
 
+use super::audit;
 use super::error::statement_error;
 use super::tables;
 use super::target::Database;
 use super::thread::{self, ConnectionThread, Desk};
+
+/// Chunks of rows that are read and not yet looked at.
+const CHUNKS_UNDERWAY: usize = 4;
 
 /// Work for the thread; it sends its own answer.
 type Work = Box<dyn FnOnce(&Connection) + Send>;
@@ -102,6 +109,38 @@ impl Admin for SqliteAdmin {
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
         let table = table.clone();
         Box::pin(self.ask(move |connection| tables::count_by_key(connection, &table, width)))
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        let table = table.clone();
+        Box::pin(self.ask(move |connection| audit::sums_by_key(connection, &table, width)))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        let (table, ranges) = (table.clone(), ranges.to_vec());
+        let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
+        let reading = self.ask(move |connection| {
+            audit::read_rows(connection, &table, &ranges, |rows| {
+                sender.blocking_send(rows).is_ok()
+            })
+        });
+        Box::pin(async move {
+            let taking = async {
+                while let Some(rows) = receiver.recv().await {
+                    rows.into_iter().for_each(&mut *take);
+                }
+            };
+            join(reading, taking).await.0
+        })
     }
 
     fn rows_inserted<'a>(

@@ -12,6 +12,7 @@
 //! What must not be here: anything that blocks on an executor's thread.
 
 mod admin;
+mod audit;
 mod error;
 mod insert;
 mod session;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use highwater_core::model::op::PlaceholderStyle;
+use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Notify;
@@ -24,6 +25,8 @@ use super::turns::Turns;
 
 /// A closed pace that names no number: enough to keep the one writer busy while others prepare.
 const DEFAULT_SESSIONS: u32 = 4;
+/// For the estimate of an audit; `cargo xtask bench audit` measures it.
+const AUDIT_NS_PER_ROW: u64 = 1_500;
 /// Instructions of SQLite's virtual machine between two looks at whether anyone still waits.
 const LOOK_EVERY: i32 = 10_000;
 
@@ -50,6 +53,8 @@ impl Target for SqliteTarget {
             simulated_clock: false,
             one_writer: true,
             stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
             atomic_batches: true,
             default_sessions: DEFAULT_SESSIONS,
             insert_modes: INSERT_MODES,

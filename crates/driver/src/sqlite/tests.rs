@@ -127,10 +127,7 @@ fn a_turn_ends_with_a_panic_too() {
 }
 
 fn workload(create: &str) -> BoundWorkload {
-    let column = |name: &str, kind| BoundColumn {
-        name: name.to_owned(),
-        kind,
-    };
+    let column = |name: &str, kind| BoundColumn::new(name, kind);
     BoundWorkload {
         tables: vec![BoundTable {
             name: "t".to_owned(),
@@ -140,6 +137,7 @@ fn workload(create: &str) -> BoundWorkload {
             ],
             create: vec![create.to_owned()],
             key: "k".to_owned(),
+            locate: None,
         }],
         ops: vec![
             BoundOp {

@@ -103,10 +103,7 @@ pub(crate) fn asking(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload>
 
 /// Op 0 inserts into `points(k, word)`, op 1 asks for one of its rows.
 pub(crate) fn points() -> Arc<BoundWorkload> {
-    let column = |name: &str, kind| BoundColumn {
-        name: name.to_owned(),
-        kind,
-    };
+    let column = |name: &str, kind| BoundColumn::new(name, kind);
     let table = BoundTable {
         name: "points".to_owned(),
         columns: vec![
@@ -118,6 +115,7 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
                 .to_owned(),
         ],
         key: "k".to_owned(),
+        locate: None,
     };
     let insert = BoundOp {
         name: "insert".to_owned(),

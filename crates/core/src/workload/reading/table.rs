@@ -29,6 +29,8 @@ pub(super) fn read_tables(
                 columns: Vec::new(),
                 create: BTreeMap::new(),
                 key: BTreeMap::new(),
+                values: BTreeMap::new(),
+                locate: BTreeMap::new(),
             };
             let place = format!("table `{name}`");
             if let Some(section) = all.as_section(reader, name, entry, place) {
@@ -95,7 +97,74 @@ fn read_table(
             reader.report(part.span.clone(), message, Some(hint));
         }
     }
+    read_values(reader, &mut section, table);
+    read_locate(reader, &mut section, table);
     section.finish(reader);
+}
+
+/// Reads `[values.DIALECT]`: per column an integer expression for what stands for its value.
+fn read_values(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
+    let place = format!("`values` of {}", section.place);
+    let Some(all) = section.section(reader, "values", place) else {
+        return;
+    };
+    for (dialect, span, entry) in all.entries() {
+        check_dialect(reader, table, "values", (dialect, span));
+        let place = format!("`values.{dialect}` of table `{}`", table.name);
+        let Some(part) = all.as_section(reader, dialect, entry, place) else {
+            continue;
+        };
+        for (column, span, entry) in part.entries() {
+            let names = table.columns.iter().map(|column| column.name.as_str());
+            if position_of(reader, names, "column", (column, span)).is_none() {
+                continue;
+            }
+            if let Some(expression) = part.text_of(reader, column, entry) {
+                let of_dialect = table.values.entry(dialect.to_owned()).or_default();
+                of_dialect.insert(column.to_owned(), expression.trim().to_owned());
+            }
+        }
+    }
+}
+
+/// Reads `[locate]`: per dialect a condition that an index answers.
+fn read_locate(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
+    let place = format!("`locate` of {}", section.place);
+    let Some(part) = section.section(reader, "locate", place) else {
+        return;
+    };
+    for (dialect, span, entry) in part.entries() {
+        check_dialect(reader, table, "locate", (dialect, span));
+        let Some(condition) = part.text_of(reader, dialect, entry) else {
+            continue;
+        };
+        for word in [":first", ":last"] {
+            if !condition.contains(word) {
+                let message = format!("`locate.{dialect}` of {} has no {word}", section.place);
+                let hint = "it is a condition for keys from :first to :last, both included";
+                reader.report(entry.span(), message, Some(hint.to_owned()));
+            }
+        }
+        table
+            .locate
+            .insert(dialect.to_owned(), condition.trim().to_owned());
+    }
+}
+
+fn check_dialect(
+    reader: &mut Reader<'_>,
+    table: &Table,
+    key: &str,
+    (dialect, span): (&str, std::ops::Range<usize>),
+) {
+    if !table.create.contains_key(dialect) {
+        let message = format!(
+            "table `{}` has `{key}` but no `create` for `{dialect}`",
+            table.name
+        );
+        let hint = suggest(dialect, table.create.keys().map(String::as_str));
+        reader.report(span, message, hint);
+    }
 }
 
 /// A required table from dialects to something.

@@ -126,6 +126,7 @@ fn workload() -> BoundWorkload {
         columns: Vec::new(),
         create: Vec::new(),
         key: String::new(),
+        locate: None,
     };
     let op = |name: &str, kind| BoundOp {
         name: name.to_owned(),

@@ -1,0 +1,263 @@
+//! A row as a target gave it back, and whether it is the row that was sent.
+//!
+//! What must not be here: which rows should be there; the audit knows that.
+
+use super::checksum;
+use super::op::{BoundColumn, ColumnData, RowBatch, Value};
+
+/// A row that was read back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredRow {
+    /// Its key; never null or negative.
+    pub key: u64,
+    /// In the order of the table's columns. Objects are JSON text; a timestamp that is not a whole
+    /// number of milliseconds is a [`Value::Float`]; where the workload names an expression
+    /// ([`BoundColumn::value`]), its integer.
+    pub values: Vec<Value>,
+}
+
+/// Some keys of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyRange {
+    /// First key.
+    pub first: u64,
+    /// First key behind it; greater than `first`.
+    pub end: u64,
+}
+
+impl KeyRange {
+    /// Whether the key is in it.
+    pub fn contains(self, key: u64) -> bool {
+        self.first <= key && key < self.end
+    }
+
+    /// Number of keys.
+    pub fn keys(self) -> u64 {
+        self.end.saturating_sub(self.first)
+    }
+}
+
+/// Whether a key is in one of the ranges, which are ascending and apart.
+pub fn is_within(ranges: &[KeyRange], key: u64) -> bool {
+    let behind = ranges.partition_point(|range| range.end <= key);
+    ranges.get(behind).is_some_and(|range| range.contains(key))
+}
+
+/// A value that is not the one that was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Position of the column.
+    pub column: usize,
+    /// What was sent.
+    pub expected: String,
+    /// What is there.
+    pub found: String,
+}
+
+/// The first column in which a stored row differs from row `at` of a batch.
+pub fn difference(
+    columns: &[BoundColumn],
+    batch: &RowBatch,
+    at: usize,
+    stored: &[Value],
+) -> Option<Difference> {
+    (0..columns.len()).find_map(|column| {
+        let expected = sent(&columns[column], batch.columns.get(column)?, at);
+        let found = stored.get(column).unwrap_or(&Value::Null);
+        let same = match (&expected, found) {
+            (Sent::Object(sent), Value::Text(found)) => same_object(sent, found),
+            (Sent::Object(_), _) => false,
+            (Sent::Value(Value::Float(sent)), Value::Float(found)) => {
+                // -0.0 and 0.0 are one number to a database.
+                sent == found || sent.to_bits() == found.to_bits()
+            }
+            (Sent::Value(sent), found) => sent == found,
+        };
+        (!same).then(|| Difference {
+            column,
+            expected: match &expected {
+                Sent::Object(text) => shortened(text),
+                Sent::Value(value) => shown(value),
+            },
+            found: shown(found),
+        })
+    })
+}
+
+enum Sent<'a> {
+    Value(Value),
+    Object(&'a str),
+}
+
+/// What a column should give back for a row: where it has an expression, the integer for that.
+fn sent<'a>(column: &BoundColumn, data: &'a ColumnData, at: usize) -> Sent<'a> {
+    let value = match data {
+        ColumnData::Integer(values) => values.get(at).copied().map(Value::Integer),
+        ColumnData::TimestampMs(values) => values.get(at).copied().map(Value::TimestampMs),
+        ColumnData::Float(values) => values.get(at).copied().map(Value::Float),
+        ColumnData::Boolean(values) => values.get(at).copied().map(Value::Boolean),
+        ColumnData::Text(values) => values.get(at).map(|text| Value::Text((&**text).into())),
+        ColumnData::TextDictionary(words) => word(words, at).map(|text| Value::Text(text.into())),
+        ColumnData::ObjectDictionary(words) => match word(words, at) {
+            Some(json) if column.value.is_none() => return Sent::Object(json),
+            Some(json) => Some(Value::Integer(checksum::object_value(
+                json,
+                &column.attributes,
+            ))),
+            None => None,
+        },
+    };
+    let value = value.unwrap_or(Value::Null);
+    if column.value.is_none() {
+        return Sent::Value(value);
+    }
+    Sent::Value(match value {
+        Value::Null => Value::Null,
+        Value::Integer(v) | Value::TimestampMs(v) => Value::Integer(v),
+        Value::Boolean(v) => Value::Integer(i64::from(v)),
+        Value::Float(v) => Value::Integer(checksum::float_value(v)),
+        Value::Text(v) => Value::Integer(checksum::text_value(&v)),
+    })
+}
+
+fn word(words: &super::op::Dictionary, at: usize) -> Option<&str> {
+    let code = usize::try_from(*words.codes.get(at)?).ok()?;
+    words.values.get(code).map(|text| &**text)
+}
+
+/// Whether two JSON texts are one object, whatever the order of its keys.
+fn same_object(sent: &str, found: &str) -> bool {
+    if sent == found {
+        return true;
+    }
+    let read = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+    matches!((read(sent), read(found)), (Some(sent), Some(found)) if sent == found)
+}
+
+/// A value for people.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Integer(v) => v.to_string(),
+        Value::Float(v) => v.to_string(),
+        Value::Boolean(v) => v.to_string(),
+        Value::TimestampMs(v) => format!("{v} ms"),
+        Value::Text(v) => shortened(v),
+    }
+}
+
+/// Characters of a value that an example shows.
+const SHOWN_MAX: usize = 120;
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::op::{ColumnType, Dictionary};
+    use super::*;
+
+    fn check(kind: ColumnType, data: ColumnData, stored: &Value, expected: Option<(&str, &str)>) {
+        let batch = RowBatch {
+            first_row: 7,
+            rows: 1,
+            columns: vec![data],
+        };
+        let columns = [BoundColumn::new("c", kind)];
+        let found = difference(&columns, &batch, 0, std::slice::from_ref(stored));
+        let found = found.as_ref().map(|d| (&*d.expected, &*d.found));
+        assert_eq!(found, expected, "{stored:?}");
+    }
+
+    fn object(json: &str) -> ColumnData {
+        ColumnData::ObjectDictionary(Dictionary {
+            values: vec![Box::from(json)].into(),
+            codes: vec![0],
+        })
+    }
+
+    #[test]
+    fn a_value_that_differs_is_named_with_what_was_sent() {
+        use ColumnType::{Bigint, Boolean, Float, Object, Text, Timestamp};
+        let integers = || ColumnData::Integer(vec![5]);
+        check(Bigint, integers(), &Value::Integer(5), None);
+        check(Bigint, integers(), &Value::Integer(6), Some(("5", "6")));
+        check(Bigint, integers(), &Value::Null, Some(("5", "null")));
+        let text = || ColumnData::Text(vec!["abc".into()]);
+        check(
+            Text,
+            text(),
+            &Value::Text("abd".into()),
+            Some(("abc", "abd")),
+        );
+        check(Text, text(), &Value::Text("abc".into()), None);
+        let time = || ColumnData::TimestampMs(vec![1_000]);
+        check(Timestamp, time(), &Value::TimestampMs(1_000), None);
+        check(
+            Timestamp,
+            time(),
+            &Value::Float(1_000.5),
+            Some(("1000 ms", "1000.5")),
+        );
+        check(
+            Float,
+            ColumnData::Float(vec![0.1]),
+            &Value::Float(0.1),
+            None,
+        );
+        check(
+            Float,
+            ColumnData::Float(vec![0.0]),
+            &Value::Float(-0.0),
+            None,
+        );
+        check(
+            Boolean,
+            ColumnData::Boolean(vec![true]),
+            &Value::Boolean(false),
+            Some(("true", "false")),
+        );
+        let json = r#"{"a":"x","b":"y"}"#;
+        check(
+            Object,
+            object(json),
+            &Value::Text(r#"{"b": "y", "a": "x"}"#.into()),
+            None,
+        );
+        let more = r#"{"a":"x","b":"y","c":1}"#;
+        check(
+            Object,
+            object(json),
+            &Value::Text(more.into()),
+            Some((json, more)),
+        );
+    }
+
+    #[test]
+    fn a_column_with_an_expression_is_compared_as_its_integer() {
+        let column = BoundColumn {
+            value: Some("f(c)".to_owned()),
+            ..BoundColumn::new("c", ColumnType::Text)
+        };
+        let batch = RowBatch {
+            first_row: 0,
+            rows: 1,
+            columns: vec![ColumnData::Text(vec!["abc".into()])],
+        };
+        let hash = checksum::text_value("abc");
+        let compared = |value| {
+            difference(
+                std::slice::from_ref(&column),
+                &batch,
+                0,
+                &[Value::Integer(value)],
+            )
+        };
+        assert_eq!(compared(hash), None);
+        assert!(compared(hash + 1).is_some());
+    }
+}

@@ -1,0 +1,340 @@
+//! The audit's questions in SQL: checksums by key, and rows read back; and their answers.
+//!
+//! The inner query computes each row's key and the integers that stand for its values once;
+//! `OFFSET 0` keeps planners from computing them again in every sum. What must not be here: which
+//! rows should be there.
+
+use highwater_core::model::checksum::{
+    ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
+    KEY_PRIME, NULL_RESIDUE, VALUE_PRIME,
+};
+use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_core::model::stored::{KeyRange, StoredRow};
+use postgres_protocol::escape::{escape_identifier, escape_literal};
+
+use super::dialect::Dialect;
+use crate::contract::KeySums;
+
+/// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
+const BLOCKS_MAX: u64 = 10_000;
+/// Ranges that one statement looks up by an index.
+const LOCATED_MAX: usize = 50;
+/// Beyond so many ranges one pass over the table is cheaper than looking them up.
+const RANGES_LOCATED_MAX: usize = 2_000;
+
+/// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
+pub(super) fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
+    let group = i64::try_from(group_width(width)).unwrap_or(i64::MAX);
+    let mut values = String::new();
+    let mut sums = String::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        values.push_str(&format!(", {} AS v{at}", inner(dialect, column)));
+        let value = outer(dialect, column, &format!("v{at}"));
+        sums.push_str(&format!(
+            ", sum((k % {KEY_PRIME} + 1) * \
+             coalesce(({value} % {VALUE_PRIME} + {VALUE_PRIME}) % {VALUE_PRIME}, {NULL_RESIDUE}))"
+        ));
+    }
+    format!(
+        "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
+         FROM (SELECT CAST(({}) AS bigint) AS k{values} FROM {} OFFSET 0) AS r \
+         GROUP BY 1 ORDER BY 1",
+        dialect.divide("k", group),
+        table.key,
+        escape_identifier(&table.name)
+    )
+}
+
+fn group_width(width: u64) -> u64 {
+    width.clamp(1, GROUP_WIDTH_MAX)
+}
+
+/// Takes one row of the answer to [`sums`]; false if it is not made of integers.
+pub(super) fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
+    let [Some(bucket), Some(rows), values @ ..] = row else {
+        return false;
+    };
+    let (Ok(bucket), Ok(rows)) = (bucket.parse::<i64>(), rows.parse::<u64>()) else {
+        return false;
+    };
+    let Ok(bucket) = u64::try_from(bucket) else {
+        sums.without_key += rows;
+        return true;
+    };
+    let numbers = values.iter().map(|sum| {
+        // Sums beyond 64 bits are decimals here; what counts is their rest of 2⁶⁴.
+        let sum = sum.as_deref()?.split('.').next()?.parse::<u128>().ok()?;
+        u64::try_from(sum & u128::from(u64::MAX)).ok()
+    });
+    let Some(numbers) = numbers.collect::<Option<Vec<u64>>>() else {
+        return false;
+    };
+    sums.add(bucket * group_width(width) / width.max(1), rows, &numbers);
+    true
+}
+
+/// An expression in the table's columns for what stands for a value: an integer, or where the
+/// dialect cannot make an integer of a hash, the hash itself.
+fn inner(dialect: Dialect, column: &BoundColumn) -> String {
+    if let Some(expression) = &column.value {
+        return format!("CAST(({expression}) AS bigint)");
+    }
+    let name = escape_identifier(&column.name);
+    match column.kind {
+        ColumnType::Integer | ColumnType::Bigint => format!("CAST({name} AS bigint)"),
+        ColumnType::Boolean => format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"),
+        ColumnType::Timestamp => dialect.milliseconds(&name),
+        ColumnType::Float => format!(
+            "CASE WHEN abs({name}) < {FLOAT_BOUND} \
+             THEN CAST(floor(CAST({name} AS double precision) * {FLOAT_SCALE}) AS bigint) \
+             WHEN {name} < 0 THEN {FLOAT_SMALL} WHEN {name} IS NOT NULL THEN {FLOAT_LARGE} END"
+        ),
+        ColumnType::Text => dialect.hash(&name),
+        ColumnType::Object => {
+            let mut parts = Vec::new();
+            for attribute in &column.attributes {
+                parts.push(dialect.attribute(&name, &escape_literal(attribute)));
+                parts.push(format!("'{ATTRIBUTE_SEPARATOR}'"));
+            }
+            let text = if parts.is_empty() {
+                "''".to_owned()
+            } else {
+                format!("concat({})", parts.join(", "))
+            };
+            format!(
+                "CASE WHEN {name} IS NOT NULL THEN {} END",
+                dialect.hash(&text)
+            )
+        }
+    }
+}
+
+/// The integer, from what [`inner`] made.
+fn outer(dialect: Dialect, column: &BoundColumn, value: &str) -> String {
+    match column.kind {
+        ColumnType::Text | ColumnType::Object if column.value.is_none() => {
+            dialect.number_of_hash(value)
+        }
+        _ => value.to_owned(),
+    }
+}
+
+/// Statements that together give the rows of the ranges, among others: key, then values.
+/// Each says for which of the ranges it stands.
+pub(super) fn reads<'r>(
+    dialect: Dialect,
+    table: &BoundTable,
+    ranges: &'r [KeyRange],
+) -> Vec<(String, &'r [KeyRange])> {
+    let columns: String = table
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| format!(", {} AS v{at}", raw(dialect, column)))
+        .collect();
+    let names: String = (0..table.columns.len())
+        .map(|at| format!(", v{at}"))
+        .collect();
+    let select = |locate: &str, keys: &str| {
+        format!(
+            "SELECT k{names} FROM (SELECT CAST(({}) AS bigint) AS k{columns} FROM {}{locate} \
+             OFFSET 0) AS r WHERE {keys}",
+            table.key,
+            escape_identifier(&table.name)
+        )
+    };
+    match &table.locate {
+        Some(locate) if ranges.len() <= RANGES_LOCATED_MAX => ranges
+            .chunks(LOCATED_MAX)
+            .map(|ranges| {
+                let located: Vec<String> = ranges
+                    .iter()
+                    .map(|range| {
+                        let last = (range.end - 1).to_string();
+                        let located = locate.replace(":first", &range.first.to_string());
+                        format!("({})", located.replace(":last", &last))
+                    })
+                    .collect();
+                let keys = keys_within(dialect, ranges);
+                (
+                    select(&format!(" WHERE {}", located.join(" OR ")), &keys),
+                    ranges,
+                )
+            })
+            .collect(),
+        _ => vec![(select("", &keys_within(dialect, ranges)), ranges)],
+    }
+}
+
+/// A condition on `k` that all keys of the ranges fulfil, and few others.
+fn keys_within(dialect: Dialect, ranges: &[KeyRange]) -> String {
+    if let [only] = ranges {
+        return format!("k >= {} AND k < {}", only.first, only.end);
+    }
+    let mut width: u64 = 1;
+    let blocks = loop {
+        let blocks = blocks(ranges, width);
+        if blocks.len() as u64 <= BLOCKS_MAX {
+            break blocks;
+        }
+        width *= 2;
+    };
+    let list: Vec<String> = blocks.iter().map(ToString::to_string).collect();
+    let block = dialect.divide("k", i64::try_from(width).unwrap_or(i64::MAX));
+    dialect.one_of(&format!("({block})"), &list.join(","))
+}
+
+/// The blocks of `width` keys that hold the ranges; one more than the bound where there are more.
+fn blocks(ranges: &[KeyRange], width: u64) -> Vec<u64> {
+    let mut blocks: Vec<u64> = Vec::new();
+    for range in ranges {
+        for block in range.first / width..=(range.end - 1) / width {
+            if blocks.last() != Some(&block) {
+                blocks.push(block);
+            }
+            if blocks.len() as u64 > BLOCKS_MAX {
+                return blocks;
+            }
+        }
+    }
+    blocks
+}
+
+/// A column as it is to be read back.
+fn raw(dialect: Dialect, column: &BoundColumn) -> String {
+    let name = escape_identifier(&column.name);
+    match (&column.value, column.kind) {
+        (Some(expression), _) => format!("CAST(({expression}) AS bigint)"),
+        (None, ColumnType::Timestamp) => dialect.exact_milliseconds(&name),
+        (None, ColumnType::Float) => format!("CAST({name} AS double precision)"),
+        _ => name,
+    }
+}
+
+/// A row of the answer to [`reads`]; none where it has no key.
+pub(super) fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
+    let mut values = row.into_iter();
+    let key = values.next()??.parse().ok()?;
+    let values = table.columns.iter().zip(values);
+    let values = values.map(|(column, text)| text.map_or(Value::Null, |text| value(column, text)));
+    Some(StoredRow {
+        key,
+        values: values.collect(),
+    })
+}
+
+/// What a text stands for in its column; the text itself where it fits none.
+fn value(column: &BoundColumn, text: String) -> Value {
+    let kind = match column.value {
+        Some(_) => ColumnType::Bigint,
+        None => column.kind,
+    };
+    let read = match kind {
+        ColumnType::Integer | ColumnType::Bigint => text.parse().ok().map(Value::Integer),
+        ColumnType::Float => text.parse().ok().map(Value::Float),
+        ColumnType::Boolean => match text.as_str() {
+            "t" | "true" => Some(Value::Boolean(true)),
+            "f" | "false" => Some(Value::Boolean(false)),
+            _ => None,
+        },
+        ColumnType::Timestamp => {
+            let (whole, part) = text.split_once('.').unwrap_or((&text, ""));
+            match whole.parse() {
+                Ok(ms) if part.bytes().all(|digit| digit == b'0') => Some(Value::TimestampMs(ms)),
+                _ => text.parse().ok().map(Value::Float),
+            }
+        }
+        ColumnType::Text | ColumnType::Object => None,
+    };
+    read.unwrap_or_else(|| Value::Text(text.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> BoundTable {
+        BoundTable {
+            name: "t".to_owned(),
+            columns: vec![
+                BoundColumn::new("n", ColumnType::Integer),
+                BoundColumn {
+                    value: Some("f(x)".to_owned()),
+                    ..BoundColumn::new("x", ColumnType::Text)
+                },
+            ],
+            create: Vec::new(),
+            key: "n".to_owned(),
+            locate: None,
+        }
+    }
+
+    #[test]
+    fn a_group_is_never_wider_than_its_sums_can_hold() {
+        let sql = sums(Dialect::PostgreSql, &table(), 1 << 30);
+        assert!(sql.contains(&format!("k / {GROUP_WIDTH_MAX}")), "{sql}");
+        assert!(sums(Dialect::PostgreSql, &table(), 256).contains("k / 256"));
+    }
+
+    #[test]
+    fn groups_become_buckets_and_keys_below_zero_none() {
+        let mut all = KeySums::default();
+        let width = GROUP_WIDTH_MAX * 2;
+        let text = |values: &[&str]| -> Vec<Option<String>> {
+            values.iter().map(|v| Some((*v).to_owned())).collect()
+        };
+        for row in [
+            text(&["-1", "3", "5", "5"]),
+            text(&["0", "1", "18446744073709551615", "4"]),
+            text(&["1", "2", "2", "5"]),
+            text(&["2", "1", "7", "18446744073709551616"]),
+        ] {
+            assert!(take_sums(&mut all, width, &row));
+        }
+        assert_eq!(all.without_key, 3);
+        let found: Vec<_> = all
+            .buckets
+            .iter()
+            .map(|b| (b.bucket, b.rows, b.sums.as_slice()))
+            .collect();
+        assert_eq!(found, [(0, 3, &[1, 9][..]), (1, 1, &[7, 0])]);
+        assert!(!take_sums(&mut all, width, &text(&["0", "x", "1", "1"])));
+        assert!(!take_sums(&mut all, width, &[None, None]));
+    }
+
+    #[test]
+    fn many_ranges_are_named_by_blocks() {
+        let range = |first, end| KeyRange { first, end };
+        assert_eq!(
+            keys_within(Dialect::PostgreSql, &[range(5, 9)]),
+            "k >= 5 AND k < 9"
+        );
+        assert_eq!(
+            keys_within(Dialect::PostgreSql, &[range(5, 7), range(9, 10)]),
+            "(k / 1) = ANY ('{5,6,9}'::bigint[])"
+        );
+        let wide = [range(0, 15_000), range(20_000, 20_001)];
+        let sql = keys_within(Dialect::CrateDb, &wide);
+        assert!(sql.starts_with("(k / 2) IN (0,1,"), "{sql}");
+    }
+
+    #[test]
+    fn texts_of_an_answer_become_values() {
+        for (kind, text, expected) in [
+            (ColumnType::Bigint, "-5", Value::Integer(-5)),
+            (ColumnType::Bigint, "5.5", Value::Text("5.5".into())),
+            (
+                ColumnType::Timestamp,
+                "1000.000000",
+                Value::TimestampMs(1_000),
+            ),
+            (ColumnType::Timestamp, "1000.500000", Value::Float(1_000.5)),
+            (ColumnType::Boolean, "t", Value::Boolean(true)),
+            (ColumnType::Float, "0.1", Value::Float(0.1)),
+            (ColumnType::Text, "t", Value::Text("t".into())),
+        ] {
+            let column = BoundColumn::new("c", kind);
+            assert_eq!(value(&column, text.to_owned()), expected);
+        }
+    }
+}
