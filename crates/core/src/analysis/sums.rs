@@ -209,14 +209,14 @@ mod tests {
         fn columns_add_up_to_the_sum_of_their_rows(
             first_row in prop_oneof![0_u64..200_000, Just(KEY_PRIME - 3), Just((1 << 40) + 5)],
             numbers in proptest::collection::vec(prop_oneof![0_i64..100, any::<i64>(), Just(7)], 1..3_000),
-            cut in 0.0_f64..1.0,
+            cut in 0_usize..=100,
         ) {
             let rows = numbers.len();
-            let cut = ((rows as f64) * cut) as usize;
+            let cut = rows * cut / 100;
             let small: Vec<i64> = numbers.iter().map(|n| n.rem_euclid(101)).collect();
-            let doubles: Vec<f64> = numbers.iter().map(|n| *n as f64 / 1e6).collect();
+            let doubles: Vec<f64> = small.iter().map(|n| f64::from(i32::try_from(*n).unwrap()) / 7.0).collect();
             let texts: Vec<Box<str>> = numbers.iter().map(|n| n.to_string().into()).collect();
-            let codes: Vec<u32> = numbers.iter().map(|n| n.rem_euclid(3) as u32).collect();
+            let codes: Vec<u32> = numbers.iter().map(|n| u32::try_from(n.rem_euclid(3)).unwrap()).collect();
             let found = sums_of(first_row, vec![
                 ColumnData::Integer(numbers.clone()),
                 ColumnData::TimestampMs(small.clone()),
@@ -234,7 +234,7 @@ mod tests {
                 residues(&|row| checksum::float_value(doubles[row])),
                 residues(&|row| i64::from(numbers[row] % 2 == 0)),
                 residues(&|row| checksum::text_value(&texts[row])),
-                residues(&|row| checksum::text_value(["a", "b", "c"][codes[row] as usize])),
+                residues(&|row| checksum::text_value(["a", "b", "c"][usize::try_from(codes[row]).unwrap()])),
             ];
             for (found, residues) in found.iter().zip(&expected) {
                 prop_assert_eq!(*found, naive(residues, first_row));

@@ -44,11 +44,11 @@ pub const fn weight(key: u64) -> u64 {
 /// What a value counts: its rest of [`VALUE_PRIME`], never negative.
 #[inline]
 pub const fn residue(value: i64) -> u64 {
-    value.rem_euclid(VALUE_PRIME as i64).unsigned_abs()
+    value.rem_euclid(VALUE_PRIME.cast_signed()).unsigned_abs()
 }
 
 /// The integer that stands for a text: the first seven hexadecimal digits of the MD5 of its UTF-8
-/// bytes, the only hash that PostgreSQL, CrateDB and CockroachDB share; below 2²⁸.
+/// bytes: a hash that nearly every database has; below 2²⁸.
 pub fn text_value(text: &str) -> i64 {
     let hash = Md5::digest(text.as_bytes());
     i64::from(u32::from_be_bytes([hash[0], hash[1], hash[2], hash[3]]) >> 4)
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(residue(0), 0);
         assert_eq!(
             residue(i64::MIN),
-            (i128::from(i64::MIN)).rem_euclid(268_435_399) as u64
+            u64::try_from(i128::from(i64::MIN).rem_euclid(268_435_399)).unwrap()
         );
         assert!(residue(i64::MAX) < NULL_RESIDUE);
     }

@@ -2,6 +2,8 @@
 //!
 //! What must not be here: which rows should be there; the audit knows that.
 
+use std::cmp::Ordering;
+
 use super::checksum;
 use super::op::{BoundColumn, ColumnData, RowBatch, Value};
 
@@ -69,7 +71,8 @@ pub fn difference(
             (Sent::Object(_), _) => false,
             (Sent::Value(Value::Float(sent)), Value::Float(found)) => {
                 // -0.0 and 0.0 are one number to a database.
-                sent == found || sent.to_bits() == found.to_bits()
+                sent.to_bits() == found.to_bits()
+                    || sent.partial_cmp(found) == Some(Ordering::Equal)
             }
             (Sent::Value(sent), found) => sent == found,
         };
