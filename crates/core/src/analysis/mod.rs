@@ -9,11 +9,13 @@ pub mod judge;
 pub mod key_ranges;
 pub mod littles_law;
 mod long_run;
+pub mod plausibility;
 pub mod queueing;
 pub mod series;
 pub mod sums;
 #[cfg(test)]
 mod synthetic;
+pub mod tables;
 pub mod throughput;
 
 pub use judge::{Ended, exit_code, judge};

@@ -54,7 +54,7 @@ pub fn schema() -> String {
     pretty(&schemars::schema_for!(RunRecord))
 }
 
-fn pretty<T: serde::Serialize>(value: &T) -> String {
+pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
     // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
     // has neither.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();

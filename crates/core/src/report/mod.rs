@@ -4,6 +4,7 @@
 //! changes a figure: what is judged comes from the record or from `analysis`.
 
 mod csv;
+mod figures;
 mod json;
 mod merge;
 mod progress;
@@ -12,6 +13,9 @@ pub(crate) mod tests;
 mod text;
 
 pub use csv::{csv, results_csv};
+pub use figures::{
+    FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, objections_text,
+};
 pub use json::{ParseError, json, parse, schema};
 pub use merge::{MergeError, merge};
 pub use progress::{IntervalLine, StreamProgress, interval_header, interval_line};

@@ -97,7 +97,7 @@ pub const KNOWN: &[Known] = &[
         About,
         Word,
         &["notes", "remark", "remarks", "comment", "comments"],
-        "Anything; nobody reads it but people",
+        "Remarks; read like `claim`",
     ),
     known(
         "engine",

@@ -79,6 +79,9 @@ impl<'a> Reading<'a> {
         if !self.mistakes.is_empty() {
             return Vec::new();
         }
+        let lines: Vec<Line> = lines.collect();
+        self.words_are_settings(&lines);
+        let lines = lines.into_iter();
         let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
         if points.is_empty() && self.mistakes.is_empty() {
             let end = self.text.len();
@@ -201,6 +204,23 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// A column that holds no number at all is a setting in words, whatever its name: `disk` may be
+    /// a rate, or `nvme`.
+    fn words_are_settings(&mut self, lines: &[Line]) {
+        for (at, column) in self.bound.iter_mut().enumerate() {
+            let is_number = |cell: &&str| cell.contains(|c: char| c.is_ascii_digit());
+            let is_measured = matches!(column.role, Role::Setting | Role::Figure);
+            let cells = lines.iter().filter_map(|line| line.cells.get(at));
+            let mut stated = cells.map(String::as_str).filter(|cell| !is_absent(cell));
+            let mut all = stated.clone();
+            if is_measured && stated.next().is_some() && all.all(|cell| !is_number(&cell)) {
+                column.role = Role::Setting;
+                column.dimension = Dimension::Word;
+                column.name = normalised(&column.header);
+            }
+        }
+    }
+
     fn note_unknown(&mut self, column: &Bound) {
         if column.known || column.role != Role::Setting || column.name.len() < 4 {
             return;
@@ -259,8 +279,9 @@ impl<'a> Reading<'a> {
                 "series" => cell.clone_into(&mut point.series),
                 "source" => cell.clone_into(&mut point.source),
                 "unit" => cell.clone_into(&mut point.unit),
-                "claim" => cell.clone_into(&mut point.claim),
-                _ => {}
+                // A claim may stand among the remarks as well.
+                _ if point.claim.is_empty() => cell.clone_into(&mut point.claim),
+                _ => point.claim = format!("{}; {cell}", point.claim),
             },
             Role::Setting if column.dimension == Dimension::Word => {
                 point.settings.insert(name, Setting::Word(cell.to_owned()));

@@ -119,6 +119,14 @@ fn of_several_rates_one_is_the_whole_and_the_others_are_parts_or_rates_of_their_
 }
 
 #[test]
+fn a_column_of_words_is_a_setting_whatever_its_name() {
+    let set = read("nodes,disk,rows_per_s,remark\n3,nvme,10,grows linearly\n3,,5,\n").unwrap();
+    assert_eq!(point(&set).word("disk"), Some("nvme"));
+    assert_eq!(point(&set).claim, "grows linearly");
+    assert!(read("nodes,disk,rows_per_s\n3,nvme,10\n3,200,5\n").is_err());
+}
+
+#[test]
 fn an_interval_may_be_stated() {
     let set = read("nodes,rows_per_s,low,high\n1,1000,980,1020\n2,1900,,\n").unwrap();
     assert_eq!(point(&set).interval, Some([980.0, 1_020.0]));

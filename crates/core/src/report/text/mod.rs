@@ -8,7 +8,7 @@ mod head;
 mod judged;
 mod next;
 mod ops;
-mod table;
+pub(super) mod table;
 mod tail;
 #[cfg(test)]
 mod tests;

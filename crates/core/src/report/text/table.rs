@@ -8,33 +8,33 @@ const NUMBER_WIDTH: usize = 7;
 const GAP: &str = "   ";
 
 /// `label          sentence`.
-pub(super) fn labelled(label: &str, sentence: &str) -> String {
+pub(in crate::report) fn labelled(label: &str, sentence: &str) -> String {
     format!("{label:<LABEL_WIDTH$}{sentence}")
 }
 
 /// A row of cells, and what is said behind them.
 #[derive(Debug, Default)]
-pub(super) struct Row {
-    pub(super) cells: Vec<String>,
-    pub(super) remark: String,
+pub(in crate::report) struct Row {
+    pub(in crate::report) cells: Vec<String>,
+    pub(in crate::report) remark: String,
 }
 
 impl Row {
-    pub(super) fn new<I: IntoIterator<Item = S>, S: Into<String>>(cells: I) -> Self {
+    pub(in crate::report) fn new<I: IntoIterator<Item = S>, S: Into<String>>(cells: I) -> Self {
         Self {
             cells: cells.into_iter().map(Into::into).collect(),
             remark: String::new(),
         }
     }
 
-    pub(super) fn remark(mut self, remark: impl Into<String>) -> Self {
+    pub(in crate::report) fn remark(mut self, remark: impl Into<String>) -> Self {
         self.remark = remark.into();
         self
     }
 }
 
 /// Aligned lines; the first `words` columns hold words, the others numbers.
-pub(super) fn aligned(rows: &[Row], words: usize) -> Vec<String> {
+pub(in crate::report) fn aligned(rows: &[Row], words: usize) -> Vec<String> {
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..columns)
         .map(|column| {

@@ -1,0 +1,45 @@
+//! Too few sizes for the model that is asked for.
+
+use super::{Objection, Rule, Weight, by_nodes};
+use crate::analysis::series::Point;
+
+/// A model that somebody wants to fit, and what it needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelAsked {
+    /// Its name in sentences.
+    pub name: String,
+    /// Figures that the fit has to find; with as few sizes it has no error to show.
+    pub parameters: usize,
+    /// Sizes that it is advised to have.
+    pub advised: usize,
+}
+
+pub(super) fn too_few(points: &[&Point], asked: &ModelAsked) -> Option<Objection> {
+    let sizes = by_nodes(points).len();
+    let ModelAsked {
+        name,
+        parameters,
+        advised,
+    } = asked;
+    if sizes >= *advised {
+        return None;
+    }
+    let (weight, message) = if sizes <= *parameters {
+        let message = format!(
+            "{name} has {parameters} parameters, and {sizes} sizes were measured: it fits them \
+             whatever they are"
+        );
+        (Weight::Contradiction, message)
+    } else {
+        let message = format!("{name} is fitted to {sizes} sizes; {advised} are advised");
+        (Weight::Doubt, message)
+    };
+    let check = "measure more sizes, or ask for a model with fewer parameters.";
+    Some(Objection::new(
+        Rule::TooFewSizes,
+        weight,
+        points,
+        message,
+        check,
+    ))
+}

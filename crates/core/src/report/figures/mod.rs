@@ -1,0 +1,131 @@
+//! Figures of a file or of runs for people: tables over an axis, and what is not plausible.
+//!
+//! Pure text without colours; equal figures give equal bytes. Nothing is computed here.
+
+mod law;
+mod objections;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::json::pretty;
+use super::text::table::labelled;
+use crate::analysis::plausibility::Objection;
+use crate::analysis::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
+use crate::model::display::{self, foreign};
+
+pub use objections::objections_text;
+
+/// Longest text of a file that is shown in a line.
+const LONGEST: usize = 100;
+
+/// Tables and objections as one JSON object, with what the reader should know.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FiguresReport {
+    /// `highwater-figures/1`.
+    pub schema: &'static str,
+    /// Empty for a check.
+    pub tables: Vec<Table>,
+    /// What the plausibility audit has against the figures.
+    pub objections: Vec<Objection>,
+    /// Remarks on how the file was read.
+    pub notes: Vec<String>,
+}
+
+/// Version of the shape of [`FiguresReport`].
+pub const FIGURES_SCHEMA: &str = "highwater-figures/1";
+
+/// A report as JSON, pretty, with a newline at the end.
+pub fn figures_json(report: &FiguresReport) -> String {
+    pretty(report)
+}
+
+/// JSON Schema (draft 2020-12) of [`figures_json`], pretty, with a newline at the end.
+pub fn figures_schema() -> String {
+    pretty(&schemars::schema_for!(FiguresReport))
+}
+
+/// All tables, then the objections, if there are any.
+pub fn figures_text(report: &FiguresReport) -> String {
+    let mut blocks: Vec<String> = report.tables.iter().map(table).collect();
+    if !report.objections.is_empty() {
+        blocks.push(objections_text(&report.objections));
+    }
+    blocks.join("\n")
+}
+
+fn table(table: &Table) -> String {
+    let mut lines = vec![title(table), String::new()];
+    lines.extend(rows::lines(table));
+    lines.push(String::new());
+    if let Some(best) = &table.best {
+        lines.extend(best_lines(best, table));
+    }
+    if let Some(law) = &table.law {
+        lines.extend(law::lines(law, table));
+    }
+    lines.extend(varied(&table.also_varied));
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
+}
+
+fn title(table: &Table) -> String {
+    let mut title = foreign(&table.series, LONGEST);
+    for (name, value) in &table.part {
+        title += &format!(" · {} {}", foreign(name, LONGEST), foreign(value, LONGEST));
+    }
+    if !table.source.is_empty() {
+        title += &format!(" · {}", foreign(&table.source, LONGEST));
+    }
+    title
+}
+
+fn best_lines(best: &Best, table: &Table) -> Vec<String> {
+    let axis = foreign(&table.axis.header, LONGEST);
+    let mut said = format!(
+        "{axis} {}: {} {}",
+        foreign(&best.value, LONGEST),
+        display::rate(best.throughput),
+        foreign(&table.unit, LONGEST),
+    );
+    if !best.not_told_apart.is_empty() {
+        said += &format!(
+            "; within 3 % of it, which one measurement cannot tell apart: {}",
+            foreign(&best.not_told_apart.join(", "), LONGEST)
+        );
+    }
+    let percent = display::plain(FLAT_SHARE * 100.0);
+    let flattens = match &best.flattens {
+        Flattening::At(value) => format!(
+            "at {axis} {}, the first that reaches {percent} % of the best",
+            foreign(value, LONGEST)
+        ),
+        Flattening::NotReached => format!(
+            "not among these: only the last reaches {percent} % of the best, so the end was not \
+             measured"
+        ),
+    };
+    vec![labelled("best", &said), labelled("flattens", &flattens)]
+}
+
+fn varied(varied: &[Varied]) -> Vec<String> {
+    let Some((first, others)) = varied.split_first() else {
+        return Vec::new();
+    };
+    let line = |label: &str, varied: &Varied| {
+        let values = foreign(&varied.values.join(", "), LONGEST);
+        labelled(
+            label,
+            &format!("{} {values}", foreign(&varied.header, LONGEST)),
+        )
+    };
+    let mut lines = vec![line("also changed", first)];
+    lines.extend(others.iter().map(|varied| line("", varied)));
+    lines.push(labelled("", "what the table shows is their effect, too"));
+    lines
+}

@@ -1,0 +1,62 @@
+//! What the plausibility audit has against figures, as paragraphs.
+
+use super::LONGEST;
+use crate::analysis::plausibility::{Objection, Weight};
+use crate::model::display::foreign;
+use crate::report::text::table::labelled;
+
+/// Places of an objection that are named before the others are counted.
+const PLACES_NAMED: usize = 4;
+/// Longest message: it quotes the file.
+const LONGEST_MESSAGE: usize = 400;
+
+/// Each objection with its figures, its places and what to look at; one line when there is none.
+pub fn objections_text(objections: &[Objection]) -> String {
+    if objections.is_empty() {
+        return labelled("plausible", "nothing speaks against these figures") + "\n";
+    }
+    let mut lines = vec![labelled("not plausible", &count(objections))];
+    for objection in objections {
+        lines.push(String::new());
+        let weight = match objection.weight {
+            Weight::Contradiction => "contradiction",
+            Weight::Doubt => "doubt",
+        };
+        let code = objection.rule.code();
+        lines.push(format!("{code} · {weight} · {}", places(&objection.places)));
+        lines.push(format!(
+            "  {}",
+            foreign(&objection.message, LONGEST_MESSAGE)
+        ));
+        lines.push(format!("  check: {}", objection.check));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn count(objections: &[Objection]) -> String {
+    let of = |weight: Weight| objections.iter().filter(|o| o.weight == weight).count();
+    let number = |count: usize, word: &str| match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    };
+    format!(
+        "{}, {}",
+        number(of(Weight::Contradiction), "contradiction"),
+        number(of(Weight::Doubt), "doubt")
+    )
+}
+
+/// `line 7, 8 and 3 more`.
+fn places(places: &[String]) -> String {
+    let named: Vec<String> = places
+        .iter()
+        .take(PLACES_NAMED)
+        .map(|place| foreign(place, LONGEST))
+        .collect();
+    let rest = places.len() - named.len();
+    let named = named.join(", ");
+    match rest {
+        0 => named,
+        _ => format!("{named} and {rest} more"),
+    }
+}
