@@ -5,6 +5,8 @@
 
 pub mod conformance;
 pub mod contract;
+pub mod cratedb;
+mod network;
 pub mod postgres;
 pub mod registry;
 pub mod sim;

@@ -9,6 +9,7 @@ use crate::target_url::TargetUrl;
 pub fn drivers() -> &'static [&'static dyn Driver] {
     &[
         &crate::sqlite::SqliteDriver,
+        &crate::cratedb::CrateDbDriver,
         &crate::postgres::PostgresDriver,
         &crate::sim::SimDriver,
     ]

@@ -20,6 +20,10 @@ fn words(dialect: &str) -> Option<SqlWords> {
             type_name: postgresql_type,
             equals: postgresql_equals,
         }),
+        "cratedb" => Some(SqlWords {
+            type_name: cratedb_type,
+            equals: cratedb_equals,
+        }),
         "sqlite" => Some(SqlWords {
             type_name: sqlite_type,
             equals: plainly_equals,
@@ -43,6 +47,25 @@ fn postgresql_type(kind: ColumnType) -> &'static str {
 fn postgresql_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
     match kind {
         ColumnType::Object => format!("{column} = {parameter}::text::jsonb"),
+        _ => plainly_equals(kind, column, parameter),
+    }
+}
+
+fn cratedb_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer => "INTEGER",
+        ColumnType::Bigint => "BIGINT",
+        ColumnType::Float => "DOUBLE PRECISION",
+        ColumnType::Boolean => "BOOLEAN",
+        ColumnType::Timestamp => "TIMESTAMP WITH TIME ZONE",
+        ColumnType::Text => "TEXT",
+        ColumnType::Object => "OBJECT(IGNORED)",
+    }
+}
+
+fn cratedb_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
+    match kind {
+        ColumnType::Object => format!("{column} = CAST({parameter} AS OBJECT(IGNORED))"),
         _ => plainly_equals(kind, column, parameter),
     }
 }

@@ -25,8 +25,17 @@ const COLUMNS: &[(&str, ColumnType)] = &[
 ];
 
 const INTEGERS: &[i64] = &[0, 1, -1, 2_147_483_647, -2_147_483_648, 1_000_000];
-// The sixth has no double of its own.
-const BIGINTS: &[i64] = &[0, 1, -1, i64::MAX, i64::MIN, 9_007_199_254_740_993, -42];
+// The sixth has no double of its own. The two ends of the type are left out: for some databases
+// they stand for something else.
+const BIGINTS: &[i64] = &[
+    0,
+    1,
+    -1,
+    i64::MAX - 1,
+    i64::MIN + 1,
+    9_007_199_254_740_993,
+    -42,
+];
 const FLOATS: &[f64] = &[
     0.0,
     -0.5,

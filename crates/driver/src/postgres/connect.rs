@@ -13,13 +13,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
 use super::dialect::Dialect;
-use super::errors::{Failure, ServerError, describe};
-use super::options::{Address, Node, SslMode};
+use super::errors::{Failure, ServerError};
+use super::options::{Address, Node};
 use super::password::password;
-use super::stream::Stream;
-use super::tls::handshake;
 use super::wire::Connection;
 use crate::contract::{TargetError, TargetErrorKind, Timeline};
+use crate::network::{SslMode, Stream, describe};
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
@@ -52,15 +51,8 @@ struct Refusal {
 }
 
 async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
-    // Which kinds to try, TLS or not, in libpq's order.
-    let kinds: &[bool] = match node.sslmode() {
-        SslMode::Disable => &[false],
-        SslMode::Allow => &[false, true],
-        SslMode::Prefer => &[true, false],
-        SslMode::Require | SslMode::VerifyCa | SslMode::VerifyFull => &[true],
-    };
     let mut first = None;
-    for encrypted in kinds {
+    for encrypted in node.sslmode().kinds() {
         match attempt(node, *encrypted).await {
             Ok(opened) => return Ok(opened),
             Err(refusal) => {
@@ -135,7 +127,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
         .await
         .map_err(|error| unreachable(&error))?;
     match (answer, node.sslmode()) {
-        (b'S', _) => match handshake(node, host, stream).await {
+        (b'S', _) => match node.tls.handshake(place, host, stream).await {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
             Err(error) => Err(Refusal {
                 error,

@@ -8,9 +8,7 @@ use std::io;
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError};
 
 use crate::contract::{TargetError, TargetErrorKind};
-
-/// Longest message that is kept of a server's words, in bytes.
-const MESSAGE_BYTES_MAX: usize = 300;
+use crate::network::{describe, one_line};
 
 /// An `ErrorResponse`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -128,14 +126,6 @@ impl Failure {
     }
 }
 
-/// An I/O error in our words where the system's are unclear; one line.
-pub(super) fn describe(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::UnexpectedEof {
-        return "the server closed the connection".to_owned();
-    }
-    one_line(&error.to_string())
-}
-
 /// Class and certainty of an SQLSTATE that came with severity ERROR.
 fn judge_code(code: &str) -> (ErrorClass, Certainty) {
     use Certainty::{NotApplied, Unknown};
@@ -162,25 +152,6 @@ fn judge_code(code: &str) -> (ErrorClass, Certainty) {
         },
     };
     (class, NotApplied)
-}
-
-/// Text on one line, cut at a character boundary.
-pub(super) fn one_line(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.len() > MESSAGE_BYTES_MAX {
-            break;
-        }
-    }
-    if line.len() > MESSAGE_BYTES_MAX {
-        line.truncate(line.floor_char_boundary(MESSAGE_BYTES_MAX));
-        line.push('…');
-    }
-    line
 }
 
 #[cfg(test)]
@@ -222,10 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_one_bounded_line_without_detail() {
+    fn messages_are_one_line_without_detail() {
         assert_eq!(error("ERROR", "22000").message, "words on two lines");
-        let long = one_line(&"ä".repeat(1000));
-        assert!(long.len() <= MESSAGE_BYTES_MAX + '…'.len_utf8());
-        assert_eq!(one_line(""), "");
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use super::admin::{Rows, WireAdmin};
 use super::dialect::Dialect;
-use super::errors::one_line;
 use crate::contract::{TargetError, TargetFacts};
+use crate::network::one_line;
 
 /// Settings that are told whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \

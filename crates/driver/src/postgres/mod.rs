@@ -38,9 +38,7 @@ mod options;
 mod password;
 mod prepare;
 mod session;
-mod stream;
 mod tables;
-mod tls;
 mod wire;
 
 /// For the estimate of an audit; `cargo xtask bench audit` measures it.

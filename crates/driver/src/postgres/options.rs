@@ -2,15 +2,14 @@
 //!
 //! No I/O here: files that are named are read at the first connection.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use highwater_core::model::units::Nanos;
-use tokio_rustls::rustls::ClientConfig;
 
 use super::departed::Departed;
 use crate::contract::{TargetError, TargetOptions};
+use crate::network::{SslMode, Tls, TlsFiles};
 use crate::target_url::{Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's.
@@ -32,23 +31,6 @@ const KNOWN: [&str; 13] = [
 /// The port where neither URL nor environment names one.
 const DEFAULT_PORT: u16 = 5432;
 
-/// libpq's `sslmode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum SslMode {
-    /// Never TLS.
-    Disable,
-    /// TLS only if the server refuses plain connections.
-    Allow,
-    /// TLS if the server has it, unchecked.
-    Prefer,
-    /// TLS; the certificate is checked only if `sslrootcert` is given.
-    Require,
-    /// TLS, and the certificate's chain is checked.
-    VerifyCa,
-    /// TLS, and the certificate's chain and name are checked.
-    VerifyFull,
-}
-
 /// What all hosts of one URL share.
 #[derive(Debug)]
 pub(super) struct Login {
@@ -57,11 +39,9 @@ pub(super) struct Login {
     /// Where passwords are looked up when none is given.
     pub(super) passfile: Option<PathBuf>,
     pub(super) database: String,
-    /// As given; see [`Node::sslmode`] for the default.
+    /// As given; the default depends on the address.
     pub(super) sslmode: Option<SslMode>,
-    pub(super) sslrootcert: Option<String>,
-    pub(super) sslcert: Option<String>,
-    pub(super) sslkey: Option<String>,
+    pub(super) tls: TlsFiles,
     pub(super) application_name: String,
     /// Command-line options for the server, such as `-csearch_path=bench`.
     pub(super) options: Option<String>,
@@ -86,27 +66,14 @@ pub(super) struct Node {
     pub(super) shown: String,
     /// Backends that we left and that may still work.
     pub(super) departed: Arc<Departed>,
-    /// Made at the first connection: certificates are read once.
-    pub(super) tls: Arc<OnceLock<Result<Arc<ClientConfig>, TargetError>>>,
+    pub(super) tls: Arc<Tls>,
 }
 
 impl Node {
-    /// The mode given, or the default: `prefer` on loopback, `verify-full` elsewhere.
+    /// The mode given, or the default.
     pub(super) fn sslmode(&self) -> SslMode {
-        match (&self.address, self.login.sslmode) {
-            (Address::Socket(..), _) => SslMode::Disable,
-            (Address::Tcp(..), Some(mode)) => mode,
-            (Address::Tcp(host, _), None) if is_loopback(host) => SslMode::Prefer,
-            (Address::Tcp(..), None) => SslMode::VerifyFull,
-        }
+        self.tls.mode()
     }
-}
-
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-        || host
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
 }
 
 /// Reads the environment; a function, so that tests need no process-wide state.
@@ -140,17 +107,23 @@ pub(super) fn nodes(
                     )
                 }
             };
+            let mode = match &address {
+                Address::Socket(..) => SslMode::Disable,
+                Address::Tcp(host, _) => {
+                    login.sslmode.unwrap_or_else(|| SslMode::default_for(host))
+                }
+            };
             Node {
                 shown: format!("{}://{shown_user}@{place}", url.scheme),
                 login: Arc::clone(&login),
                 address,
                 departed: Arc::default(),
-                tls: Arc::default(),
+                tls: Arc::new(Tls::new(login.tls.clone(), mode)),
             }
         })
         .collect::<Vec<Node>>();
     for node in &nodes {
-        super::tls::check_files(&node.login, node.sslmode())?;
+        node.tls.check_files()?;
     }
     Ok(nodes)
 }
@@ -205,10 +178,12 @@ fn login(
         password,
         passfile,
         database,
-        sslmode: sslmode.map(|mode| parse_sslmode(&mode)).transpose()?,
-        sslrootcert: given("sslrootcert").or_else(|| environment("PGSSLROOTCERT")),
-        sslcert: given("sslcert").or_else(|| environment("PGSSLCERT")),
-        sslkey: given("sslkey").or_else(|| environment("PGSSLKEY")),
+        sslmode: sslmode.map(|mode| SslMode::parse(&mode)).transpose()?,
+        tls: TlsFiles {
+            root: given("sslrootcert").or_else(|| environment("PGSSLROOTCERT")),
+            certificate: given("sslcert").or_else(|| environment("PGSSLCERT")),
+            key: given("sslkey").or_else(|| environment("PGSSLKEY")),
+        },
         application_name: given("application_name")
             .unwrap_or_else(|| options.application_name.clone()),
         options: given("options").or_else(|| environment("PGOPTIONS")),
@@ -265,24 +240,6 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
             }
         })
         .collect())
-}
-
-fn parse_sslmode(text: &str) -> Result<SslMode, TargetError> {
-    Ok(match text {
-        "disable" => SslMode::Disable,
-        "allow" => SslMode::Allow,
-        "prefer" => SslMode::Prefer,
-        "require" => SslMode::Require,
-        "verify-ca" => SslMode::VerifyCa,
-        "verify-full" => SslMode::VerifyFull,
-        _ => {
-            return Err(
-                TargetError::usage(format!("`sslmode={text}` is not known")).with_hint(
-                    "sslmode is one of disable, allow, prefer, require, verify-ca, verify-full",
-                ),
-            );
-        }
-    })
 }
 
 fn parse_port(text: &str) -> Result<u16, TargetError> {

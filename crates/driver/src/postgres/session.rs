@@ -10,11 +10,12 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
 use super::encode::{Mode, Plan, WireEncoder};
-use super::errors::{Failure, describe, one_line};
+use super::errors::Failure;
 use super::message;
 use super::prepare::parse_values;
 use super::wire::Connection;
 use crate::contract::{BoxFuture, Encoder, Request, Session};
+use crate::network::{describe, one_line};
 
 /// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
 const VALUES_STATEMENTS_MAX: usize = 16;

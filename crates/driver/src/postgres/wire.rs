@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use super::answer::Answer;
 use super::departed::Departed;
 use super::errors::{Failure, ServerError};
-use super::stream::Stream;
+use crate::network::Stream;
 
 /// Size of the read buffer; a larger single message lets it grow.
 const INPUT_BYTES: usize = 32 * 1024;

@@ -1,4 +1,6 @@
-//! The stream below the protocol: TCP, a Unix socket, or TLS over TCP.
+//! The stream below a protocol: TCP, a Unix socket, or TLS over TCP.
+//!
+//! What must not be here: a protocol, and time-outs.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 
 /// A connected stream. An enum, so that the hot path has no virtual call per read.
-pub(super) enum Stream {
+pub(crate) enum Stream {
     /// Plain TCP.
     Tcp(TcpStream),
     /// A socket in the file system.
@@ -20,7 +22,7 @@ pub(super) enum Stream {
 
 impl Stream {
     /// Whether the bytes are encrypted.
-    pub(super) fn is_encrypted(&self) -> bool {
+    pub(crate) fn is_encrypted(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
 }
@@ -49,6 +51,26 @@ impl AsyncWrite for Stream {
             Self::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Tls(stream) => Pin::new(stream.as_mut()).poll_write_vectored(context, slices),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        match self {
+            Self::Tcp(stream) => stream.is_write_vectored(),
+            Self::Unix(stream) => stream.is_write_vectored(),
+            Self::Tls(stream) => stream.is_write_vectored(),
         }
     }
 

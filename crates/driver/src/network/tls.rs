@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
@@ -23,31 +23,82 @@ use tokio_rustls::rustls::{
     CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
 };
 
-use super::options::{Login, Node, SslMode};
+use super::describe;
+use super::sslmode::SslMode;
 use crate::contract::{TargetError, TargetErrorKind};
 
-/// Speaks TLS with a server that agreed to it.
-pub(super) async fn handshake(
-    node: &Node,
-    host: &str,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, TargetError> {
-    let mode = node.sslmode();
-    let config = node.tls.get_or_init(|| config(&node.login, mode)).clone()?;
-    let name = ServerName::try_from(host.to_owned()).map_err(|_| {
-        TargetError::usage(format!(
-            "{}: `{host}` cannot be a name in a certificate",
-            node.shown
-        ))
-    })?;
-    TlsConnector::from(config)
-        .connect(name, stream)
-        .await
-        .map_err(|error| TargetError {
-            kind: TargetErrorKind::Refused,
-            message: format!("{}: TLS: {}", node.shown, super::errors::describe(&error)),
-            hint: Some(hint(mode).to_owned()),
-        })
+/// The PEM files that a URL or the environment names.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TlsFiles {
+    /// `sslrootcert`: whom to trust; `system` means the machine's own list.
+    pub(crate) root: Option<String>,
+    /// `sslcert`: the certificate that we show.
+    pub(crate) certificate: Option<String>,
+    /// `sslkey`: its key.
+    pub(crate) key: Option<String>,
+}
+
+/// TLS towards one server: made at the first connection, so that certificates are read once.
+#[derive(Debug)]
+pub(crate) struct Tls {
+    files: TlsFiles,
+    mode: SslMode,
+    config: OnceLock<Result<Arc<ClientConfig>, TargetError>>,
+}
+
+impl Tls {
+    /// Reads no file yet.
+    pub(crate) fn new(files: TlsFiles, mode: SslMode) -> Self {
+        Self {
+            files,
+            mode,
+            config: OnceLock::new(),
+        }
+    }
+
+    /// What was asked for.
+    pub(crate) fn mode(&self) -> SslMode {
+        self.mode
+    }
+
+    /// Reads the files that the URL names, so that a wrong one is told before anything is
+    /// connected.
+    pub(crate) fn check_files(&self) -> Result<(), TargetError> {
+        let TlsFiles {
+            root,
+            certificate,
+            key,
+        } = &self.files;
+        let named = [root, certificate, key];
+        if self.mode == SslMode::Disable || named.into_iter().all(Option::is_none) {
+            return Ok(());
+        }
+        config(&self.files, self.mode).map(drop)
+    }
+
+    /// Speaks TLS with a server that agreed to it; `place` says in errors which one.
+    pub(crate) async fn handshake(
+        &self,
+        place: &str,
+        host: &str,
+        stream: TcpStream,
+    ) -> Result<TlsStream<TcpStream>, TargetError> {
+        let make = || config(&self.files, self.mode);
+        let config = self.config.get_or_init(make).clone()?;
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| {
+            TargetError::usage(format!(
+                "{place}: `{host}` cannot be a name in a certificate"
+            ))
+        })?;
+        TlsConnector::from(config)
+            .connect(name, stream)
+            .await
+            .map_err(|error| TargetError {
+                kind: TargetErrorKind::Refused,
+                message: format!("{place}: TLS: {}", describe(&error)),
+                hint: Some(hint(self.mode).to_owned()),
+            })
+    }
 }
 
 fn hint(mode: SslMode) -> &'static str {
@@ -64,25 +115,16 @@ fn hint(mode: SslMode) -> &'static str {
     }
 }
 
-/// Reads the files that the URL names, so that a wrong one is told before anything is connected.
-pub(super) fn check_files(login: &Login, mode: SslMode) -> Result<(), TargetError> {
-    let named = [&login.sslrootcert, &login.sslcert, &login.sslkey];
-    if mode == SslMode::Disable || named.into_iter().all(Option::is_none) {
-        return Ok(());
-    }
-    config(login, mode).map(drop)
-}
-
 /// The client side of TLS for one server.
-fn config(login: &Login, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
+fn config(files: &TlsFiles, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError> {
     let provider = Arc::new(ring::default_provider());
-    let verifier = Arc::new(verifier(login, mode, &provider)?);
+    let verifier = Arc::new(verifier(files, mode, &provider)?);
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| TargetError::usage(format!("TLS: {error}")))?
         .dangerous()
         .with_custom_certificate_verifier(verifier);
-    let config = match (&login.sslcert, &login.sslkey) {
+    let config = match (&files.certificate, &files.key) {
         (None, None) => builder.with_no_client_auth(),
         (Some(certificate), Some(key)) => builder
             .with_client_auth_cert(certificates(certificate, "sslcert")?, private_key(key)?)
@@ -96,7 +138,7 @@ fn config(login: &Login, mode: SslMode) -> Result<Arc<ClientConfig>, TargetError
 }
 
 fn verifier(
-    login: &Login,
+    files: &TlsFiles,
     mode: SslMode,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Verifier, TargetError> {
@@ -109,14 +151,14 @@ fn verifier(
     // As in libpq: a root certificate makes `require` as strict as `verify-ca`.
     let checked = match mode {
         SslMode::VerifyCa | SslMode::VerifyFull => true,
-        SslMode::Require => login.sslrootcert.is_some(),
+        SslMode::Require => files.root.is_some(),
         SslMode::Disable | SslMode::Allow | SslMode::Prefer => false,
     };
     if !checked {
         return Ok(verifier);
     }
     let mut roots = RootCertStore::empty();
-    match login.sslrootcert.as_deref() {
+    match files.root.as_deref() {
         Some(file) if file != "system" => {
             verifier.pinned = certificates(file, "sslrootcert")?;
             roots.add_parsable_certificates(verifier.pinned.iter().cloned());

@@ -1,0 +1,298 @@
+//! What a run needs around its load: facts, tables, quiescence, counts. One statement at a time;
+//! nothing here is timed.
+
+use std::rc::Rc;
+
+use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::units::Nanos;
+use serde_json::Value;
+
+use super::ask::{self, Rows};
+use super::facts;
+use super::health::{self, Health};
+use super::http::HttpConnection;
+use super::options::Node;
+use super::statements::{literal, quoted};
+use super::tables;
+use crate::contract::{
+    Admin, BoxFuture, KeyCounts, TargetError, TargetErrorKind, TargetFacts, Timeline,
+};
+
+/// First pause between two looks at a server that is not done.
+const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// Longest pause between two looks.
+const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+/// An op that was abandoned may still lie unread in the server's sockets: no statement running is
+/// believed only so long after the last one.
+const AFTER_ABANDONED: Nanos = Nanos::from_secs(2);
+/// A cluster is waited for no longer than this after its tables were made.
+const HEALTHY_WAIT_MAX: Nanos = Nanos::from_secs(60);
+
+/// Our inserts that run, whoever of our sessions sent them: those begun lately, and older ones. A
+/// client that goes away cancels nothing, so this is the only way to know. Statements of others
+/// quote their table otherwise.
+const RUNNING: &str = "SELECT count(*) FILTER (WHERE started > now() - INTERVAL '90 seconds'), \
+     count(*) FILTER (WHERE started <= now() - INTERVAL '90 seconds') FROM sys.jobs \
+     WHERE username = current_user AND stmt LIKE 'INSERT INTO \"%'";
+/// An insert that is listed for longer than any was seen to take (63 s) may be one whose client
+/// went away and that the server never takes from its list. It is believed to be done when nothing
+/// was written for so long.
+const STILL: Nanos = Nanos::from_secs(3);
+/// Moves with every write to a table of the schema.
+const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.shards \
+     WHERE schema_name = current_schema";
+/// Rows that inserts of all clients wrote since the nodes started.
+const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
+     WHERE classification['type'] = 'INSERT'";
+
+/// The connection for everything but the load.
+pub(super) struct HttpAdmin {
+    connection: HttpConnection,
+    node: Node,
+    /// The insert mode, for the facts.
+    insert: &'static str,
+    timeline: Rc<dyn Timeline>,
+    /// Tables that were made here, to be refreshed.
+    tables: Vec<String>,
+    /// The server's counter before the load, where it was read.
+    written_before: Option<u64>,
+}
+
+impl HttpAdmin {
+    pub(super) fn new(
+        connection: HttpConnection,
+        node: Node,
+        insert: &'static str,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            connection,
+            node,
+            insert,
+            timeline,
+            tables: Vec::new(),
+            written_before: None,
+        }
+    }
+
+    pub(super) fn place(&self) -> &str {
+        &self.node.shown
+    }
+
+    pub(super) fn insert(&self) -> &'static str {
+        self.insert
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.connection.is_encrypted()
+    }
+
+    /// Runs a statement for its effect.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
+        self.rows(sql).await.map(drop)
+    }
+
+    /// Runs a statement and reads its rows.
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        ask::rows(&mut self.connection, &self.node, sql)
+            .await
+            .map_err(|failure| failure.into_target_error(&self.node.shown))
+    }
+
+    async fn pause(&self, pause: Nanos) {
+        self.timeline
+            .sleep_until(self.timeline.now().saturating_add(pause))
+            .await;
+    }
+
+    async fn wait_until_quiet(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+        let mut pause = PAUSE_MIN;
+        let mut writes = None;
+        let mut still_since = self.timeline.now();
+        loop {
+            let begun = self.timeline.now();
+            let running = self.rows(RUNNING).await?;
+            let recent = number(&running, 0).unwrap_or(0);
+            let mut old = number(&running, 1).unwrap_or(0);
+            if old > 0 {
+                let now_written = self.rows(WRITES).await?;
+                if writes.as_ref() != Some(&now_written) {
+                    writes = Some(now_written);
+                    still_since = begun;
+                } else if begun.saturating_sub(still_since) >= STILL {
+                    old = 0;
+                }
+            }
+            if recent + old == 0 && self.node.trouble.is_settled(begun, AFTER_ABANDONED) {
+                break;
+            }
+            let now = self.timeline.now();
+            if now >= deadline {
+                return Ok(false);
+            }
+            self.pause(pause.min(deadline.saturating_sub(now))).await;
+            pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+        }
+        for table in self.tables.clone() {
+            self.refresh(&table).await?;
+        }
+        Ok(true)
+    }
+
+    /// Makes visible what was written to a table.
+    pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
+        self.run(&format!("REFRESH TABLE {}", quoted(table))).await
+    }
+
+    /// Waits until the cluster is GREEN and the copies of these tables have started, evenly spread;
+    /// what it is like then is what is normal for this cluster.
+    pub(super) async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
+        self.tables = tables.to_vec();
+        let limit = self.timeline.now().saturating_add(HEALTHY_WAIT_MAX);
+        let mut pause = PAUSE_MIN;
+        loop {
+            let health = health::look(&mut self.connection, &self.node).await;
+            let place = &self.node.shown;
+            let health = health.map_err(|failure| failure.into_target_error(place))?;
+            let settled = self.is_settled(health, tables).await?;
+            if settled || self.timeline.now() >= limit {
+                self.node.trouble.set_normal(health);
+                break;
+            }
+            self.pause(pause).await;
+            pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+        }
+        self.written_before = number(&self.rows(WRITTEN).await?, 0);
+        Ok(())
+    }
+
+    async fn is_settled(&mut self, health: Health, tables: &[String]) -> Result<bool, TargetError> {
+        if health.severity > 1 {
+            return Ok(false);
+        }
+        let names = names(tables);
+        if names.is_empty() {
+            return Ok(true);
+        }
+        let moving = self
+            .rows(&format!(
+                "SELECT count(*) FROM sys.shards WHERE schema_name = current_schema \
+                 AND table_name IN ({names}) \
+                 AND (routing_state <> 'STARTED' OR relocating_node IS NOT NULL)"
+            ))
+            .await?;
+        Ok(number(&moving, 0) == Some(0))
+    }
+
+    async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
+        self.refresh(&table.name).await?;
+        let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
+        let rows = self
+            .rows(&format!(
+                "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
+                 FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS keys \
+                 GROUP BY 1 ORDER BY 1",
+                table.key,
+                quoted(&table.name)
+            ))
+            .await?;
+        let mut counts = KeyCounts::default();
+        for row in &rows {
+            let numbers: Vec<Option<i64>> = row.iter().map(Value::as_i64).collect();
+            let [Some(bucket), Some(count)] = numbers.as_slice() else {
+                return Err(unexpected(&self.node.shown));
+            };
+            let count = u64::try_from(*count).unwrap_or(0);
+            match u64::try_from(*bucket) {
+                Ok(bucket) => counts.buckets.push((bucket, count)),
+                Err(_) => counts.without_key += count,
+            }
+        }
+        Ok(counts)
+    }
+
+    /// What inserts wrote since the tables were made; none if a restart has reset the counters, or
+    /// they are switched off.
+    async fn written(&mut self) -> Result<Option<u64>, TargetError> {
+        let before = self.written_before;
+        let now = number(&self.rows(WRITTEN).await?, 0);
+        Ok(now
+            .zip(before)
+            .and_then(|(now, before)| now.checked_sub(before)))
+    }
+
+    async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, TargetError> {
+        let tables: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
+        if tables.is_empty() {
+            return Ok(Some(0));
+        }
+        let rows = self
+            .rows(&format!(
+                "SELECT sum(size) FROM sys.shards \
+                 WHERE schema_name = current_schema AND table_name IN ({})",
+                names(&tables)
+            ))
+            .await?;
+        Ok(number(&rows, 0))
+    }
+}
+
+impl Admin for HttpAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        Box::pin(facts::read(self))
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        fingerprint: &'a str,
+        drop: bool,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(tables::create(self, workload, fingerprint, drop))
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.wait_until_quiet(deadline))
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        Box::pin(self.count(table, width))
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.written())
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.bytes(workload))
+    }
+}
+
+/// A value of the first row as a number.
+pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
+    rows.first()?.get(column)?.as_u64()
+}
+
+/// Names as literals, for a list.
+fn names(tables: &[String]) -> String {
+    let names: Vec<String> = tables.iter().map(|table| literal(table)).collect();
+    names.join(", ")
+}
+
+fn unexpected(place: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message: format!("{place}: the count by key is not made of integers"),
+        hint: Some("the workload's `key` must be an integer expression".to_owned()),
+    }
+}

@@ -1,0 +1,132 @@
+//! From an address to a connection that the server accepts: TCP, TLS, login, a cluster that is
+//! there.
+//!
+//! HTTP has no start-up of its own: a first question about the cluster's health tells whether the
+//! password is right, and whether the node knows its tables yet.
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::units::Nanos;
+use tokio::net::TcpStream;
+
+use super::ask::{self, Failure};
+use super::health;
+use super::http::HttpConnection;
+use super::options::Node;
+use crate::contract::{TargetError, Timeline};
+use crate::network::{Stream, describe};
+
+/// Pause between two looks at a cluster that is not well.
+const PAUSE: Nanos = Nanos::from_millis(100);
+
+/// Connects within the node's bound.
+///
+/// After trouble it waits for the cluster to be as usual, within the same bound: a node that has
+/// just started knows none of its tables, and says so as if they had never been.
+pub(super) async fn open(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> Result<HttpConnection, TargetError> {
+    let bound = node.connect_timeout;
+    let limit = timeline.now().saturating_add(bound);
+    let opening = Box::pin(open_unbounded(node, timeline, limit));
+    // The waiting inside ends at the limit by itself, well or not; this bounds the rest.
+    let deadline = timeline.sleep_until(limit.saturating_add(bound));
+    match select(opening, deadline).await {
+        Either::Left((opened, _)) => opened,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{}: no connection within {} s",
+            node.shown,
+            2.0 * bound.as_secs_f64()
+        ))
+        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
+    }
+}
+
+async fn open_unbounded(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+    limit: Nanos,
+) -> Result<HttpConnection, TargetError> {
+    let begun = timeline.now();
+    let (mut connection, first) = first_answer(node).await?;
+    let mut looked = first;
+    loop {
+        let now = timeline.now();
+        let well = match &looked {
+            Ok(health) => {
+                node.trouble.looked(*health, now);
+                node.trouble.is_calm(begun)
+            }
+            Err(Failure::Server { status: 401, .. } | Failure::Io(_)) => false,
+            Err(_) => {
+                node.trouble.note(now);
+                false
+            }
+        };
+        let give_up = now >= limit;
+        match looked {
+            Ok(health) if well || give_up || health.severity <= 1 => return Ok(connection),
+            Err(failure) if give_up || !failure.is_of_a_start() => {
+                return Err(failure.into_target_error(&node.shown));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        timeline.sleep_until(now.saturating_add(PAUSE)).await;
+        looked = health::look(&mut connection, node).await;
+    }
+}
+
+/// Tries the kinds of connection that the mode allows, and asks the first question on each.
+async fn first_answer(
+    node: &Node,
+) -> Result<(HttpConnection, Result<health::Health, Failure>), TargetError> {
+    let kinds = node.tls.mode().kinds();
+    // What was found out once is not tried again by every session.
+    let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
+    let mut first = None;
+    for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
+        let opened = match connect(node, *encrypted).await {
+            Ok(stream) => {
+                let mut connection = HttpConnection::new(stream);
+                let looked = health::look(&mut connection, node).await;
+                // A plain question to a port that speaks TLS is not answered, or not in HTTP.
+                match looked {
+                    Err(Failure::Io(error)) => Err(ask::lost(&node.shown, &error)),
+                    looked => Ok((connection, looked)),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(opened) => {
+                node.second_kind.store(position > 0, Ordering::Relaxed);
+                return Ok(opened);
+            }
+            Err(error) => {
+                first.get_or_insert(error);
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+}
+
+async fn connect(node: &Node, encrypted: bool) -> Result<Stream, TargetError> {
+    let unreachable = |error: &std::io::Error| {
+        TargetError::unreachable(format!("{}: {}", node.shown, describe(error)))
+            .with_hint("is the server running, and are host and port right?")
+    };
+    let stream = TcpStream::connect((node.host.as_str(), node.port))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    stream
+        .set_nodelay(true)
+        .map_err(|error| unreachable(&error))?;
+    if !encrypted {
+        return Ok(Stream::Tcp(stream));
+    }
+    let stream = node.tls.handshake(&node.shown, &node.host, stream).await?;
+    Ok(Stream::Tls(Box::new(stream)))
+}

@@ -1,0 +1,186 @@
+//! The exact bodies of requests, on small examples.
+
+use std::io::Read as _;
+
+use flate2::read::GzDecoder;
+use highwater_core::model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Dictionary, OpId,
+};
+
+use super::super::statements;
+use super::*;
+
+fn workload() -> BoundWorkload {
+    let column = |name: &str, kind| BoundColumn {
+        name: name.to_owned(),
+        kind,
+    };
+    let table = BoundTable {
+        name: "t\"1".to_owned(),
+        columns: vec![
+            column("k", ColumnType::Bigint),
+            column("w", ColumnType::Text),
+            column("o", ColumnType::Object),
+        ],
+        create: vec!["CREATE TABLE t (k BIGINT primary key)".to_owned()],
+        key: "k".to_owned(),
+    };
+    let insert = BoundOpKind::Insert { table: 0, batch: 2 };
+    let query = BoundOpKind::Query {
+        sql: "SELECT \"k\" FROM t\nWHERE w = $1".to_owned(),
+        parameters: vec![ColumnType::Text],
+    };
+    let op = |kind| BoundOp {
+        name: "op".to_owned(),
+        kind,
+    };
+    BoundWorkload {
+        tables: vec![table],
+        ops: vec![op(insert), op(query)],
+    }
+}
+
+fn batch(rows: usize) -> OpBody {
+    let dictionary = |values: &[&str]| Dictionary {
+        values: values.iter().map(|value| Box::from(*value)).collect(),
+        codes: (0..).map(|row| row % 2).take(rows).collect(),
+    };
+    OpBody::Insert(RowBatch {
+        first_row: 0,
+        rows,
+        columns: vec![
+            ColumnData::Integer((7..).take(rows).collect()),
+            ColumnData::TextDictionary(dictionary(&["a\"b", "c"])),
+            ColumnData::ObjectDictionary(dictionary(&["{\"x\":1}", "{}"])),
+        ],
+    })
+}
+
+fn request(id: u16, body: OpBody) -> Request {
+    Request {
+        op: Op {
+            id: OpId(id),
+            index: 0,
+            body,
+        },
+        bytes: Vec::new(),
+    }
+}
+
+fn encoder(mode: Mode, gzip: Option<u32>) -> BodyEncoder {
+    BodyEncoder::new(&statements::plans(&workload(), mode).unwrap().into(), gzip)
+}
+
+fn check(mode: Mode, id: u16, body: OpBody, expected: &str) {
+    let mut request = request(id, body);
+    encoder(mode, None).encode(&mut request);
+    assert_eq!(String::from_utf8(request.bytes).unwrap(), expected);
+}
+
+#[test]
+fn bulk_is_one_array_a_row() {
+    check(
+        Mode::Bulk,
+        0,
+        batch(2),
+        r#"{"stmt":"INSERT INTO \"t\"\"1\" (\"k\", \"w\", \"o\") VALUES (?,?,?)","bulk_args":[[7,"a\"b",{"x":1}],[8,"c",{}]]}"#,
+    );
+    let empty =
+        r#"{"stmt":"INSERT INTO \"t\"\"1\" (\"k\", \"w\", \"o\") VALUES (?,?,?)","bulk_args":[]}"#;
+    check(Mode::Bulk, 0, batch(0), empty);
+}
+
+#[test]
+fn values_is_one_statement_with_all_rows() {
+    check(
+        Mode::Values,
+        0,
+        batch(2),
+        r#"{"stmt":"INSERT INTO \"t\"\"1\" (\"k\", \"w\", \"o\") VALUES (?,?,?),(?,?,?)","args":[ 7,"a\"b",{"x":1} , 8,"c",{} ]}"#,
+    );
+}
+
+#[test]
+fn unnest_is_one_array_a_column() {
+    check(
+        Mode::Unnest,
+        0,
+        batch(2),
+        r#"{"stmt":"INSERT INTO \"t\"\"1\" (\"k\", \"w\", \"o\") (SELECT * FROM UNNEST(?,?,?))","args":[ [7,8],["a\"b","c"],[{"x":1},{}]]}"#,
+    );
+}
+
+#[test]
+fn no_row_has_no_body_but_in_bulk() {
+    check(Mode::Values, 0, batch(0), "");
+    check(Mode::Unnest, 0, batch(0), "");
+    let mut request = request(0, batch(0));
+    encoder(Mode::Values, Some(1)).encode(&mut request);
+    assert!(request.bytes.is_empty(), "nothing compresses to nothing");
+}
+
+#[test]
+fn queries_carry_their_parameters() {
+    let values = vec![Value::Text("it's".into()), Value::Null, Value::Float(0.5)];
+    check(
+        Mode::Bulk,
+        1,
+        OpBody::Query(values),
+        r#"{"stmt":"SELECT \"k\" FROM t\nWHERE w = $1","args":["it's",null,0.5]}"#,
+    );
+}
+
+#[test]
+fn a_compressed_body_is_the_same_body() {
+    let mut plain = request(0, batch(500));
+    encoder(Mode::Bulk, None).encode(&mut plain);
+    let mut small = request(0, batch(500));
+    encoder(Mode::Bulk, Some(6)).encode(&mut small);
+    let mut back = Vec::new();
+    GzDecoder::new(small.bytes.as_slice())
+        .read_to_end(&mut back)
+        .unwrap();
+    assert!(back == plain.bytes && small.bytes.len() < plain.bytes.len() / 5);
+}
+
+#[test]
+fn a_dictionary_is_quoted_once_and_another_one_anew() {
+    let mut encoder = encoder(Mode::Bulk, None);
+    for word in ["one", "two"] {
+        let coded = Dictionary {
+            values: Arc::from([Box::from(word)]),
+            codes: vec![0],
+        };
+        let columns = vec![
+            ColumnData::Boolean(vec![true]),
+            ColumnData::TextDictionary(coded),
+        ];
+        let body = OpBody::Insert(RowBatch {
+            first_row: 0,
+            rows: 1,
+            columns,
+        });
+        let mut request = request(0, body);
+        encoder.encode(&mut request);
+        let text = String::from_utf8(request.bytes).unwrap();
+        assert!(text.ends_with(&format!("[[true,\"{word}\"]]}}")), "{text}");
+    }
+}
+
+#[test]
+fn keys_are_found_in_the_statements_that_create_a_table() {
+    for (create, has_key) in [
+        (vec!["CREATE TABLE t (k BIGINT primary key)"], true),
+        (vec!["CREATE TABLE t (k BIGINT, PRIMARY KEY (k))"], true),
+        (vec!["CREATE TABLE t (k BIGINT)"], false),
+        (vec![], false),
+    ] {
+        let mut workload = workload();
+        workload.tables[0].create = create.iter().map(ToString::to_string).collect();
+        let plans = statements::plans(&workload, Mode::Bulk).unwrap();
+        let Plan::Insert(plan) = &plans[0] else {
+            panic!("op 0 inserts");
+        };
+        assert_eq!(plan.has_key, has_key, "{create:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! What CrateDB's errors mean: code, HTTP status and text to class and certainty.
+//!
+//! A refusal that the server decides before it writes is certain. Whatever can come after a part
+//! was written, or while a node goes away, is not: it is unknown, never guessed.
+//! Source: what a CrateDB 6.4.3 was seen to answer; the recordings are beside the tests.
+
+use highwater_core::model::outcome::{ErrorClass, OpError};
+
+use super::answer::{Answer, Reason};
+use crate::contract::{TargetError, TargetErrorKind};
+use crate::network::one_line;
+
+/// What the text of a refusal by the write pool begins with; its code says only "error".
+const REJECTED: &str = "EsRejectedExecution";
+
+/// How sure a failure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sure {
+    /// Nothing was written, whatever happens to the cluster.
+    Always,
+    /// Nothing was written, unless a node was lost meanwhile: then an attempt before may have.
+    WhileCalm,
+    /// As [`Sure::WhileCalm`], and only if the table has a key: without one there are no
+    /// duplicates but those that the server's own repetition makes.
+    WhileCalmWithKey,
+    /// It may have been written.
+    Never,
+}
+
+/// What a failure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Meaning {
+    pub(super) class: ErrorClass,
+    pub(super) sure: Sure,
+    /// Its entries carry an error only up to ten a shard.
+    pub(super) capped: bool,
+}
+
+impl Meaning {
+    const fn new(class: ErrorClass, sure: Sure) -> Self {
+        Self {
+            class,
+            sure,
+            capped: true,
+        }
+    }
+}
+
+/// What it means that a row of a bulk request was not applied.
+pub(super) fn of_row(reason: &Reason) -> Meaning {
+    use ErrorClass::{Constraint, Data, Resource, Statement, Unavailable};
+    if reason.text.starts_with(REJECTED) {
+        return Meaning {
+            capped: false,
+            ..Meaning::new(ErrorClass::Rejected, Sure::WhileCalm)
+        };
+    }
+    match reason.code {
+        4091 => Meaning::new(Constraint, Sure::WhileCalmWithKey),
+        4000 if violates_constraint(&reason.text) => Meaning::new(Constraint, Sure::Always),
+        4000 | 4003 | 4005 => Meaning::new(Data, Sure::Always),
+        4007 => Meaning::new(Statement, Sure::WhileCalm),
+        40411 => Meaning::new(Constraint, Sure::WhileCalm),
+        5000 if is_resource(&reason.text) => Meaning::new(Resource, Sure::Never),
+        _ => Meaning::new(Unavailable, Sure::Never),
+    }
+}
+
+/// What it means that a whole request failed.
+pub(super) fn of_request(status: u16, reason: &Reason) -> Meaning {
+    use ErrorClass::{
+        Authentication, Constraint, Data, Protocol, Rejected, Resource, Statement, Timeout,
+        Unavailable,
+    };
+    let text = reason.text.as_str();
+    let (class, sure) = match (status, reason.code) {
+        (401, _) => (Authentication, Sure::Always),
+        // More than the server takes in one request; it was not read.
+        (413, _) => (Statement, Sure::Always),
+        (429, _) => (Rejected, Sure::Always),
+        _ if text.starts_with(REJECTED) => (Rejected, Sure::WhileCalm),
+        (400, 4000) if violates_constraint(text) => (Constraint, Sure::Always),
+        (400, 4000) if is_about_values(text) => (Data, Sure::Always),
+        (400, 4003) => (Data, Sure::Always),
+        (_, 4091) => (Constraint, Sure::WhileCalmWithKey),
+        // Tables that are there are missing for a while after a node has started.
+        (404, 4040..=4049) | (403, _) => (Statement, Sure::Always),
+        (_, 5005) => (Timeout, Sure::Never),
+        (_, 5000) if is_resource(text) => (Resource, Sure::Never),
+        (400..=499, code) if code != 0 => (Statement, Sure::Always),
+        (500..=599, _) => (Unavailable, Sure::Never),
+        _ => (Protocol, Sure::Never),
+    };
+    Meaning::new(class, sure)
+}
+
+/// CHECK, NOT NULL and a missing key are constraints, although their code is that of a wrong
+/// statement.
+fn violates_constraint(text: &str) -> bool {
+    text.contains("Failed CONSTRAINT")
+        || text.contains("must not be null")
+        || text.contains("must not be NULL")
+}
+
+/// A value that does not fit, as against a statement that cannot be read.
+fn is_about_values(text: &str) -> bool {
+    [
+        "Cannot cast",
+        "cannot be cast",
+        "immense term",
+        "parameter values",
+        "Invalid value",
+    ]
+    .iter()
+    .any(|words| text.contains(words))
+}
+
+fn is_resource(text: &str) -> bool {
+    text.starts_with("OutOfMemoryError") || text.starts_with("CircuitBreaking")
+}
+
+/// The failure of an op, in the server's words.
+pub(super) fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
+    OpError {
+        class,
+        code: (reason.code != 0).then(|| reason.code.to_string()),
+        message: one_line(&reason.text),
+    }
+}
+
+/// Why a request failed as a whole, from whatever the answer has.
+pub(super) fn reason_of(answer: &Answer) -> Reason {
+    if let Some(reason) = &answer.error {
+        return reason.clone();
+    }
+    let text = answer.plain_text();
+    let text = match (answer.status, text.is_empty()) {
+        (413, true) => "the request is longer than the server takes (http.max_content_length)",
+        (_, true) => "an answer without a text",
+        (_, false) => text.as_str(),
+    };
+    Reason {
+        code: 0,
+        text: format!("HTTP {}: {text}", answer.status),
+    }
+}
+
+/// Why a target cannot be used; `place` says what was tried.
+pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetError {
+    let meaning = of_request(status, reason);
+    let kind = match meaning.class {
+        ErrorClass::Authentication => TargetErrorKind::Refused,
+        ErrorClass::Unavailable | ErrorClass::Timeout | ErrorClass::Protocol => {
+            TargetErrorKind::Unreachable
+        }
+        _ => TargetErrorKind::Statement,
+    };
+    let hint = match (status, reason.code) {
+        (401, _) => Some("check user and password: URL, or CRATEDB_PASSWORD"),
+        (_, 4045 | 4041) => Some(
+            "name the schema in the URL: `…/SCHEMA`; a schema that the user has no right to is \
+             missing for it",
+        ),
+        (503, _) => Some("the cluster has no master: it is starting, or more than half is lost"),
+        _ if meaning.class == ErrorClass::Protocol => {
+            Some("is this the HTTP port (4200), and not the PostgreSQL port (5432)?")
+        }
+        _ => None,
+    };
+    let code = match reason.code {
+        0 => String::new(),
+        code => format!(" ({code})"),
+    };
+    TargetError {
+        kind,
+        message: format!("{place}: {}{code}", one_line(&reason.text)),
+        hint: hint.map(str::to_owned),
+    }
+}

@@ -1,0 +1,155 @@
+//! Driver for CrateDB over its HTTP endpoint, `/_sql`.
+//!
+//! The HTTP client is our own, on the same streams as the other drivers and on a well-kept parser
+//! of headers: a session writes what its encoder made with one system call, and an answer of a
+//! thousand entries is counted as it comes, without a tree of values. Where to read: `http`
+//! (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge` (counts to an
+//! outcome), `trouble` (is the cluster calm?), `session` (one op), `connect`, `admin` (around the
+//! load).
+//!
+//! What must not be here: clocks, retries, text for a terminal.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::PlaceholderStyle;
+
+use crate::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use crate::target_url::TargetUrl;
+use admin::HttpAdmin;
+use options::Node;
+use session::HttpSession;
+use statements::Mode;
+use trouble::Trouble;
+
+mod admin;
+mod answer;
+mod ask;
+mod connect;
+mod encode;
+mod errors;
+mod facts;
+mod health;
+mod http;
+mod json;
+mod judge;
+mod options;
+#[cfg(test)]
+mod recordings;
+mod session;
+mod statements;
+mod tables;
+mod trouble;
+
+/// The driver; see the module.
+pub struct CrateDbDriver;
+
+impl Driver for CrateDbDriver {
+    fn name(&self) -> &'static str {
+        "cratedb"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["crate", "crate+https"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "CrateDB over HTTP: crate://host:4200,host2:4200/schema"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let insert = match options.insert.as_deref() {
+            None => Mode::Bulk,
+            Some(name) => Mode::of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
+            })?,
+        };
+        let trouble = Arc::new(Trouble::default());
+        let environment = |name: &str| std::env::var(name).ok();
+        let mut nodes = Vec::new();
+        for url in urls {
+            nodes.extend(options::nodes(url, options, &environment, &trouble)?);
+        }
+        if nodes.is_empty() {
+            return Err(TargetError::usage("no host given"));
+        }
+        Ok(Arc::new(CrateDbTarget { nodes, insert }))
+    }
+}
+
+/// One cluster, by one or more of its nodes.
+struct CrateDbTarget {
+    /// At least one.
+    nodes: Vec<Node>,
+    insert: Mode,
+}
+
+impl Target for CrateDbTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: false,
+            simulated: false,
+            simulated_clock: false,
+            one_writer: false,
+            stores_values: true,
+            // Rows stand alone: a failing one does not undo the others.
+            atomic_batches: false,
+            default_sessions: 8,
+            insert_modes: Mode::NAMES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Dollar
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        let position = u64::from(number) + u64::from(attempt);
+        usize::try_from(position).unwrap_or(0) % self.nodes.len().max(1)
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let host = self.host_of(connect.number, connect.attempt);
+            let node = self.nodes.get(host);
+            let node = node.ok_or_else(|| TargetError::usage("no host given"))?;
+            let plans = statements::plans(&connect.workload, self.insert)?;
+            let connection = connect::open(node, &connect.timeline).await?;
+            let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let mut failed = TargetError::usage("no host given");
+            // Any node will do: the first one that answers.
+            for node in &self.nodes {
+                match connect::open(node, &timeline).await {
+                    Ok(connection) => {
+                        let insert = self.insert.name();
+                        let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);
+                        return Ok(Box::new(admin) as Box<dyn Admin>);
+                    }
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        })
+    }
+}

@@ -1,0 +1,48 @@
+//! Answers that a real CrateDB gave, as fixtures: see `tests/cratedb/recordings/README.md`.
+
+use super::answer::Answer;
+use super::http::Sink;
+
+/// What a server answered to one request.
+pub(super) struct Recording {
+    pub(super) status: u16,
+    pub(super) body: String,
+}
+
+/// The recording of that name.
+pub(super) fn recording(name: &str) -> Recording {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cratedb/recordings");
+    let text = std::fs::read_to_string(format!("{directory}/{name}.txt")).expect("a recording");
+    let (_, answer) = text.split_once("<<< RESPONSE\n").expect("an answer");
+    let (head, body) = answer.split_once("\n\n").expect("a head and a body");
+    let status = head.split(' ').nth(1).expect("a status");
+    Recording {
+        status: status.parse().expect("a number"),
+        body: body.trim_end_matches('\n').to_owned(),
+    }
+}
+
+impl Recording {
+    /// The answer as a session reads it.
+    pub(super) fn answer(&self) -> Answer {
+        answer(self.status, &self.body)
+    }
+
+    /// The first `entries` results of a recording that was cut, closed by hand.
+    pub(super) fn first(&self, entries: usize) -> Answer {
+        let ends = self
+            .body
+            .match_indices("},{\"rowcount\"")
+            .map(|(at, _)| at + 1);
+        let end = ends.take(entries).last().expect("so many entries");
+        answer(self.status, &format!("{}]}}", &self.body[..end]))
+    }
+}
+
+/// An answer that came in one piece.
+pub(super) fn answer(status: u16, body: &str) -> Answer {
+    let mut answer = Answer::default();
+    answer.status(status);
+    answer.body(body.as_bytes());
+    answer
+}

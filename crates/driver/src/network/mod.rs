@@ -1,0 +1,56 @@
+//! What all drivers with a network share: streams, TLS by libpq's words, and short texts.
+//!
+//! What must not be here: a protocol, clocks, and any knowledge of who answers.
+
+mod sslmode;
+mod stream;
+mod tls;
+
+use std::io;
+
+pub(crate) use sslmode::SslMode;
+pub(crate) use stream::Stream;
+pub(crate) use tls::{Tls, TlsFiles};
+
+/// Longest message that is kept of a server's words, in bytes.
+const MESSAGE_BYTES_MAX: usize = 300;
+
+/// An I/O error in our words where the system's are unclear; one line.
+pub(crate) fn describe(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return "the server closed the connection".to_owned();
+    }
+    one_line(&error.to_string())
+}
+
+/// Text on one line, cut at a character boundary.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > MESSAGE_BYTES_MAX {
+            break;
+        }
+    }
+    if line.len() > MESSAGE_BYTES_MAX {
+        line.truncate(line.floor_char_boundary(MESSAGE_BYTES_MAX));
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_server_become_one_bounded_line() {
+        assert_eq!(one_line(" a\n b\t"), "a b");
+        assert_eq!(one_line(""), "");
+        let long = one_line(&"ä".repeat(1000));
+        assert!(long.len() <= MESSAGE_BYTES_MAX + '…'.len_utf8());
+    }
+}

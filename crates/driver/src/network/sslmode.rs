@@ -1,0 +1,70 @@
+//! libpq's `sslmode`, which every URL of ours takes, and its default.
+//!
+//! What must not be here: certificates, see `tls`.
+
+use std::net::IpAddr;
+
+use crate::contract::TargetError;
+
+/// libpq's `sslmode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SslMode {
+    /// Never TLS.
+    Disable,
+    /// TLS only if the server refuses plain connections.
+    Allow,
+    /// TLS if the server has it, unchecked.
+    Prefer,
+    /// TLS; the certificate is checked only if `sslrootcert` is given.
+    Require,
+    /// TLS, and the certificate's chain is checked.
+    VerifyCa,
+    /// TLS, and the certificate's chain and name are checked.
+    VerifyFull,
+}
+
+impl SslMode {
+    /// From libpq's word.
+    pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
+        Ok(match text {
+            "disable" => Self::Disable,
+            "allow" => Self::Allow,
+            "prefer" => Self::Prefer,
+            "require" => Self::Require,
+            "verify-ca" => Self::VerifyCa,
+            "verify-full" => Self::VerifyFull,
+            _ => {
+                return Err(TargetError::usage(format!("`sslmode={text}` is not known"))
+                    .with_hint(
+                        "sslmode is one of disable, allow, prefer, require, verify-ca, verify-full",
+                    ));
+            }
+        })
+    }
+
+    /// The default: `prefer` on loopback, `verify-full` elsewhere.
+    pub(crate) fn default_for(host: &str) -> Self {
+        if is_loopback(host) {
+            Self::Prefer
+        } else {
+            Self::VerifyFull
+        }
+    }
+
+    /// Which kinds of connection to try, encrypted or not, in libpq's order.
+    pub(crate) fn kinds(self) -> &'static [bool] {
+        match self {
+            Self::Disable => &[false],
+            Self::Allow => &[false, true],
+            Self::Prefer => &[true, false],
+            Self::Require | Self::VerifyCa | Self::VerifyFull => &[true],
+        }
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback())
+}
