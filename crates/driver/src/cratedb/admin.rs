@@ -4,10 +4,12 @@
 use std::rc::Rc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use serde_json::Value;
 
 use super::ask::{self, Rows};
+use super::audit;
 use super::facts;
 use super::health::{self, Health};
 use super::http::HttpConnection;
@@ -15,7 +17,8 @@ use super::options::Node;
 use super::statements::{literal, quoted};
 use super::tables;
 use crate::contract::{
-    Admin, BoxFuture, KeyCounts, TargetError, TargetErrorKind, TargetFacts, Timeline,
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
+    TargetFacts, Timeline,
 };
 
 /// First pause between two looks at a server that is not done.
@@ -85,6 +88,18 @@ impl HttpAdmin {
 
     pub(super) fn is_encrypted(&self) -> bool {
         self.connection.is_encrypted()
+    }
+
+    /// What a workload's expressions gave is not what they have to give.
+    pub(super) fn unexpected(&self) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!(
+                "{}: a count by key is not made of integers",
+                self.node.shown
+            ),
+            hint: Some("the workload's `key` must be an integer expression".to_owned()),
+        }
     }
 
     /// Runs a statement for its effect.
@@ -200,7 +215,7 @@ impl HttpAdmin {
         for row in &rows {
             let numbers: Vec<Option<i64>> = row.iter().map(Value::as_i64).collect();
             let [Some(bucket), Some(count)] = numbers.as_slice() else {
-                return Err(unexpected(&self.node.shown));
+                return Err(self.unexpected());
             };
             let count = u64::try_from(*count).unwrap_or(0);
             match u64::try_from(*bucket) {
@@ -263,6 +278,30 @@ impl Admin for HttpAdmin {
         Box::pin(self.count(table, width))
     }
 
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        Box::pin(audit::sums(self, table, width))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(audit::read(self, table, ranges, take))
+    }
+
+    fn copies<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
+        Box::pin(audit::copies(self, workload))
+    }
+
     fn rows_inserted<'a>(
         &'a mut self,
         _workload: &'a BoundWorkload,
@@ -284,15 +323,7 @@ pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
 }
 
 /// Names as literals, for a list.
-fn names(tables: &[String]) -> String {
+pub(super) fn names(tables: &[String]) -> String {
     let names: Vec<String> = tables.iter().map(|table| literal(table)).collect();
     names.join(", ")
-}
-
-fn unexpected(place: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message: format!("{place}: the count by key is not made of integers"),
-        hint: Some("the workload's `key` must be an integer expression".to_owned()),
-    }
 }

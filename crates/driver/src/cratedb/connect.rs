@@ -86,7 +86,7 @@ async fn first_answer(
     let kinds = node.tls.mode().kinds();
     // What was found out once is not tried again by every session.
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
-    let mut first = None;
+    let mut failed = None;
     for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
         let opened = match connect(node, *encrypted).await {
             Ok(stream) => {
@@ -105,12 +105,12 @@ async fn first_answer(
                 node.second_kind.store(position > 0, Ordering::Relaxed);
                 return Ok(opened);
             }
-            Err(error) => {
-                first.get_or_insert(error);
-            }
+            // Where TLS was only a try, what counts is that it does not go without either.
+            Err(error) if failed.is_none() || !encrypted => failed = Some(error),
+            Err(_) => {}
         }
     }
-    Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+    Err(failed.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
 }
 
 async fn connect(node: &Node, encrypted: bool) -> Result<Stream, TargetError> {

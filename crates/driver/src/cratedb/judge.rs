@@ -4,7 +4,7 @@
 //! refused that are there. So a refusal counts only if the cluster is calm, or if the refusal was
 //! decided before anything was written.
 
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::{Answer, Unapplied};
 use super::errors::{self, Meaning, Sure};
@@ -120,11 +120,12 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
             context.rows
         ),
     };
-    if !context.calm {
-        return unknown(error);
-    }
     let mut outcome = Outcome::applied(applied);
-    outcome.rows_refused = refused;
+    if context.calm {
+        outcome.rows_refused = refused;
+    } else {
+        outcome.rows_unknown = refused;
+    }
     outcome.error = Some(error);
     outcome
 }
@@ -157,17 +158,26 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
             message: format!("a row was answered by {} and no reason", told.count),
         },
     };
-    let sure = |entry: &&Unapplied| context.is_sure(meaning(entry).sure);
-    let refused = answer.unapplied.iter().filter(sure).count();
-    if refused < answer.unapplied.len() {
+    let fate = |entry: &Unapplied| {
+        if context.is_sure(meaning(entry).sure) {
+            Certainty::NotApplied
+        } else {
+            Certainty::Unknown
+        }
+    };
+    let mut failed = answer.unapplied.iter().peekable();
+    let rows = u32::try_from(context.rows).unwrap_or(u32::MAX);
+    let mut outcome = Outcome::by_row(rows, |row| {
+        let here = failed.next_if(|entry| entry.row == row);
+        here.map_or(Certainty::Applied, fate)
+    });
+    // What holds for the whole batch needs no list of rows.
+    if outcome.rows_unknown == context.rows {
         return unknown(error);
     }
-    let refused = refused as u64;
-    if answer.applied == 0 {
-        return Outcome::refused(refused, error);
+    if outcome.rows_refused == context.rows {
+        return Outcome::refused(context.rows, error);
     }
-    let mut outcome = Outcome::applied(answer.applied);
-    outcome.rows_refused = refused;
     outcome.error = Some(error);
     outcome
 }

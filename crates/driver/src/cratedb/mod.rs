@@ -13,6 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::model::op::PlaceholderStyle;
+use highwater_core::model::plan::AuditLevel;
 
 use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
@@ -28,6 +29,7 @@ use trouble::Trouble;
 mod admin;
 mod answer;
 mod ask;
+mod audit;
 mod connect;
 mod encode;
 mod errors;
@@ -43,6 +45,9 @@ mod session;
 mod statements;
 mod tables;
 mod trouble;
+
+/// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
+const AUDIT_NS_PER_ROW: u64 = 10_000;
 
 /// The driver; see the module.
 pub struct CrateDbDriver;
@@ -100,6 +105,8 @@ impl Target for CrateDbTarget {
             simulated_clock: false,
             one_writer: false,
             stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
             // Rows stand alone: a failing one does not undo the others.
             atomic_batches: false,
             default_sessions: 8,

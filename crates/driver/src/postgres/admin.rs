@@ -24,6 +24,8 @@ use crate::contract::{
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two looks.
 const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+/// How long what a departed client left may stay unread, where only the list of statements tells.
+const UNREAD: Nanos = Nanos::from_secs(2);
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
 /// No longer than this for a counter to come to rest.
@@ -104,10 +106,14 @@ impl WireAdmin {
     async fn wait_until_quiet(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let name = escape_literal(&self.node.login.application_name);
         let mut pause = PAUSE_MIN;
+        let begun = self.timeline.now();
         loop {
             let departed = self.node.departed.list();
             let sql = self.dialect.count_running(&name, &departed);
-            if number(&self.rows(&sql).await?) == 0 {
+            let unread = self.dialect.hides_departed()
+                && !departed.is_empty()
+                && self.timeline.now().saturating_sub(begun) < UNREAD;
+            if number(&self.rows(&sql).await?) == 0 && !unread {
                 self.node.departed.forget(&departed);
                 return Ok(true);
             }

@@ -3,7 +3,7 @@
 
 /// The product behind the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Dialect {
+pub(crate) enum Dialect {
     /// PostgreSQL, and what calls itself so.
     PostgreSql,
     /// CockroachDB.
@@ -46,6 +46,31 @@ impl Dialect {
     /// Whether `COPY … FROM STDIN` is there.
     pub(super) fn copies(self) -> bool {
         self != Self::CrateDb
+    }
+
+    /// Whether a failed statement leaves something that ROLLBACK has to end; CrateDB has neither
+    /// transactions nor that word.
+    pub(super) fn rolls_back(self) -> bool {
+        self != Self::CrateDb
+    }
+
+    /// Characters of one statement, at most; CrateDB's `statement_max_length`.
+    pub(super) fn statement_length_max(self) -> usize {
+        match self {
+            Self::PostgreSql | Self::CockroachDb => usize::MAX,
+            Self::CrateDb => 262_144,
+        }
+    }
+
+    /// Whether a batch is applied as a whole or not at all.
+    pub(super) fn atomic_batches(self) -> bool {
+        self != Self::CrateDb
+    }
+
+    /// Whether an insert that lost its client may still lie unread in the server's sockets when no
+    /// statement is listed; elsewhere the list of backends tells.
+    pub(super) fn hides_departed(self) -> bool {
+        self == Self::CrateDb
     }
 
     /// Whether several statements before one Sync are one transaction only if they say so.
@@ -150,8 +175,10 @@ impl Dialect {
                 "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
                  WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"
             ),
-            Self::CrateDb => "SELECT count(*) FROM sys.jobs \
-                              WHERE username = current_user AND stmt NOT LIKE '%sys.jobs%'"
+            // Statements whose client went away are now and then listed for ever.
+            Self::CrateDb => "SELECT count(*) FROM sys.jobs WHERE username = current_user \
+                              AND stmt LIKE 'INSERT INTO \"%' \
+                              AND started > now() - INTERVAL '90 seconds'"
                 .to_owned(),
         }
     }

@@ -9,6 +9,7 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use highwater_core::model::op::PlaceholderStyle;
 use highwater_core::model::plan::AuditLevel;
@@ -26,10 +27,10 @@ use session::WireSession;
 
 mod admin;
 mod answer;
-mod audit;
+pub(crate) mod audit;
 mod connect;
 mod departed;
-mod dialect;
+pub(crate) mod dialect;
 mod encode;
 mod errors;
 mod facts;
@@ -82,7 +83,11 @@ impl Driver for PostgresDriver {
         if nodes.is_empty() {
             return Err(TargetError::usage("no host given"));
         }
-        Ok(Arc::new(PostgresTarget { nodes, insert }))
+        Ok(Arc::new(PostgresTarget {
+            nodes,
+            insert,
+            piecemeal: AtomicBool::new(false),
+        }))
     }
 }
 
@@ -92,6 +97,8 @@ struct PostgresTarget {
     nodes: Vec<Node>,
     /// As asked; the default depends on who answers.
     insert: Option<Mode>,
+    /// Who answered applies batches row by row; false until somebody did.
+    piecemeal: AtomicBool,
 }
 
 impl PostgresTarget {
@@ -103,6 +110,8 @@ impl PostgresTarget {
 
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
+        let piecemeal = !opened.dialect.atomic_batches();
+        self.piecemeal.store(piecemeal, Ordering::Relaxed);
         match self.insert {
             Some(Mode::Copy) if !opened.dialect.copies() => Err(TargetError::usage(format!(
                 "{place}: the server has no COPY FROM STDIN"
@@ -125,7 +134,7 @@ impl Target for PostgresTarget {
             stores_values: true,
             auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            atomic_batches: true,
+            atomic_batches: !self.piecemeal.load(Ordering::Relaxed),
             default_sessions: 8,
             insert_modes: Mode::NAMES,
         }
@@ -150,7 +159,7 @@ impl Target for PostgresTarget {
             let mut opened = connect::open(node, &connect.timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
             let plans = prepare::prepare(&mut opened, &connect.workload, mode, &node.shown).await?;
-            let mut session = WireSession::new(opened.connection, plans);
+            let mut session = WireSession::new(opened.connection, opened.dialect, plans);
             let ahead = session.prepare_ahead(&connect.workload).await;
             ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
             Ok(Box::new(session) as Box<dyn Session>)

@@ -4,6 +4,7 @@ use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnTy
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
+use super::dialect::Dialect;
 use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan};
 use super::message;
 use crate::contract::{TargetError, TargetErrorKind};
@@ -115,6 +116,7 @@ async fn prepare_insert(
         mode,
         statement,
         sql: into,
+        values_max: values_max(opened.dialect, table.columns.len()),
         columns,
         wrap: opened.dialect.wraps_pipelines(),
     };
@@ -136,6 +138,15 @@ async fn prepare_insert(
         Mode::Prepared => {}
     }
     Ok(plan)
+}
+
+/// Rows whose placeholders one statement has room for: `$12345, ` a value.
+fn values_max(dialect: Dialect, columns: usize) -> usize {
+    const PLACEHOLDER: usize = 8;
+    const AROUND: usize = 4;
+    // The names of table and columns come before them.
+    let room = dialect.statement_length_max() / 10 * 9;
+    (room / (PLACEHOLDER * columns + AROUND)).max(1)
 }
 
 fn array_types(

@@ -9,6 +9,7 @@ use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
+use super::dialect::Dialect;
 use super::encode::{Mode, Plan, WireEncoder};
 use super::errors::Failure;
 use super::message;
@@ -24,15 +25,17 @@ const VALUES_STATEMENTS_MAX: usize = 16;
 pub(super) struct WireSession {
     /// None while an op is on its way, and for ever after one was abandoned or lost.
     connection: Option<Connection>,
+    dialect: Dialect,
     plans: Rc<[Plan]>,
     /// (op, rows) of the statements prepared for `values`, oldest first.
     prepared: Vec<(u16, usize)>,
 }
 
 impl WireSession {
-    pub(super) fn new(connection: Connection, plans: Vec<Plan>) -> Self {
+    pub(super) fn new(connection: Connection, dialect: Dialect, plans: Vec<Plan>) -> Self {
         Self {
             connection: Some(connection),
+            dialect,
             plans: plans.into(),
             prepared: Vec::new(),
         }
@@ -65,6 +68,7 @@ impl WireSession {
         }
         let usable = match answer.status {
             b'I' => true,
+            _ if !self.dialect.rolls_back() => true,
             _ => roll_back(&mut connection).await,
         };
         if usable && !answer.error.as_ref().is_some_and(|error| error.fatal) {

@@ -11,10 +11,7 @@ use super::super::statements;
 use super::*;
 
 fn workload() -> BoundWorkload {
-    let column = |name: &str, kind| BoundColumn {
-        name: name.to_owned(),
-        kind,
-    };
+    let column = |name: &str, kind| BoundColumn::new(name, kind);
     let table = BoundTable {
         name: "t\"1".to_owned(),
         columns: vec![
@@ -24,6 +21,7 @@ fn workload() -> BoundWorkload {
         ],
         create: vec!["CREATE TABLE t (k BIGINT primary key)".to_owned()],
         key: "k".to_owned(),
+        locate: None,
     };
     let insert = BoundOpKind::Insert { table: 0, batch: 2 };
     let query = BoundOpKind::Query {

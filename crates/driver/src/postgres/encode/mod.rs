@@ -89,6 +89,8 @@ pub(super) struct InsertPlan {
     /// The statement's text: COPY, or INSERT up to its rows.
     pub(super) sql: String,
     pub(super) columns: Vec<Field>,
+    /// Rows of one statement for `values`, at most.
+    pub(super) values_max: usize,
     /// Whether several statements need [`BEGIN`] and [`COMMIT`] to be one transaction.
     pub(super) wrap: bool,
 }
@@ -98,7 +100,7 @@ impl InsertPlan {
     pub(super) fn rows_per_statement(&self) -> usize {
         match self.mode {
             Mode::Copy | Mode::Unnest => usize::MAX,
-            Mode::Values => (PARAMETERS_MAX / self.columns.len().max(1)).max(1),
+            Mode::Values => (PARAMETERS_MAX / self.columns.len().max(1)).clamp(1, self.values_max),
             Mode::Prepared => 1,
         }
     }

@@ -13,6 +13,7 @@ fn insert_plan(mode: Mode, columns: Vec<Field>) -> InsertPlan {
         statement: "i0".to_owned(),
         sql: "COPY t (a) FROM STDIN".to_owned(),
         columns,
+        values_max: usize::MAX,
         wrap: false,
     }
 }
