@@ -61,6 +61,7 @@ impl Job<'_> {
             driver: "bench".to_owned(),
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             drop_tables: true,
+            drop_foreign: Vec::new(),
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

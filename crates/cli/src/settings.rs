@@ -28,8 +28,10 @@ pub struct RunSettings {
     pub targets: Vec<TargetUrl>,
     /// `--insert`; the target's first way to insert when absent.
     pub insert: Option<String>,
-    /// Drop tables of ours that hold another workload.
+    /// Make tables of the list anew, whatever they hold.
     pub drop: bool,
+    /// Tables that may be dropped although they are not in the list.
+    pub drop_foreign: Vec<String>,
     /// Everything random derives from it.
     pub seed: Seed,
     /// What is asked, and how fast.

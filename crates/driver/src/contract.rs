@@ -20,6 +20,7 @@ use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_core::model::units::{Nanos, Seed};
 
+use crate::table_list::{TableNote, TableWish};
 use crate::target_url::TargetUrl;
 
 /// A future that stays on its executor's thread.
@@ -167,6 +168,11 @@ pub trait Target: Send + Sync {
     fn embedded_cpu(&self) -> Nanos {
         Nanos::ZERO
     }
+    /// Whether it stores nothing, so that there is nothing to audit: a sink, whose figures are
+    /// those of the load machine.
+    fn is_sink(&self) -> bool {
+        false
+    }
 }
 
 /// An op on its way: content, and what the encoder made of it.
@@ -258,13 +264,18 @@ pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
 pub trait Admin {
     /// What the target says of itself.
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
-    /// Creates the tables and notes them, with the fingerprint, in `highwater_tables`.
-    /// A table that exists is an error, unless it is noted there and `drop` is set.
+    /// Creates, keeps or replaces the workload's tables, as [`TableWish::fate`] says, and notes
+    /// them in the list; the notes as they are then, in the order of the workload. When one table
+    /// is refused none is touched.
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        fingerprint: &'a str,
-        drop: bool,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>>;
+    /// Replaces the notes of these tables, which are in the list.
+    fn note_tables<'a>(
+        &'a mut self,
+        notes: &'a [TableNote],
     ) -> BoxFuture<'a, Result<(), TargetError>>;
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.

@@ -7,10 +7,12 @@ pub mod conformance;
 pub mod contract;
 pub mod cratedb;
 mod network;
+pub mod null;
 pub mod postgres;
 pub mod registry;
 pub mod sim;
 pub mod sqlite;
+pub mod table_list;
 pub mod target_url;
 
 pub use contract::{
@@ -18,4 +20,5 @@ pub use contract::{
     Request, RowTaker, Session, ShardCopies, Target, TargetError, TargetErrorKind, TargetFacts,
     TargetOptions, Timeline,
 };
+pub use table_list::{TableNote, TableWish};
 pub use target_url::{Secret, TargetUrl};

@@ -12,6 +12,7 @@ pub fn drivers() -> &'static [&'static dyn Driver] {
         &crate::cratedb::CrateDbDriver,
         &crate::postgres::PostgresDriver,
         &crate::sim::SimDriver,
+        &crate::null::NullDriver,
     ]
 }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody, Value};
 use highwater_core::model::units::Seed;
 use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
-use highwater_driver::{Connect, Request, registry};
+use highwater_driver::{Connect, Request, TableWish, registry};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rusqlite::{Connection, params_from_iter, types};
 
@@ -44,7 +44,10 @@ async fn fill(url: String, workload: &Workload) -> Arc<BoundWorkload> {
     let mut admin = target.administer(timeline.clone()).await.unwrap();
     let dialects = admin.facts().await.unwrap().dialects;
     let bound = Arc::new(workload.bind(&dialects, target.placeholders()).unwrap());
-    admin.create_tables(&bound, "test", false).await.unwrap();
+    admin
+        .create_tables(&bound, &TableWish::new("test", Seed(1)))
+        .await
+        .unwrap();
     let connect = Connect {
         workload: Arc::clone(&bound),
         number: 0,

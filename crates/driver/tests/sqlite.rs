@@ -7,9 +7,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::units::Nanos;
+use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
-    Connect, Request, Session, Target, TargetError, TargetErrorKind, Timeline, registry,
+    Connect, Request, Session, TableWish, Target, TargetError, TargetErrorKind, Timeline, registry,
 };
 
 /// Never ends by itself.
@@ -154,7 +154,10 @@ fn facts_and_storage_describe_the_file() {
             tables: Vec::new(),
             ops: Vec::new(),
         };
-        admin.create_tables(&none, "f", false).await.unwrap();
+        admin
+            .create_tables(&none, &TableWish::new("f", Seed(1)))
+            .await
+            .unwrap();
         let bytes = admin.storage_bytes(&none).await.unwrap().unwrap();
         assert!(bytes >= 2 * 8192, "{bytes}");
         assert_eq!(admin.rows_inserted(&none).await.unwrap(), None);

@@ -6,10 +6,11 @@ use futures_util::future::{Either, select};
 use highwater_core::analysis::key_ranges::{Comparison, EXAMPLES_MAX, compare};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, AuditPlan, Share};
-use highwater_core::model::record::{AuditRecord, Expectation};
+use highwater_core::model::record::{AuditExample, AuditRecord, Expectation};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 
+use crate::ground::Ground;
 use crate::ledger::Ledger;
 
 /// An admin that does not answer the simplest question within this time is replaced.
@@ -24,6 +25,8 @@ pub(crate) struct AuditInput<'a> {
     pub(crate) bound: &'a BoundWorkload,
     /// By table.
     pub(crate) ledgers: &'a [Ledger],
+    /// What was there before; in `bound` rows of earlier runs have no key.
+    pub(crate) ground: &'a Ground,
 }
 
 /// Whether this run wrote anything that could be audited.
@@ -66,24 +69,43 @@ pub(crate) async fn renew(
     }
 }
 
-/// Waits for rest and compares, within the plan's limit. The flag is false if something may not
-/// have come to rest.
+/// What an audit came to.
+pub(crate) struct Audited {
+    pub(crate) record: AuditRecord,
+    /// False if something may not have come to rest.
+    pub(crate) quiet: bool,
+    /// Rows in each table, those of earlier runs included; absent if they were not counted.
+    pub(crate) rows: Option<Vec<u64>>,
+}
+
+impl Audited {
+    /// Nothing was asked.
+    pub(crate) fn unasked(record: AuditRecord) -> Self {
+        Self {
+            record,
+            quiet: true,
+            rows: None,
+        }
+    }
+}
+
+/// Waits for rest and compares, within the plan's limit.
 pub(crate) async fn audit(
     input: &AuditInput<'_>,
     admin: &mut dyn Admin,
     timeline: &Rc<dyn Timeline>,
-) -> (AuditRecord, bool) {
+) -> Audited {
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.plan.limit);
     let mut record = empty(input);
-    let quiet = {
+    let answer = {
         let asked = std::pin::pin!(ask(input, admin, deadline, &mut record));
         match select(asked, timeline.sleep_until(deadline)).await {
             Either::Left((answer, _)) => Some(answer),
             Either::Right(_) => None,
         }
     };
-    match &quiet {
+    match &answer {
         Some(Ok(_)) => {
             let status = if input.share.of > 1 {
                 "partial"
@@ -99,7 +121,14 @@ pub(crate) async fn audit(
         None => "timeout".clone_into(&mut record.status),
     }
     record.duration_ns = timeline.now().saturating_sub(begin).0;
-    (record, matches!(quiet, Some(Ok(true) | Err(_))))
+    Audited {
+        record,
+        quiet: matches!(answer, Some(Ok((true, _)) | Err(_))),
+        rows: match answer {
+            Some(Ok((true, rows))) => Some(rows),
+            _ => None,
+        },
+    }
 }
 
 async fn ask(
@@ -107,9 +136,12 @@ async fn ask(
     admin: &mut dyn Admin,
     deadline: Nanos,
     record: &mut AuditRecord,
-) -> Result<bool, TargetError> {
+) -> Result<(bool, Vec<u64>), TargetError> {
     let quiet = admin.quiesce(deadline).await?;
-    for (table, ledger) in input.bound.tables.iter().zip(input.ledgers) {
+    let mut rows = Vec::new();
+    let rows_before = input.ground.rows_before();
+    for (position, (table, ledger)) in input.bound.tables.iter().zip(input.ledgers).enumerate() {
+        let before = rows_before.get(position).copied().unwrap_or(0);
         let counts = admin.count_by_key(table, ledger.width()).await?;
         let expectation = Expectation {
             found: counts
@@ -121,14 +153,46 @@ async fn ask(
         };
         let comparison = compare(&table.name, &expectation);
         add(record, &comparison);
-        record.found += counts.without_key;
-        record.surplus += counts.without_key;
+        rows.push(comparison.found + counts.without_key);
+        let last_before = input.ground.first_row.saturating_sub(1);
+        add_others(
+            record,
+            &table.name,
+            (last_before, before),
+            counts.without_key,
+        );
         if input.share.of > 1 {
             record.expectation = Some(expectation);
         }
     }
-    record.server_counter = admin.rows_inserted(input.bound).await?;
-    Ok(quiet)
+    let counter = admin.rows_inserted(input.bound).await?;
+    record.server_counter =
+        counter.map(|now| now.saturating_sub(input.ground.counter.unwrap_or(0)));
+    Ok((quiet, rows))
+}
+
+/// Rows without a key of this run: those of earlier runs, and what nobody sent.
+fn add_others(
+    record: &mut AuditRecord,
+    table: &str,
+    (last_before, before): (u64, u64),
+    found: u64,
+) {
+    let surplus = found.saturating_sub(before);
+    let missing = before.saturating_sub(found);
+    record.found += surplus;
+    record.surplus += surplus;
+    record.missing += missing;
+    if missing > 0 {
+        record.examples.push(AuditExample {
+            table: table.to_owned(),
+            first_key: 0,
+            last_key: last_before,
+            acknowledged: before,
+            unknown: 0,
+            found,
+        });
+    }
 }
 
 /// The record of a run that was not audited.

@@ -41,6 +41,8 @@ pub(crate) struct LoadFeed {
     pub(crate) op: OpId,
     /// Position of its table.
     pub(crate) table: usize,
+    /// Index of the first row.
+    pub(crate) first: u64,
     /// Rows per batch; the last one may be shorter.
     pub(crate) batch: u64,
     /// Rows in all.
@@ -49,8 +51,9 @@ pub(crate) struct LoadFeed {
 
 impl Feed for LoadFeed {
     fn op(&self, index: u64) -> Op {
-        let first = index * self.batch;
-        let rows = usize::try_from(self.batch.min(self.rows.saturating_sub(first))).unwrap_or(0);
+        let skipped = index * self.batch;
+        let rows = usize::try_from(self.batch.min(self.rows.saturating_sub(skipped))).unwrap_or(0);
+        let first = self.first.saturating_add(skipped);
         let batch = self.workload.row_batch(self.table, first, rows);
         Op {
             id: self.op,

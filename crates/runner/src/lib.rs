@@ -10,6 +10,7 @@ mod collector;
 mod environment;
 mod executor;
 mod feed;
+mod ground;
 pub mod interrupts;
 pub mod ledger;
 pub mod observer;

@@ -47,6 +47,8 @@ pub(crate) struct PassRecord {
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
     pub(crate) interrupted: bool,
+    /// By stream: greater than the index of every op that was dealt out.
+    pub(crate) ends: Vec<u64>,
 }
 
 /// Runs the pass to its end.
@@ -79,6 +81,7 @@ pub(crate) async fn run(
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
     drop_unclaimed(pass, end, &mut record, collector);
+    record.ends = pass.streams.iter().map(|s| s.source.end()).collect();
     record
 }
 
@@ -180,6 +183,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         end: Nanos::ZERO,
         fatal: None,
         interrupted: false,
+        ends: Vec::new(),
     };
     let mut away = 0;
     let mut away_for = None;

@@ -26,14 +26,25 @@ pub struct RunRequest {
     pub directory: RunDirectory,
     /// Wall clock when the run begins, RFC 3339; the record has that of its first phase with a pace.
     pub started_at: String,
-    /// Drop tables of ours that hold another workload.
+    /// Make tables of the list anew, whatever they hold.
     pub drop_tables: bool,
+    /// Tables that may be dropped although they are not in the list.
+    pub drop_foreign: Vec<String>,
     /// Wait so long before the first phase with a pace begins.
     pub start_in: Nanos,
     /// Noted in the record.
     pub labels: BTreeMap<String, String>,
     /// Version of the program.
     pub version: String,
+}
+
+/// Rows that an op of a stream writes at most; 0 if it writes none.
+pub(crate) fn rows_per_op(workload: &Workload, stream: &str) -> u64 {
+    let spec = workload.stream(stream);
+    let ops = spec.iter().flat_map(|spec| &spec.ops);
+    ops.map(|(op, _)| workload.rows_per_op(*op))
+        .max()
+        .unwrap_or(0)
 }
 
 /// A run's record and how it ended.

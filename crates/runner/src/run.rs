@@ -9,26 +9,32 @@ use futures_util::future::{Either, select};
 use highwater_core::analysis;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan};
-use highwater_core::model::record::{AuditRecord, Finding, PhaseRecord, RunRecord};
+use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError, Timeline};
 
-use crate::audit::{self, AuditInput};
+use crate::audit::{self, AuditInput, Audited};
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::{Collector, KeyNames};
 use crate::executor::{Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
+use crate::ground::{self, Ground, Intention};
 use crate::interrupts::{Interrupts, Wish};
 use crate::observer::{Event, Observer};
 use crate::pass::{self, Executors, PassRecord};
 use crate::planner::load_plan;
+use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};
 use crate::summing::{self, Parts};
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest};
 
+/// Why an audit cannot be trusted.
+const STILL_AT_WORK: &str = "statements of this run may still have been at work";
+/// What there is to say about a sink.
+const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
 /// How long the size of the tables is waited for after the audit.
 const STORAGE_LIMIT: Nanos = Nanos::from_secs(10);
 
@@ -62,6 +68,7 @@ fn run_on_its_timeline(
             interrupts,
             timeline,
             executors,
+            ground: Ground::default(),
         };
         simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
     } else {
@@ -73,6 +80,7 @@ fn run_on_its_timeline(
                 interrupts,
                 timeline,
                 executors,
+                ground: Ground::default(),
             }
             .whole()
         })?
@@ -86,6 +94,8 @@ struct Run {
     interrupts: Interrupts,
     timeline: Rc<dyn Timeline>,
     executors: Executors,
+    /// What was there before this run.
+    ground: Ground,
 }
 
 impl Run {
@@ -97,12 +107,11 @@ impl Run {
         let facts = admin.facts().await?;
         let bound = self.bind(&facts.dialects)?;
         if plan.share.index == 1 {
-            let fingerprint = &plan.workload.fingerprint;
-            admin
-                .create_tables(&bound, fingerprint, self.request.drop_tables)
-                .await?;
+            let intention = Intention::of(&self.request);
+            self.ground =
+                ground::prepare(admin.as_mut(), &bound, &intention, &self.timeline).await?;
         }
-        let mut parts = Parts::new(&self.request, facts);
+        let mut parts = Parts::new(&self.request, facts, &self.ground);
         self.request.directory.write_draft(&parts.draft())?;
         self.announce(&parts);
         let journal = self.request.directory.journal()?;
@@ -156,14 +165,16 @@ impl Run {
         let workload = Arc::clone(&self.request.workload);
         let op = workload
             .load_op()
-            .filter(|_| plan.workload.rows_to_load > 0)?;
-        let (rows, batch) = (plan.workload.rows_to_load, plan.workload.load_batch);
+            .filter(|_| plan.workload.rows_to_load > self.ground.first_row)?;
+        let first = self.ground.first_row;
+        let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
         self.phase("load", &format!("{rows} rows"));
         let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
         let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
         let feed = LoadFeed {
             op,
             table: 0,
+            first,
             batch,
             rows,
             workload,
@@ -183,25 +194,16 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> PassRecord {
         let context = OpContext {
-            first_row: plan.workload.rows_to_load,
+            first_row: self.ground.first_row.max(plan.workload.rows_to_load),
         };
         let streams = plan
             .streams
             .iter()
             .filter_map(|stream| {
                 let spec = self.request.workload.stream(&stream.name)?;
-                let writes = spec
-                    .ops
-                    .iter()
-                    .any(|(op, _)| self.request.workload.rows_per_op(*op) > 0);
-                let limit = plan.stop.rows.filter(|_| writes).map(|rows| {
-                    let rows_per_op = spec
-                        .ops
-                        .iter()
-                        .map(|(op, _)| self.request.workload.rows_per_op(*op))
-                        .max();
-                    rows.div_ceil(rows_per_op.unwrap_or(1).max(1))
-                });
+                let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
+                let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
+                let limit = limit.map(|rows| rows.div_ceil(rows_per_op));
                 let workload = Arc::clone(&self.request.workload);
                 let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
                     workload,
@@ -288,37 +290,39 @@ impl Run {
         let ledgers = summing::ledgers(&passes, bound.tables.len());
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
-        let (audit, quiet) = self
+        let audited = self
             .audit(&bound, &ledgers, &mut admin, fatal.is_some())
             .await;
+        let noted = self.close_ground(&passes, &audited, admin.as_mut()).await;
+        parts.set_tables(&self.ground);
+        let Audited {
+            record: audit,
+            quiet,
+            ..
+        } = audited;
         // An audit that did not end well may have left its question on the connection.
         if !matches!(audit.status.as_str(), "failed" | "timeout") {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
         }
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
-        let mut findings = Vec::new();
-        let mut find = |code: &str, message: String| {
-            findings.push(Finding {
-                code: code.to_owned(),
-                message,
-            });
-        };
-        if interrupted {
-            find("interrupted", "the run was stopped by the user".to_owned());
-        }
-        if let Some(error) = &fatal {
-            find("target_lost", error.message.clone());
-        }
-        if !quiet && audit.status != "off" && audit.status != "nothing_written" {
-            find(
+        let asked = audit.status != "off" && audit.status != "nothing_written";
+        let journal_error = collector.journal_error.take();
+        parts.findings = self.findings([
+            (
+                "interrupted",
+                interrupted.then(|| "the run was stopped by the user".to_owned()),
+            ),
+            (
+                "target_lost",
+                fatal.as_ref().map(|error| error.message.clone()),
+            ),
+            (
                 "not_quiet",
-                "statements of this run may still have been at work".to_owned(),
-            );
-        }
-        if let Some(error) = collector.journal_error.take() {
-            find("record_incomplete", error);
-        }
-        parts.findings = findings;
+                (asked && !quiet).then(|| STILL_AT_WORK.to_owned()),
+            ),
+            ("record_incomplete", journal_error),
+            ("not_noted", noted.err().map(|error| error.message)),
+        ]);
         parts.audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -337,6 +341,23 @@ impl Run {
         Ok(RunEnd { record, ended })
     }
 
+    /// Sentences beside the figures: those given, and what was found before the load.
+    fn findings(&self, ended: [(&str, Option<String>); 5]) -> Vec<Finding> {
+        let sink = self.request.target.is_sink();
+        let before = [
+            ("continued", self.ground.told()),
+            ("sink", sink.then(|| STORES_NOTHING.to_owned())),
+        ];
+        let all = ended.into_iter().chain(before);
+        all.filter_map(|(code, message)| {
+            Some(Finding {
+                code: code.to_owned(),
+                message: message?,
+            })
+        })
+        .collect()
+    }
+
     /// Audits, unless there is nothing to audit, nobody to ask, or no time.
     async fn audit(
         &mut self,
@@ -344,24 +365,24 @@ impl Run {
         ledgers: &[crate::ledger::Ledger],
         admin: &mut Box<dyn Admin>,
         lost: bool,
-    ) -> (AuditRecord, bool) {
+    ) -> Audited {
         let plan = &self.request.plan;
         let input = AuditInput {
             plan: plan.audit,
             share: &plan.share,
-            bound,
+            bound: &self.ground.own_rows(bound),
             ledgers,
+            ground: &self.ground,
         };
-        if !audit::is_due(&input) {
-            let off = plan.audit.level == AuditLevel::Off;
-            return (
-                audit::not_done(&input, if off { "off" } else { "nothing_written" }, None),
-                true,
-            );
+        let failed = |why: String| audit::not_done(&input, "failed", Some(why));
+        if !audit::is_due(&input) || self.request.target.is_sink() {
+            let off = plan.audit.level == AuditLevel::Off || self.request.target.is_sink();
+            let status = if off { "off" } else { "nothing_written" };
+            return Audited::unasked(audit::not_done(&input, status, None));
         }
+        let stopped_at_once = || "the run was stopped at once".to_owned();
         if self.interrupts.wished() == Some(Wish::StopAtOnce) {
-            let why = "the run was stopped at once".to_owned();
-            return (audit::not_done(&input, "failed", Some(why)), true);
+            return Audited::unasked(failed(stopped_at_once()));
         }
         self.phase("audit", "rows by key range");
         // Those who found it lost have waited for it already.
@@ -374,17 +395,30 @@ impl Run {
         let audit = async {
             match audit::renew(admin, target, &self.timeline, patience).await {
                 Ok(()) => audit::audit(&input, admin.as_mut(), &self.timeline).await,
-                Err(error) => (audit::not_done(&input, "failed", Some(error.message)), true),
+                Err(error) => Audited::unasked(failed(error.message)),
             }
         };
         let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
         match select(std::pin::pin!(audit), stopped).await {
             Either::Left((audited, _)) => audited,
-            Either::Right(_) => {
-                let why = "the run was stopped at once".to_owned();
-                (audit::not_done(&input, "failed", Some(why)), true)
-            }
+            Either::Right(_) => Audited::unasked(failed(stopped_at_once())),
         }
+    }
+
+    /// Says in the list of tables how far this run came. What shares wrote together, none of them
+    /// can say.
+    async fn close_ground(
+        &mut self,
+        passes: &Passes,
+        audited: &Audited,
+        admin: &mut dyn Admin,
+    ) -> Result<(), TargetError> {
+        if self.request.plan.share.of > 1 || !Intention::of(&self.request).writes {
+            return Ok(());
+        }
+        let end = self.ground.rows_end(&self.request, passes);
+        let rows = audited.rows.as_deref();
+        self.ground.close(admin, end, rows, &self.timeline).await
     }
 
     /// Good to know, but not worth a long wait.

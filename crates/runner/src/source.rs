@@ -155,6 +155,17 @@ impl Source {
             .is_some_and(|times| due < times.end)
     }
 
+    /// Greater than the index of every op that was dealt out.
+    pub fn end(&self) -> u64 {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lanes = self.lanes.iter().zip(&state.issued);
+        lanes
+            .filter(|(_, issued)| **issued > 0)
+            .map(|(lane, issued)| (issued - 1) * u64::from(LANES) + u64::from(*lane) + 1)
+            .max()
+            .unwrap_or(0)
+    }
+
     fn end_used_up_phase(&self, now: Nanos) -> Claim {
         let phase = self
             .state

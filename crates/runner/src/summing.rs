@@ -18,6 +18,7 @@ use crate::assemble::{
 use crate::audit::{AuditInput, not_done};
 use crate::collector::Collector;
 use crate::environment;
+use crate::ground::Ground;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::run::{Passes, RunRequest};
@@ -34,7 +35,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn new(request: &RunRequest, facts: TargetFacts) -> Self {
+    pub(crate) fn new(request: &RunRequest, facts: TargetFacts, ground: &Ground) -> Self {
         let audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -42,7 +43,8 @@ impl Parts {
             start_ns: 0,
             duration_ns: 0,
         };
-        let skeleton = skeleton(request, &facts);
+        let mut skeleton = skeleton(request, &facts);
+        skeleton.target.tables.clone_from(&ground.tables);
         Self {
             facts,
             bytes_before: None,
@@ -56,6 +58,11 @@ impl Parts {
     /// The record without results.
     pub(crate) fn draft(&self) -> RunRecord {
         self.skeleton.clone()
+    }
+
+    /// What became of the tables.
+    pub(crate) fn set_tables(&mut self, ground: &Ground) {
+        self.skeleton.target.tables.clone_from(&ground.tables);
     }
 
     /// One line about what runs against what.
@@ -262,6 +269,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             ops: Vec::new(),
         },
         ledgers: &[],
+        ground: &Ground::default(),
     };
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
@@ -290,6 +298,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             simulated: capabilities.simulated,
             embedded: capabilities.embedded,
             hosts: Vec::new(),
+            tables: Vec::new(),
             bytes_before: None,
             bytes_after: None,
         },

@@ -114,6 +114,7 @@ fn request(
         directory,
         started_at,
         drop_tables: settings.drop,
+        drop_foreign: settings.drop_foreign.clone(),
         start_in: match settings.start_at {
             None => Nanos::ZERO,
             Some(StartAt::Delay(delay)) => delay,

@@ -195,8 +195,16 @@ pub const RUN: &[Flag] = &[
     .under(DATA),
     switch(
         "drop",
-        "Drop the workload's tables first, if Highwater created them",
+        "Drop the workload's tables first, if Highwater created them; without it, tables that hold \
+         this workload are continued",
     )
+    .under(DATA),
+    value(
+        "drop-foreign",
+        "TABLE",
+        "Drop this table although Highwater did not create it [default: none]",
+    )
+    .repeats()
     .under(DATA),
     value("p50", "DURATION", "Greatest median latency [default: none]").under(OBJECTIVES),
     value("p90", "DURATION", "Greatest 90th percentile of latency [default: none]")

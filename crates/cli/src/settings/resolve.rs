@@ -33,6 +33,7 @@ impl RunSettings {
             targets: targets(layers.list("target"), known)?,
             insert: layers.parse("insert", words::word)?,
             drop: layers.switch("drop")?,
+            drop_foreign: drop_foreign(layers)?,
             seed: layers.require("seed", words::seed)?,
             length: length(layers, &load)?,
             load,
@@ -95,6 +96,19 @@ impl CheckSettings {
             no_color: layers.switch("no-color")?,
         })
     }
+}
+
+/// Only the command line counts: a table named once in a file would be dropped for ever after.
+fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
+    let named = layers.everywhere("drop-foreign");
+    named
+        .map(|(strength, given)| match strength {
+            Strength::CommandLine => given.parse(words::word),
+            _ => Err(given
+                .failure("tables of others are given up on the command line only")
+                .with_hint("give it as a flag: --drop-foreign TABLE")),
+        })
+        .collect()
 }
 
 fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {

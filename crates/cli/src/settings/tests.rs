@@ -331,7 +331,7 @@ fn objectives_and_the_audit() {
 #[test]
 fn everything_else_of_a_run() {
     let settings = run(
-        "--set|hosts=4000|--batch|2k|--insert|copy|--retries|3|--seed|7|--drop|\
+        "--set|hosts=4000|--batch|2k|--insert|copy|--retries|3|--seed|7|--drop|--drop-foreign|a|--drop-foreign|b|\
          --share|2/4|--start-at|2026-11-20T18:30:00Z|--label|team=x=y|-q|--json|--plan|-o|runs",
     );
     let parameters: Vec<_> = settings.parameters.iter().collect();
@@ -340,6 +340,7 @@ fn everything_else_of_a_run() {
         r#"[("batch", "2000"), ("hosts", "4000")]"#
     );
     assert_eq!(settings.insert.as_deref(), Some("copy"));
+    assert_eq!(settings.drop_foreign, ["a", "b"]);
     assert_eq!(
         (settings.retries, settings.seed, settings.drop),
         (3, Seed(7), true)

@@ -115,10 +115,27 @@ pub struct TargetRecord {
     pub embedded: bool,
     /// Each URL's share of the work.
     pub hosts: Vec<HostRecord>,
+    /// The workload's tables, as the first share found them and left them.
+    pub tables: Vec<TableRecord>,
     /// Bytes of the workload's tables before the first measured phase.
     pub bytes_before: Option<u64>,
     /// Bytes of the workload's tables after the last phase.
     pub bytes_after: Option<u64>,
+}
+
+/// What the list of tables said before a run, and says after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TableRecord {
+    /// Its name.
+    pub name: String,
+    /// Rows of earlier runs, as they were counted last; absent if nobody has counted them.
+    pub rows_before: Option<u64>,
+    /// Index of the first row that this run could write.
+    pub first_index: u64,
+    /// Index from which the next run goes on; absent if this run could not tell.
+    pub next_index: Option<u64>,
+    /// An earlier run did not say how far it came, and the table was asked.
+    pub recovered: bool,
 }
 
 /// One host's share of the work.

@@ -172,12 +172,19 @@ const RULES: &[Rule] = &[
     rule!(
         refusing::tables_are_noted,
         StoredValues,
-        "a table that Highwater created is kept without `drop` and emptied with it"
+        "a table that Highwater created for another workload is kept without `drop` and made \
+         anew with it"
+    ),
+    rule!(
+        refusing::tables_are_continued,
+        StoredValues,
+        "a table of the same workload is kept, and its note comes back as it was written"
     ),
     rule!(
         refusing::foreign_tables_are_left_alone,
         StoredValues,
-        "a table that Highwater did not create is refused, with `drop` too, and keeps its rows"
+        "a table that Highwater did not create is refused, with `drop` too, and keeps its rows \
+         until it is named"
     ),
     rule!(
         refusing::duplicate_keys_are_refused,

@@ -4,9 +4,10 @@ use highwater_core::model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
 use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 
 use crate::contract::{Admin, TargetErrorKind};
+use crate::table_list::{TableNote, TableWish};
 
 use super::serving::expect_applied;
-use super::subject::{Client, Subject};
+use super::subject::{Client, SEED, Subject, WISH};
 use super::{Broken, require, sample};
 
 pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
@@ -19,17 +20,56 @@ pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
         let outcome = client.insert(sample::batch(0, 10)).await;
         expect_applied(&outcome, 10, "default")?;
     }
-    // Without `drop` the table is kept as it is, whatever the fingerprint.
-    for fingerprint in ["conformance", "another"] {
-        expect_foreign(admin.as_mut(), &workload, fingerprint, false).await?;
-        let found = subject.count(admin.as_mut(), table).await?;
-        require!(found == 10, "10 rows before a refusal, {found} after it");
-    }
-    // With it another admin, as of a later run, starts anew.
+    // Another fingerprint is refused, and changes nothing.
+    let other = TableWish::new("another", SEED);
+    expect_foreign(admin.as_mut(), &workload, other).await?;
+    let found = subject.count(admin.as_mut(), table).await?;
+    require!(found == 10, "10 rows before a refusal, {found} after it");
+    // With `drop` another admin, as of a later run, starts anew.
     let mut later = subject.admin(target.as_ref()).await?;
-    later.create_tables(&workload, "another", true).await?;
+    let anew = later
+        .create_tables(&workload, &other.dropping(true))
+        .await?;
+    let fresh = other.fresh(&table.name);
+    require!(anew == [fresh], "the note of a table made anew: {anew:?}");
     let found = subject.count(later.as_mut(), table).await?;
     require!(found == 0, "{found} rows in a table that was made anew");
+    Ok(())
+}
+
+pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("continued", subject.sql);
+    let table = &workload.tables[0];
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    {
+        let mut client = subject.connect(target.as_ref(), &workload).await?;
+        let outcome = client.insert(sample::batch(0, 10)).await;
+        expect_applied(&outcome, 10, "default")?;
+    }
+    let written = TableNote {
+        rows: None,
+        next_index: 1 << 40,
+        writing: true,
+        ..WISH.fresh(&table.name)
+    };
+    let counted = TableNote {
+        rows: Some(u64::from(u32::MAX)),
+        writing: false,
+        ..written.clone()
+    };
+    for note in [written, counted] {
+        admin.note_tables(std::slice::from_ref(&note)).await?;
+        // As a later run of the same workload finds it.
+        let mut later = subject.admin(target.as_ref()).await?;
+        let found = later.create_tables(&workload, &WISH).await?;
+        require!(
+            found == [note.clone()],
+            "{note:?} was noted, {found:?} found"
+        );
+        let rows = subject.count(later.as_mut(), table).await?;
+        require!(rows == 10, "10 rows before a table was kept, {rows} after");
+    }
     Ok(())
 }
 
@@ -50,26 +90,33 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     }
     let mut admin = subject.admin(target).await?;
     for drop in [false, true] {
-        expect_foreign(admin.as_mut(), &workload, "conformance", drop).await?;
+        expect_foreign(admin.as_mut(), &workload, WISH.dropping(drop)).await?;
         let found = subject.count(admin.as_mut(), table).await?;
         require!(
             found == 10,
             "drop={drop}: 10 rows of the user's, {found} left"
         );
     }
-    subject
-        .statement(target, &format!("DROP TABLE {}", table.name))
-        .await
+    // Unless the user gave it up by its name.
+    let foreign = [table.name.clone()];
+    let wish = TableWish {
+        drop_foreign: &foreign,
+        ..WISH
+    };
+    admin.create_tables(&workload, &wish).await?;
+    let found = subject.count(admin.as_mut(), table).await?;
+    require!(found == 0, "{found} rows in a table that was given up");
+    Ok(())
 }
 
 async fn expect_foreign(
     admin: &mut dyn Admin,
     workload: &BoundWorkload,
-    fingerprint: &str,
-    drop: bool,
+    wish: TableWish<'_>,
 ) -> Result<(), Broken> {
-    match admin.create_tables(workload, fingerprint, drop).await {
-        Ok(()) => Err(Broken::new(format!(
+    let drop = wish.drop;
+    match admin.create_tables(workload, &wish).await {
+        Ok(_) => Err(Broken::new(format!(
             "drop={drop}: a table that exists was accepted"
         ))),
         Err(error) => {

@@ -8,7 +8,7 @@ use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within};
 
 use super::serving::{MANY_ROWS, abandon, expect_applied};
-use super::subject::{Client, Subject, insert_request, placeholder};
+use super::subject::{Client, Subject, WISH, insert_request, placeholder};
 use super::{Broken, require, sample};
 use crate::contract::KeySums;
 
@@ -250,7 +250,7 @@ pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(),
                 later == found,
                 "insert mode {mode}: {found} rows after quiescence, then {later}"
             );
-            admin.create_tables(&workload, "conformance", true).await?;
+            admin.create_tables(&workload, &WISH.dropping(true)).await?;
         }
     }
     Ok(())

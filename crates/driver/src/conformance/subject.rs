@@ -6,17 +6,23 @@ use std::sync::Arc;
 use highwater_core::model::op::{BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId, Value};
 use highwater_core::model::op::{PlaceholderStyle, RowBatch};
 use highwater_core::model::outcome::Outcome;
-use highwater_core::model::units::Nanos;
+use highwater_core::model::units::{Nanos, Seed};
 
 use crate::contract::{
     Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetOptions, Timeline,
 };
 use crate::registry;
+use crate::table_list::TableWish;
 
 use super::{Broken, require};
 
 /// How long the suite waits for quiescence.
 const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
+
+/// The seed that is noted of the suite's tables; above 63 bits, because all 64 must come back.
+pub(super) const SEED: Seed = Seed(u64::MAX - 1);
+/// What the suite asks of its tables, with nothing dropped.
+pub(super) const WISH: TableWish<'_> = TableWish::new("conformance", SEED);
 
 /// A target under test: how to open it, its time, and its SQL.
 pub struct Subject {
@@ -61,7 +67,7 @@ impl Subject {
         workload: &BoundWorkload,
     ) -> Result<Box<dyn Admin>, TargetError> {
         let mut admin = self.admin(target).await?;
-        admin.create_tables(workload, "conformance", true).await?;
+        admin.create_tables(workload, &WISH.dropping(true)).await?;
         Ok(admin)
     }
 

@@ -20,6 +20,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
+use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -260,10 +261,16 @@ impl Admin for HttpAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        fingerprint: &'a str,
-        drop: bool,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        Box::pin(tables::create(self, workload, wish))
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        notes: &'a [TableNote],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::create(self, workload, fingerprint, drop))
+        Box::pin(tables::note(self, notes))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

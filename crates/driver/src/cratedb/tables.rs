@@ -1,116 +1,142 @@
-//! Creates the tables of a workload, and notes them in `highwater_tables`.
+//! Creates, keeps or replaces the tables of a workload, and notes them in `highwater_tables`.
 //!
-//! A table that is not noted there is never touched: it is somebody else's.
+//! The rules of that list are in `table_list`; here is the SQL. A table that is not noted is
+//! touched only if the user named it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::units::Seed;
+use serde_json::Value;
 
 use super::admin::{HttpAdmin, number};
 use super::statements::{literal, quoted};
-use crate::contract::{TargetError, TargetErrorKind};
+use crate::contract::TargetError;
+use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
 
-/// Where the tables that we created are noted.
-const NOTES: &str = "highwater_tables";
-
-/// What has to be done for one table.
-struct Step<'a> {
-    table: &'a BoundTable,
-    drop: bool,
-}
+/// The columns of the list, in the order of [`read`] and [`write`].
+const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`crate::contract::Admin::create_tables`]. There are no transactions: every table is
 /// looked at before any is touched.
 pub(super) async fn create(
     admin: &mut HttpAdmin,
     workload: &BoundWorkload,
-    fingerprint: &str,
-    drop: bool,
-) -> Result<(), TargetError> {
+    wish: &TableWish<'_>,
+) -> Result<Vec<TableNote>, TargetError> {
     admin
         .run(&format!(
-            "CREATE TABLE IF NOT EXISTS {NOTES} \
-             (name TEXT PRIMARY KEY, fingerprint TEXT NOT NULL) \
+            "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY, \
+             fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" BIGINT, \
+             next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL) \
              CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')"
         ))
         .await?;
-    admin.refresh(NOTES).await?;
+    admin.refresh(TABLE_LIST).await?;
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
-        steps.push(look_at(admin, table, drop).await?);
+        let there = exists(admin, &table.name).await?;
+        let note = read(admin, &table.name).await?;
+        let placed = |error: TargetError| TargetError {
+            message: format!("{}: {}", admin.place(), error.message),
+            ..error
+        };
+        steps.push((table, wish.fate(&table.name, there, note).map_err(placed)?));
     }
-    for step in &steps {
-        apply(admin, step, fingerprint).await?;
+    let mut notes = Vec::with_capacity(steps.len());
+    for (table, fate) in steps {
+        notes.push(apply(admin, table, fate, wish).await?);
     }
-    admin.refresh(NOTES).await?;
+    admin.refresh(TABLE_LIST).await?;
     let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
-    admin.settle(&names).await
+    admin.settle(&names).await?;
+    Ok(notes)
 }
 
-async fn look_at<'a>(
-    admin: &mut HttpAdmin,
-    table: &'a BoundTable,
-    drop: bool,
-) -> Result<Step<'a>, TargetError> {
-    let name = literal(&table.name);
-    let exists = admin
+/// See [`crate::contract::Admin::note_tables`].
+pub(super) async fn note(admin: &mut HttpAdmin, notes: &[TableNote]) -> Result<(), TargetError> {
+    for note in notes {
+        write(admin, note).await?;
+    }
+    admin.refresh(TABLE_LIST).await
+}
+
+async fn exists(admin: &mut HttpAdmin, name: &str) -> Result<bool, TargetError> {
+    let found = admin
         .rows(&format!(
             "SELECT count(*) FROM information_schema.tables \
-             WHERE table_schema = current_schema AND table_name = {name}"
+             WHERE table_schema = current_schema AND table_name = {}",
+            literal(name)
         ))
         .await?;
-    if number(&exists, 0) == Some(0) {
-        return Ok(Step { table, drop: false });
-    }
-    let noted = admin
-        .rows(&format!("SELECT count(*) FROM {NOTES} WHERE name = {name}"))
-        .await?;
-    let is_noted = number(&noted, 0).is_some_and(|noted| noted > 0);
-    match (is_noted, drop) {
-        (true, true) => Ok(Step { table, drop: true }),
-        (true, false) => Err(foreign(
-            format!("{}: table `{}` exists already", admin.place(), table.name),
-            "`--drop` drops and creates the tables that Highwater made",
-        )),
-        (false, _) => Err(foreign(
-            format!(
-                "{}: table `{}` exists and was not created by Highwater",
-                admin.place(),
-                table.name
-            ),
-            "choose another schema (`crate://host/SCHEMA`), or name the table with \
-             `--drop-foreign`",
-        )),
-    }
+    Ok(number(&found, 0) != Some(0))
 }
 
-fn foreign(message: String, hint: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::ForeignTable,
-        message,
-        hint: Some(hint.to_owned()),
-    }
+async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<TableNote>, TargetError> {
+    let rows = admin
+        .rows(&format!(
+            "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
+            literal(name)
+        ))
+        .await?;
+    Ok(rows.first().and_then(|row| {
+        let [name, fingerprint, seed, rows, next_index, writing] = row.as_slice() else {
+            return None;
+        };
+        Some(TableNote {
+            name: name.as_str()?.to_owned(),
+            fingerprint: fingerprint.as_str()?.to_owned(),
+            seed: Seed(
+                seed.as_str()
+                    .and_then(|seed| seed.parse().ok())
+                    .unwrap_or(0),
+            ),
+            rows: rows.as_u64(),
+            next_index: next_index.as_u64().unwrap_or(0),
+            writing: *writing != Value::Bool(false),
+        })
+    }))
+}
+
+async fn write(admin: &mut HttpAdmin, note: &TableNote) -> Result<(), TargetError> {
+    // The columns of the list have 63 bits for a count.
+    let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
+    let rows = note
+        .rows
+        .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
+    admin
+        .run(&format!(
+            "INSERT INTO {TABLE_LIST} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
+             ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
+             seed = excluded.seed, \"rows\" = excluded.\"rows\", \
+             next_index = excluded.next_index, writing = excluded.writing",
+            literal(&note.name),
+            literal(&note.fingerprint),
+            note.seed.0,
+            bounded(note.next_index),
+            note.writing
+        ))
+        .await
 }
 
 async fn apply(
     admin: &mut HttpAdmin,
-    step: &Step<'_>,
-    fingerprint: &str,
-) -> Result<(), TargetError> {
-    let name = &step.table.name;
-    if step.drop {
-        admin.run(&format!("DROP TABLE {}", quoted(name))).await?;
+    table: &BoundTable,
+    fate: Fate,
+    wish: &TableWish<'_>,
+) -> Result<TableNote, TargetError> {
+    match fate {
+        Fate::Keep(note) => return Ok(note),
+        Fate::Create => {}
+        Fate::Replace => {
+            admin
+                .run(&format!("DROP TABLE {}", quoted(&table.name)))
+                .await?;
+        }
     }
-    let literal_name = literal(name);
-    admin
-        .run(&format!("DELETE FROM {NOTES} WHERE name = {literal_name}"))
-        .await?;
     // Created before it is noted: a note without a table of ours would be a licence to drop.
-    for statement in &step.table.create {
+    for statement in &table.create {
         admin.run(statement).await?;
     }
-    admin
-        .run(&format!(
-            "INSERT INTO {NOTES} (name, fingerprint) VALUES ({literal_name}, {})",
-            literal(fingerprint)
-        ))
-        .await
+    let note = wish.fresh(&table.name);
+    write(admin, &note).await?;
+    Ok(note)
 }

@@ -16,6 +16,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetErrorKind, TargetFacts,
     Timeline,
 };
+use crate::table_list::{TableNote, TableWish};
 
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
@@ -55,11 +56,15 @@ impl SimAdmin {
         Ok(cluster)
     }
 
-    fn create(&self, workload: &BoundWorkload, drop: bool) -> Result<(), TargetError> {
+    fn create(
+        &self,
+        workload: &BoundWorkload,
+        wish: &TableWish<'_>,
+    ) -> Result<Vec<TableNote>, TargetError> {
         let mut cluster = self.alive()?;
         // All or nothing: no table is emptied while another one stands in the way.
         for table in &workload.tables {
-            if !drop && cluster.table(&table.name).is_some() {
+            if !wish.drop && cluster.table(&table.name).is_some() {
                 return Err(TargetError {
                     kind: TargetErrorKind::ForeignTable,
                     message: format!("target `sim:`: table `{}` exists", table.name),
@@ -70,7 +75,8 @@ impl SimAdmin {
         for table in &workload.tables {
             cluster.create_table(&table.name);
         }
-        Ok(())
+        let names = workload.tables.iter().map(|table| table.name.as_str());
+        Ok(names.map(|name| wish.fresh(name)).collect())
     }
 
     fn stored(&self, workload: &BoundWorkload) -> Result<u64, TargetError> {
@@ -111,12 +117,19 @@ impl Admin for SimAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        _fingerprint: &'a str,
-        drop: bool,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        // Every table here was made by this process in this run: none is of another's making, and
+        // there is no later run that could go on with it.
+        Box::pin(async move { self.create(workload, wish) })
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        _notes: &'a [TableNote],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        // Every table here was made by this process in this run, so none needs a note of whose
-        // it is, and the fingerprint has no later reader.
-        Box::pin(async move { self.create(workload, drop) })
+        // The list would have no later reader.
+        Box::pin(std::future::ready(Ok(())))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

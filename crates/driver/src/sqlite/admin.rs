@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
+use crate::table_list::{TableNote, TableWish};
 
 use super::audit;
 use super::error::statement_error;
@@ -81,15 +82,33 @@ impl Admin for SqliteAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        fingerprint: &'a str,
-        drop: bool,
-    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
         let database = Arc::clone(&self.database);
         let workload = workload.clone();
-        let fingerprint = fingerprint.to_owned();
+        let (fingerprint, foreign) = (wish.fingerprint.to_owned(), wish.drop_foreign.to_vec());
+        let (seed, drop) = (wish.seed, wish.drop);
+        Box::pin(self.ask(move |connection| {
+            let wish = TableWish {
+                fingerprint: &fingerprint,
+                seed,
+                drop,
+                drop_foreign: &foreign,
+            };
+            let _turn = database.turns().wait();
+            tables::create(connection, &workload, &wish)
+        }))
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        notes: &'a [TableNote],
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        let database = Arc::clone(&self.database);
+        let notes = notes.to_vec();
         Box::pin(self.ask(move |connection| {
             let _turn = database.turns().wait();
-            tables::create(connection, &workload, &fingerprint, drop)
+            tables::note(connection, &notes)
         }))
     }
 

@@ -1,119 +1,155 @@
-//! Tables: created, noted in `highwater_tables`, and dropped only if they are noted there.
+//! Tables: created, noted in `highwater_tables`, and dropped only as the rules of that list say.
 //!
 //! SQLite's DDL is transactional, so a workload's tables are there with their notes, or nothing is.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::units::Seed;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::contract::{KeyCounts, TargetError, TargetErrorKind};
+use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
 
 use super::error::statement_error;
-
-/// Highwater's own table: which tables it created.
-const NOTES: &str = "highwater_tables";
 
 /// An identifier in SQL.
 pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Creates and notes the workload's tables in one transaction. The caller has its turn to write.
+/// Creates, keeps or replaces the workload's tables and notes them, in one transaction. The caller
+/// has its turn to write.
 pub(super) fn create(
     connection: &Connection,
     workload: &BoundWorkload,
-    fingerprint: &str,
-    drop: bool,
-) -> Result<(), TargetError> {
-    let failed = |error: rusqlite::Error| statement_error("cannot create tables", &error);
+    wish: &TableWish<'_>,
+) -> Result<Vec<TableNote>, TargetError> {
+    in_transaction(connection, "cannot create tables", || {
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY COLLATE NOCASE, \
+                 fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
+                 next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
+            ))
+            .map_err(|error| list_failed(&error))?;
+        let fates = workload.tables.iter().map(|table| {
+            let there = exists(connection, &table.name)?;
+            wish.fate(&table.name, there, noted(connection, &table.name)?)
+        });
+        // All are looked at before the first one is touched.
+        let fates: Vec<Fate> = fates.collect::<Result<_, _>>()?;
+        let tables = workload.tables.iter().zip(fates);
+        tables
+            .map(|(table, fate)| apply(connection, table, fate, wish))
+            .collect()
+    })
+}
+
+/// Replaces the notes of tables. The caller has its turn to write.
+pub(super) fn note(connection: &Connection, notes: &[TableNote]) -> Result<(), TargetError> {
+    in_transaction(connection, "cannot note tables", || {
+        notes.iter().try_for_each(|note| write(connection, note))
+    })
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    what: &str,
+    act: impl FnOnce() -> Result<T, TargetError>,
+) -> Result<T, TargetError> {
+    let failed = |error: rusqlite::Error| statement_error(what, &error);
     connection
         .execute_batch("BEGIN IMMEDIATE")
         .map_err(failed)?;
-    let created = create_all(connection, workload, fingerprint, drop)
-        .and_then(|()| connection.execute_batch("COMMIT").map_err(failed));
-    if created.is_err() && !connection.is_autocommit() {
+    let done = act().and_then(|done| {
+        connection.execute_batch("COMMIT").map_err(failed)?;
+        Ok(done)
+    });
+    if done.is_err() && !connection.is_autocommit() {
         // The first error is the one to tell; closing the connection undoes the rest anyway.
         std::mem::drop(connection.execute_batch("ROLLBACK"));
     }
-    created
+    done
 }
 
-fn create_all(
+fn apply(
     connection: &Connection,
-    workload: &BoundWorkload,
-    fingerprint: &str,
-    drop: bool,
-) -> Result<(), TargetError> {
-    let failed = |error: rusqlite::Error| statement_error(&format!("table `{NOTES}`"), &error);
-    connection
-        .execute_batch(&format!(
-            "CREATE TABLE IF NOT EXISTS {NOTES} (name TEXT PRIMARY KEY COLLATE NOCASE, \
-             fingerprint TEXT NOT NULL, created INTEGER NOT NULL)"
-        ))
-        .map_err(failed)?;
-    for table in &workload.tables {
-        make_room(connection, table, drop)?;
-        let what = format!("table `{}`", table.name);
-        for sql in &table.create {
-            connection
-                .execute_batch(sql)
-                .map_err(|error| statement_error(&what, &error))?;
-        }
-        if !exists(connection, &table.name)? {
-            return Err(refused(
-                TargetErrorKind::Statement,
-                format!("{what} is not there after the workload's statements created it"),
-                "the name in the workload's CREATE TABLE must be the table's",
-            ));
-        }
+    table: &BoundTable,
+    fate: Fate,
+    wish: &TableWish<'_>,
+) -> Result<TableNote, TargetError> {
+    let what = format!("table `{}`", table.name);
+    let run = |sql: &str| {
         connection
-            .execute(
-                &format!(
-                    "INSERT OR REPLACE INTO {NOTES} (name, fingerprint, created) \
-                     VALUES (?1, ?2, CAST(unixepoch('subsec') * 1000 AS INTEGER))"
-                ),
-                params![table.name, fingerprint],
-            )
-            .map_err(failed)?;
+            .execute_batch(sql)
+            .map_err(|error| statement_error(&what, &error))
+    };
+    match fate {
+        Fate::Keep(note) => return Ok(note),
+        Fate::Create => {}
+        Fate::Replace => run(&format!("DROP TABLE {}", quoted(&table.name)))?,
     }
+    for sql in &table.create {
+        run(sql)?;
+    }
+    if !exists(connection, &table.name)? {
+        return Err(TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!("{what} is not there after the workload's statements created it"),
+            hint: Some("the name in the workload's CREATE TABLE must be the table's".to_owned()),
+        });
+    }
+    let note = wish.fresh(&table.name);
+    write(connection, &note)?;
+    Ok(note)
+}
+
+fn noted(connection: &Connection, name: &str) -> Result<Option<TableNote>, TargetError> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let seed: String = row.get(2)?;
+        Ok(TableNote {
+            name: row.get(0)?,
+            fingerprint: row.get(1)?,
+            seed: Seed(seed.parse().unwrap_or(0)),
+            rows: row.get(3)?,
+            next_index: row.get(4)?,
+            writing: row.get(5)?,
+        })
+    };
+    connection
+        .query_row(
+            &format!(
+                "SELECT name, fingerprint, seed, \"rows\", next_index, writing \
+                 FROM {TABLE_LIST} WHERE name = ?1"
+            ),
+            [name],
+            read,
+        )
+        .optional()
+        .map_err(|error| list_failed(&error))
+}
+
+fn write(connection: &Connection, note: &TableNote) -> Result<(), TargetError> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO {TABLE_LIST} \
+         (name, fingerprint, seed, \"rows\", next_index, writing) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    );
+    let values = params![
+        note.name,
+        note.fingerprint,
+        note.seed.0.to_string(),
+        note.rows,
+        note.next_index,
+        note.writing
+    ];
+    connection
+        .execute(&sql, values)
+        .map_err(|error| list_failed(&error))?;
     Ok(())
 }
 
-/// Sees to it that no table of this name exists, or says why one must stay.
-fn make_room(connection: &Connection, table: &BoundTable, drop: bool) -> Result<(), TargetError> {
-    let name = &table.name;
-    if name.eq_ignore_ascii_case(NOTES) {
-        return Err(refused(
-            TargetErrorKind::ForeignTable,
-            format!("a workload's table must not be named `{NOTES}`"),
-            "Highwater notes its tables under that name; choose another one",
-        ));
-    }
-    if !exists(connection, name)? {
-        return Ok(());
-    }
-    let noted: Option<String> = connection
-        .query_row(
-            &format!("SELECT fingerprint FROM {NOTES} WHERE name = ?1"),
-            [name],
-            |row| row.get(0),
-        )
-        .optional()
-        .map_err(|error| statement_error(&format!("table `{NOTES}`"), &error))?;
-    match noted {
-        None => Err(refused(
-            TargetErrorKind::ForeignTable,
-            format!("table `{name}` exists and was not created by Highwater"),
-            "name another database, or give the table up with --drop-foreign",
-        )),
-        Some(fingerprint) if !drop => Err(refused(
-            TargetErrorKind::ForeignTable,
-            format!("table `{name}` exists; it holds the workload {fingerprint}"),
-            "give --drop to drop it and start anew",
-        )),
-        Some(_) => connection
-            .execute_batch(&format!("DROP TABLE {}", quoted(name)))
-            .map_err(|error| statement_error(&format!("table `{name}`"), &error)),
-    }
+fn list_failed(error: &rusqlite::Error) -> TargetError {
+    statement_error(&format!("table `{TABLE_LIST}`"), error)
 }
 
 fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
@@ -165,12 +201,4 @@ pub(super) fn count_by_key(
         }
     }
     Ok(counts)
-}
-
-fn refused(kind: TargetErrorKind, message: String, hint: &str) -> TargetError {
-    TargetError {
-        kind,
-        message,
-        hint: Some(hint.to_owned()),
-    }
 }

@@ -1,5 +1,8 @@
 //! Connecting: who answers, who refuses, and who is not there yet.
-#![expect(clippy::unwrap_used, reason = "a server that cannot start fails its test")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a server that cannot start fails its test"
+)]
 
 use std::net::TcpListener;
 

@@ -2,8 +2,8 @@
 
 use highwater_core::model::op::{ColumnType, OpBody, Value};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::Nanos;
-use highwater_driver::TargetErrorKind;
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_driver::{TableWish, TargetErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, admin, asking, key, open, points};
@@ -75,7 +75,7 @@ fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
         admin(target.as_ref())
             .await
             .unwrap()
-            .create_tables(&workload, "f", false)
+            .create_tables(&workload, &TableWish::new("f", Seed(1)))
             .await
             .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();

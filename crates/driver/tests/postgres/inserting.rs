@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use highwater_core::model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::Nanos;
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_driver::TableWish;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, MODES, admin, batch, key, open, points};
@@ -22,7 +23,10 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
             let target = open(&url, Some(mode)).unwrap();
             let workload = points();
             let mut admin = admin(target.as_ref()).await.unwrap();
-            admin.create_tables(&workload, "f", true).await.unwrap();
+            admin
+                .create_tables(&workload, &TableWish::new("f", Seed(1)).dropping(true))
+                .await
+                .unwrap();
             let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
             assert_eq!(client.insert(0, 10).await.rows_applied, 10, "{mode}");
             let outcome = client.insert(5, 10).await;
@@ -63,7 +67,10 @@ fn values_beyond_the_most_parameters_are_one_transaction() {
     block_on(async {
         let workload = points();
         let mut admin = admin(target.as_ref()).await.unwrap();
-        admin.create_tables(&workload, "f", false).await.unwrap();
+        admin
+            .create_tables(&workload, &TableWish::new("f", Seed(1)))
+            .await
+            .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         // The last row's key is there already: the pieces before it must go too.
         assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
@@ -102,7 +109,7 @@ fn a_long_pipeline_does_not_block_on_its_own_answers() {
         admin(target.as_ref())
             .await
             .unwrap()
-            .create_tables(&workload, "f", false)
+            .create_tables(&workload, &TableWish::new("f", Seed(1)))
             .await
             .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
@@ -120,7 +127,10 @@ fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
     block_on(async {
         let workload = points();
         let mut admin = admin(target.as_ref()).await.unwrap();
-        admin.create_tables(&workload, "f", false).await.unwrap();
+        admin
+            .create_tables(&workload, &TableWish::new("f", Seed(1)))
+            .await
+            .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
         assert_eq!(client.ask(1, key(7)).await.response_rows, 1);
@@ -149,7 +159,10 @@ fn tables_go_to_the_schema_of_the_search_path() {
     block_on(async {
         let workload = points();
         let mut admin = admin(target.as_ref()).await.unwrap();
-        admin.create_tables(&workload, "f", false).await.unwrap();
+        admin
+            .create_tables(&workload, &TableWish::new("f", Seed(1)))
+            .await
+            .unwrap();
         let workload = Arc::clone(&workload);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         assert_eq!(client.insert(0, 3).await.rows_applied, 3);
@@ -187,7 +200,10 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
         });
         let workload = Arc::new(workload);
         let mut admin = admin(target.as_ref()).await.unwrap();
-        admin.create_tables(&workload, "f", true).await.unwrap();
+        admin
+            .create_tables(&workload, &TableWish::new("f", Seed(1)).dropping(true))
+            .await
+            .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         // The announced batch is of 100 rows; another one is prepared when it comes.
         for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {

@@ -31,7 +31,7 @@ fn expect_refused(job: &Job, database: &Database, drop: bool) {
 }
 
 #[test]
-fn a_second_run_begins_anew_only_if_told_so() {
+fn a_second_run_goes_on_and_begins_anew_if_told_so() {
     if skipped() {
         return;
     }
@@ -39,7 +39,16 @@ fn a_second_run_begins_anew_only_if_told_so() {
     let job = short(&database);
     let first = database.run(&job).record;
     assert_eq!(first.judgements.data.value, Data::Clean);
-    expect_refused(&job, &database, false);
+    let on = database.run(&job).record;
+    assert_eq!(on.judgements.data.value, Data::Clean);
+    assert_eq!(on.target.tables[0].rows_before, Some(first.audit.found));
+    // The server counts for ever; what is compared is this run's.
+    assert_eq!(on.audit.server_counter, Some(on.audit.found));
+    let both = database.number("SELECT count(*) FROM cpu");
+    assert_eq!(both, first.audit.found + on.audit.found);
+    let mut other = job.clone();
+    other.seed = 43;
+    expect_refused(&other, &database, false);
     let second = try_run(&job, database.target(None), true).unwrap().record;
     let rows = measured(&second, "insert").rows.acknowledged;
     assert_eq!((second.audit.found, second.audit.missing), (rows, 0));

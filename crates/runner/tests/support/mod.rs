@@ -23,7 +23,7 @@ use highwater_driver::{Target, TargetOptions, registry};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunEnd, RunRequest, run};
+use highwater_runner::run::{RunEnd, RunError, RunRequest, run};
 use highwater_runner::store::RunDirectory;
 
 /// A run to be.
@@ -106,6 +106,7 @@ impl Job {
             driver: "test".to_owned(),
             started_at: self.started_at.clone(),
             drop_tables: false,
+            drop_foreign: Vec::new(),
             start_in: self.start_in,
             labels: BTreeMap::new(),
             version: "0".to_owned(),
@@ -158,8 +159,7 @@ impl Job {
 
     /// Runs it against a target that others may have used before.
     pub(crate) fn run_on(&self, target: Arc<dyn Target>, root: &Path) -> RunEnd {
-        let (_keep, interrupts) = interrupts::channel();
-        run(self.request(target, root), Rc::new(Silent), interrupts).unwrap()
+        try_run_on(self, target, root).unwrap()
     }
 
     /// Runs it; the user wishes to stop so many times when a second of the run is over.
@@ -174,6 +174,16 @@ impl Job {
         let target = self.open_target(root.path());
         run(self.request(target, root.path()), user, interrupts).unwrap()
     }
+}
+
+/// Runs a job against a target, which may refuse it.
+pub(crate) fn try_run_on(
+    job: &Job,
+    target: Arc<dyn Target>,
+    root: &Path,
+) -> Result<RunEnd, RunError> {
+    let (_keep, interrupts) = interrupts::channel();
+    run(job.request(target, root), Rc::new(Silent), interrupts)
 }
 
 /// A user who stops the run.

@@ -1,0 +1,105 @@
+//! What a run asks around its load, answered without asking anybody: a sink keeps nothing.
+
+use std::future::ready;
+
+use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::stored::KeyRange;
+use highwater_core::model::units::Nanos;
+
+use super::Protocol;
+use crate::contract::{Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts};
+use crate::table_list::{TableNote, TableWish};
+
+/// The connection around the load that is none.
+pub(super) struct NullAdmin {
+    pub(super) protocol: Protocol,
+    /// The insert mode, for the facts.
+    pub(super) insert: String,
+}
+
+impl Admin for NullAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        let name = self.protocol.name();
+        let mut facts = TargetFacts {
+            version: format!("Highwater's own sink, {name} protocol"),
+            dialects: self
+                .protocol
+                .dialects()
+                .iter()
+                .map(|d| (*d).to_owned())
+                .collect(),
+            traits: vec![
+                "stores nothing".to_owned(),
+                format!("insert={}", self.insert),
+            ],
+            ..TargetFacts::default()
+        };
+        let settings = &mut facts.settings;
+        settings.insert("insert".to_owned(), self.insert.clone());
+        settings.insert(
+            "durability".to_owned(),
+            "none: nothing is stored".to_owned(),
+        );
+        Box::pin(ready(Ok(facts)))
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        let tables = workload.tables.iter();
+        let notes = tables.map(|table| wish.fresh(&table.name)).collect();
+        Box::pin(ready(Ok(notes)))
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        _notes: &'a [TableNote],
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn quiesce(&mut self, _deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(ready(Ok(true)))
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+        _width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        Box::pin(ready(Ok(KeyCounts::default())))
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+        _width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        Box::pin(ready(Ok(KeySums::default())))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        _table: &'a BoundTable,
+        _ranges: &'a [KeyRange],
+        _take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(ready(Ok(None)))
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(ready(Ok(None)))
+    }
+}

@@ -1,0 +1,238 @@
+//! A sink on loopback: the real client path against a server that does nothing.
+//!
+//! `null:postgres` starts threads of its own that read everything and answer well-formed success
+//! in the protocol of that name, and then uses the real driver's sessions against them. So what a
+//! run reaches is what this machine can send with that workload, batch and number of sessions: its
+//! ceiling. The sink's threads are this process's, but their CPU time counts as the target's.
+//!
+//! It stores nothing: there is nothing to audit, to count or to continue. What must not be here: a
+//! shortcut for the client, such as a connection that is none.
+
+mod admin;
+mod copy_rows;
+mod postgres;
+mod sink;
+
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use highwater_core::model::op::{BoundWorkload, PlaceholderStyle};
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::units::Nanos;
+
+use crate::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use crate::postgres::PostgresDriver;
+use crate::target_url::{Host, TargetUrl};
+use sink::Sink;
+
+/// The driver of `null:PROTOCOL`.
+#[derive(Debug, Clone, Copy)]
+pub struct NullDriver;
+
+/// A protocol that the sink speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Protocol {
+    /// The PostgreSQL wire protocol, version 3.
+    Postgres,
+}
+
+impl Protocol {
+    const ALL: [Self; 1] = [Self::Postgres];
+
+    /// What follows `null:`.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Postgres => "postgres",
+        }
+    }
+
+    /// The driver whose sessions are measured.
+    fn driver(self) -> &'static dyn Driver {
+        match self {
+            Self::Postgres => &PostgresDriver,
+        }
+    }
+
+    /// Dialects in which a workload is asked.
+    const fn dialects(self) -> &'static [&'static str] {
+        match self {
+            Self::Postgres => &["postgresql"],
+        }
+    }
+
+    /// The URL that the real driver gets for sinks on these ports.
+    fn url(self, ports: &[u16]) -> TargetUrl {
+        let hosts = ports.iter().map(|port| Host {
+            name: "127.0.0.1".to_owned(),
+            port: Some(*port),
+        });
+        let parameters = match self {
+            Self::Postgres => vec![("sslmode".to_owned(), "disable".to_owned())],
+        };
+        TargetUrl {
+            scheme: self.name().to_owned(),
+            user: Some("highwater".to_owned()),
+            password: None,
+            hosts: hosts.collect(),
+            path: "sink".to_owned(),
+            parameters: parameters.into_iter().collect(),
+        }
+    }
+}
+
+impl Driver for NullDriver {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["null"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "a sink in this process that stores nothing, for the load machine's own ceiling: \
+         null:postgres"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let [url] = urls else {
+            return Err(TargetError::usage("a sink is a single target")
+                .with_hint("name one `null:` target; --sessions spreads over its threads"));
+        };
+        let protocol = protocol_of(url)?;
+        // Its options are checked before anything is started; no connection is made.
+        let prototype = protocol.driver().open(&[protocol.url(&[1])], options)?;
+        Ok(Arc::new(NullTarget {
+            protocol,
+            options: options.clone(),
+            prototype,
+            running: OnceLock::new(),
+        }))
+    }
+}
+
+fn protocol_of(url: &TargetUrl) -> Result<Protocol, TargetError> {
+    let known: Vec<String> = Protocol::ALL
+        .iter()
+        .map(|protocol| format!("`null:{}`", protocol.name()))
+        .collect();
+    let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
+    Protocol::ALL
+        .into_iter()
+        .find(|protocol| plain && protocol.name() == url.path)
+        .ok_or_else(|| {
+            TargetError::usage(format!("target `{url}` is no sink that there is"))
+                .with_hint(format!("there are {}", known.join(", ")))
+        })
+}
+
+/// A sink, and the real driver's target that talks to it.
+struct Running {
+    sink: Sink,
+    target: Arc<dyn Target>,
+}
+
+/// See the module.
+struct NullTarget {
+    protocol: Protocol,
+    options: TargetOptions,
+    /// The real driver's target at no address, for what can be told without one.
+    prototype: Arc<dyn Target>,
+    /// Started with the first connection.
+    running: OnceLock<Result<Running, TargetError>>,
+}
+
+impl NullTarget {
+    fn running(&self) -> Result<&Running, TargetError> {
+        let started = self.running.get_or_init(|| self.start());
+        started.as_ref().map_err(Clone::clone)
+    }
+
+    fn start(&self) -> Result<Running, TargetError> {
+        let sink = Sink::start(self.protocol).map_err(|error| {
+            TargetError::unreachable(format!("cannot start a sink on loopback: {error}"))
+        })?;
+        let url = self.protocol.url(sink.ports());
+        let target = self.protocol.driver().open(&[url], &self.options)?;
+        Ok(Running { sink, target })
+    }
+}
+
+impl Target for NullTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: true,
+            stores_values: false,
+            auditable: AuditLevel::Off,
+            audit_ns_per_row: 0,
+            ..self.prototype.capabilities()
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.prototype.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        vec![format!("null:{}", self.protocol.name())]
+    }
+
+    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
+        0
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let running = self.running()?;
+            running.sink.expect(&connect.workload);
+            running.target.connect(connect).await
+        })
+    }
+
+    fn administer(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            self.running()?;
+            let modes = self.prototype.capabilities().insert_modes;
+            let insert = self.options.insert.as_deref().or(modes.first().copied());
+            let admin = admin::NullAdmin {
+                protocol: self.protocol,
+                insert: insert.unwrap_or_default().to_owned(),
+            };
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn embedded_cpu(&self) -> Nanos {
+        match self.running.get() {
+            Some(Ok(running)) => running.sink.cpu(),
+            _ => Nanos::ZERO,
+        }
+    }
+
+    fn is_sink(&self) -> bool {
+        true
+    }
+}
+
+/// Names and column types of a workload's tables, as a server would know them.
+pub(super) type Tables = Vec<(String, Vec<highwater_core::model::op::ColumnType>)>;
+
+fn tables_of(workload: &BoundWorkload) -> Tables {
+    let tables = workload.tables.iter();
+    tables
+        .map(|table| {
+            let kinds = table.columns.iter().map(|column| column.kind);
+            (table.name.clone(), kinds.collect())
+        })
+        .collect()
+}

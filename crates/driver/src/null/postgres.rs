@@ -1,0 +1,399 @@
+//! The server's side of the PostgreSQL wire protocol, version 3: every statement succeeds.
+//!
+//! Messages are taken as they come, in pieces of any size; what they carry is passed over, but for
+//! the counts that a success must name. Source: PostgreSQL documentation, "Message Flow".
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use highwater_core::model::op::ColumnType;
+
+use super::copy_rows::CopyRows;
+use super::sink::{Conversation, Known};
+
+/// Code of a request for TLS, and of one for GSSAPI encryption.
+const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
+/// Bytes of a Bind that are looked at: the statement's name, and the size of the first array.
+const BIND_BYTES: usize = 512;
+/// Longest message that is kept whole.
+const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The version that start-up tells.
+const SERVER_VERSION: &str = "16.0";
+/// Type of what nobody declared: text.
+const TEXT: u32 = 25;
+
+/// What the execution of a statement answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// So many rows were inserted.
+    Inserted(u64),
+    /// As many rows were inserted as the first array has elements.
+    InsertedArray,
+    /// One row of one column.
+    Answered,
+    /// Neither rows nor a count.
+    Done,
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+struct Statement {
+    effect: Effect,
+    /// Types of its parameters.
+    types: Vec<u32>,
+}
+
+/// What of a message was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Tag and length, or the length alone before start-up.
+    Head,
+    /// So many bytes of the body are wanted, and so many will be passed over after them.
+    Body { wanted: usize, rest: usize },
+    /// So many bytes are passed over.
+    Rest(usize),
+}
+
+/// One connection.
+pub(super) struct Server {
+    known: Arc<Known>,
+    started: bool,
+    reading: Reading,
+    tag: u8,
+    /// Of the head, then of the body.
+    kept: Vec<u8>,
+    statements: HashMap<Vec<u8>, Statement>,
+    bound: Effect,
+    copy: Option<CopyRows>,
+}
+
+impl Server {
+    pub(super) fn new(known: Arc<Known>) -> Self {
+        Self {
+            known,
+            started: false,
+            reading: Reading::Head,
+            tag: 0,
+            kept: Vec::new(),
+            statements: HashMap::new(),
+            bound: Effect::Done,
+            copy: None,
+        }
+    }
+
+    /// Takes bytes until `wanted` are kept; whether they are.
+    fn keep(&mut self, input: &mut &[u8], wanted: usize) -> bool {
+        let taken = wanted.saturating_sub(self.kept.len()).min(input.len());
+        let (kept, rest) = input.split_at(taken);
+        self.kept.extend_from_slice(kept);
+        *input = rest;
+        self.kept.len() >= wanted
+    }
+
+    /// The head is whole; false if it makes no sense.
+    fn head(&mut self) -> bool {
+        let (tag, length) = match self.kept.as_slice() {
+            [a, b, c, d] => (0, [*a, *b, *c, *d]),
+            [tag, a, b, c, d] => (*tag, [*a, *b, *c, *d]),
+            _ => return false,
+        };
+        let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(0);
+        let Some(body) = length.checked_sub(4) else {
+            return false;
+        };
+        let wanted = match tag {
+            b'd' => 0,
+            b'B' => body.min(BIND_BYTES),
+            _ => body,
+        };
+        self.tag = tag;
+        self.kept.clear();
+        let rest = body - wanted;
+        self.reading = Reading::Body { wanted, rest };
+        wanted <= MESSAGE_BYTES_MAX
+    }
+
+    /// What is looked at of a message is there; false if it ends the connection.
+    fn act(&mut self, out: &mut Vec<u8>) -> bool {
+        let body = std::mem::take(&mut self.kept);
+        let goes_on = if self.started {
+            self.message(&body, out)
+        } else {
+            self.start(&body, out)
+        };
+        self.kept = body;
+        self.kept.clear();
+        goes_on
+    }
+
+    fn start(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
+        let Some(code) = body
+            .first_chunk::<4>()
+            .map(|code| u32::from_be_bytes(*code))
+        else {
+            return false;
+        };
+        if ENCRYPTION_REQUESTS.contains(&code) {
+            out.push(b'N');
+            return true;
+        }
+        // Anything but version 3 is a request to cancel, or nonsense.
+        if code >> 16 != 3 {
+            return false;
+        }
+        self.started = true;
+        put(out, b'R', &[&0_u32.to_be_bytes()]);
+        for (name, value) in [
+            ("server_version", SERVER_VERSION),
+            ("client_encoding", "UTF8"),
+            ("integer_datetimes", "on"),
+        ] {
+            put(out, b'S', &[name.as_bytes(), &[0], value.as_bytes(), &[0]]);
+        }
+        put(out, b'K', &[&[0; 8]]);
+        ready(out);
+        true
+    }
+
+    fn message(&mut self, body: &[u8], out: &mut Vec<u8>) -> bool {
+        match self.tag {
+            b'Q' => self.query(body, out),
+            b'P' => {
+                self.parse(body);
+                put(out, b'1', &[]);
+            }
+            b'B' => {
+                self.bound = self.bind(body);
+                put(out, b'2', &[]);
+            }
+            b'D' => self.describe(body, out),
+            b'E' => complete(out, self.bound),
+            b'C' => {
+                self.statements
+                    .remove(cstr(body.get(1..).unwrap_or_default()).0);
+                put(out, b'3', &[]);
+            }
+            b'S' => ready(out),
+            b'c' => {
+                let rows = self.copy.take().map_or(0, |copy| copy.rows());
+                put(out, b'C', &[format!("COPY {rows}\0").as_bytes()]);
+                ready(out);
+            }
+            b'X' => return false,
+            // Data of a COPY are counted as they pass; Flush asks for what is sent anyway.
+            _ => {}
+        }
+        true
+    }
+
+    /// A simple query: the load's is COPY.
+    fn query(&mut self, body: &[u8], out: &mut Vec<u8>) {
+        let sql = String::from_utf8_lossy(cstr(body).0);
+        if is(&sql, "COPY") {
+            let binary = sql.to_ascii_uppercase().contains("BINARY");
+            self.copy = Some(CopyRows::new(binary));
+            let columns = sql
+                .split(')')
+                .next()
+                .unwrap_or_default()
+                .matches(',')
+                .count()
+                + 1;
+            let format = u8::from(binary);
+            let count = u16::try_from(columns).unwrap_or(u16::MAX).to_be_bytes();
+            let formats = [0, format].repeat(columns);
+            put(out, b'G', &[&[format], &count, &formats]);
+            return;
+        }
+        let effect = effect_of(&sql);
+        if effect == Effect::Answered {
+            put(out, b'T', &[ROW_DESCRIPTION]);
+        }
+        complete(out, effect);
+        ready(out);
+    }
+
+    fn parse(&mut self, body: &[u8]) {
+        let (name, rest) = cstr(body);
+        let (sql, rest) = cstr(rest);
+        let sql = String::from_utf8_lossy(sql);
+        let (declared, _) = rest.get(2..).unwrap_or_default().as_chunks::<4>();
+        let mut types: Vec<u32> = declared
+            .iter()
+            .map(|oid| u32::from_be_bytes(*oid))
+            .collect();
+        if types.is_empty() && is(&sql, "INSERT") {
+            types = self.column_types(&sql);
+        }
+        for oid in &mut types {
+            *oid = if *oid == 0 { TEXT } else { *oid };
+        }
+        let effect = effect_of(&sql);
+        self.statements
+            .insert(name.to_vec(), Statement { effect, types });
+    }
+
+    /// Types of the parameters of an INSERT that declares none: those of the table's columns.
+    fn column_types(&self, sql: &str) -> Vec<u32> {
+        let tables = self.known.tables();
+        let into = sql.split_once(" (").map_or(sql, |(into, _)| into);
+        let named = |name: &str| into.ends_with(&format!(" \"{}\"", name.replace('"', "\"\"")));
+        let found = tables.iter().find(|(name, _)| named(name));
+        found.map_or(Vec::new(), |(_, kinds)| {
+            kinds.iter().map(|kind| type_of(*kind)).collect()
+        })
+    }
+
+    fn bind(&self, body: &[u8]) -> Effect {
+        let (_, rest) = cstr(body);
+        let (name, rest) = cstr(rest);
+        match self.statements.get(name).map(|statement| statement.effect) {
+            Some(Effect::InsertedArray) => Effect::Inserted(first_array(rest).unwrap_or(0)),
+            Some(effect) => effect,
+            None => Effect::Done,
+        }
+    }
+
+    fn describe(&self, body: &[u8], out: &mut Vec<u8>) {
+        let name = cstr(body.get(1..).unwrap_or_default()).0;
+        let Some(statement) = self.statements.get(name) else {
+            return put(out, b'n', &[]);
+        };
+        let count = u16::try_from(statement.types.len()).unwrap_or(u16::MAX);
+        let types: Vec<u8> = statement
+            .types
+            .iter()
+            .flat_map(|oid| oid.to_be_bytes())
+            .collect();
+        put(out, b't', &[&count.to_be_bytes(), &types]);
+        if statement.effect == Effect::Answered {
+            put(out, b'T', &[ROW_DESCRIPTION]);
+        } else {
+            put(out, b'n', &[]);
+        }
+    }
+}
+
+impl Conversation for Server {
+    fn take(&mut self, mut input: &[u8], answer: &mut Vec<u8>) -> bool {
+        loop {
+            match self.reading {
+                Reading::Head => {
+                    let wanted = if self.started { 5 } else { 4 };
+                    if !self.keep(&mut input, wanted) {
+                        return true;
+                    }
+                    if !self.head() {
+                        return false;
+                    }
+                }
+                Reading::Body { wanted, rest } => {
+                    if !self.keep(&mut input, wanted) {
+                        return true;
+                    }
+                    self.reading = Reading::Rest(rest);
+                    if !self.act(answer) {
+                        return false;
+                    }
+                }
+                Reading::Rest(0) => self.reading = Reading::Head,
+                Reading::Rest(left) => {
+                    if input.is_empty() {
+                        return true;
+                    }
+                    let (passed, rest) = input.split_at(left.min(input.len()));
+                    if let Some(copy) = self.copy.as_mut().filter(|_| self.tag == b'd') {
+                        copy.take(passed);
+                    }
+                    input = rest;
+                    self.reading = Reading::Rest(left - passed.len());
+                }
+            }
+        }
+    }
+}
+
+/// One column, an integer, as text.
+const ROW_DESCRIPTION: &[u8] = b"\0\x01n\0\0\0\0\0\0\0\0\0\0\x17\0\x04\xff\xff\xff\xff\0\0";
+
+/// Whether a statement begins with that word.
+fn is(sql: &str, word: &str) -> bool {
+    let first = sql.trim_start().get(..word.len());
+    first.is_some_and(|first| first.eq_ignore_ascii_case(word))
+}
+
+fn effect_of(sql: &str) -> Effect {
+    if is(sql, "INSERT") {
+        return match sql.split_once(" VALUES ") {
+            Some((_, rows)) => Effect::Inserted(rows.matches('(').count() as u64),
+            None => Effect::InsertedArray,
+        };
+    }
+    if is(sql, "SELECT") || is(sql, "WITH") {
+        Effect::Answered
+    } else {
+        Effect::Done
+    }
+}
+
+/// The type of a column as a server would describe it.
+const fn type_of(kind: ColumnType) -> u32 {
+    match kind {
+        ColumnType::Integer => 23,
+        ColumnType::Bigint => 20,
+        ColumnType::Float => 701,
+        ColumnType::Boolean => 16,
+        ColumnType::Timestamp => 1184,
+        ColumnType::Text => TEXT,
+        ColumnType::Object => 3802,
+    }
+}
+
+/// Elements of the first array of a Bind, from its formats on.
+fn first_array(rest: &[u8]) -> Option<u64> {
+    let (formats, rest) = rest.split_first_chunk::<2>()?;
+    let rest = rest.get(2 * usize::from(u16::from_be_bytes(*formats))..)?;
+    // Number of parameters; length, dimensions, nulls and type of the first one; then its size.
+    let dimensions = u32::from_be_bytes(*rest.get(6..)?.first_chunk()?);
+    if dimensions == 0 {
+        return Some(0);
+    }
+    Some(u64::from(u32::from_be_bytes(
+        *rest.get(18..)?.first_chunk()?,
+    )))
+}
+
+/// Text up to a zero byte, and what follows it.
+fn cstr(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == 0)
+        .unwrap_or(bytes.len());
+    let (text, rest) = bytes.split_at(end);
+    (text, rest.get(1..).unwrap_or_default())
+}
+
+fn complete(out: &mut Vec<u8>, effect: Effect) {
+    match effect {
+        Effect::Inserted(rows) => put(out, b'C', &[format!("INSERT 0 {rows}\0").as_bytes()]),
+        Effect::Answered => {
+            put(out, b'D', &[&[0, 1, 0, 0, 0, 1, b'1']]);
+            put(out, b'C', &[b"SELECT 1\0"]);
+        }
+        Effect::InsertedArray | Effect::Done => put(out, b'C', &[b"DONE\0"]),
+    }
+}
+
+fn ready(out: &mut Vec<u8>) {
+    put(out, b'Z', &[b"I"]);
+}
+
+/// A message of these parts.
+fn put(out: &mut Vec<u8>, tag: u8, parts: &[&[u8]]) {
+    let length: usize = 4 + parts.iter().map(|part| part.len()).sum::<usize>();
+    out.push(tag);
+    out.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes());
+    for part in parts {
+        out.extend_from_slice(part);
+    }
+}

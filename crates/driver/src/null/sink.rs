@@ -1,0 +1,169 @@
+//! The sink's threads: each has a listener and an executor of its own, and serves the sessions
+//! that connect to it. Their CPU time is told apart from the client's.
+//!
+//! What must not be here: what bytes mean.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::units::Nanos;
+use rustix::time::{ClockId, clock_gettime};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+
+use super::{Protocol, Tables, postgres, tables_of};
+
+/// Bytes of one read.
+const READ_BYTES: usize = 256 * 1024;
+/// Most threads; more sessions share them.
+const THREADS_MAX: usize = 64;
+
+/// One side of a conversation, whose answers are always the same.
+pub(super) trait Conversation {
+    /// Reads what came and writes what is to be answered; false if there is no more to say.
+    fn take(&mut self, input: &[u8], answer: &mut Vec<u8>) -> bool;
+}
+
+/// What all conversations know.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    tables: Mutex<Tables>,
+}
+
+impl Known {
+    /// A copy of the tables.
+    pub(super) fn tables(&self) -> Tables {
+        let tables = self.tables.lock();
+        tables.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Running threads; they end with it.
+#[derive(Debug)]
+pub(super) struct Sink {
+    ports: Vec<u16>,
+    known: Arc<Known>,
+    /// CPU time of each thread, nanoseconds.
+    cpu: Vec<Arc<AtomicU64>>,
+    _running: watch::Sender<()>,
+}
+
+impl Sink {
+    /// Starts as many threads as the machine has cores.
+    pub(super) fn start(protocol: Protocol) -> io::Result<Self> {
+        let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let (running, over) = watch::channel(());
+        let mut sink = Self {
+            ports: Vec::new(),
+            known: Arc::default(),
+            cpu: Vec::new(),
+            _running: running,
+        };
+        for number in 0..cores.min(THREADS_MAX) {
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            listener.set_nonblocking(true)?;
+            sink.ports.push(listener.local_addr()?.port());
+            let cpu = Arc::default();
+            sink.cpu.push(Arc::clone(&cpu));
+            let (known, over) = (Arc::clone(&sink.known), over.clone());
+            let serve = move || {
+                // A sink that cannot serve refuses connections, which says enough.
+                drop(serve(protocol, listener, &known, &cpu, over));
+            };
+            thread::Builder::new()
+                .name(format!("sink-{number}"))
+                .spawn(serve)?;
+        }
+        Ok(sink)
+    }
+
+    /// Where it listens on loopback, one port a thread.
+    pub(super) fn ports(&self) -> &[u16] {
+        &self.ports
+    }
+
+    /// CPU time of its threads so far.
+    pub(super) fn cpu(&self) -> Nanos {
+        let threads = self.cpu.iter();
+        Nanos(threads.map(|cpu| cpu.load(Ordering::Relaxed)).sum())
+    }
+
+    /// Sessions of this workload are about to connect.
+    pub(super) fn expect(&self, workload: &BoundWorkload) {
+        let tables = tables_of(workload);
+        let mut known = self
+            .known
+            .tables
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if *known != tables {
+            *known = tables;
+        }
+    }
+}
+
+fn serve(
+    protocol: Protocol,
+    listener: TcpListener,
+    known: &Arc<Known>,
+    cpu: &Arc<AtomicU64>,
+    mut over: watch::Receiver<()>,
+) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::from_std(listener)?;
+        loop {
+            tokio::select! {
+                // The sender is dropped with the sink.
+                _ = over.changed() => return Ok(()),
+                accepted = listener.accept() => {
+                    let (stream, _) = accepted?;
+                    let conversation = begin(protocol, known);
+                    // The task ends with its connection, or with the runtime.
+                    drop(tokio::spawn(answer(stream, conversation, Arc::clone(cpu))));
+                }
+            }
+        }
+    })
+}
+
+fn begin(protocol: Protocol, known: &Arc<Known>) -> Box<dyn Conversation + Send> {
+    match protocol {
+        Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(known))),
+    }
+}
+
+async fn answer(
+    mut stream: TcpStream,
+    mut conversation: Box<dyn Conversation + Send>,
+    cpu: Arc<AtomicU64>,
+) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let mut input = vec![0; READ_BYTES];
+    let mut answer = Vec::new();
+    loop {
+        let count = stream.read(&mut input).await?;
+        let goes_on = count > 0 && conversation.take(&input[..count], &mut answer);
+        stream.write_all(&answer).await?;
+        answer.clear();
+        cpu.store(thread_cpu(), Ordering::Relaxed);
+        if !goes_on {
+            return Ok(());
+        }
+    }
+}
+
+/// CPU time of the calling thread, nanoseconds.
+fn thread_cpu() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    seconds.saturating_mul(1_000_000_000).saturating_add(nanos)
+}

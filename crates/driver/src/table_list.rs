@@ -1,0 +1,213 @@
+//! The list of the tables that Highwater made, `highwater_tables`: what is noted of each, and
+//! what becomes of a table that a run wants.
+//!
+//! Every driver keeps the list in its database, in its own dialect; the rules are here, once. What
+//! must not be here: SQL, and I/O.
+
+use highwater_core::model::units::Seed;
+
+use crate::contract::{TargetError, TargetErrorKind};
+
+/// The list's own name.
+pub const TABLE_LIST: &str = "highwater_tables";
+
+/// What is noted of a table. Its column names in the list are those of the fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableNote {
+    /// Name of the table, unquoted.
+    pub name: String,
+    /// Fingerprint of the workload whose rows it holds.
+    pub fingerprint: String,
+    /// The workload's seed; kept for people, because the fingerprint covers it.
+    pub seed: Seed,
+    /// Rows that the last audit found; absent if no audit has counted them since they were written.
+    pub rows: Option<u64>,
+    /// Index of the next row: no row from here on has been sent, unless `writing` says so.
+    pub next_index: u64,
+    /// A run writes rows from `next_index` on, or ended without saying how far it came.
+    pub writing: bool,
+}
+
+/// What a run wants of its tables.
+#[derive(Debug, Clone, Copy)]
+pub struct TableWish<'a> {
+    /// Fingerprint of the workload.
+    pub fingerprint: &'a str,
+    /// Its seed.
+    pub seed: Seed,
+    /// `--drop`: make tables of the list anew, whatever they hold.
+    pub drop: bool,
+    /// `--drop-foreign`: tables that may be dropped although they are not in the list.
+    pub drop_foreign: &'a [String],
+}
+
+/// What becomes of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It is not there: create and note it.
+    Create,
+    /// It holds rows of this workload: keep it, and go on where they end.
+    Keep(TableNote),
+    /// Drop it, then create and note it.
+    Replace,
+}
+
+impl<'a> TableWish<'a> {
+    /// A wish for tables of this workload, with nothing dropped.
+    pub const fn new(fingerprint: &'a str, seed: Seed) -> Self {
+        Self {
+            fingerprint,
+            seed,
+            drop: false,
+            drop_foreign: &[],
+        }
+    }
+
+    /// The same, with `--drop`.
+    pub const fn dropping(self, drop: bool) -> Self {
+        Self { drop, ..self }
+    }
+
+    /// The note of a table that was made just now.
+    pub fn fresh(&self, table: &str) -> TableNote {
+        TableNote {
+            name: table.to_owned(),
+            fingerprint: self.fingerprint.to_owned(),
+            seed: self.seed,
+            rows: Some(0),
+            next_index: 0,
+            writing: false,
+        }
+    }
+
+    /// What becomes of the table of this name. A refusal changes nothing: ask for all tables of a
+    /// workload before the first one is touched.
+    pub fn fate(
+        &self,
+        table: &str,
+        exists: bool,
+        note: Option<TableNote>,
+    ) -> Result<Fate, TargetError> {
+        if table.eq_ignore_ascii_case(TABLE_LIST) {
+            return Err(refused(
+                format!("a workload's table must not be named `{TABLE_LIST}`"),
+                "Highwater notes its tables under that name; choose another one",
+            ));
+        }
+        let foreign = || self.drop_foreign.iter().any(|name| name == table);
+        match (exists, note) {
+            (false, _) => Ok(Fate::Create),
+            (true, None) if foreign() => Ok(Fate::Replace),
+            (true, None) => Err(refused(
+                format!("table `{table}` exists and was not created by Highwater"),
+                &format!(
+                    "name another database or schema, or give the table up with \
+                     `--drop-foreign {table}`"
+                ),
+            )),
+            (true, Some(_)) if self.drop || foreign() => Ok(Fate::Replace),
+            (true, Some(note)) if note.fingerprint == self.fingerprint => Ok(Fate::Keep(note)),
+            (true, Some(note)) => Err(refused(
+                format!(
+                    "table `{table}` holds another workload: fingerprint {} with seed {}, and \
+                     this run has {} with seed {}",
+                    short(&note.fingerprint),
+                    note.seed,
+                    short(self.fingerprint),
+                    self.seed
+                ),
+                "give --drop to drop it and start anew, or the parameters and the seed that it \
+                 was filled with",
+            )),
+        }
+    }
+}
+
+/// Enough of a fingerprint to tell two apart.
+fn short(fingerprint: &str) -> String {
+    fingerprint.chars().take(12).collect()
+}
+
+fn refused(message: String, hint: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::ForeignTable,
+        message,
+        hint: Some(hint.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(fingerprint: &str) -> TableNote {
+        TableNote {
+            rows: Some(70),
+            next_index: 100,
+            ..TableWish::new(fingerprint, Seed(1)).fresh("t")
+        }
+    }
+
+    fn wish(drop: bool, foreign: &[String]) -> TableWish<'_> {
+        TableWish {
+            drop,
+            drop_foreign: foreign,
+            ..TableWish::new("mine", Seed(1))
+        }
+    }
+
+    #[test]
+    fn a_table_is_made_kept_or_replaced() {
+        let named = ["t".to_owned()];
+        for (exists, noted, drop, foreign, fate) in [
+            (false, None, false, &[][..], Fate::Create),
+            // Somebody dropped it: the note has lost its table.
+            (false, Some("mine"), false, &[], Fate::Create),
+            (true, Some("mine"), false, &[], Fate::Keep(note("mine"))),
+            (true, Some("mine"), true, &[], Fate::Replace),
+            (true, Some("other"), true, &[], Fate::Replace),
+            (true, None, false, &named, Fate::Replace),
+            (true, Some("other"), false, &named, Fate::Replace),
+        ] {
+            let got = wish(drop, foreign).fate("t", exists, noted.map(note));
+            assert_eq!(got, Ok(fate), "{exists} {noted:?} {drop} {foreign:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_ours_or_holds_something_else_is_refused_with_a_hint() {
+        let elsewhere = ["u".to_owned()];
+        for (table, noted, drop, says, hint) in [
+            (
+                "t",
+                None,
+                false,
+                "not created by Highwater",
+                "--drop-foreign t",
+            ),
+            // --drop is for tables of the list.
+            (
+                "t",
+                None,
+                true,
+                "not created by Highwater",
+                "--drop-foreign t",
+            ),
+            ("t", Some("other"), false, "another workload", "--drop"),
+            (
+                "Highwater_Tables",
+                None,
+                true,
+                "must not be named",
+                "choose another",
+            ),
+        ] {
+            let error = wish(drop, &elsewhere)
+                .fate(table, true, noted.map(note))
+                .unwrap_err();
+            assert_eq!(error.kind, TargetErrorKind::ForeignTable);
+            assert!(error.message.contains(says), "{error}");
+            assert!(error.hint.unwrap().contains(hint));
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The sink: the real sessions succeed against it, in every way to insert and to ask.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+mod support;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::op::{Op, OpBody, OpId};
+use highwater_core::model::outcome::{Certainty, Outcome};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::{Connect, Request, Target, TargetOptions, registry};
+use support::{WallTimeline, block_on};
+
+const SINKS: [&str; 1] = ["null:postgres"];
+
+fn options(insert: Option<&str>) -> TargetOptions {
+    TargetOptions {
+        insert: insert.map(str::to_owned),
+        ..support::options()
+    }
+}
+
+fn open(url: &str, insert: Option<&str>) -> Arc<dyn Target> {
+    registry::open(&[url.to_owned()], &options(insert)).unwrap()
+}
+
+fn cpu() -> Workload {
+    let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
+    spec.instantiate(&[].into(), Seed(1)).unwrap()
+}
+
+/// Executes these ops on one session.
+fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcome> {
+    block_on(async {
+        let timeline = WallTimeline::start();
+        let mut admin = target.administer(Rc::clone(&timeline)).await.unwrap();
+        let dialects = admin.facts().await.unwrap().dialects;
+        let connect = Connect {
+            workload: Arc::new(workload.bind(&dialects, target.placeholders()).unwrap()),
+            number: 0,
+            attempt: 0,
+            timeline,
+        };
+        let mut session = target.connect(connect).await.unwrap();
+        let mut encoder = session.encoder();
+        let mut outcomes = Vec::new();
+        for op in ops {
+            let mut request = Request {
+                op,
+                bytes: Vec::new(),
+            };
+            encoder.encode(&mut request);
+            assert!(!request.bytes.is_empty());
+            outcomes.push(session.execute(&mut request).await);
+        }
+        outcomes
+    })
+}
+
+#[test]
+fn the_sink_keeps_the_rules_of_every_driver() {
+    for url in SINKS {
+        let subject = Subject {
+            urls: vec![url.to_owned()],
+            options: options(None),
+            timeline: WallTimeline::start(),
+            // No statement is read.
+            sql: SqlWords {
+                type_name: |_| "text",
+                equals: |_, column, parameter| format!("{column} = {parameter}"),
+            },
+        };
+        let broken = block_on(broken_rules(&subject)).unwrap();
+        assert_eq!(broken, [], "{url}");
+    }
+}
+
+#[test]
+fn every_row_of_every_batch_is_acknowledged_in_every_insert_mode() {
+    let workload = cpu();
+    for url in SINKS {
+        for mode in open(url, None).capabilities().insert_modes {
+            // More than one statement of VALUES has parameters for, and a single row.
+            let sizes = [1, 1_000, 7_000, 3];
+            let ops = sizes.iter().map(|rows| Op {
+                id: OpId(0),
+                index: 0,
+                body: OpBody::Insert(workload.row_batch(0, 0, *rows)),
+            });
+            let outcomes = execute(open(url, Some(mode)).as_ref(), &workload, ops.collect());
+            for (rows, outcome) in sizes.iter().zip(&outcomes) {
+                assert!(outcome.is_success(), "{url} {mode}: {outcome:?}");
+                assert_eq!(outcome.certainty, Certainty::Applied);
+                assert_eq!(outcome.rows_applied, *rows as u64, "{url} {mode}");
+            }
+        }
+    }
+}
+
+#[test]
+fn queries_are_answered_with_a_row() {
+    let workload = cpu();
+    let stream = workload.stream("dashboards").unwrap();
+    for url in SINKS {
+        let ops = (0..50).map(|index| workload.op(&stream, index, &OpContext { first_row: 99 }));
+        for outcome in execute(open(url, None).as_ref(), &workload, ops.collect()) {
+            assert!(outcome.is_success(), "{url}: {outcome:?}");
+            assert_eq!(outcome.response_rows, 1);
+        }
+    }
+}
+
+#[test]
+fn its_cpu_is_told_apart_and_it_says_that_it_stores_nothing() {
+    let workload = cpu();
+    for url in SINKS {
+        let target = open(url, None);
+        assert!(target.is_sink() && target.capabilities().embedded);
+        assert!(!target.capabilities().stores_values);
+        assert_eq!(target.embedded_cpu(), Nanos::ZERO);
+        let op = Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(workload.row_batch(0, 0, 10_000)),
+        };
+        execute(target.as_ref(), &workload, vec![op]);
+        assert!(target.embedded_cpu() > Nanos::ZERO);
+        assert_eq!(target.urls(), [url]);
+    }
+}
+
+#[test]
+fn what_is_no_sink_is_refused_with_a_hint() {
+    for url in [
+        "null:",
+        "null:mysql",
+        "null://localhost/postgres",
+        "null:postgres?x=1",
+    ] {
+        let error = registry::open(&[url.to_owned()], &options(None))
+            .err()
+            .unwrap();
+        assert!(error.hint.unwrap().contains("null:postgres"), "{url}");
+    }
+    let wrong = registry::open(&["null:postgres".to_owned()], &options(Some("bulk")));
+    assert!(wrong.err().unwrap().message.contains("--insert bulk"));
+}

@@ -1,0 +1,209 @@
+//! A run on tables that an earlier one filled goes on where that one ended.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
+
+mod support;
+
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_core::model::plan::Share;
+use highwater_core::model::record::{RunRecord, TableRecord};
+use highwater_core::model::units::Nanos;
+use highwater_driver::{Connect, Request, TableNote, TableWish, Timeline};
+use highwater_runner::clock::{RealClock, RealTimeline};
+use highwater_runner::run::RunError;
+use support::{Job, closed, data_reasons, measured, try_run_on};
+
+/// Half a second of inserts into a file of this directory.
+fn job(root: &Path) -> Job {
+    let url = format!("sqlite:{}", root.join("bench.db").display());
+    let mut job = Job::new(&url, &[("insert", closed(2))]);
+    job.settings = vec![("batch", "100".to_owned())];
+    job.step = Nanos::from_millis(500);
+    job
+}
+
+fn run(job: &Job) -> RunRecord {
+    job.run().record
+}
+
+/// The note of the only table, after it was changed.
+fn note(job: &Job, root: &Path, change: impl Fn(&mut TableNote)) -> TableNote {
+    let target = job.open_target(root);
+    let workload = job.workload();
+    RealTimeline::block_on(RealClock::start(), |timeline| async move {
+        let timeline: Rc<dyn Timeline> = timeline;
+        let mut admin = target.administer(timeline).await.unwrap();
+        let dialects = admin.facts().await.unwrap().dialects;
+        let bound = workload.bind(&dialects, target.placeholders()).unwrap();
+        let wish = TableWish::new(workload.fingerprint(), workload.seed());
+        let mut notes = admin.create_tables(&bound, &wish).await.unwrap();
+        notes.iter_mut().for_each(&change);
+        admin.note_tables(&notes).await.unwrap();
+        notes.remove(0)
+    })
+    .unwrap()
+}
+
+/// Executes one statement of the user's own.
+fn statement(job: &Job, root: &Path, sql: &str) {
+    let target = job.open_target(root);
+    let workload = Arc::new(BoundWorkload {
+        tables: Vec::new(),
+        ops: vec![BoundOp {
+            name: "statement".to_owned(),
+            kind: BoundOpKind::Query {
+                sql: sql.to_owned(),
+                parameters: Vec::new(),
+            },
+        }],
+    });
+    let outcome = RealTimeline::block_on(RealClock::start(), |timeline| async move {
+        let connect = Connect {
+            workload,
+            number: 0,
+            attempt: 0,
+            timeline,
+        };
+        let mut session = target.connect(connect).await.unwrap();
+        let op = Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Query(Vec::new()),
+        };
+        let mut request = Request {
+            op,
+            bytes: Vec::new(),
+        };
+        session.encoder().encode(&mut request);
+        session.execute(&mut request).await
+    });
+    let outcome = outcome.unwrap();
+    assert!(outcome.is_success(), "{sql}: {outcome:?}");
+}
+
+fn table(record: &RunRecord) -> &TableRecord {
+    &record.target.tables[0]
+}
+
+#[test]
+fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let first = run(&job);
+    assert_eq!(first.judgements.data.value, Data::Clean);
+    let before = first.audit.found;
+    assert_eq!(
+        (table(&first).first_index, table(&first).rows_before),
+        (0, Some(0))
+    );
+    let next = table(&first).next_index.unwrap();
+    assert!(next >= before && before > 0);
+    let noted = note(&job, root.path(), |_| {});
+    assert_eq!((noted.rows, noted.next_index), (Some(before), next));
+
+    let second = run(&job);
+    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(table(&second).rows_before, Some(before));
+    assert_eq!(table(&second).first_index, next);
+    assert!(!table(&second).recovered);
+    // Found are this run's own rows only.
+    let rows = measured(&second, "insert").rows.acknowledged;
+    assert_eq!(
+        (second.audit.acknowledged, second.audit.found),
+        (rows, rows)
+    );
+    let noted = note(&job, root.path(), |_| {});
+    assert_eq!(noted.rows, Some(before + rows));
+    assert!(!noted.writing);
+}
+
+#[test]
+fn rows_of_earlier_runs_that_are_gone_are_lost() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let first = run(&job);
+    let delete = "DELETE FROM cpu WHERE rowid IN (SELECT rowid FROM cpu LIMIT 3)";
+    statement(&job, root.path(), delete);
+    let second = run(&job);
+    assert_eq!(second.audit.missing, 3);
+    assert_eq!(second.audit.found, second.audit.acknowledged);
+    assert_eq!(second.judgements.data.value, Data::Lost);
+    assert_eq!(data_reasons(&second), [ReasonCode::RowsLost]);
+    let example = &second.audit.examples[0];
+    assert_eq!(example.acknowledged, first.audit.found);
+    assert_eq!(example.found + 3, first.audit.found);
+    assert_eq!(example.last_key + 1, table(&second).first_index);
+}
+
+#[test]
+fn a_run_that_never_ended_is_continued_after_its_last_row() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let first = run(&job);
+    let end = table(&first).next_index.unwrap();
+    // As a killed run leaves it: it had begun at row 0.
+    note(&job, root.path(), |note| {
+        note.writing = true;
+        note.next_index = 0;
+        note.rows = None;
+    });
+    let second = run(&job);
+    assert!(table(&second).recovered);
+    assert_eq!(table(&second).rows_before, Some(first.audit.found));
+    assert!(table(&second).first_index <= end);
+    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.audit.found, second.audit.acknowledged);
+}
+
+#[test]
+fn rows_that_no_audit_counted_are_counted_before_the_next_run() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let first = run(&job);
+    note(&job, root.path(), |note| note.rows = None);
+    let second = run(&job);
+    assert_eq!(table(&second).rows_before, Some(first.audit.found));
+    assert_eq!(second.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn what_was_loaded_is_not_loaded_again() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job = job(root.path());
+    job.settings.push(("rows", "1050".to_owned()));
+    job.streams[0].0 = "latest-metrics";
+    let loaded = |record: &RunRecord| -> u64 {
+        let load = record.results.iter().filter(|r| r.phase == "load");
+        load.map(|result| result.rows.acknowledged).sum()
+    };
+    assert_eq!(loaded(&run(&job)), 1050);
+    let second = run(&job);
+    assert_eq!((loaded(&second), table(&second).first_index), (0, 1050));
+    // More is wanted: the rest is loaded.
+    job.settings[1].1 = "3000".to_owned();
+    let third = run(&job);
+    assert_eq!((loaded(&third), third.audit.found), (1950, 1950));
+    assert_eq!(table(&third).next_index, Some(3000));
+    assert_eq!(third.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn shares_begin_with_empty_tables() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job = job(root.path());
+    run(&job);
+    job.share = Share {
+        index: 1,
+        of: 2,
+        start_at: None,
+    };
+    match try_run_on(&job, job.open_target(root.path()), root.path()) {
+        Err(RunError::Target(error)) => assert!(error.message.contains("--share"), "{error}"),
+        _ => panic!("it ran"),
+    }
+}
