@@ -11,6 +11,7 @@ pub mod littles_law;
 mod long_run;
 pub mod plausibility;
 pub mod queueing;
+pub mod scaling;
 pub mod series;
 pub mod sums;
 #[cfg(test)]

@@ -1,0 +1,309 @@
+//! The average of the laws, which is what predictions are made of.
+//!
+//! No law is chosen. The truth is taken as a blend of the laws, whose shares are not known: their
+//! means come from how well each law predicts the sizes that are left out, and they are spread
+//! as evenly as shares can be (a Dirichlet distribution whose concentration is the number of laws,
+//! which is the uniform one where the means are equal). The variance of such a blend is the
+//! variance between the laws divided by their number plus one, beside the variance within them.
+//!
+//! Predictions are those of a new measurement. Nothing is drawn at random.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{ContinuousCDF, Normal};
+
+use super::belief::{Belief, LogPrediction};
+use super::curve::Law;
+use super::shapes::shapes;
+use super::sweep::{Size, Sweep};
+
+/// Level of every interval: nine of ten new measurements fall into it.
+pub const LEVEL: f64 = 0.9;
+/// How many standard deviations that is to each side: the normal quantile of 0.95.
+const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
+/// A prediction is refused beyond so many times the largest measured size: every law fits what
+/// was measured, and beyond the range they part.
+pub const FARTHEST: f64 = 2.0;
+/// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
+const SIZES_TO_LEAVE_ONE_OUT: usize = 3;
+
+/// A predicted throughput, per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Prediction {
+    /// Half of the new measurements are above it.
+    pub expected: f64,
+    /// 5 % are below it.
+    pub low: f64,
+    /// 5 % are above it.
+    pub high: f64,
+}
+
+/// The distribution of a predicted throughput: normal in its logarithm.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Forecast {
+    log_mean: f64,
+    log_deviation: f64,
+}
+
+/// A law within the average.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Mean of its share.
+    pub weight: f64,
+    /// Root mean square of its relative errors on the sizes left out; absent below two sizes.
+    pub left_out_error: Option<f64>,
+    pub(super) belief: Belief,
+}
+
+/// All laws, weighed by what a sweep says.
+#[derive(Debug, Clone)]
+pub struct Average {
+    members: Vec<Member>,
+    largest: f64,
+    /// Relative standard deviation of a new measurement.
+    error: f64,
+    /// What the error is multiplied by because no law comes as near to the points as it says.
+    pub widened: f64,
+    /// What deviations beyond the largest size are multiplied by, because earlier predictions of
+    /// the same kind were as far off; 1 where none was.
+    pub surprise: f64,
+}
+
+impl Forecast {
+    /// Its middle and its interval.
+    pub fn prediction(&self) -> Prediction {
+        let at = |deviations: f64| (self.log_mean + deviations * self.log_deviation).exp();
+        Prediction {
+            expected: at(0.0),
+            low: at(-DEVIATIONS),
+            high: at(DEVIATIONS),
+        }
+    }
+
+    /// Probability that a new measurement reaches a throughput.
+    pub fn chance_of(&self, per_s: f64) -> f64 {
+        Normal::standard().cdf((self.log_mean - per_s.ln()) / self.log_deviation)
+    }
+
+    /// The same of a throughput that is `factor` times as high, where the logarithm of the factor
+    /// is known to `log_deviation`.
+    pub fn scaled(&self, factor: f64, log_deviation: f64) -> Self {
+        Self {
+            log_mean: self.log_mean + factor.ln(),
+            log_deviation: self.log_deviation.hypot(log_deviation),
+        }
+    }
+
+    /// The part of the capacity that several needs use together, each given per second beside the
+    /// forecast of what the cluster can do of it alone: parts add up where all needs compete for
+    /// the same machines, and their errors are taken as independent (first order in the
+    /// logarithm). `None` without a need.
+    pub fn used(needs: &[(f64, Self)]) -> Option<Self> {
+        let part = |(per_s, alone): &(f64, Self)| per_s / alone.log_mean.exp();
+        let total: f64 = needs.iter().map(part).sum();
+        let variance = needs.iter().map(|need| {
+            let share = part(need) / total;
+            (share * need.1.log_deviation).powi(2)
+        });
+        let log_deviation = variance.sum::<f64>().sqrt();
+        (total > 0.0).then(|| Self {
+            log_mean: total.ln(),
+            log_deviation,
+        })
+    }
+
+    fn deviations_from(&self, per_s: f64) -> f64 {
+        (per_s.ln() - self.log_mean) / self.log_deviation
+    }
+}
+
+impl Prediction {
+    /// Half the width of the interval, as a part of the expected throughput.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.expected
+    }
+
+    /// Interval score (Gneiting and Raftery 2007): the width, and 2/(1 − level) times what the
+    /// truth is outside by. Less is better.
+    pub fn score(&self, truth: f64) -> f64 {
+        let outside = (self.low - truth).max(truth - self.high).max(0.0);
+        self.high - self.low + 2.0 / (1.0 - LEVEL) * outside
+    }
+}
+
+impl Average {
+    /// Weighs the laws by a sweep.
+    pub fn new(sweep: &Sweep) -> Self {
+        let mut average = Self::without_hindsight(sweep);
+        average.surprise = surprise(sweep);
+        average
+    }
+
+    fn without_hindsight(sweep: &Sweep) -> Self {
+        let widened = excess(&beliefs(sweep), sweep.sizes().len());
+        let sweep = sweep.widened(widened);
+        Self {
+            members: weighed(beliefs(&sweep), sweep.sizes()),
+            largest: sweep.largest(),
+            error: sweep.error(),
+            widened,
+            surprise: 1.0,
+        }
+    }
+
+    /// The same growth at the scale of another cluster, measured at the sizes of `own`.
+    pub fn anchored(&self, own: &Sweep) -> Self {
+        let anchored = |member: &Member| {
+            Some(Member {
+                belief: member.belief.anchored(own.sizes())?,
+                ..member.clone()
+            })
+        };
+        Self {
+            members: self.members.iter().filter_map(anchored).collect(),
+            error: self.error.max(own.error()),
+            ..self.clone()
+        }
+    }
+
+    /// Its laws.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// Relative standard deviation that a new measurement is taken to have.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// The largest size that was measured.
+    pub fn largest(&self) -> f64 {
+        self.largest
+    }
+
+    /// The largest size that is predicted without being asked to extrapolate.
+    pub fn farthest(&self) -> f64 {
+        FARTHEST * self.largest
+    }
+
+    /// What a new measurement at a size from 1 would show.
+    pub fn forecast(&self, size: f64) -> Forecast {
+        let parts: Vec<(f64, LogPrediction)> = self
+            .members
+            .iter()
+            .map(|member| (member.weight, member.belief.predict(size)))
+            .collect();
+        let sum = |of: &dyn Fn(&LogPrediction) -> f64| -> f64 {
+            parts.iter().map(|(weight, part)| weight * of(part)).sum()
+        };
+        let log_mean = sum(&|part| part.mean);
+        let between = sum(&|part| (part.mean - log_mean).powi(2)) / (LAWS + 1.0);
+        // All laws err together where the same measurements mislead them: deviations add up.
+        let within = sum(&|part| part.variance.sqrt()).powi(2);
+        let deviation = (between + within + self.error * self.error).sqrt();
+        let beyond = size > self.largest;
+        Forecast {
+            log_mean,
+            log_deviation: deviation * if beyond { self.surprise } else { 1.0 },
+        }
+    }
+
+    /// What a single law predicts by itself, with the same error.
+    pub fn forecast_by(&self, law: Law, size: f64) -> Option<Forecast> {
+        let member = self.members.iter().find(|member| member.law() == law)?;
+        let part = member.belief.predict(size);
+        Some(Forecast {
+            log_mean: part.mean,
+            log_deviation: (part.variance + self.error * self.error).sqrt(),
+        })
+    }
+}
+
+impl Member {
+    /// Which law it is.
+    pub fn law(&self) -> Law {
+        self.belief.law
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "five")]
+const LAWS: f64 = Law::ALL.len() as f64;
+
+fn beliefs(sweep: &Sweep) -> Vec<Belief> {
+    let (smallest, largest) = (sweep.smallest(), sweep.largest());
+    let belief = |law| Belief::new(law, &shapes(law, smallest, largest), sweep.sizes());
+    Law::ALL.into_iter().filter_map(belief).collect()
+}
+
+/// Birge's ratio (1932) of the best law, at least 1: where even that law misses the points by more
+/// than their error explains, the error was stated too small. A law with as many parameters as
+/// there are sizes is granted one degree of freedom, because its bounds leave it some.
+#[expect(clippy::cast_precision_loss, reason = "sizes are few")]
+fn excess(beliefs: &[Belief], sizes: usize) -> f64 {
+    let ratio = |belief: &Belief| {
+        let freedom = sizes.saturating_sub(belief.law.parameters()).max(1) as f64;
+        (belief.least_chi_squared / freedom).sqrt()
+    };
+    let least = beliefs.iter().map(ratio).fold(f64::INFINITY, f64::min);
+    if least.is_finite() {
+        least.max(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two
+/// sizes nothing can be left out; there a law counts by how near it comes to them.
+#[expect(clippy::cast_precision_loss, reason = "sizes are few")]
+fn weighed(beliefs: Vec<Belief>, sizes: &[Size]) -> Vec<Member> {
+    let logarithms: Vec<(f64, Option<f64>)> = beliefs
+        .iter()
+        .map(|belief| {
+            let left_out = belief.leave_one_out(sizes);
+            let error = (sizes.len() > 1).then(|| (left_out.squares / sizes.len() as f64).sqrt());
+            if sizes.len() < SIZES_TO_LEAVE_ONE_OUT {
+                (-0.5 * belief.least_chi_squared, error)
+            } else {
+                (left_out.log_density, error)
+            }
+        })
+        .collect();
+    let greatest = logarithms.iter().map(|(log, _)| *log);
+    let greatest = greatest.fold(f64::NEG_INFINITY, f64::max);
+    let total: f64 = logarithms
+        .iter()
+        .map(|(log, _)| (log - greatest).exp())
+        .sum();
+    let members = beliefs.into_iter().zip(logarithms);
+    members
+        .map(|(belief, (log, left_out_error))| Member {
+            weight: (log - greatest).exp() / total,
+            left_out_error,
+            belief,
+        })
+        .collect()
+}
+
+/// How far off this very sweep's earlier predictions were: every prefix of at least three sizes
+/// predicts the larger ones as far as is allowed (leave-future-out, Bürkner and others 2020). The
+/// root mean square of the deviations, at least 1.
+#[expect(clippy::cast_precision_loss, reason = "sizes are few")]
+fn surprise(sweep: &Sweep) -> f64 {
+    let mut deviations = Vec::new();
+    for known in SIZES_TO_LEAVE_ONE_OUT..sweep.sizes().len() {
+        let average = Average::without_hindsight(&sweep.prefix(known));
+        let later = &sweep.sizes()[known..];
+        let near = later
+            .iter()
+            .take_while(|size| size.size <= average.farthest());
+        deviations.extend(near.map(|size| average.forecast(size.size).deviations_from(size.per_s)));
+    }
+    if deviations.is_empty() {
+        return 1.0;
+    }
+    let squares: f64 = deviations
+        .iter()
+        .map(|deviation| deviation * deviation)
+        .sum();
+    (squares / deviations.len() as f64).sqrt().max(1.0)
+}

@@ -1,0 +1,211 @@
+//! Laws of growth with their parameters: throughput at a size, the size for a throughput, the peak.
+//!
+//! Plain formulas; nothing here is fitted or judged.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A law of how throughput grows with size (nodes, sessions, shards).
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Law {
+    /// X = a·n
+    Linear,
+    /// X = a + b·n
+    Affine,
+    /// X = γ·n / (1 + σ(n − 1)); Amdahl 1967
+    Amdahl,
+    /// X = γ·n / (1 + σ(n − 1) + κ·n(n − 1)); Gunther 1993, the universal scalability law
+    Usl,
+    /// X = γ·n^p
+    Power,
+}
+
+impl Law {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Linear,
+        Self::Affine,
+        Self::Amdahl,
+        Self::Usl,
+        Self::Power,
+    ];
+
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Linear => "linear",
+            Self::Affine => "affine",
+            Self::Amdahl => "Amdahl",
+            Self::Usl => "USL",
+            Self::Power => "power",
+        }
+    }
+
+    /// What it says about the cluster, one sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Linear => "Every node adds the same, and the first one too.",
+            Self::Affine => {
+                "Every node after the first adds the same, but less than the first one gave: a \
+                 cost arises once, on becoming a cluster."
+            }
+            Self::Amdahl => {
+                "A share σ of the work cannot be spread over nodes, so the throughput approaches a \
+                 ceiling of γ/σ."
+            }
+            Self::Usl => {
+                "As Amdahl, and each pair of nodes costs κ for keeping in step, so beyond a peak \
+                 more nodes give less."
+            }
+            Self::Power => {
+                "Each doubling of the size multiplies the throughput by the same factor, 2^p."
+            }
+        }
+    }
+
+    /// Number of its parameters.
+    pub const fn parameters(self) -> usize {
+        match self {
+            Self::Linear => 1,
+            Self::Affine | Self::Amdahl | Self::Power => 2,
+            Self::Usl => 3,
+        }
+    }
+}
+
+/// A law with its parameters. Throughputs are per second, in the unit of the points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "law", rename_all = "snake_case")]
+pub enum Curve {
+    /// X = a·n
+    Linear {
+        /// a, per second and node; above 0.
+        per_node: f64,
+    },
+    /// X = a + b·n
+    Affine {
+        /// a, per second; from 0.
+        fixed: f64,
+        /// b, per second and node; from 0.
+        per_node: f64,
+    },
+    /// X = γ·n / (1 + σ(n − 1))
+    Amdahl {
+        /// γ, per second: the throughput at size 1; above 0.
+        first: f64,
+        /// σ, contention: the share of the work that is done one after the other; 0 to 1.
+        contention: f64,
+    },
+    /// X = γ·n / (1 + σ(n − 1) + κ·n(n − 1))
+    Usl {
+        /// γ, per second: the throughput at size 1; above 0.
+        first: f64,
+        /// σ, contention; 0 to 1.
+        contention: f64,
+        /// κ, crosstalk: the cost of keeping a pair in step; from 0.
+        crosstalk: f64,
+    },
+    /// X = γ·n^p
+    Power {
+        /// γ, per second: the throughput at size 1; above 0.
+        first: f64,
+        /// p; 0 to 1.
+        exponent: f64,
+    },
+}
+
+/// The size at which throughput is greatest, and that throughput.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Peak {
+    /// Size, from 1.
+    pub size: f64,
+    /// Throughput there, per second.
+    pub per_s: f64,
+}
+
+impl Curve {
+    /// Which law it follows.
+    pub const fn law(&self) -> Law {
+        match self {
+            Self::Linear { .. } => Law::Linear,
+            Self::Affine { .. } => Law::Affine,
+            Self::Amdahl { .. } => Law::Amdahl,
+            Self::Usl { .. } => Law::Usl,
+            Self::Power { .. } => Law::Power,
+        }
+    }
+
+    /// Throughput per second at a size from 1.
+    pub fn per_s(&self, size: f64) -> f64 {
+        match *self {
+            Self::Linear { per_node } => per_node * size,
+            Self::Affine { fixed, per_node } => fixed + per_node * size,
+            Self::Amdahl { first, contention } => first * size / (1.0 + contention * (size - 1.0)),
+            Self::Usl {
+                first,
+                contention,
+                crosstalk,
+            } => first * size / (1.0 + (contention + crosstalk * size) * (size - 1.0)),
+            Self::Power { first, exponent } => first * size.powf(exponent),
+        }
+    }
+
+    /// The smallest size that reaches a throughput (per second, above 0); `None` where none does.
+    /// Below the throughput of size 1 the answer is below 1, or 0.
+    pub fn size_for(&self, per_s: f64) -> Option<f64> {
+        let size = match *self {
+            Self::Linear { per_node } => per_s / per_node,
+            Self::Affine { fixed, .. } if per_s <= fixed => 0.0,
+            Self::Affine { fixed, per_node } => (per_s - fixed) / per_node,
+            Self::Amdahl { first, contention } => rising(first, contention, 0.0, per_s)?,
+            Self::Usl {
+                first,
+                contention,
+                crosstalk,
+            } => rising(first, contention, crosstalk, per_s)?,
+            Self::Power { first, exponent } => (per_s / first).powf(1.0 / exponent),
+        };
+        size.is_finite().then_some(size)
+    }
+
+    /// The peak, for a curve that has one: N* = √((1 − σ)/κ), Gunther 2007, and never below 1.
+    pub fn peak(&self) -> Option<Peak> {
+        match *self {
+            Self::Usl {
+                contention,
+                crosstalk,
+                ..
+            } if crosstalk > 0.0 => {
+                let size = ((1.0 - contention) / crosstalk).sqrt().max(1.0);
+                Some(Peak {
+                    size,
+                    per_s: self.per_s(size),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The throughput per second that no size reaches, for a curve that has one without a peak.
+    pub fn ceiling_per_s(&self) -> Option<f64> {
+        match *self {
+            Self::Amdahl { first, contention } if contention > 0.0 => Some(first / contention),
+            _ => None,
+        }
+    }
+}
+
+/// The smaller root of κX·n² − (γ − (σ − κ)X)·n + (1 − σ)X = 0, which is X = γ·n/(1 + …) solved
+/// for n on the rising side, in the form that does not cancel and allows κ = 0.
+fn rising(first: f64, contention: f64, crosstalk: f64, per_s: f64) -> Option<f64> {
+    let constant = (1.0 - contention) * per_s;
+    let slope = first - (contention - crosstalk) * per_s;
+    let discriminant = slope * slope - 4.0 * crosstalk * per_s * constant;
+    if slope <= 0.0 || discriminant < 0.0 {
+        return None;
+    }
+    Some(2.0 * constant / (slope + discriminant.sqrt()))
+}

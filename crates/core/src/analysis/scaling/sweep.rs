@@ -1,0 +1,189 @@
+//! Points of a sweep, put in order: one mean and one error for each size.
+//!
+//! The error is what the measuring leaves open, relative to the rate. It comes from replicates
+//! where there are any and is never taken below a floor.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Relative standard deviation below which no measurement of a cluster is believed. Runs of one
+/// unchanged cluster on one day differ by some per cent; machines, days and data sizes add what
+/// replicates within one session cannot show. Therefore replicates do not go below it either.
+pub const LEAST_ERROR: f64 = 0.03;
+/// Most sizes of a sweep; bounds the work of leaving each one out.
+pub const MOST_SIZES: usize = 256;
+
+/// One measured point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Nodes, sessions or shards; from 1.
+    pub size: f64,
+    /// Throughput per second; above 0.
+    pub per_s: f64,
+}
+
+/// A size with what was measured there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Size {
+    /// Nodes, sessions or shards; from 1.
+    pub size: f64,
+    /// Geometric mean of the throughputs measured there, per second.
+    pub per_s: f64,
+    /// How many measurements.
+    pub measured: u32,
+    /// Relative standard deviation of their mean.
+    pub error: f64,
+}
+
+/// Where the errors come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorSource {
+    /// Nothing was said and nothing measured twice: [`LEAST_ERROR`].
+    Floor,
+    /// The user's statement.
+    Stated,
+    /// Sizes measured more than once.
+    Replicates,
+}
+
+/// Sizes in ascending order, at least one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sweep {
+    sizes: Vec<Size>,
+    /// Relative standard deviation of one measurement.
+    error: f64,
+    source: ErrorSource,
+}
+
+/// Why points are no sweep.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum SweepError {
+    /// No point at all.
+    #[error("no point was measured")]
+    Empty,
+    /// A size or a rate that no cluster can have.
+    #[error("size {size} with {per_s} per second is no measurement")]
+    Impossible {
+        /// As given.
+        size: f64,
+        /// As given.
+        per_s: f64,
+    },
+    /// Too many sizes.
+    #[error("more than {MOST_SIZES} sizes")]
+    TooMany,
+}
+
+impl Sweep {
+    /// Groups points by size. `stated` is the relative standard deviation of one measurement, if
+    /// the user knows it.
+    pub fn new(points: &[Point], stated: Option<f64>) -> Result<Self, SweepError> {
+        let possible = |value: f64, least: f64| value.is_finite() && value >= least;
+        for &Point { size, per_s } in points {
+            if !possible(size, 1.0) || !possible(per_s, f64::MIN_POSITIVE) {
+                return Err(SweepError::Impossible { size, per_s });
+            }
+        }
+        let mut points = points.to_vec();
+        points.sort_by(|a, b| a.size.total_cmp(&b.size));
+        let groups: Vec<&[Point]> = points
+            .chunk_by(|a, b| a.size.total_cmp(&b.size).is_eq())
+            .collect();
+        if groups.is_empty() {
+            return Err(SweepError::Empty);
+        }
+        if groups.len() > MOST_SIZES {
+            return Err(SweepError::TooMany);
+        }
+        let (error, source) = match (stated, pooled_deviation(&groups)) {
+            (Some(stated), _) => (stated.max(LEAST_ERROR), ErrorSource::Stated),
+            (None, Some(pooled)) => (pooled.max(LEAST_ERROR), ErrorSource::Replicates),
+            (None, None) => (LEAST_ERROR, ErrorSource::Floor),
+        };
+        let sizes = groups.iter().map(|group| size_of(group, error)).collect();
+        Ok(Self {
+            sizes,
+            error,
+            source,
+        })
+    }
+
+    /// What was measured, the smallest size first.
+    pub fn sizes(&self) -> &[Size] {
+        &self.sizes
+    }
+
+    /// Relative standard deviation of one measurement.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// Where [`Self::error`] comes from.
+    pub fn error_source(&self) -> ErrorSource {
+        self.source
+    }
+
+    /// The smallest size.
+    pub fn smallest(&self) -> f64 {
+        self.sizes.first().map_or(1.0, |first| first.size)
+    }
+
+    /// The largest size.
+    pub fn largest(&self) -> f64 {
+        self.sizes.last().map_or(1.0, |last| last.size)
+    }
+
+    /// Its first sizes, at least one.
+    pub fn prefix(&self, sizes: usize) -> Self {
+        Self {
+            sizes: self.sizes[..sizes.clamp(1, self.sizes.len())].to_vec(),
+            ..*self
+        }
+    }
+
+    /// The same points with errors `factor` times as large.
+    pub(super) fn widened(&self, factor: f64) -> Self {
+        let widen = |size: &Size| Size {
+            error: size.error * factor,
+            ..*size
+        };
+        Self {
+            sizes: self.sizes.iter().map(widen).collect(),
+            error: self.error * factor,
+            source: self.source,
+        }
+    }
+}
+
+/// Deviation of one measurement, from all sizes that were measured more than once.
+fn pooled_deviation(groups: &[&[Point]]) -> Option<f64> {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for group in groups.iter().filter(|group| group.len() > 1) {
+        let mean = mean_log(group);
+        let deviations = group.iter().map(|point| point.per_s.ln() - mean);
+        squares += deviations
+            .map(|deviation| deviation * deviation)
+            .sum::<f64>();
+        freedom += count(group) - 1.0;
+    }
+    (freedom > 0.0).then(|| (squares / freedom).sqrt())
+}
+
+fn size_of(group: &[Point], error: f64) -> Size {
+    Size {
+        size: group.first().map_or(1.0, |point| point.size),
+        per_s: mean_log(group).exp(),
+        measured: u32::try_from(group.len()).unwrap_or(u32::MAX),
+        error: (error / count(group).sqrt()).max(LEAST_ERROR),
+    }
+}
+
+fn mean_log(group: &[Point]) -> f64 {
+    group.iter().map(|point| point.per_s.ln()).sum::<f64>() / count(group)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a file holds far fewer points")]
+fn count(group: &[Point]) -> f64 {
+    group.len() as f64
+}
