@@ -61,11 +61,21 @@ const PAGES: &[Page] = &[
         source: Source::Files(record_schema),
         measured: false,
     },
+    Page {
+        path: "docs/reference/size.schema.json",
+        block: None,
+        source: Source::Files(size_schema),
+        measured: false,
+    },
     help("highwater", &["run", "--quiet", "--", "--help"]),
     help("highwater run", &["run", "--quiet", "--", "run", "--help"]),
     help(
         "highwater show",
         &["run", "--quiet", "--", "show", "--help"],
+    ),
+    help(
+        "highwater size",
+        &["run", "--quiet", "--", "size", "--help"],
     ),
     help(
         "highwater check",
@@ -211,6 +221,11 @@ fn reasons(_: &Tree) -> String {
 /// The JSON Schema of `record.json`.
 fn record_schema(_: &Tree) -> String {
     format!("{}\n", report::schema().trim_end())
+}
+
+/// The JSON Schema of `highwater size --json`.
+fn size_schema(_: &Tree) -> String {
+    format!("{}\n", report::size_schema().trim_end())
 }
 
 /// The list of all documents: title and first paragraph of each, by section.

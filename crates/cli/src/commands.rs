@@ -5,3 +5,4 @@ pub mod manual;
 mod plan_input;
 pub mod run;
 pub mod show;
+pub mod size;

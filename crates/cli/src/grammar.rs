@@ -26,6 +26,8 @@ pub enum Command {
     Run,
     /// `highwater show`
     Show,
+    /// `highwater size`
+    Size,
     /// `highwater check`
     Check,
 }
@@ -54,13 +56,14 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 3] = [Self::Run, Self::Show, Self::Check];
+    pub const ALL: [Self; 4] = [Self::Run, Self::Show, Self::Size, Self::Check];
 
     /// The word on the command line, and the name of its table in `highwater.toml`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Show => "show",
+            Self::Size => "size",
             Self::Check => "check",
         }
     }
@@ -70,6 +73,7 @@ impl Command {
         match self {
             Self::Run => flags::RUN,
             Self::Show => flags::SHOW,
+            Self::Size => flags::SIZE,
             Self::Check => flags::CHECK,
         }
     }
@@ -78,7 +82,7 @@ impl Command {
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["workload", "target"],
-            Self::Show => &[],
+            Self::Show | Self::Size => &[],
             Self::Check => &["target"],
         }
     }
@@ -93,6 +97,7 @@ impl Command {
         match self {
             Self::Run => "Put load on a target, audit what it kept, judge the result",
             Self::Show => "Show a finished run, or merge the shares of one",
+            Self::Size => "Say which cluster a rate needs, from measured or published figures",
             Self::Check => "Check that a target can be used, or that a workload file is right",
         }
     }
@@ -101,6 +106,7 @@ impl Command {
         match self {
             Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
+            Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml]",
         }
     }
@@ -130,6 +136,12 @@ impl Command {
                 "RUN",
                 "Directory, record.json, id or unique beginning of an id; several are merged as \
                  shares of one run [default: the newest]",
+            )],
+            Self::Size => vec![all(
+                "rest",
+                "RATE",
+                "What the cluster must carry: `1M` rows per second, `200q/s` queries per second, or \
+                 one of each",
             )],
             Self::Check => vec![all(
                 "rest",

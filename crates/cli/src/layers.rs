@@ -86,6 +86,14 @@ impl Given {
         }
     }
 
+    /// Where it was given, as the reader of a result would look for it.
+    pub fn place(&self) -> String {
+        match &self.origin {
+            Origin::File(place) => format!("{} in {}", self.name, place.file),
+            _ => self.label(),
+        }
+    }
+
     /// An error of this value, at its place.
     pub fn failure(&self, cause: impl fmt::Display) -> Failure {
         let place = match &self.origin {

@@ -6,6 +6,7 @@
 pub mod commands;
 pub mod exit;
 pub mod failure;
+pub mod figures;
 pub mod grammar;
 pub mod invocation;
 pub mod layers;

@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use highwater_cli::commands::{check, manual, run, show};
+use highwater_cli::commands::{check, manual, run, show, size};
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
 use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
-use highwater_cli::settings::{CheckSettings, KnownTargets, RunSettings, ShowSettings};
+use highwater_cli::settings::{
+    CheckSettings, KnownTargets, RunSettings, ShowSettings, SizeSettings,
+};
 use highwater_cli::{exit, process_title, terminal};
 
 fn main() -> ExitCode {
@@ -46,6 +48,7 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
     match command {
         Command::Run => run::run(&RunSettings::resolve(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
+        Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
     }
 }

@@ -12,10 +12,13 @@ use highwater_driver::{TargetUrl, registry};
 
 mod load;
 mod resolve;
+mod size;
 mod words;
 
 #[cfg(test)]
 mod tests;
+
+pub use size::{Conditions, SizeSettings, Wanted};
 
 /// Everything `highwater run` needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -41,18 +41,20 @@ pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
     parse(&name, &text)
 }
 
-/// Shows all mistakes but the last one, which is returned.
 fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
-    WorkloadSpec::parse(text).map_err(|mistakes| {
-        let Some((last, others)) = mistakes.split_last() else {
-            return Failure::usage(format!("{name} is not a workload file"));
-        };
-        for mistake in others {
-            terminal::fail(&failure(mistake, name, text));
-            terminal::note("\n");
-        }
-        failure(last, name, text)
-    })
+    WorkloadSpec::parse(text).map_err(|mistakes| tell(&mistakes, name, text))
+}
+
+/// Shows all mistakes of a file but the last one, which is returned.
+pub fn tell(mistakes: &[Mistake], name: &str, text: &str) -> Failure {
+    let Some((last, others)) = mistakes.split_last() else {
+        return Failure::usage(format!("{name} cannot be read"));
+    };
+    for mistake in others {
+        terminal::fail(&failure(mistake, name, text));
+        terminal::note("\n");
+    }
+    failure(last, name, text)
 }
 
 fn failure(mistake: &Mistake, name: &str, text: &str) -> Failure {

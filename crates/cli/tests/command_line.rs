@@ -52,6 +52,7 @@ fn help_of_the_program() {
     Commands:
       run    Put load on a target, audit what it kept, judge the result
       show   Show a finished run, or merge the shares of one
+      size   Say which cluster a rate needs, from measured or published figures
       check  Check that a target can be used, or that a workload file is right
 
     Options:
@@ -62,6 +63,7 @@ fn help_of_the_program() {
       highwater run                                    as fast as an embedded database goes, 10 s
       highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
       highwater show                                   the newest run again
+      highwater size 1M --from highwater-runs          which cluster carries a million rows per second
 
     `highwater run --help` tells the rest.
     ");

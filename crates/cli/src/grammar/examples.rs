@@ -8,6 +8,7 @@ Examples:
   highwater run                                    as fast as an embedded database goes, 10 s
   highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
   highwater show                                   the newest run again
+  highwater size 1M --from highwater-runs          which cluster carries a million rows per second
 
 `highwater run --help` tells the rest.";
 
@@ -62,6 +63,8 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
     match command {
         Command::Run => (SHORT, RUN),
         Command::Show => (SHORT, SHOW),
+        // Databases are named in its text, which therefore is no code.
+        Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),
         Command::Check => (SHORT, CHECK),
     }
 }

@@ -13,6 +13,7 @@ pub mod plausibility;
 pub mod queueing;
 pub mod scaling;
 pub mod series;
+pub mod sizing;
 pub mod sums;
 #[cfg(test)]
 mod synthetic;

@@ -81,6 +81,15 @@ pub fn plain(value: f64) -> String {
     text
 }
 
+/// Three significant digits with separators, `1,210,000`: a prediction has no more.
+pub fn about(value: f64) -> String {
+    if value.abs() < 999.5 || !value.is_finite() {
+        return rate(value);
+    }
+    let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
+    rate((value / unit).round() * unit)
+}
+
 /// `0.1 %`, from millionths that were asked for.
 pub fn percent_asked(ppm: u32) -> String {
     format!("{} %", plain(f64::from(ppm) / 10_000.0))
@@ -215,6 +224,12 @@ mod tests {
             texts,
             ["0", "0.500", "12.3", "999", "1,000", "421,200", "–"]
         );
+    }
+
+    #[test]
+    fn predictions_have_three_digits() {
+        let texts = [1_214_524.0, 999.6, 12.345, 0.0, f64::NAN].map(about);
+        assert_eq!(texts, ["1,210,000", "1,000", "12.3", "0", "–"]);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Reports: pure functions from a record to text, JSON and CSV, and from shares to one record.
+//! Reports: pure functions from a record to text, JSON and CSV, from shares to one record, and from
+//! a size plan to text and JSON.
 //!
 //! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
 //! changes a figure: what is judged comes from the record or from `analysis`.
@@ -8,6 +9,7 @@ mod figures;
 mod json;
 mod merge;
 mod progress;
+mod size;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
@@ -19,6 +21,7 @@ pub use figures::{
 pub use json::{ParseError, json, parse, schema};
 pub use merge::{MergeError, merge};
 pub use progress::{IntervalLine, StreamProgress, interval_header, interval_line};
+pub use size::{size_json, size_schema, size_text};
 #[cfg(test)]
 pub(crate) use tests::fixture;
 pub use text::{text, text_at};

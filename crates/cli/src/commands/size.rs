@@ -1,0 +1,334 @@
+//! `highwater size`: figures and conditions in, a plan out.
+//!
+//! It chooses series and fills in what is not said; the arithmetic is the core's.
+
+use highwater_core::analysis::series::{self, PUBLISHED, Point};
+use highwater_core::analysis::sizing::{
+    Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
+};
+use highwater_core::model::display;
+use highwater_core::report;
+
+use crate::exit;
+use crate::failure::{Failure, did_you_mean};
+use crate::figures;
+use crate::settings::{Conditions, SizeSettings, Wanted};
+use crate::terminal;
+
+/// From so many sizes on a sweep says by itself how it grows.
+const SIZES_THAT_SHOW_GROWTH: usize = 2;
+
+/// Prints the plan, or says why there is none.
+pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
+    let measured = figures::read(&settings.from, &settings.out)?;
+    let published = published();
+    let mut needs = Vec::new();
+    for wanted in &settings.wanted {
+        needs.push(Need {
+            per_s: wanted.per_s.clone(),
+            basis: basis(settings, wanted, &measured, &published)?,
+        });
+    }
+    let request = request(settings, needs);
+    let plan = plan(&request).map_err(|unreached| not_reached(&request, &unreached))?;
+    terminal::data(&if settings.json {
+        report::size_json(&plan)
+    } else {
+        report::size_text(&plan)
+    })?;
+    Ok(exit::WELL)
+}
+
+/// Points of all published files; those compiled in are read by the tests of the core.
+fn published() -> Vec<Point> {
+    let files = PUBLISHED
+        .iter()
+        .filter_map(|file| series::read(file.text).ok());
+    files.flat_map(|set| set.points).collect()
+}
+
+fn basis(
+    settings: &SizeSettings,
+    wanted: &Wanted,
+    measured: &[Point],
+    published: &[Point],
+) -> Result<Basis, Failure> {
+    let assumed = match &settings.assume {
+        Some(name) => assumed(settings, wanted, name, published)?,
+        None => None,
+    };
+    if settings.from.is_empty() {
+        return assumed.ok_or_else(|| nothing_to_size_with(settings, wanted, published));
+    }
+    let points = chosen(settings, wanted, measured)?;
+    let own = Basis::new(&points, &settings.reading).map_err(|error| {
+        Failure::usage(format!("--from: {error}")).with_hint(match error {
+            highwater_core::analysis::sizing::BasisError::NoNodes => {
+                "add --nodes N, or a column `nodes`; runs note it with --label nodes=N"
+            }
+            highwater_core::analysis::sizing::BasisError::TooSlow => {
+                "give a greater --p99, or measure at a lower rate"
+            }
+            highwater_core::analysis::sizing::BasisError::Sweep(_) => {
+                "nodes are from 1 and throughputs above 0"
+            }
+        })
+    })?;
+    match assumed {
+        Some(assumed) => Ok(own.growing_like(&assumed)),
+        None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
+        None => {
+            let names = growing(published, wanted.rows);
+            Err(Failure::usage(format!(
+                "--from: one size does not show how {} grow with nodes",
+                unit(wanted)
+            ))
+            .with_hint(format!(
+                "measure a second size, or assume a published growth: --assume {}",
+                names.join(" or --assume ")
+            )))
+        }
+    }
+}
+
+fn unit(wanted: &Wanted) -> &'static str {
+    if wanted.rows { "rows/s" } else { "queries/s" }
+}
+
+/// Whether a point's throughput is of the wanted kind: rows, or anything else per second.
+fn is_wanted(wanted: &Wanted, point: &Point) -> bool {
+    point.counts_rows() == wanted.rows && point.unit.ends_with("/s")
+}
+
+/// The growth that is assumed; `None` where it is of the other kind of work.
+fn assumed(
+    settings: &SizeSettings,
+    wanted: &Wanted,
+    name: &str,
+    published: &[Point],
+) -> Result<Option<Basis>, Failure> {
+    let known: Vec<&str> = [growing(published, true), growing(published, false)].concat();
+    let Some(series) = known.iter().find(|known| **known == name) else {
+        let hint = match did_you_mean(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known.join(", ")),
+        };
+        return Err(Failure::usage(format!(
+            "--assume: no published series `{name}` has several sizes"
+        ))
+        .with_hint(hint));
+    };
+    let points = published.iter().filter(|point| point.series == *series);
+    let points: Vec<&Point> = points.filter(|point| is_wanted(wanted, point)).collect();
+    if points.is_empty() {
+        return Ok(None);
+    }
+    // Objectives and errors of the user's own are about the user's own points.
+    let reading = Reading {
+        copy_cost: settings.reading.copy_cost,
+        published: true,
+        ..Reading::default()
+    };
+    let basis = Basis::new(&points, &reading);
+    basis
+        .map(Some)
+        .map_err(|error| Failure::usage(format!("--assume: {error}")))
+}
+
+/// Names of published series that were measured with several numbers of nodes.
+fn growing(published: &[Point], rows: bool) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for point in published.iter().filter(|point| point.counts_rows() == rows) {
+        let others = published
+            .iter()
+            .filter(|other| other.series == point.series);
+        let nodes = |point: &Point| point.nodes().map(f64::to_bits);
+        let mut sizes: Vec<Option<u64>> = others.map(nodes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        if sizes.iter().flatten().count() > 1 && !names.contains(&point.series.as_str()) {
+            names.push(&point.series);
+        }
+    }
+    names
+}
+
+fn nothing_to_size_with(settings: &SizeSettings, wanted: &Wanted, published: &[Point]) -> Failure {
+    let names = growing(published, wanted.rows);
+    let hint = format!(
+        "measure some sizes and give them with --from, or assume what others published: --assume {}",
+        names.join(" or --assume ")
+    );
+    let cause = match &settings.assume {
+        Some(name) => format!("--assume: `{name}` says nothing of {}", unit(wanted)),
+        None => format!("no figures for {}", unit(wanted)),
+    };
+    Failure::usage(cause).with_hint(hint)
+}
+
+/// The points of the one series that is meant.
+fn chosen<'a>(
+    settings: &SizeSettings,
+    wanted: &Wanted,
+    measured: &'a [Point],
+) -> Result<Vec<&'a Point>, Failure> {
+    let of_kind: Vec<&Point> = measured
+        .iter()
+        .filter(|point| is_wanted(wanted, point))
+        .collect();
+    if of_kind.is_empty() {
+        let mut units: Vec<&str> = measured.iter().map(|point| point.unit.as_str()).collect();
+        units.sort_unstable();
+        units.dedup();
+        return Err(
+            Failure::usage(format!("--from: no figures for {}", unit(wanted)))
+                .with_hint(format!("the figures are in {}", units.join(", "))),
+        );
+    }
+    let named = |point: &&&Point| {
+        let mut names = settings.series.iter();
+        names.any(|name| point.series.starts_with(name.as_str()))
+    };
+    let by_name: Vec<&Point> = of_kind.iter().filter(named).copied().collect();
+    let candidates = if by_name.is_empty() { of_kind } else { by_name };
+    let mut names: Vec<&str> = candidates
+        .iter()
+        .map(|point| point.series.as_str())
+        .collect();
+    names.dedup();
+    names.sort_unstable();
+    names.dedup();
+    // An exact name wins over others that begin with it.
+    let exact = settings
+        .series
+        .iter()
+        .find(|name| names.contains(&name.as_str()));
+    if let (Some(exact), true) = (exact, names.len() > 1) {
+        let of_exact = candidates.iter().filter(|point| point.series == *exact);
+        return Ok(of_exact.copied().collect());
+    }
+    if names.len() > 1 {
+        return Err(Failure::usage(format!(
+            "--from: {} series of {}",
+            names.len(),
+            unit(wanted)
+        ))
+        .with_hint(format!(
+            "choose one: --series {}",
+            names.join(" or --series ")
+        )));
+    }
+    Ok(candidates)
+}
+
+fn request(settings: &SizeSettings, needs: Vec<Need>) -> Request {
+    let given = settings.conditions.clone();
+    let first = |of: &dyn Fn(&Basis) -> Option<f64>| {
+        let mut measured = needs.iter().map(|need| &need.basis);
+        measured.find_map(|basis| {
+            Some(Traced {
+                value: of(basis)?,
+                origin: basis.origin.clone(),
+            })
+        })
+    };
+    let stored = first(&|basis| basis.stored_bytes_per_row.filter(|_| basis.counts_rows()));
+    let sent = first(&|basis| basis.sent_bytes_per_row.filter(|_| basis.counts_rows()));
+    Request {
+        replicas: replicas(&given, &needs),
+        guidance: guidance(&given, &needs),
+        chance: given.chance,
+        spare: given.spare,
+        growth_per_month: given.growth_per_month,
+        months: given.months,
+        survive: given.survive,
+        vcpus_per_node: given.vcpus_per_node,
+        retention_s: given.retention_s,
+        stored_bytes_per_row: given.stored_bytes_per_row.or(stored),
+        sent_bytes_per_row: given.sent_bytes_per_row.or(sent),
+        bytes_per_answer: given.bytes_per_answer,
+        price_per_node_hour: given.price_per_node_hour,
+        squares: settings.squares,
+        extrapolate: settings.extrapolate,
+        needs,
+    }
+}
+
+/// As said, else as measured; but enough to keep all data when nodes are lost.
+fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
+    if let Some(replicas) = &given.replicas {
+        return replicas.clone();
+    }
+    let survive = given.survive.value;
+    let measured = needs
+        .iter()
+        .find(|need| need.basis.counts_rows())
+        .or(needs.first());
+    let Some(measured) = measured.map(|need| &need.basis.replicas) else {
+        return Traced::assumed(survive, "as many as nodes may be lost");
+    };
+    let value = display::whole(measured.value);
+    match u32::try_from(value) {
+        Ok(value) if value >= survive => Traced {
+            value,
+            origin: measured.origin.clone(),
+        },
+        _ => Traced::assumed(survive, "as many as nodes may be lost, so that no data are"),
+    }
+}
+
+/// The advice for the measured database, with what is said otherwise.
+fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
+    let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
+    let advised = Guidance::of(engine).map(|advice| Traced {
+        origin: Origin::Published(advice.source.clone()),
+        value: advice,
+    });
+    let general = || {
+        let general = Guidance::general();
+        Traced::assumed(general.clone(), &general.source)
+    };
+    let mut guidance = advised.unwrap_or_else(general);
+    let values = &mut guidance.value;
+    for (said, value) in [
+        (&given.shards_per_vcpu, &mut values.shards_per_vcpu),
+        (&given.shard_bytes, &mut values.greatest_shard_bytes),
+        (&given.disk_fill, &mut values.greatest_disk_fill),
+    ] {
+        if let Some(said) = said {
+            *value = said.value;
+        }
+    }
+    guidance
+}
+
+fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
+    let farthest = unreached.farthest;
+    let used = display::percent(unreached.used.expected);
+    let within = match unreached.expected {
+        Some(expected) => format!(
+            "{expected} nodes are expected to be enough, but not with a chance of {} within \
+             {farthest} nodes",
+            display::percent(unreached.chance)
+        ),
+        None => format!(
+            "{farthest} nodes are not expected to be enough: the rates would use {used} of their \
+             capacity"
+        ),
+    };
+    if unreached.refused {
+        let largest = request
+            .needs
+            .iter()
+            .map(|need| need.basis.average.largest());
+        let largest = largest.fold(f64::INFINITY, f64::min);
+        return Failure::usage(format!(
+            "{within}, and more than twice the largest measured size ({} nodes) is not named",
+            display::plain(largest)
+        ))
+        .with_hint(
+            "measure a larger cluster, ask for less (--chance, --survive), or add --extrapolate",
+        );
+    }
+    Failure::usage(within).with_hint("the measured growth ends below this rate; ask for less")
+}

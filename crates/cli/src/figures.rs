@@ -1,0 +1,90 @@
+//! Figures to work with: points from CSV files, run records and directories of runs.
+//!
+//! It opens and reads; what a point is, and what follows from it, is the core's word.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use highwater_core::analysis::series::{self, Point};
+use highwater_runner::store;
+
+use crate::failure::Failure;
+use crate::workload_file;
+
+/// A file beyond this many bytes is not one of figures.
+const LARGEST: u64 = 16 << 20;
+/// Most runs of one directory.
+const MOST_RUNS: usize = 10_000;
+
+/// The points of everything that is named, in its order. `out` is the run store, where ids are
+/// looked up.
+pub fn read(names: &[String], out: &Path) -> Result<Vec<Point>, Failure> {
+    let mut points = Vec::new();
+    for name in names {
+        points.extend(of(name, out)?);
+    }
+    Ok(points)
+}
+
+fn of(name: &str, out: &Path) -> Result<Vec<Point>, Failure> {
+    let path = Path::new(name);
+    let json = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    if path.is_file() && !json {
+        return csv(path);
+    }
+    if path.is_dir() && !path.join("plan.json").exists() {
+        return directory(path);
+    }
+    if !path.exists() && path.extension().is_some_and(|extension| extension == "csv") {
+        return Err(Failure::usage(format!(
+            "cannot read {name}: there is no such file"
+        )));
+    }
+    run(&store::find(out, Some(name))?)
+}
+
+fn run(path: &Path) -> Result<Vec<Point>, Failure> {
+    Ok(series::of_record(&store::read(path)?))
+}
+
+/// All runs of a directory, in the order of their names, which is that of their times.
+fn directory(path: &Path) -> Result<Vec<Point>, Failure> {
+    let shown = path.display();
+    let entries = fs::read_dir(path)
+        .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
+    let mut runs: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|run| run.join("plan.json").exists())
+        .take(MOST_RUNS + 1)
+        .collect();
+    if runs.len() > MOST_RUNS {
+        return Err(Failure::usage(format!(
+            "{shown} holds more than {MOST_RUNS} runs"
+        )));
+    }
+    if runs.is_empty() {
+        return Err(Failure::usage(format!("{shown} holds no runs"))
+            .with_hint("name a CSV file, a run, or a directory of runs"));
+    }
+    runs.sort();
+    let points: Result<Vec<Vec<Point>>, Failure> = runs.iter().map(|path| run(path)).collect();
+    Ok(points?.concat())
+}
+
+fn csv(path: &Path) -> Result<Vec<Point>, Failure> {
+    let name = path.display().to_string();
+    let mut text = String::new();
+    let read =
+        fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_string(&mut text));
+    read.map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
+    if text.len() as u64 > LARGEST {
+        return Err(Failure::usage(format!("{name} is larger than 16 MiB")));
+    }
+    match series::read(&text) {
+        Ok(set) => Ok(set.points),
+        Err(mistakes) => Err(workload_file::tell(&mistakes, &name, &text)),
+    }
+}

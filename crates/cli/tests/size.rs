@@ -1,0 +1,267 @@
+//! `highwater size` as a script sees it.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::fs;
+use std::process::Output;
+
+use assert_cmd::Command;
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+const SWEEP: &str = "\
+nodes,vcpus_per_node,replicas,rows_per_s
+1,16,0,293147
+2,16,0,493723
+3,16,0,676781
+4,16,0,856460
+5,16,0,1043659
+";
+
+/// The program in a directory that holds `sweep.csv`, without any of our variables.
+fn highwater(directory: &TempDir) -> Command {
+    fs::write(directory.path().join("sweep.csv"), SWEEP).unwrap();
+    let mut command = Command::cargo_bin("highwater").unwrap();
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(directory);
+    command
+}
+
+fn call(words: &[&str]) -> Output {
+    let directory = TempDir::new().unwrap();
+    highwater(&directory).args(words).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+/// The message of a call that ends with exit code 2 and prints no data.
+fn refused(words: &[&str]) -> String {
+    let output = call(words);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn json(words: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&stdout(&call(&[words, &["--json"]].concat()))).unwrap()
+}
+
+#[test]
+fn help_of_size() {
+    assert_snapshot!(stdout(&call(&["size", "--help"])));
+}
+
+#[test]
+fn a_sweep_sizes_a_million_rows() {
+    assert_snapshot!(stdout(&call(&["size", "1M", "--from", "sweep.csv"])));
+}
+
+#[test]
+fn published_growth_is_an_assumption_throughout() {
+    let plan = json(&["size", "1M", "--assume", "cratedb-1m"]);
+    assert_eq!(plan["schema"], "highwater-size/1");
+    assert_eq!(plan["assumed"], true);
+    assert_eq!(plan["nodes"]["expected"], 5);
+    assert_eq!(plan["nodes"]["planned"], 6);
+    assert_eq!(plan["needs"][0]["origin"]["kind"], "published");
+    let throughput = plan["inputs"].as_array().unwrap();
+    let throughput = throughput
+        .iter()
+        .find(|input| input["flag"] == "--from")
+        .unwrap();
+    assert_eq!(throughput["origin"]["kind"], "published");
+    let text = stdout(&call(&["size", "1M", "--assume", "cratedb-1m"]));
+    assert!(
+        text.starts_with("1,000,000 rows/s · rests on assumptions"),
+        "{text}"
+    );
+    assert!(text.contains("published 5 sizes, 1 to 5 nodes"), "{text}");
+    assert!(text.contains("Assumed, not measured here:"), "{text}");
+}
+
+#[test]
+fn one_measured_cluster_needs_a_growth() {
+    let directory = TempDir::new().unwrap();
+    let mut size = highwater(&directory);
+    fs::write(
+        directory.path().join("one.csv"),
+        "nodes,rows_per_s\n3,338390.5\n",
+    )
+    .unwrap();
+    let words = ["size", "500k", "--from", "one.csv"];
+    let refused = size.args(words).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_snapshot!(String::from_utf8(refused.stderr).unwrap());
+    let assumed = highwater(&directory)
+        .args(words)
+        .args(["--assume", "cratedb-1m", "--json"])
+        .output()
+        .unwrap();
+    let plan: serde_json::Value = serde_json::from_slice(&assumed.stdout).unwrap();
+    // Half as fast as the published clusters of the same size: five nodes for half a million.
+    assert_eq!(plan["nodes"]["expected"], 5);
+    assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
+    assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
+}
+
+#[test]
+fn beyond_twice_the_measured_range_nothing_is_named_unless_asked() {
+    assert_snapshot!(refused(&["size", "3M", "--from", "sweep.csv"]));
+    let plan = json(&["size", "3M", "--from", "sweep.csv", "--extrapolate"]);
+    assert_eq!(plan["extrapolated"], true);
+    assert!(plan["summary"].as_str().unwrap().contains("EXTRAPOLATED"));
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let directory = TempDir::new().unwrap();
+    fs::write(
+        directory.path().join("highwater.toml"),
+        "[size]\nsurvive = 2\n",
+    )
+    .unwrap();
+    let survived = |environment: Option<&str>, flag: Option<&str>| {
+        let mut size = highwater(&directory);
+        size.args(["size", "100k", "--from", "sweep.csv", "--json"]);
+        if let Some(text) = environment {
+            size.env("HIGHWATER_SURVIVE", text);
+        }
+        if let Some(text) = flag {
+            size.args(["--survive", text]);
+        }
+        let output = size.output().unwrap();
+        let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let inputs = plan["inputs"].as_array().unwrap().clone();
+        let input = inputs
+            .into_iter()
+            .find(|input| input["flag"] == "--survive");
+        let origin = input.unwrap()["origin"]["from"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        (plan["nodes"]["survive"].as_u64().unwrap(), origin)
+    };
+    let told = |lost: u64, origin: &str| (lost, origin.to_owned());
+    assert_eq!(survived(None, None), told(2, "survive in highwater.toml"));
+    assert_eq!(survived(Some("1"), None), told(1, "HIGHWATER_SURVIVE"));
+    assert_eq!(survived(Some("1"), Some("0")), told(0, "--survive"));
+}
+
+#[test]
+fn mistakes_have_a_cause_and_a_hint() {
+    let cases: [&[&str]; 9] = [
+        &["size"],
+        &["size", "many", "--from", "sweep.csv"],
+        &["size", "1M"],
+        &["size", "1M", "--assume", "cratedb-1"],
+        &["size", "200q/s", "--assume", "cratedb-1m"],
+        &["size", "200q/s", "--from", "sweep.csv"],
+        &["size", "1M", "--from", "absent.csv"],
+        &["size", "1M", "--from", "sweep.csv", "--spare", "100%"],
+        &["size", "1M", "--from", "sweep.csv", "--retention", "90"],
+    ];
+    let messages: Vec<String> = cases.iter().map(|words| refused(words)).collect();
+    assert_snapshot!(messages.join("\n"));
+}
+
+#[test]
+fn a_mistake_in_a_file_is_shown_at_its_place() {
+    let directory = TempDir::new().unwrap();
+    fs::write(
+        directory.path().join("bad.csv"),
+        "nodes,rows_per_s\n1,fast\n",
+    )
+    .unwrap();
+    let output = highwater(&directory)
+        .args(["size", "1M", "--from", "bad.csv"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(String::from_utf8(output.stderr).unwrap());
+}
+
+#[test]
+fn several_series_are_chosen_by_name() {
+    let directory = TempDir::new().unwrap();
+    let two = "series,nodes,rows_per_s\na,1,100\na,2,190\na,3,270\nb,1,50\nb,2,90\n";
+    fs::write(directory.path().join("two.csv"), two).unwrap();
+    let size = |more: &[&str]| {
+        let words = ["size", "300", "--from", "two.csv"];
+        highwater(&directory)
+            .args(words)
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let refused = size(&[]);
+    assert_eq!(refused.status.code(), Some(2));
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert!(message.contains("--series a or --series b"), "{message}");
+    assert_eq!(size(&["--series", "a"]).status.code(), Some(0));
+}
+
+#[test]
+fn runs_of_simulated_clusters_size_the_next_one() {
+    let directory = TempDir::new().unwrap();
+    for nodes in ["1", "2", "3"] {
+        let target = format!("sim:?nodes={nodes}&replicas=0");
+        let label = format!("nodes={nodes}");
+        let words = ["run", "cpu", &target, "-d", "5s", "-q", "--label", &label];
+        let run = highwater(&directory).args(words).output().unwrap();
+        assert!(run.stdout.starts_with(b"cpu"), "{run:?}");
+    }
+    let size = |rate: &str| {
+        let words = ["size", rate, "--from", "highwater-runs", "--json"];
+        let output = highwater(&directory).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let plan = size("1k");
+    let measured = plan["needs"][0]["curve"].as_array().unwrap();
+    let measured = measured
+        .iter()
+        .filter(|point| point["measured_per_s"].is_f64());
+    let sizes: Vec<f64> = measured
+        .map(|point| point["nodes"].as_f64().unwrap())
+        .collect();
+    assert_eq!(sizes, [1.0, 2.0, 3.0]);
+    assert_eq!(plan["nodes"]["planned"], 1);
+    assert_eq!(plan["needs"][0]["origin"]["kind"], "measured");
+}
+
+#[test]
+fn fits_are_of_relative_or_absolute_squares() {
+    let directory = TempDir::new().unwrap();
+    // SPEC SDM91, as in the tests of R's `usl`.
+    let specs = "nodes,rows_per_s\n1,64.9\n18,995.9\n36,1652.4\n72,1853.2\n108,1828.9\n144,1775\n\
+                 216,1702.2\n";
+    fs::write(directory.path().join("specs.csv"), specs).unwrap();
+    let usl = |squares: &str| {
+        let words = [
+            "size",
+            "1000",
+            "--from",
+            "specs.csv",
+            "--json",
+            "--squares",
+            squares,
+        ];
+        let output = highwater(&directory).args(words).output().unwrap();
+        let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let laws = plan["needs"][0]["laws"].as_array().unwrap().clone();
+        let usl = laws.into_iter().find(|law| law["law"] == "usl").unwrap();
+        let sigma = usl["fit"]["curve"]["contention"].as_f64().unwrap();
+        (sigma, usl["peak"]["size"].as_f64().unwrap())
+    };
+    let (sigma, peak) = usl("absolute");
+    assert!((sigma - 0.027_728_5).abs() < 5e-8 && (peak - 96.52).abs() < 5e-3);
+    let (sigma, _) = usl("relative");
+    assert!((sigma - 0.0135).abs() < 5e-5);
+}

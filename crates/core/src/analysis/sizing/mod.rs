@@ -1,0 +1,29 @@
+//! Which cluster carries a target rate: arithmetic from measured or published points to a plan.
+//!
+//! Every figure is computed from inputs that say where they come from. Nothing here reads files,
+//! and nothing is a default that the plan does not list.
+
+mod basis;
+mod guidance;
+mod inputs;
+mod layout;
+mod nodes;
+mod plan;
+mod prose;
+mod request;
+mod traced;
+
+#[cfg(test)]
+mod tests;
+
+pub use basis::{Basis, BasisError, Reading};
+pub use guidance::Guidance;
+pub use layout::{Disk, Network, Shards, length};
+pub use nodes::{Carried, NodeCounts, Unreached};
+pub use plan::{
+    Alternative, Headroom, LawPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint, size,
+};
+pub use request::{Need, Request};
+#[cfg(test)]
+pub(crate) use tests::fixture;
+pub use traced::{Input, Origin, Traced};
