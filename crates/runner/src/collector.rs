@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::analysis;
 use highwater_core::model::plan::{Plan, Unit};
 use highwater_core::model::record::{IntervalRecord, TelemetrySample};
 use highwater_core::model::units::Nanos;
@@ -14,6 +13,7 @@ use crate::executor::Tick;
 use crate::observer::{Event, Observer};
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
+use crate::stop::StopCounts;
 use crate::store::{Journal, JournalLine};
 use crate::telemetry::{self, Counters};
 
@@ -56,10 +56,8 @@ pub(crate) struct Collector<'a> {
     open: BTreeMap<(u64, usize), IntervalDelta>,
     pub(crate) closed: Vec<IntervalRecord>,
     pub(crate) acknowledgements: BTreeMap<u64, AcknowledgementMap>,
-    /// Per phase of the pass: failed ops.
-    errors: Vec<u64>,
-    /// Per phase of the pass: acknowledged ops by second.
-    per_second: Vec<BTreeMap<u64, u64>>,
+    /// What the stop rule of the pass looks at.
+    pub(crate) stop: StopCounts,
     pub(crate) telemetry: Vec<TelemetrySample>,
     pub(crate) counters: Vec<Counters>,
     journal: Option<Journal>,
@@ -85,8 +83,7 @@ impl<'a> Collector<'a> {
             open: BTreeMap::new(),
             closed: Vec::new(),
             acknowledgements: BTreeMap::new(),
-            errors: Vec::new(),
-            per_second: Vec::new(),
+            stop: StopCounts::default(),
             telemetry: Vec::new(),
             counters: Vec::new(),
             journal: Some(journal),
@@ -99,13 +96,12 @@ impl<'a> Collector<'a> {
     }
 
     /// Keys mean something else from here on.
-    pub(crate) fn begin_pass(&mut self, names: KeyNames) {
+    pub(crate) fn begin_pass(&mut self, plan: &Plan, names: KeyNames) {
         self.close_before(u64::MAX);
         self.acknowledgements.clear();
         self.counters.clear();
         self.telemetry.clear();
-        self.errors = vec![0; names.phases.len()];
-        self.per_second = vec![BTreeMap::new(); names.phases.len()];
+        self.stop = StopCounts::new(plan);
         self.names = names;
     }
 
@@ -120,8 +116,7 @@ impl<'a> Collector<'a> {
         }
         for delta in tick.intervals {
             let (phase, stream, op) = self.names.split(delta.key);
-            self.errors[phase] += delta.errors;
-            *self.per_second[phase].entry(delta.second).or_default() += delta.acknowledged;
+            self.stop.add(phase, stream, &delta);
             self.write_journal(&JournalLine::new(
                 &delta,
                 &self.names.phases[phase],
@@ -162,25 +157,6 @@ impl<'a> Collector<'a> {
             self.telemetry.push(telemetry::between(before, &counters));
         }
         self.counters.push(counters);
-    }
-
-    /// Failed ops of a phase so far.
-    pub(crate) fn errors(&self, phase: usize) -> u64 {
-        self.errors.get(phase).copied().unwrap_or(0)
-    }
-
-    /// Half width of the 95 % interval of a phase's throughput, relative to its mean, from the
-    /// whole seconds so far.
-    pub(crate) fn relative_ci(&self, phase: usize, times: PhaseTimes) -> Option<f64> {
-        let first = times.start.0.div_ceil(Nanos::SECOND.0);
-        let seconds = self.per_second.get(phase)?;
-        let last = *seconds.keys().next_back()?;
-        let counts: Vec<u64> = (first..last)
-            .map(|second| seconds.get(&second).copied().unwrap_or(0))
-            .collect();
-        let throughput = analysis::throughput::throughput(&counts, Nanos::SECOND);
-        let (low, high) = throughput.ci95?;
-        (throughput.mean_per_s > 0.0).then(|| (high - low) / 2.0 / throughput.mean_per_s)
     }
 
     /// Everything is over: all intervals in order.

@@ -9,12 +9,13 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan, Unit};
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_core::model::units::Nanos;
 use highwater_driver::{Target, Timeline};
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::ledger::Ledger;
+use crate::planner::spawn_delay;
 use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
 use crate::schedule::{PhaseTimes, Schedule};
 use crate::source::Source;
@@ -27,8 +28,6 @@ pub(crate) struct PassStream {
     pub(crate) feed: Arc<dyn Feed>,
     /// Sessions of this share.
     pub(crate) sessions: u32,
-    /// Closed sessions per second, of this share.
-    pub(crate) spawn_rate: Option<Rate>,
     pub(crate) closed: bool,
 }
 
@@ -186,9 +185,7 @@ fn workers_of(
                     timeout: pass.plan.timeout,
                     slot,
                     number,
-                    begin: pass
-                        .start
-                        .saturating_add(spawn_delay(stream.spawn_rate, slot)),
+                    begin: begin(pass, position, slot),
                     ahead: stream.closed,
                     keys: Rc::new(move |phase, op| keys_of.key(phase, position, op)),
                 });
@@ -199,11 +196,15 @@ fn workers_of(
     workers
 }
 
-fn spawn_delay(rate: Option<Rate>, slot: u32) -> Nanos {
-    rate.map_or(Nanos::ZERO, |rate| {
-        let nanos = u128::from(slot) * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
-        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    })
+/// When a session of this share appears: sessions are dealt out to the shares one by one.
+fn begin(pass: &Pass, stream: usize, slot: u32) -> Nanos {
+    let share = &pass.plan.share;
+    let session = slot
+        .saturating_mul(share.of)
+        .saturating_add(share.index - 1);
+    let rate = pass.plan.streams[stream].spawn_rate;
+    let delay = rate.map_or(Nanos::ZERO, |rate| spawn_delay(rate, session));
+    pass.start.saturating_add(delay)
 }
 
 /// Sessions that this share opens for a stream.

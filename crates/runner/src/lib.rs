@@ -22,6 +22,7 @@ pub mod request;
 pub mod run;
 pub mod schedule;
 pub mod source;
+mod stop;
 pub mod store;
 mod summing;
 pub mod telemetry;

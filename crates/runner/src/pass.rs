@@ -6,7 +6,6 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::plan::{PhaseKind, Predicate};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{TargetError, Timeline};
 use tokio::sync::mpsc;
@@ -17,7 +16,7 @@ use crate::executor::{Pass, Tick, execute};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 use crate::recorder::{KeyStats, Recorder};
-use crate::schedule::PhaseTimes;
+use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;
 use crate::worker::ThreadRecord;
 
@@ -44,6 +43,8 @@ pub(crate) struct PassRecord {
     /// When the pass began, on the run's timeline; its other times count from here.
     pub(crate) origin: Nanos,
     pub(crate) phases: Vec<PhaseTimes>,
+    /// Which of them the plan itself ended before their length was over.
+    pub(crate) early: Vec<Option<EarlyEnd>>,
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
     pub(crate) interrupted: bool,
@@ -131,8 +132,8 @@ async fn control(
             },
             () = timeline.sleep_until(look_at) => {
                 collector.second(second, &pass.phases());
-                obey_stop_rule(pass, collector, timeline.now());
                 second += 1;
+                obey_stop_rule(pass, collector, timeline.now(), second);
             }
         }
     }
@@ -141,35 +142,10 @@ async fn control(
 }
 
 /// Ends the measured phase that is running if the plan's predicate holds.
-fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos) {
-    let Some(predicate) = pass.plan.stop.until else {
-        return;
-    };
-    let now = now.saturating_sub(pass.start);
-    let running = pass
-        .phases()
-        .into_iter()
-        .enumerate()
-        .find(|(phase, times)| {
-            pass.plan.phases[*phase].kind == PhaseKind::Measure
-                && times.start <= now
-                && now < times.end
-        });
-    let Some((phase, times)) = running else {
-        return;
-    };
-    if now < times.start.saturating_add(pass.plan.stop.minimum) {
-        return;
-    }
-    let holds = match predicate {
-        Predicate::ErrorsAbove { count } => collector.errors(phase) > count,
-        Predicate::RelativeCiBelow { ppm } => collector
-            .relative_ci(phase, times)
-            .is_some_and(|ci| ci * 1e6 < f64::from(ppm)),
-    };
-    if holds {
-        pass.schedule
-            .end_phase(phase, pass.start.saturating_add(now));
+fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos, reported: u64) {
+    let elapsed = now.saturating_sub(pass.start);
+    if let Some(phase) = collector.stop.ends(&pass.phases(), elapsed, reported) {
+        pass.schedule.end_phase(phase, now, EarlyEnd::Predicate);
     }
 }
 
@@ -180,6 +156,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         hosts: vec![(0, 0); pass.target.urls().len()],
         origin: pass.start,
         phases: pass.phases(),
+        early: pass.schedule.early(),
         end: Nanos::ZERO,
         fatal: None,
         interrupted: false,

@@ -85,6 +85,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         .map(|stream| stream_plan(workload, stream, input))
         .collect::<Result<_, _>>()?;
     check_writers(workload, &streams)?;
+    check_spawn_rate(&streams, input)?;
     let steps = streams
         .iter()
         .map(|stream| stream.paces.len())
@@ -106,7 +107,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
             load_batch: workload.load_op().map_or(0, |op| workload.rows_per_op(op)),
         },
         seed: workload.seed(),
-        phases: phases(steps, input),
+        phases: phases(steps, ramp(&streams), input),
         streams,
         stop: input.stop.clone(),
         objectives: input.objectives.clone(),
@@ -135,6 +136,7 @@ fn stream_plan(
             },
         })
         .collect();
+    let closed = paces.iter().all(|pace| matches!(pace, Pace::Closed { .. }));
     let open_sessions = input.sessions.unwrap_or(sessions.max(OPEN_SESSIONS_MIN));
     Ok(StreamPlan {
         units_per_op: units_per_op(workload, &spec)?,
@@ -143,7 +145,7 @@ fn stream_plan(
         paces,
         sessions: open_sessions,
         arrivals: input.arrivals.unwrap_or(spec.arrivals),
-        spawn_rate: input.spawn_rate,
+        spawn_rate: input.spawn_rate.filter(|_| closed),
     })
 }
 
@@ -207,16 +209,50 @@ fn check_writers(workload: &Workload, streams: &[StreamPlan]) -> Result<(), Plan
     Ok(())
 }
 
-fn phases(steps: usize, input: &PlanInput) -> Vec<PhasePlan> {
-    let mut phases = Vec::new();
-    if input.warm_up > Nanos::ZERO {
-        phases.push(PhasePlan {
-            name: "warm-up".to_owned(),
+/// A rate at which nobody appears would be a misunderstanding.
+fn check_spawn_rate(streams: &[StreamPlan], input: &PlanInput) -> Result<(), PlanError> {
+    if input.spawn_rate.is_none() || streams.iter().any(|stream| stream.spawn_rate.is_some()) {
+        return Ok(());
+    }
+    Err(PlanError {
+        message: "a spawn rate is for closed sessions, and every stream is open".to_owned(),
+        hint: "leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`"
+            .to_owned(),
+    })
+}
+
+/// How long it takes until the last closed session has appeared and had its own share of the time
+/// to connect: sessions / rate, of the stream that takes longest.
+fn ramp(streams: &[StreamPlan]) -> Nanos {
+    let ramps = streams.iter().filter_map(|stream| {
+        let sessions = stream.paces.iter().map(|pace| match pace {
+            Pace::Closed { sessions } => *sessions,
+            Pace::Open { .. } => 0,
+        });
+        Some(spawn_delay(stream.spawn_rate?, sessions.max()?))
+    });
+    ramps.max().unwrap_or(Nanos::ZERO)
+}
+
+/// When session number `session` of all shares together appears.
+pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
+    // rate is in millionths per second: seconds = sessions × 10⁶ / micro, ns = × 10⁹.
+    let nanos = u128::from(session) * 1_000_000_000_000_000 / u128::from(rate.micro_per_s.max(1));
+    Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// What is left out of every result comes first: sessions appear, then the warm-up.
+fn phases(steps: usize, ramp: Nanos, input: &PlanInput) -> Vec<PhasePlan> {
+    let before = [("ramp", ramp), ("warm-up", input.warm_up)].into_iter();
+    let mut phases: Vec<PhasePlan> = before
+        .filter(|(_, duration)| *duration > Nanos::ZERO)
+        .map(|(name, duration)| PhasePlan {
+            name: name.to_owned(),
             kind: PhaseKind::WarmUp,
             step: 0,
-            duration: input.warm_up,
-        });
-    }
+            duration,
+        })
+        .collect();
     for step in 0..u32::try_from(steps).unwrap_or(u32::MAX) {
         let name = if steps == 1 {
             "measure".to_owned()

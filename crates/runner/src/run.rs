@@ -246,7 +246,6 @@ impl Run {
                 )),
                 feed,
                 sessions: sessions_of(plan, stream),
-                spawn_rate: plan.streams[stream].spawn_rate,
                 closed: plan.streams[stream]
                     .paces
                     .iter()
@@ -255,7 +254,7 @@ impl Run {
             .collect();
         let sessions: Vec<u32> = streams.iter().map(|stream| stream.sessions).collect();
         let ops: Vec<String> = bound.ops.iter().map(|op| op.name.clone()).collect();
-        collector.begin_pass(KeyNames::new(plan, &sessions, ops));
+        collector.begin_pass(plan, KeyNames::new(plan, &sessions, ops));
         let pass = Arc::new(Pass {
             keys: key_plans(plan, streams.len(), bound.ops.len()),
             plan: Arc::clone(plan),
@@ -323,6 +322,8 @@ impl Run {
             ("record_incomplete", journal_error),
             ("not_noted", noted.err().map(|error| error.message)),
         ]);
+        let early = summing::early_ends(&self.request.plan, &passes);
+        parts.findings.extend(early);
         parts.audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,

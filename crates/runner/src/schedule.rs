@@ -3,8 +3,8 @@
 //! The only value that flows back into a run: its own stop rule and "stop" move the end of a
 //! phase; everything else follows from the plan.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use highwater_core::model::units::Nanos;
 use tokio::sync::watch;
@@ -18,10 +18,20 @@ pub struct PhaseTimes {
     pub end: Nanos,
 }
 
+/// Why the plan ended a phase before its length was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EarlyEnd {
+    /// All the rows that it may ask were asked.
+    Rows,
+    /// The stop rule's predicate held.
+    Predicate,
+}
+
 /// The times of all phases of a pass, shared by all threads.
 #[derive(Debug)]
 pub struct Schedule {
     times: Mutex<Vec<PhaseTimes>>,
+    early: Mutex<Vec<Option<EarlyEnd>>>,
     version: AtomicU64,
     changed: watch::Sender<u64>,
     abort: AtomicBool,
@@ -44,6 +54,7 @@ impl Schedule {
             .collect();
         let (changed, _) = watch::channel(0);
         Self {
+            early: Mutex::new(vec![None; durations.len()]),
             times: Mutex::new(times),
             version: AtomicU64::new(0),
             changed,
@@ -80,8 +91,13 @@ impl Schedule {
         self.changed.subscribe()
     }
 
+    /// Which phases the plan itself ended early, and why.
+    pub fn early(&self) -> Vec<Option<EarlyEnd>> {
+        self.lock_early().clone()
+    }
+
     /// Ends `phase` at `at` if it would end later; the phases behind it move up.
-    pub fn end_phase(&self, phase: usize, at: Nanos) {
+    pub fn end_phase(&self, phase: usize, at: Nanos, why: EarlyEnd) {
         {
             let mut times = self.lock();
             let Some(ended) = times.get_mut(phase).filter(|times| times.end > at) else {
@@ -98,6 +114,7 @@ impl Schedule {
                 next = later.end;
             }
         }
+        self.lock_early()[phase] = Some(why);
         self.announce();
     }
 
@@ -131,10 +148,12 @@ impl Schedule {
         self.changed.send_replace(version);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<PhaseTimes>> {
-        self.times
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<PhaseTimes>> {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_early(&self) -> MutexGuard<'_, Vec<Option<EarlyEnd>>> {
+        self.early.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -154,10 +173,11 @@ mod tests {
     fn ending_a_phase_early_moves_the_later_ones_up() {
         let schedule = Schedule::new(Nanos(5), &[Nanos(10), Nanos(20), Nanos(30)]);
         assert_eq!(times(&schedule), [(5, 15), (15, 35), (35, 65)]);
-        schedule.end_phase(1, Nanos(20));
+        schedule.end_phase(1, Nanos(20), EarlyEnd::Rows);
         assert_eq!(times(&schedule), [(5, 15), (15, 20), (20, 50)]);
-        schedule.end_phase(1, Nanos(99));
+        schedule.end_phase(1, Nanos(99), EarlyEnd::Predicate);
         assert_eq!(times(&schedule)[1], (15, 20), "a phase is never prolonged");
+        assert_eq!(schedule.early(), [None, Some(EarlyEnd::Rows), None]);
         schedule.stop(Nanos(30));
         assert_eq!(times(&schedule), [(5, 15), (15, 20), (20, 30)]);
         assert_eq!(schedule.version(), 2);

@@ -12,7 +12,7 @@ use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan};
 use highwater_core::model::units::Nanos;
 
 use crate::pacer::{Arrival, Pacer, PacerPlan};
-use crate::schedule::{PhaseTimes, Schedule};
+use crate::schedule::{EarlyEnd, PhaseTimes, Schedule};
 
 /// Which stream in which phases.
 #[derive(Debug, Clone)]
@@ -172,7 +172,7 @@ impl Source {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .phase;
-        self.schedule.end_phase(phase, now);
+        self.schedule.end_phase(phase, now, EarlyEnd::Rows);
         Claim::Idle(now)
     }
 

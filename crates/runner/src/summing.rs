@@ -1,5 +1,6 @@
 //! All parts of a run become its record.
 
+use highwater_core::model::display::{count, duration, span};
 use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
 use highwater_core::model::op::{BoundWorkload, OpId};
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
@@ -22,6 +23,7 @@ use crate::ground::Ground;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::run::{Passes, RunRequest};
+use crate::schedule::EarlyEnd;
 use crate::telemetry;
 
 /// What is known besides the figures.
@@ -137,6 +139,27 @@ pub(crate) fn record(
     record.findings = parts.findings;
     record.audit = audit;
     record
+}
+
+/// Which phases the plan itself ended before their length was over, and why.
+pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<Finding> {
+    let Some(main) = &passes.main else {
+        return Vec::new();
+    };
+    let phases = plan.phases.iter().zip(&main.phases).zip(&main.early);
+    let ended = phases.filter_map(|((planned, times), early)| {
+        let why = match (*early)? {
+            EarlyEnd::Rows => format!("its {} rows were asked", count(plan.stop.rows?)),
+            EarlyEnd::Predicate => format!("{} held", plan.stop.until?.flag()),
+        };
+        let lasted = duration(times.end.saturating_sub(times.start).0);
+        let (name, length) = (&planned.name, span(planned.duration.0));
+        Some(Finding {
+            code: "stopped_early".to_owned(),
+            message: format!("{name} ended after {lasted} of {length}: {why}"),
+        })
+    });
+    ended.collect()
 }
 
 /// A wall-clock time and what has passed since; as it stands if it is not RFC 3339.

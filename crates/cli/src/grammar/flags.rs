@@ -127,7 +127,8 @@ pub const RUN: &[Flag] = &[
     value(
         "spawn-rate",
         "N",
-        "Start so many closed sessions per second [default: all at once]",
+        "Start so many closed sessions per second, in a phase of its own before the warm-up \
+         [default: all at once]",
     )
     .under(LOAD),
     value("timeout", "DURATION", "Give an op up after this long")

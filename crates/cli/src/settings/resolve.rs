@@ -11,7 +11,7 @@ use highwater_driver::TargetUrl;
 
 use super::{
     CheckSettings, CheckSubject, KnownTargets, Length, Load, Objectives, Quantile, RunOutput,
-    RunSettings, ShowSettings, Streams, WorkloadChoice, load, words,
+    RunSettings, Share, ShowSettings, Streams, WorkloadChoice, load, words,
 };
 use crate::failure::Failure;
 use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
@@ -27,6 +27,7 @@ impl RunSettings {
     /// Settings of `highwater run`.
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
         let load = load::load(layers)?;
+        let share = layers.require("share", words::share)?;
         Ok(Self {
             workload: workload(layers)?,
             parameters: parameters(layers)?,
@@ -35,14 +36,14 @@ impl RunSettings {
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             seed: layers.require("seed", words::seed)?,
-            length: length(layers, &load)?,
+            length: length(layers, &load, share)?,
             load,
             objectives: objectives(layers)?,
             timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
             retries: layers.require("retries", words::retries)?,
             audit: layers.require("audit", words::audit)?,
             audit_timeout: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
-            share: layers.require("share", words::share)?,
+            share,
             start_at: layers.parse("start-at", words::start_at)?,
             out: layers.require("out", words::word)?.into(),
             labels: pairs(layers, "label")?,
@@ -245,9 +246,14 @@ fn split_targets<'a>(text: &'a str, known: &KnownTargets) -> Vec<&'a str> {
     urls
 }
 
-fn length(layers: &Layers, load: &Load) -> Result<Length, Failure> {
+fn length(layers: &Layers, load: &Load, share: Share) -> Result<Length, Failure> {
     let (at_least, duration) = layers.require("duration", parse_duration_range)?;
     let until = layers.parse("until", words::predicate)?;
+    if let Some(given) = layers.one("until").filter(|_| share.of > 1) {
+        return Err(given
+            .failure("a share sees its own part only, so shares would stop at different times")
+            .with_hint("leave --until out, or run the plan on one load machine"));
+    }
     if let Some(given) = layers.one("duration") {
         if duration == Nanos::ZERO {
             return Err(given.failure("nothing can be measured in no time"));

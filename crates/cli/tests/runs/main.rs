@@ -8,3 +8,4 @@ mod exit_codes;
 mod mistakes;
 mod outputs;
 mod secrets;
+mod stopping;

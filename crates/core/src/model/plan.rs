@@ -185,6 +185,16 @@ pub enum Predicate {
     },
 }
 
+impl Predicate {
+    /// As `--until` takes it: `ci95<1%`, `errors>100`.
+    pub fn flag(self) -> String {
+        match self {
+            Self::RelativeCiBelow { ppm } => format!("ci95<{}%", f64::from(ppm) / 10_000.0),
+            Self::ErrorsAbove { count } => format!("errors>{count}"),
+        }
+    }
+}
+
 /// One thing that must hold in every measured step, for every stream that it applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

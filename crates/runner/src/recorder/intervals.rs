@@ -3,7 +3,11 @@
 use std::collections::HashMap;
 
 use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::record::WINDOW_NS;
 use highwater_core::model::units::Nanos;
+
+/// Windows of 100 ms.
+pub const WINDOWS_PER_SECOND: usize = 10;
 
 /// Additions to one second of one key.
 #[derive(Debug, Clone)]
@@ -20,6 +24,8 @@ pub struct IntervalDelta {
     pub rows_sent: u64,
     /// Ops acknowledged, by finished.
     pub acknowledged: u64,
+    /// The same per 100 ms of the second.
+    pub windows: [u32; WINDOWS_PER_SECOND],
     /// Rows acknowledged, by finished.
     pub rows_acknowledged: u64,
     /// Ops failed, by finished.
@@ -40,11 +46,19 @@ impl IntervalDelta {
             sent: 0,
             rows_sent: 0,
             acknowledged: 0,
+            windows: [0; WINDOWS_PER_SECOND],
             rows_acknowledged: 0,
             errors: 0,
             dropped: 0,
             latency: LatencyHistogram::coarse(),
         }
+    }
+
+    /// Counts an op that was acknowledged at `at`, which lies in this second.
+    pub fn acknowledge(&mut self, at: Nanos) {
+        self.acknowledged += 1;
+        let window = usize::try_from(at.0 % Nanos::SECOND.0 / WINDOW_NS).unwrap_or(0);
+        self.windows[window] = self.windows[window].saturating_add(1);
     }
 
     /// Adds another part of the same second and key.
@@ -53,6 +67,9 @@ impl IntervalDelta {
         self.sent += other.sent;
         self.rows_sent += other.rows_sent;
         self.acknowledged += other.acknowledged;
+        for (mine, theirs) in self.windows.iter_mut().zip(other.windows) {
+            *mine = mine.saturating_add(theirs);
+        }
         self.rows_acknowledged += other.rows_acknowledged;
         self.errors += other.errors;
         self.dropped += other.dropped;

@@ -13,7 +13,7 @@ use highwater_core::model::plan::Objective;
 use highwater_core::model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, MILLIS_PER_MAP};
-pub use intervals::{IntervalDelta, Intervals};
+pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};
 pub use key_stats::{KeyStats, RowWait};
 
 /// What the recorder must know of a (phase, stream, op).
@@ -160,11 +160,10 @@ impl Recorder {
         } else if timed_out {
             due.latency.record_beyond(1);
         }
-        let done = self
-            .intervals
-            .at(op.finished.saturating_sub(self.origin), op.key);
+        let finished = op.finished.saturating_sub(self.origin);
+        let done = self.intervals.at(finished, op.key);
         if acknowledged {
-            done.acknowledged += 1;
+            done.acknowledge(finished);
         } else {
             done.errors += 1;
         }

@@ -14,3 +14,4 @@ mod rules;
 mod same_bytes;
 mod shares;
 mod stall;
+mod stopping;

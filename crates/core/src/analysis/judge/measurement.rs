@@ -203,10 +203,9 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
 fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
-        let ramps = stream.plan.is_some_and(|plan| plan.spawn_rate.is_some());
         let sessions = u64::from(stream.stream.sessions);
         let enough = stream.acknowledged() >= sessions * LITTLES_LAW_OPS_PER_SESSION;
-        let Some(expected) = littles_law_sessions(stream).filter(|_| enough && !ramps) else {
+        let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
             continue;
         };
         if (expected / float(sessions) - 1.0).abs() > littles_law::TOLERANCE {

@@ -47,14 +47,9 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
             .collect::<Vec<_>>()
             .join(" · "),
     }];
-    let warm_ups = plan.phases.iter();
-    let warm_up: u64 = warm_ups
-        .filter(|phase| phase.kind == PhaseKind::WarmUp)
-        .map(|phase| phase.duration.0)
-        .sum();
-    if warm_up > 0 {
-        parts.push(format!("warm-up {}", span(warm_up)));
-    }
+    let left_out = plan.phases.iter();
+    let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
+    parts.extend(left_out.map(|phase| format!("{} {}", phase.name, span(phase.duration.0))));
     parts.push(measured_time(measured));
     parts.push(format!("seed {}", record.plan.seed));
     let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();

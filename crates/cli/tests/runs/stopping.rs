@@ -1,0 +1,125 @@
+//! Runs that end by their own stop rule, and sessions that appear one after the other.
+
+use highwater_core::model::record::RunRecord;
+use insta::assert_snapshot;
+
+use crate::called::Place;
+
+/// The record of a run that ended well.
+fn record(place: &Place, words: &[&str]) -> RunRecord {
+    let called = place.call(&[&["run", "--json"], words].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    highwater_core::report::parse(&called.stdout).unwrap()
+}
+
+/// Seconds of a phase, in full.
+fn seconds(record: &RunRecord, phase: &str) -> u64 {
+    let found = record.phases.iter().find(|p| p.name == phase).unwrap();
+    found.duration_ns / 1_000_000_000
+}
+
+/// The line of the summary that begins so.
+fn line<'a>(text: &'a str, begin: &str) -> &'a str {
+    text.lines().find(|line| line.starts_with(begin)).unwrap()
+}
+
+#[test]
+fn a_run_stops_when_its_interval_is_narrow_and_not_before_its_minimum() {
+    let place = Place::new();
+    let early = record(&place, &["sim:", "-d", "60s", "--until", "ci95<20%"]);
+    assert!(
+        (3..60).contains(&seconds(&early, "measure")),
+        "{:?}",
+        early.phases
+    );
+    let ci = early.streams[0].throughput.ci95.unwrap();
+    assert!(ci[1] - ci[0] < 0.42 * early.streams[0].throughput.rows_per_s);
+
+    let later = record(&place, &["sim:", "-d", "40s..60s", "--until", "ci95<20%"]);
+    assert_eq!(seconds(&later, "measure"), 40);
+    let shown = place.call(&["show"]).stdout;
+    assert_eq!(
+        line(&shown, "note"),
+        "note           measure ended after 40.2 s of 60 s: ci95<20% held"
+    );
+}
+
+#[test]
+fn a_run_stops_on_errors_and_reports_what_was_measured() {
+    let place = Place::new();
+    // Twenty ops a second, of which every fifth fails.
+    let words = [
+        "run",
+        "-q",
+        "sim:?fail=0.2",
+        "--rate",
+        "20k",
+        "-d",
+        "60s",
+        "--until",
+    ];
+    let called = place.call(&[&words[..], &["errors>20"]].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let note = line(&called.stdout, "note");
+    assert!(note.ends_with(" of 60 s: errors>20 held"), "{note}");
+    assert!(line(&called.stdout, "measurement").ends_with(" sound"));
+    assert!(line(&called.stdout, "data").contains(" clean "));
+}
+
+#[test]
+fn sessions_appear_at_their_rate_before_anything_counts() {
+    let place = Place::new();
+    let words = ["run", "sim:", "-c", "20", "--spawn-rate", "10", "-d", "4s"];
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let plan = called.stdout.lines().nth(1).unwrap();
+    assert!(
+        plan.contains(" · ramp 2 s · warm-up 2 s · measured 4.00 s · "),
+        "{plan}"
+    );
+    let phases: Vec<&str> = called
+        .stderr
+        .lines()
+        .skip_while(|line| !line.starts_with("second "))
+        .filter_map(|line| line.split_whitespace().nth(1))
+        .collect();
+    assert_eq!(
+        phases[..9],
+        [
+            "phase", "ramp", "ramp", "warm-up", "warm-up", "measure", "measure", "measure",
+            "measure"
+        ]
+    );
+}
+
+#[test]
+fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
+    let place = Place::new();
+    let said = |words: &[&str]| {
+        let called = place.call(words);
+        assert_eq!(
+            (called.code, place.runs().len()),
+            (Some(2), 0),
+            "{called:?}"
+        );
+        called.stderr
+    };
+    assert_snapshot!(said(&["run", "sim:", "--rate", "1k", "--spawn-rate", "2"]), @"
+    error: a spawn rate is for closed sessions, and every stream is open
+
+    hint: leave --spawn-rate out, or give a stream a closed pace, such as `NAME@8c`
+    ");
+    let shares = [
+        "run",
+        "sqlite:a.db",
+        "--share",
+        "1/2",
+        "--until",
+        "errors>3",
+    ];
+    assert_snapshot!(said(&shares), @"
+    error: --until: a share sees its own part only, so shares would stop at different times
+
+    hint: leave --until out, or run the plan on one load machine
+    ");
+}
