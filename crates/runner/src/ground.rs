@@ -16,8 +16,8 @@ use highwater_driver::{
 };
 
 use crate::pass::PassRecord;
+use crate::pass::Passes;
 use crate::request::{RunRequest, rows_per_op};
-use crate::run::Passes;
 
 /// Keys per range when the end of a table's rows is looked for; so few are then looked at one by
 /// one.

@@ -13,7 +13,7 @@ pub enum Event {
         /// Which workload, which target.
         title: String,
     },
-    /// A part of the run without a pace begins: `load`, `drain`, `audit`.
+    /// A part of the run without a pace begins: `load`, `start`, `audit`.
     Phase {
         /// Its name.
         name: String,

@@ -52,6 +52,36 @@ pub(crate) struct PassRecord {
     pub(crate) ends: Vec<u64>,
 }
 
+/// What the passes of a run have measured.
+pub(crate) struct Passes {
+    pub(crate) load: Option<PassRecord>,
+    pub(crate) main: Option<PassRecord>,
+}
+
+impl Passes {
+    pub(crate) fn fatal(&self) -> Option<TargetError> {
+        [&self.load, &self.main]
+            .into_iter()
+            .flatten()
+            .find_map(|pass| pass.fatal.clone())
+    }
+
+    /// Where the record's times count from.
+    pub(crate) fn origin(&self) -> Nanos {
+        self.main
+            .as_ref()
+            .or(self.load.as_ref())
+            .map_or(Nanos::ZERO, |pass| pass.origin)
+    }
+
+    pub(crate) fn interrupted(&self) -> bool {
+        [&self.load, &self.main]
+            .into_iter()
+            .flatten()
+            .any(|pass| pass.interrupted)
+    }
+}
+
 /// Runs the pass to its end.
 pub(crate) async fn run(
     pass: &Arc<Pass>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
+use highwater_core::model::display::duration;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan};
 use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
@@ -22,7 +23,7 @@ use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::ground::{self, Ground, Intention};
 use crate::interrupts::{Interrupts, Wish};
 use crate::observer::{Event, Observer};
-use crate::pass::{self, Executors, PassRecord};
+use crate::pass::{self, Executors, PassRecord, Passes};
 use crate::planner::load_plan;
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
@@ -218,6 +219,12 @@ impl Run {
 
     /// All shares begin together; the user need not wait to stop.
     async fn wait_for_start(&mut self) {
+        let now = self.timeline.now();
+        if self.request.start_in <= now {
+            return;
+        }
+        let left = duration(self.request.start_in.saturating_sub(now).0);
+        self.phase("start", &format!("in {left}"));
         let start = self.timeline.sleep_until(self.request.start_in);
         select(start, std::pin::pin!(self.interrupts.next())).await;
     }
@@ -304,12 +311,18 @@ impl Run {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
         }
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
+        let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
         let asked = audit.status != "off" && audit.status != "nothing_written";
         let journal_error = collector.journal_error.take();
         parts.findings = self.findings([
             (
                 "interrupted",
-                interrupted.then(|| "the run was stopped by the user".to_owned()),
+                (interrupted && !measured).then(|| "the run was stopped by the user".to_owned()),
+            ),
+            (
+                "audit_interrupted",
+                (interrupted && measured)
+                    .then(|| "the user wished to stop when all had been measured".to_owned()),
             ),
             (
                 "target_lost",
@@ -343,7 +356,7 @@ impl Run {
     }
 
     /// Sentences beside the figures: those given, and what was found before the load.
-    fn findings(&self, ended: [(&str, Option<String>); 5]) -> Vec<Finding> {
+    fn findings(&self, ended: [(&str, Option<String>); 6]) -> Vec<Finding> {
         let sink = self.request.target.is_sink();
         let before = [
             ("continued", self.ground.told()),
@@ -400,9 +413,9 @@ impl Run {
             }
         };
         let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
-        match select(std::pin::pin!(audit), stopped).await {
-            Either::Left((audited, _)) => audited,
-            Either::Right(_) => Audited::unasked(failed(stopped_at_once())),
+        match select(stopped, std::pin::pin!(audit)).await {
+            Either::Right((audited, _)) => audited,
+            Either::Left(_) => Audited::unasked(failed(stopped_at_once())),
         }
     }
 
@@ -457,36 +470,6 @@ impl Run {
 
 async fn stop_at_once(interrupts: &mut Interrupts) {
     while interrupts.next().await != Wish::StopAtOnce {}
-}
-
-/// What the passes of a run have measured.
-pub(crate) struct Passes {
-    pub(crate) load: Option<PassRecord>,
-    pub(crate) main: Option<PassRecord>,
-}
-
-impl Passes {
-    fn fatal(&self) -> Option<TargetError> {
-        [&self.load, &self.main]
-            .into_iter()
-            .flatten()
-            .find_map(|pass| pass.fatal.clone())
-    }
-
-    /// Where the record's times count from.
-    pub(crate) fn origin(&self) -> Nanos {
-        self.main
-            .as_ref()
-            .or(self.load.as_ref())
-            .map_or(Nanos::ZERO, |pass| pass.origin)
-    }
-
-    fn interrupted(&self) -> bool {
-        [&self.load, &self.main]
-            .into_iter()
-            .flatten()
-            .any(|pass| pass.interrupted)
-    }
 }
 
 fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {

@@ -22,7 +22,8 @@ use crate::environment;
 use crate::ground::Ground;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
-use crate::run::{Passes, RunRequest};
+use crate::pass::Passes;
+use crate::run::RunRequest;
 use crate::schedule::EarlyEnd;
 use crate::telemetry;
 

@@ -1,5 +1,6 @@
 //! Runs that end before their plan does keep and report what was measured.
 
+use highwater_core::model::record::RunRecord;
 use rustix::process::Signal;
 
 use crate::called::Place;
@@ -72,6 +73,119 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
     assert_eq!(place.call(&["show"]).stdout, called.stdout);
 }
 
+/// So many rows are to be loaded first that nobody waits for their end.
+const LOADING: &[&str] = &["run", "sim:?clock=real", "--set", "rows=1G"];
+
+#[test]
+fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
+    let place = Place::new();
+    let mut running = place.start(LOADING);
+    running.wait_for("     1  load  ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    let record = newest(&place);
+    let loaded = &record.results[0];
+    assert_eq!((record.results.len(), loaded.phase.as_str()), (1, "load"));
+    assert!(loaded.rows.acknowledged > 0);
+    assert_eq!(record.audit.found, loaded.rows.acknowledged);
+    assert!(called.stdout.contains("\n  interrupted: "), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           clean "),
+        "{called:?}"
+    );
+    assert_eq!(place.call(&["show"]).stdout, called.stdout);
+}
+
+#[test]
+fn ctrl_c_twice_during_the_load_ends_at_once() {
+    let place = Place::new();
+    let url = "sim:?clock=real&service=constant&request=1h";
+    let words = ["run", url, "--set", "rows=1G", "--timeout", "2h"];
+    let mut running = place.start(&words);
+    running.wait_for("     1  load  ");
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called.stdout.contains("\ndata           UNVERIFIED "),
+        "{called:?}"
+    );
+    assert_eq!(
+        newest(&place).audit.unknown,
+        16_000,
+        "one batch of each session"
+    );
+}
+
+/// A run that measures for two seconds; then its target stands still for an hour, with some ops at
+/// work that were given up, so that the audit waits for it.
+const WAITING: &[&str] = &[
+    "run",
+    "sim:?clock=real&stall=1500ms+1h",
+    "--warm-up",
+    "0s",
+    "-d",
+    "2s",
+    "--timeout",
+    "200ms",
+];
+
+#[test]
+fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
+    let place = Place::new();
+    let mut running = place.start(&[WAITING, &["--audit-timeout", "1s"]].concat());
+    running.wait_for("audit: ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(called.stdout.contains("\n  not_quiet: "), "{called:?}");
+    let note = "\nnote           the user wished to stop when all had been measured\n";
+    assert!(called.stdout.contains(note), "{called:?}");
+    let record = newest(&place);
+    assert!(record.results[0].rows.acknowledged > 0);
+    assert!(!called.stdout.contains("  interrupted: "), "{called:?}");
+}
+
+#[test]
+fn ctrl_c_twice_during_the_audit_ends_at_once() {
+    let place = Place::new();
+    let mut running = place.start(&[WAITING, &["--audit-timeout", "1h"]].concat());
+    running.wait_for("audit: ");
+    running.signal(Signal::INT);
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called
+            .stdout
+            .contains("\n  audit_failed: the run was ended "),
+        "{called:?}"
+    );
+    let record = newest(&place);
+    assert!(record.results[0].rows.acknowledged > 0 && record.audit.unknown > 0);
+    assert_eq!(place.call(&["show"]).stdout, called.stdout);
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_the_start() {
+    let place = Place::new();
+    let mut running = place.start(&[LONG, &["--start-at", "+1h"]].concat());
+    running.wait_for("start: in ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(called.stdout.contains("\n  interrupted: "), "{called:?}");
+    assert!(newest(&place).results.is_empty());
+}
+
+/// The record of the newest run.
+fn newest(place: &Place) -> RunRecord {
+    let json = place.call(&["show", "--format", "json"]).stdout;
+    highwater_core::report::parse(&json).unwrap()
+}
+
 #[test]
 fn a_killed_run_is_shown_from_what_it_had_written() {
     let place = Place::new();
@@ -88,8 +202,7 @@ fn a_killed_run_is_shown_from_what_it_had_written() {
             .contains("the program ended without writing its record")
     );
     assert!(shown.stdout.contains("\ndata           UNVERIFIED "));
-    let json = place.call(&["show", "--format", "json"]).stdout;
-    let record = highwater_core::report::parse(&json).unwrap();
+    let record = newest(&place);
     let result = &record.results[0];
     assert!(result.acknowledged > 0 && result.rows.sent >= result.rows.acknowledged);
     assert!(result.throughput.rows_per_s > 0.0);

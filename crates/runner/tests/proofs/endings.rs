@@ -1,11 +1,15 @@
 //! Runs that do not end as planned keep, and report, what was measured.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_runner::run::{Ended, RunEnd};
 
-use crate::support::{Job, closed, exit_code, measured, one_node, open};
+use crate::support::faulty::Faults;
+use crate::support::{At, Job, closed, exit_code, measured, one_node, open};
 
 fn measurement_reasons(record: &RunRecord) -> Vec<ReasonCode> {
     let reasons = record.judgements.measurement.reasons.iter();
@@ -45,7 +49,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
 
 #[test]
 fn interrupted_once_it_waits_for_answers_and_audits() {
-    let end = slow().run_interrupted(7, 1);
+    let end = slow().run_interrupted(At::Second(7), 1);
     check_stopped_near(&end, 7);
     let result = measured(&end.record, "insert");
     assert_eq!(
@@ -59,7 +63,7 @@ fn interrupted_once_it_waits_for_answers_and_audits() {
 
 #[test]
 fn interrupted_twice_it_gives_up_answers_and_is_unverified() {
-    let end = slow().run_interrupted(7, 2);
+    let end = slow().run_interrupted(At::Second(7), 2);
     check_stopped_near(&end, 7);
     let result = measured(&end.record, "insert");
     let given_up = result.errors["timeout"];
@@ -133,4 +137,159 @@ fn a_closed_run_ends_when_its_rows_are_written() {
     assert_eq!(end.record.audit.found, 12_340);
     assert_eq!(end.ended, Ended::Complete);
     assert!(end.record.phases[0].duration_ns < Nanos::from_secs(1).0);
+}
+
+/// A session whose ops fail for want of resources in rows of so many, with one that is answered
+/// between them.
+fn exhausted(in_a_row: u64) -> RunEnd {
+    let target = one_node("cores=1&service=constant&request=10ms");
+    let faults = Faults {
+        exhausted: in_a_row,
+        round: in_a_row + 1,
+        ..Faults::default()
+    };
+    let job = Job::new(&target, &[("insert", closed(1))]);
+    job.run_faulty(&Arc::new(faults))
+}
+
+#[test]
+fn ten_ops_in_a_row_without_resources_end_the_run() {
+    let end = exhausted(10);
+    let record = &end.record;
+    assert_eq!(end.ended, Ended::TargetLost);
+    assert_eq!(exit_code(&end), 5);
+    let finding = record.findings.iter().find(|f| f.code == "target_lost");
+    let why = &finding.unwrap().message;
+    assert_eq!(
+        why,
+        "the target is out of resources: no space left on device"
+    );
+    let result = measured(record, "insert");
+    assert_eq!((result.acknowledged, result.errors["resource"]), (1, 10));
+    assert_eq!(record.audit.found, 10, "what had been stored was looked at");
+}
+
+#[test]
+fn nine_in_a_row_do_not() {
+    let end = exhausted(9);
+    assert_eq!(end.ended, Ended::Complete);
+    let result = measured(&end.record, "insert");
+    assert_eq!(end.record.phases[0].duration_ns, Nanos::from_secs(10).0);
+    assert!(result.errors["resource"] > 900, "{:?}", result.errors);
+}
+
+/// The record of a run that was stopped before anything was measured.
+fn check_nothing_measured(end: &RunEnd) {
+    assert_eq!(end.ended, Ended::Interrupted);
+    assert_eq!(exit_code(end), 130);
+    let reasons = measurement_reasons(&end.record);
+    assert!(reasons.contains(&ReasonCode::Interrupted), "{reasons:?}");
+    assert!(end.record.streams.is_empty());
+}
+
+#[test]
+fn the_wait_for_the_start_can_be_interrupted() {
+    let mut job = slow();
+    job.start_in = Nanos::from_secs(3_600);
+    let end = job.run_interrupted(At::Part("start"), 1);
+    check_nothing_measured(&end);
+    assert!(end.record.results.is_empty());
+    // Its clock stood where the wait began.
+    assert_eq!(end.record.phases.last().unwrap().start_ns, 0);
+}
+
+/// Half a million rows are to be loaded, ten at a time by sixteen sessions.
+fn loading() -> Job {
+    let target = one_node("cores=inf&service=constant&request=100ms");
+    let mut job = Job::new(&target, &[("insert", open(1_000))]);
+    job.settings.push(("rows", "500000".to_owned()));
+    job
+}
+
+#[test]
+fn a_load_that_is_interrupted_is_kept_and_audited() {
+    let end = loading().run_interrupted(At::Second(2), 1);
+    check_nothing_measured(&end);
+    let [loaded] = &end.record.results[..] else {
+        panic!("{} results", end.record.results.len());
+    };
+    assert_eq!(loaded.phase, "load");
+    // Sixteen sessions, ten ops a second each, for 2.25 s; all answers were waited for.
+    assert_eq!(loaded.acknowledged, 16 * 23);
+    assert_eq!(end.record.audit.found, 10 * loaded.acknowledged);
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn a_load_that_is_interrupted_twice_ends_at_once() {
+    let end = loading().run_interrupted(At::Second(2), 2);
+    check_nothing_measured(&end);
+    let loaded = &end.record.results[0];
+    assert_eq!(
+        (loaded.acknowledged, loaded.errors["timeout"]),
+        (16 * 22, 16)
+    );
+    assert_eq!(end.record.audit.unknown, 160);
+    assert_eq!(end.record.judgements.data.value, Data::Unverified);
+}
+
+/// All was measured by then: what was measured stays sound, and the audit ends as it would.
+#[test]
+fn an_audit_that_is_interrupted_once_goes_on() {
+    let end = slow().run_interrupted(At::Part("audit"), 1);
+    let record = &end.record;
+    assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
+    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.audit.found, 20_000);
+}
+
+#[test]
+fn an_audit_that_is_interrupted_twice_is_given_up() {
+    let end = slow().run_interrupted(At::Part("audit"), 2);
+    let record = &end.record;
+    assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
+    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(record.judgements.data.value, Data::Unverified);
+    assert_eq!(measured(record, "insert").acknowledged, 2_000);
+    assert_eq!(record.audit.found, 0);
+}
+
+fn audited(faults: Faults) -> (RunEnd, u64) {
+    let faults = Arc::new(faults);
+    let end = slow().run_faulty(&faults);
+    let sizes_asked = faults.sizes_asked.load(Ordering::Relaxed);
+    (end, sizes_asked)
+}
+
+/// Its question may still lie on the connection, so that nothing else can be asked there; and
+/// whether the target was at rest was not what failed.
+#[test]
+fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
+    let (end, sizes_asked) = audited(Faults::default());
+    assert_eq!((end.record.target.bytes_after, sizes_asked), (Some(2), 2));
+
+    let (end, sizes_asked) = audited(Faults {
+        refuses_to_count: true,
+        ..Faults::default()
+    });
+    let record = &end.record;
+    assert_eq!(record.audit.status, "failed");
+    assert_eq!(record.audit.error.as_deref(), Some("it does not count"));
+    assert_eq!((record.target.bytes_after, sizes_asked), (None, 1));
+    assert_eq!(record.judgements.data.value, Data::Unverified);
+    assert!(record.findings.is_empty(), "{:?}", record.findings);
+
+    let (end, _) = audited(Faults {
+        never_quiet: true,
+        ..Faults::default()
+    });
+    let codes: Vec<&str> = end
+        .record
+        .findings
+        .iter()
+        .map(|f| f.code.as_str())
+        .collect();
+    assert_eq!(codes, ["not_quiet"]);
+    assert_eq!(end.record.judgements.data.value, Data::Unverified);
 }

@@ -41,13 +41,27 @@ fn warm_up_is_left_out() {
     );
 }
 
-/// Every answer takes one second: of ten seconds of arrivals nine are answered within them.
-#[test]
-fn throughput_counts_by_finished() {
+/// Every answer takes one second, and a hundred ops are due each second.
+fn a_second_late(warm_up: Nanos) -> RunRecord {
     let target = one_node("cores=inf&service=constant&request=1s");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
     job.sessions = 200;
-    let record = job.run().record;
+    job.warm_up = warm_up;
+    job.run().record
+}
+
+/// What the warm-up asked last is answered in the first measured second, and what was asked in the
+/// last one in the drain.
+#[test]
+fn throughput_counts_by_finished() {
+    let record = a_second_late(Nanos::from_secs(2));
+    let result = measured(&record, "insert");
+    assert_eq!((result.offered, result.acknowledged), (1_000, 1_000));
+    assert_eq!(result.windows.acknowledged, [10; 100]);
+    assert!((result.throughput.ops_per_s - 100.0).abs() < 1e-9);
+    assert_eq!(finished_in(phase(&record, "warm-up")), 100);
+
+    let record = a_second_late(Nanos::ZERO);
     let result = measured(&record, "insert");
     assert_eq!((result.offered, result.acknowledged), (1_000, 1_000));
     assert_eq!(finished_in(result), 900);

@@ -39,8 +39,8 @@ fn relative_ci(record: &RunRecord, stream: &str, phase: &str) -> f64 {
     (high - low) / (high + low)
 }
 
-fn until(ppm: u32) -> Option<Predicate> {
-    Some(Predicate::RelativeCiBelow { ppm })
+fn until(ppm: u32) -> Predicate {
+    Predicate::RelativeCiBelow { ppm }
 }
 
 /// One core without a rest: 200 ops a second whose times are exponential, so that ops of T seconds
@@ -56,7 +56,7 @@ fn noisy() -> Job {
 #[test]
 fn a_run_ends_when_its_interval_is_narrow_enough() {
     let mut job = noisy();
-    job.stop.until = until(50_000);
+    job.stop.until = Some(until(50_000));
     let end = job.run();
     let record = &end.record;
     let length = lasted(record, "measure");
@@ -85,7 +85,7 @@ fn a_run_ends_when_its_interval_is_narrow_enough() {
 #[test]
 fn a_run_does_not_end_before_its_minimum() {
     let mut job = noisy();
-    job.stop.until = until(50_000);
+    job.stop.until = Some(until(50_000));
     job.stop.minimum = Nanos::from_secs(30);
     let record = job.run().record;
     assert_eq!(
@@ -101,7 +101,7 @@ fn a_run_does_not_end_before_its_minimum() {
 #[test]
 fn a_run_whose_interval_stays_wide_ends_at_its_maximum_and_says_nothing_of_it() {
     let mut job = noisy();
-    job.stop.until = until(1_000);
+    job.stop.until = Some(until(1_000));
     let record = job.run().record;
     assert_eq!(phase(&record, "measure").duration_ns, 60 * Nanos::SECOND.0);
     assert!(relative_ci(&record, "insert", "measure") > 0.001);
@@ -116,7 +116,7 @@ fn each_step_needs_windows_of_its_own() {
     let mut job = Job::new(&target, &[("insert", closed(1))]);
     job.streams[0].1 = vec![closed(1), closed(2)];
     job.warm_up = Nanos::from_secs(2);
-    job.stop.until = until(10_000);
+    job.stop.until = Some(until(10_000));
     let record = job.run().record;
     // 2 s to 5 s are 30 windows, seen at 5.25 s.
     assert_eq!(phase(&record, "step 1").duration_ns, 3_250_000_000);
@@ -141,7 +141,7 @@ fn every_stream_must_be_known_well_enough() {
         &[("insert", open(1_000)), ("dashboards", closed(2))],
     );
     job.step = Nanos::from_secs(60);
-    job.stop.until = until(50_000);
+    job.stop.until = Some(until(50_000));
     let record = job.run().record;
     let length = lasted(&record, "measure");
     assert!((4.0..60.0).contains(&length), "ended after {length} s");

@@ -6,6 +6,8 @@
     reason = "each test file uses a part of it"
 )]
 
+pub(crate) mod faulty;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
@@ -25,6 +27,8 @@ use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunEnd, RunError, RunRequest, run};
 use highwater_runner::store::RunDirectory;
+
+use self::faulty::{Faults, Faulty};
 
 /// A run to be.
 #[derive(Clone)]
@@ -164,12 +168,20 @@ impl Job {
         try_run_on(self, target, root).unwrap()
     }
 
-    /// Runs it; the user wishes to stop so many times when a second of the run is over.
-    pub(crate) fn run_interrupted(&self, second: u64, times: u32) -> RunEnd {
+    /// Runs it against the same target with faults of another kind.
+    pub(crate) fn run_faulty(&self, faults: &Arc<Faults>) -> RunEnd {
+        let root = tempfile::tempdir().unwrap();
+        let inner = self.open_target(root.path());
+        let faults = Arc::clone(faults);
+        self.run_on(Arc::new(Faulty { inner, faults }), root.path())
+    }
+
+    /// Runs it; the user wishes to stop so many times at that point of the run.
+    pub(crate) fn run_interrupted(&self, at: At, times: u32) -> RunEnd {
         let root = tempfile::tempdir().unwrap();
         let (interrupter, interrupts) = interrupts::channel();
         let user = Rc::new(Impatient {
-            second,
+            at,
             times,
             interrupter,
         });
@@ -188,16 +200,35 @@ pub(crate) fn try_run_on(
     run(job.request(target, root), Rc::new(Silent), interrupts)
 }
 
+/// Points of a run that its user sees.
+#[derive(Clone, Copy)]
+pub(crate) enum At {
+    /// This second is over.
+    Second(u64),
+    /// This part without a pace begins.
+    Part(&'static str),
+}
+
+impl At {
+    fn is(self, event: &Event) -> bool {
+        match (self, event) {
+            (Self::Second(second), Event::Second(line)) => line.second == second,
+            (Self::Part(part), Event::Phase { name, .. }) => name == part,
+            _ => false,
+        }
+    }
+}
+
 /// A user who stops the run.
 struct Impatient {
-    second: u64,
+    at: At,
     times: u32,
     interrupter: Interrupter,
 }
 
 impl Observer for Impatient {
     fn event(&self, event: &Event) {
-        if matches!(event, Event::Second(line) if line.second == self.second) {
+        if self.at.is(event) {
             for _ in 0..self.times {
                 self.interrupter.interrupt();
             }

@@ -138,7 +138,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
         ),
         _ if ended == Ended::Interrupted => (
             ReasonCode::AuditFailed,
-            "the run was ended before its audit",
+            "the run was ended before its audit was done",
             why.unwrap_or_else(|| format!("audit status: {status}")),
             "one Ctrl-C lets what is in flight finish and audits; a second one ends at once",
         ),

@@ -47,7 +47,7 @@ impl Ended {
     pub fn of(record: &RunRecord) -> Self {
         if has_finding(record, ReasonCode::TargetLost) {
             Self::TargetLost
-        } else if has_finding(record, ReasonCode::Interrupted) {
+        } else if has_finding(record, ReasonCode::Interrupted) || audit_interrupted(record) {
             Self::Interrupted
         } else {
             Self::Complete
@@ -79,6 +79,15 @@ pub fn exit_code(judgements: &Judgements, ended: Ended) -> u8 {
         ObjectiveValue::Missed => 1,
         ObjectiveValue::Met | ObjectiveValue::None => 0,
     }
+}
+
+/// Whether the user wished to stop after the last measured phase: then nothing that was measured
+/// is cut, and the finding is no reason of any judgement.
+fn audit_interrupted(record: &RunRecord) -> bool {
+    record
+        .findings
+        .iter()
+        .any(|f| f.code == "audit_interrupted")
 }
 
 /// Whether the runner left a finding with the name of this code.

@@ -1,0 +1,189 @@
+//! A target with faults that the simulated cluster does not make, around one that it is.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use highwater_core::model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
+use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_core::model::stored::KeyRange;
+use highwater_core::model::units::Nanos;
+use highwater_driver::{
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Request, RowTaker,
+    Session, TableNote, TableWish, Target, TargetError, TargetFacts, Timeline,
+};
+
+/// What is wrong with it, and what it was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    /// Of each session's ops of a round, so many at its end fail for want of resources.
+    pub(crate) exhausted: u64,
+    /// Ops of a round; 0: no op fails.
+    pub(crate) round: u64,
+    /// The audit's question is refused.
+    pub(crate) refuses_to_count: bool,
+    /// Something is at work for ever.
+    pub(crate) never_quiet: bool,
+    /// How often the size of the tables was asked.
+    pub(crate) sizes_asked: AtomicU64,
+}
+
+/// The target.
+pub(crate) struct Faulty {
+    pub(crate) inner: Arc<dyn Target>,
+    pub(crate) faults: Arc<Faults>,
+}
+
+impl Target for Faulty {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.inner.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.inner.urls()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        self.inner.host_of(number, attempt)
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let inner = self.inner.connect(connect).await?;
+            let faults = Arc::clone(&self.faults);
+            let session: Box<dyn Session> = Box::new(FaultySession {
+                inner,
+                faults,
+                asked: 0,
+            });
+            Ok(session)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let inner = self.inner.administer(timeline).await?;
+            let faults = Arc::clone(&self.faults);
+            let admin: Box<dyn Admin> = Box::new(FaultyAdmin { inner, faults });
+            Ok(admin)
+        })
+    }
+}
+
+struct FaultySession {
+    inner: Box<dyn Session>,
+    faults: Arc<Faults>,
+    asked: u64,
+}
+
+impl Session for FaultySession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        self.inner.encoder()
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        let (exhausted, round) = (self.faults.exhausted, self.faults.round);
+        let fails = round > 0 && self.asked % round >= round - exhausted;
+        self.asked += 1;
+        if !fails {
+            return self.inner.execute(request);
+        }
+        let error = OpError {
+            class: ErrorClass::Resource,
+            code: None,
+            message: "no space left on device".to_owned(),
+        };
+        let rows = request.op.rows();
+        Box::pin(async move { Outcome::refused(rows, error) })
+    }
+}
+
+struct FaultyAdmin {
+    inner: Box<dyn Admin>,
+    faults: Arc<Faults>,
+}
+
+impl Admin for FaultyAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        self.inner.facts()
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        self.inner.create_tables(workload, wish)
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        notes: &'a [TableNote],
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        self.inner.note_tables(notes)
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(async move {
+            let quiet = self.inner.quiesce(deadline).await?;
+            Ok(quiet && !self.faults.never_quiet)
+        })
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        if self.faults.refuses_to_count {
+            return Box::pin(async { Err(refused()) });
+        }
+        self.inner.count_by_key(table, width)
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        if self.faults.refuses_to_count {
+            return Box::pin(async { Err(refused()) });
+        }
+        self.inner.sums_by_key(table, width)
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        self.inner.read_rows(table, ranges, take)
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        self.inner.rows_inserted(workload)
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        let asked = self.faults.sizes_asked.fetch_add(1, Ordering::Relaxed) + 1;
+        Box::pin(async move { Ok(Some(asked)) })
+    }
+}
+
+fn refused() -> TargetError {
+    TargetError::unreachable("it does not count")
+}
