@@ -64,6 +64,7 @@ impl Job<'_> {
             drop_foreign: Vec::new(),
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),
+            given: BTreeMap::new(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
         let (_keep, interrupts) = interrupts::channel();

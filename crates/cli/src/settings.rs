@@ -10,6 +10,7 @@ use highwater_core::model::quantity::Ppm;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
 
+mod given;
 mod load;
 mod resolve;
 mod size;
@@ -59,6 +60,8 @@ pub struct RunSettings {
     pub out: PathBuf,
     /// Notes for the record.
     pub labels: BTreeMap<String, String>,
+    /// What is said again to go on with this run, by flag; without targets, load and length.
+    pub given: BTreeMap<String, Vec<String>>,
     /// What is shown.
     pub output: RunOutput,
 }

@@ -34,6 +34,8 @@ pub struct RunRequest {
     pub start_in: Nanos,
     /// Noted in the record.
     pub labels: BTreeMap<String, String>,
+    /// See [`RunRecord::given`].
+    pub given: BTreeMap<String, Vec<String>>,
     /// Version of the program.
     pub version: String,
 }

@@ -339,6 +339,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         intervals: Vec::new(),
         probes: Vec::new(),
         labels: request.labels.clone(),
+        given: request.given.clone(),
     }
 }
 

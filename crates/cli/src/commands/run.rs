@@ -121,6 +121,7 @@ fn request(
             Some(StartAt::Instant(instant)) => instant.saturating_sub(now),
         },
         labels: settings.labels.clone(),
+        given: settings.given.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }

@@ -9,6 +9,7 @@ use highwater_core::model::quantity::{
 use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
 
+use super::given::given;
 use super::{
     CheckSettings, CheckSubject, KnownTargets, Length, Load, Objectives, Quantile, RunOutput,
     RunSettings, Share, ShowSettings, Streams, WorkloadChoice, load, words,
@@ -28,9 +29,11 @@ impl RunSettings {
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
         let load = load::load(layers)?;
         let share = layers.require("share", words::share)?;
+        let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         Ok(Self {
-            workload: workload(layers)?,
-            parameters: parameters(layers)?,
+            given: given(layers, &workload, &parameters, &load),
+            workload,
+            parameters,
             targets: targets(layers.list("target"), known)?,
             insert: layers.parse("insert", words::word)?,
             drop: layers.switch("drop")?,

@@ -63,6 +63,9 @@ pub struct RunRecord {
     pub probes: Vec<serde_json::Value>,
     /// What the user noted with `--label`.
     pub labels: BTreeMap<String, String>,
+    /// What the user gave that the plan does not show as such, by flag: the workload file, its
+    /// parameters, the insert mode, the seed … Said again, it goes on with this run.
+    pub given: BTreeMap<String, Vec<String>>,
 }
 
 /// The program that measured.

@@ -115,6 +115,7 @@ impl Job {
             drop_foreign: Vec::new(),
             start_in: self.start_in,
             labels: BTreeMap::new(),
+            given: BTreeMap::new(),
             version: "0".to_owned(),
         }
     }

@@ -33,7 +33,8 @@ pub(super) fn command(
         Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
         Data::Unverified if record.audit.status == "timeout" && !measured.is_empty() => {
             let limit = record.plan.intention.audit.limit.0.saturating_mul(LONGER);
-            let again = run(record, measured, 1.0, 1);
+            let begin = base(record, &["audit-timeout"]);
+            let again = run(record, begin, measured, (1.0, 1));
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
         Data::Unverified => return check(),
@@ -46,9 +47,9 @@ pub(super) fn command(
         let reasons = record.judgements.measurement.reasons.iter();
         let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
         return match codes.first() {
-            Some(ReasonCode::Interrupted) => run(record, measured, 1.0, 1),
+            Some(ReasonCode::Interrupted) => again(record, measured, (1.0, 1)),
             Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
-                run(record, measured, 1.0, LONGER)
+                again(record, measured, (1.0, LONGER))
             }
             _ => check(),
         };
@@ -60,21 +61,30 @@ pub(super) fn command(
         return show(" --format csv");
     }
     match record.judgements.objective.value {
-        ObjectiveValue::Missed => run(record, measured, COMFORTABLE, 1),
-        ObjectiveValue::Met => run(record, measured, FURTHER, 1),
+        ObjectiveValue::Missed => again(record, measured, (COMFORTABLE, 1)),
+        ObjectiveValue::Met => again(record, measured, (FURTHER, 1)),
         ObjectiveValue::None if measured.iter().any(MeasuredStream::is_open) => {
-            run(record, measured, 1.0, 1)
+            again(record, measured, (1.0, 1))
         }
         ObjectiveValue::None => open(record, measured),
     }
 }
 
 /// The same run with its paces and its length changed by a factor, and with a percentile bound.
-fn run(record: &RunRecord, measured: &[MeasuredStream<'_>], pace: f64, longer: u64) -> String {
+fn again(record: &RunRecord, measured: &[MeasuredStream<'_>], factors: (f64, u64)) -> String {
+    run(record, base(record, &[]), measured, factors)
+}
+
+fn run(
+    record: &RunRecord,
+    begin: String,
+    measured: &[MeasuredStream<'_>],
+    (pace, longer): (f64, u64),
+) -> String {
     let first = &measured[0].phase.name;
     let step: Vec<&MeasuredStream<'_>> =
         measured.iter().filter(|m| m.phase.name == *first).collect();
-    let mut command = base(record);
+    let mut command = begin;
     match step.as_slice() {
         [one] => command += &pace_flag(one, pace),
         several => {
@@ -103,13 +113,18 @@ fn run(record: &RunRecord, measured: &[MeasuredStream<'_>], pace: f64, longer: u
     } else {
         length
     };
-    let _ = write!(command, " -d {length}s");
+    let least = match record.plan.intention.stop.minimum.0 {
+        0 => String::new(),
+        least => format!("{}..", flag_span(least)),
+    };
+    let _ = write!(command, " -d {least}{length}s");
     command + &objectives(record, measured)
 }
 
 /// After a closed run: an open one, whose latencies are what a user would feel.
 fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    let mut command = base(record);
+    // Sessions that appear one by one are closed.
+    let mut command = base(record, &["spawn-rate"]);
     match measured {
         [one] => {
             let rate = flag_rate(one.units_per_s() * COMFORTABLE);
@@ -129,9 +144,20 @@ fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     command + &format!(" -d {SHORTEST_S}s") + &objectives(record, measured)
 }
 
-fn base(record: &RunRecord) -> String {
-    let workload = quoted(&record.workload.name);
-    format!("highwater run {workload} {}", targets(record))
+/// Workload, targets and what else the user gave, but for these flags.
+fn base(record: &RunRecord, without: &[&str]) -> String {
+    const FILE: &str = "file";
+    let workload = match record.given.get(FILE).map(Vec::as_slice) {
+        Some([path]) => format!("-f {}", quoted(path)),
+        _ => quoted(&record.workload.name),
+    };
+    let mut command = format!("highwater run {workload} {}", targets(record));
+    let given = record.given.iter();
+    let repeated = given.filter(|(name, _)| *name != FILE && !without.contains(&name.as_str()));
+    for (name, value) in repeated.flat_map(|(name, values)| values.iter().map(move |v| (name, v))) {
+        let _ = write!(command, " --{name} {}", quoted(value));
+    }
+    command
 }
 
 fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
@@ -249,7 +275,37 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::judge::measured_streams;
     use crate::model::units::{Nanos, Rate};
+    use crate::report::fixture;
+
+    #[test]
+    fn what_the_user_gave_is_said_again() {
+        let mut record = fixture::closed();
+        let given = [
+            ("file", vec!["my flow.toml"]),
+            ("seed", vec!["7"]),
+            ("set", vec!["batch=500", "host=a b"]),
+            ("spawn-rate", vec!["2"]),
+            ("until", vec!["ci95<1%"]),
+        ];
+        record.given = given
+            .map(|(name, values)| {
+                let values = values.into_iter().map(str::to_owned);
+                (name.to_owned(), values.collect())
+            })
+            .into();
+        record.plan.intention.stop.minimum = Nanos::from_secs(5);
+        let measured = measured_streams(&record);
+        insta::assert_snapshot!(
+            open(&record, &measured),
+            @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --until 'ci95<1%' --rate 295k -d 30s --p99 20ms"
+        );
+        insta::assert_snapshot!(
+            again(&record, &measured, (1.0, 1)),
+            @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%' -c 4 -d 5s..10s --p99 20ms"
+        );
+    }
 
     #[test]
     fn rates_are_short_and_round() {

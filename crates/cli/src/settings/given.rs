@@ -1,0 +1,65 @@
+//! What the user gave, as words that give it again: the record keeps them, so that the command
+//! that it proposes goes on with this run and not with another one.
+//!
+//! Not here: targets (they may hold a password), and what the record's plan knows by itself: the
+//! load, its length, the objectives, the share.
+
+use std::collections::BTreeMap;
+
+use super::{Load, PaceSetting, Streams, WorkloadChoice};
+use crate::layers::{Layers, Strength};
+
+/// Settings of one value that are repeated as they were given.
+const REPEATED: &[&str] = &[
+    "arrivals",
+    "audit",
+    "audit-timeout",
+    "insert",
+    "out",
+    "retries",
+    "rows",
+    "seed",
+    "spawn-rate",
+    "timeout",
+    "until",
+    "warm-up",
+];
+
+/// By name; a switch has no value.
+pub(super) fn given(
+    layers: &Layers,
+    workload: &WorkloadChoice,
+    parameters: &BTreeMap<String, String>,
+    load: &Load,
+) -> BTreeMap<String, Vec<String>> {
+    let by_user = |name: &str| layers.strength(name) > Some(Strength::Default);
+    let mut names: Vec<&str> = REPEATED.to_vec();
+    if is_open(load) {
+        // The most that work at once; the sessions of a closed pace are in the plan.
+        names.push("sessions");
+    }
+    let mut given: BTreeMap<String, Vec<String>> = names
+        .into_iter()
+        .filter(|name| by_user(name))
+        .filter_map(|name| Some((name.to_owned(), vec![layers.one(name)?.text.clone()])))
+        .collect();
+    if let WorkloadChoice::File(path) = workload {
+        given.insert("file".to_owned(), vec![path.display().to_string()]);
+    }
+    if !parameters.is_empty() {
+        let pairs = parameters.iter();
+        let pairs = pairs.map(|(name, value)| format!("{name}={value}"));
+        given.insert("set".to_owned(), pairs.collect());
+    }
+    given
+}
+
+fn is_open(load: &Load) -> bool {
+    match &load.streams {
+        Streams::First { rate } => rate.is_some(),
+        Streams::Named(streams) => {
+            let mut paces = streams.iter().flat_map(|stream| &stream.paces);
+            paces.all(|pace| matches!(pace, PaceSetting::Open(_)))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The command that a summary proposes goes on with the run that it closes.
+
+use std::path::Path;
+use std::process::Command;
+
+use highwater_core::model::record::RunRecord;
+use highwater_core::workload::builtin;
+
+use crate::called::Place;
+
+fn newest(place: &Place) -> RunRecord {
+    let json = place.call(&["show", "--format", "json"]).stdout;
+    highwater_core::report::parse(&json).unwrap()
+}
+
+/// Pastes the proposed command into a shell that finds the program; its exit code.
+fn paste(place: &Place, summary: &str) -> Option<i32> {
+    let command = summary.lines().find_map(|line| line.strip_prefix("next:"));
+    let program = Path::new(env!("CARGO_BIN_EXE_highwater"));
+    let mut shell = Command::new("/bin/sh");
+    shell
+        .args(["-c", command.unwrap()])
+        .current_dir(place.path());
+    shell.env("PATH", program.parent().unwrap());
+    shell.output().unwrap().status.code()
+}
+
+/// The proposed command asks the same workload, in the same way, of the same target.
+fn check(place: &Place, words: &[&str]) {
+    let called = place.call(&[&["run", "-q"], words].concat());
+    let first = newest(place);
+    let code = paste(place, &called.stdout);
+    assert!(matches!(code, Some(0 | 1 | 3)), "{code:?} {called:?}");
+    let next = newest(place);
+    assert_ne!(next.id, first.id, "{called:?}");
+    assert_eq!(next.workload, first.workload, "{called:?}");
+    assert_eq!(next.given, first.given, "{called:?}");
+    assert_eq!(next.plan.seed, first.plan.seed, "{called:?}");
+    assert_eq!(next.target.urls, first.target.urls, "{called:?}");
+    let arrivals = |record: &RunRecord| record.plan.intention.streams[0].arrivals;
+    assert_eq!(arrivals(&next), arrivals(&first), "{called:?}");
+    let open = |record: &RunRecord| record.streams[0].rate_asked.is_some();
+    if open(&first) {
+        assert_eq!(
+            next.streams[0].sessions, first.streams[0].sessions,
+            "{called:?}"
+        );
+    }
+}
+
+#[test]
+fn the_next_command_goes_on_with_this_run() {
+    let place = Place::new();
+    place.file("my flow.toml", builtin("cpu").unwrap().text);
+    check(&place, &["sim:", "-d", "4s"]);
+    check(
+        &place,
+        &[
+            "sim:",
+            "-f",
+            "my flow.toml",
+            "--set",
+            "batch=50",
+            "-d",
+            "4s",
+        ],
+    );
+    let open = ["--rate", "20k", "--arrivals", "poisson", "-c", "8"];
+    check(
+        &place,
+        &[
+            &["sim:?nodes=2", "--batch", "100", "--seed", "7"],
+            &open[..],
+        ]
+        .concat(),
+    );
+    check(
+        &place,
+        &[
+            "sim:",
+            "-d",
+            "3s..60s",
+            "--until",
+            "ci95<20%",
+            "--warm-up",
+            "500ms",
+        ],
+    );
+    // The closed run has a spawn rate; the open one that is proposed cannot have it.
+    let called = place.call(&["run", "-q", "sim:", "--spawn-rate", "20", "-d", "4s"]);
+    assert_eq!(paste(&place, &called.stdout), Some(0), "{called:?}");
+    assert!(newest(&place).given.is_empty());
+}
