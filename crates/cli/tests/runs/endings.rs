@@ -3,7 +3,22 @@
 use highwater_core::model::record::RunRecord;
 use rustix::process::Signal;
 
-use crate::called::Place;
+use crate::called::{Called, Place};
+
+/// Calls the program and sends it Ctrl-C so many times when it has told of this; what it had to
+/// say, which is also what its record says.
+fn interrupted(place: &Place, words: &[&str], told: &str, times: u32) -> Called {
+    let mut running = place.start(words);
+    running.wait_for(told);
+    for _ in 0..times {
+        running.signal(Signal::INT);
+    }
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    let shown = place.call(&["show"]);
+    assert_eq!((shown.code, &shown.stdout), (called.code, &called.stdout));
+    called
+}
 
 /// A run on the wall clock that would go on for long.
 const LONG: &[&str] = &["run", "sim:?clock=real", "--warm-up", "0s", "-d", "10m"];
@@ -11,19 +26,12 @@ const LONG: &[&str] = &["run", "sim:?clock=real", "--warm-up", "0s", "-d", "10m"
 #[test]
 fn ctrl_c_once_drains_audits_and_keeps_the_record() {
     let place = Place::new();
-    let mut running = place.start(LONG);
-    running.wait_for("  measure  ");
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(&place, LONG, "  measure  ", 1);
     assert!(called.stdout.contains("\n  interrupted: "), "{called:?}");
     assert!(
         called.stdout.contains("\ndata           clean "),
         "{called:?}"
     );
-    let shown = place.call(&["show"]);
-    assert_eq!(shown.code, Some(130));
-    assert_eq!(shown.stdout, called.stdout);
 }
 
 #[test]
@@ -55,12 +63,7 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
         "--timeout",
         "2h",
     ];
-    let mut running = place.start(&words);
-    running.wait_for("  measure  ");
-    running.signal(Signal::INT);
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(&place, &words, "  measure  ", 2);
     assert!(
         called.stdout.contains("\ndata           UNVERIFIED "),
         "{called:?}"
@@ -70,7 +73,6 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
         called.stdout.contains(" rows of unknown fate"),
         "{called:?}"
     );
-    assert_eq!(place.call(&["show"]).stdout, called.stdout);
 }
 
 /// So many rows are to be loaded first that nobody waits for their end.
@@ -79,11 +81,7 @@ const LOADING: &[&str] = &["run", "sim:?clock=real", "--set", "rows=1G"];
 #[test]
 fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
     let place = Place::new();
-    let mut running = place.start(LOADING);
-    running.wait_for("     1  load  ");
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(&place, LOADING, "     1  load  ", 1);
     let record = newest(&place);
     let loaded = &record.results[0];
     assert_eq!((record.results.len(), loaded.phase.as_str()), (1, "load"));
@@ -94,7 +92,6 @@ fn ctrl_c_during_the_load_keeps_and_audits_what_was_loaded() {
         called.stdout.contains("\ndata           clean "),
         "{called:?}"
     );
-    assert_eq!(place.call(&["show"]).stdout, called.stdout);
 }
 
 #[test]
@@ -102,12 +99,7 @@ fn ctrl_c_twice_during_the_load_ends_at_once() {
     let place = Place::new();
     let url = "sim:?clock=real&service=constant&request=1h";
     let words = ["run", url, "--set", "rows=1G", "--timeout", "2h"];
-    let mut running = place.start(&words);
-    running.wait_for("     1  load  ");
-    running.signal(Signal::INT);
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(&place, &words, "     1  load  ", 2);
     assert!(
         called.stdout.contains("\ndata           UNVERIFIED "),
         "{called:?}"
@@ -135,11 +127,12 @@ const WAITING: &[&str] = &[
 #[test]
 fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
     let place = Place::new();
-    let mut running = place.start(&[WAITING, &["--audit-timeout", "1s"]].concat());
-    running.wait_for("audit: ");
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(
+        &place,
+        &[WAITING, &["--audit-timeout", "1s"]].concat(),
+        "audit: ",
+        1,
+    );
     assert!(called.stdout.contains("\n  not_quiet: "), "{called:?}");
     let note = "\nnote           the user wished to stop when all had been measured\n";
     assert!(called.stdout.contains(note), "{called:?}");
@@ -151,12 +144,12 @@ fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
 #[test]
 fn ctrl_c_twice_during_the_audit_ends_at_once() {
     let place = Place::new();
-    let mut running = place.start(&[WAITING, &["--audit-timeout", "1h"]].concat());
-    running.wait_for("audit: ");
-    running.signal(Signal::INT);
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(
+        &place,
+        &[WAITING, &["--audit-timeout", "1h"]].concat(),
+        "audit: ",
+        2,
+    );
     assert!(
         called
             .stdout
@@ -165,17 +158,17 @@ fn ctrl_c_twice_during_the_audit_ends_at_once() {
     );
     let record = newest(&place);
     assert!(record.results[0].rows.acknowledged > 0 && record.audit.unknown > 0);
-    assert_eq!(place.call(&["show"]).stdout, called.stdout);
 }
 
 #[test]
 fn ctrl_c_ends_the_wait_for_the_start() {
     let place = Place::new();
-    let mut running = place.start(&[LONG, &["--start-at", "+1h"]].concat());
-    running.wait_for("start: in ");
-    running.signal(Signal::INT);
-    let called = running.end();
-    assert_eq!(called.code, Some(130), "{called:?}");
+    let called = interrupted(
+        &place,
+        &[LONG, &["--start-at", "+1h"]].concat(),
+        "start: in ",
+        1,
+    );
     assert!(called.stdout.contains("\n  interrupted: "), "{called:?}");
     assert!(newest(&place).results.is_empty());
 }

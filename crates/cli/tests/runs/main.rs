@@ -9,4 +9,5 @@ mod exit_codes;
 mod mistakes;
 mod outputs;
 mod secrets;
+mod shares;
 mod stopping;

@@ -1,0 +1,108 @@
+//! Two processes take the shares of one plan against one server, and their records become one.
+
+use std::path::PathBuf;
+
+use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::quantity::{parse_instant, print_instant};
+use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_runner::clock::wall_clock;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::called::{Called, Place, Running};
+
+/// Time for two processes to start, to connect and to create the tables.
+const AHEAD: Nanos = Nanos::from_secs(4);
+
+/// Two hundred batches, whatever the machine: rows, and not time, end the run.
+const LOAD: &[&str] = &[
+    "--rows",
+    "20k",
+    "--batch",
+    "100",
+    "-c",
+    "4",
+    "--warm-up",
+    "0s",
+];
+
+/// All rows of the table, in one figure.
+const ALL: &str = "SELECT count(*), md5(string_agg(t, ',' ORDER BY t)) \
+                   FROM (SELECT cpu::text AS t FROM cpu) AS texts";
+
+fn soon() -> Nanos {
+    // In milliseconds, as a point in time is written.
+    let now = wall_clock();
+    Nanos(now.0 - now.0 % 1_000_000).saturating_add(AHEAD)
+}
+
+fn record(called: &Called) -> RunRecord {
+    report::parse(&called.stdout).unwrap()
+}
+
+fn inserts(record: &RunRecord) -> &ResultRecord {
+    record
+        .results
+        .iter()
+        .find(|r| r.phase == "measure")
+        .unwrap()
+}
+
+/// The directory of the only run in a store.
+fn only_run(place: &Place, store: &str) -> PathBuf {
+    let mut runs = std::fs::read_dir(place.path().join(store)).unwrap();
+    runs.next().unwrap().unwrap().path()
+}
+
+#[test]
+fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
+    if skipped() {
+        return;
+    }
+    let place = Place::new();
+    let server = Postgres::start();
+    for database in ["whole", "parts"] {
+        server.sql("postgres", &format!("CREATE DATABASE {database}"));
+    }
+    let url = server.url(SUPERUSER, "whole");
+    let words = ["run", "--json", "cpu", &url, "-d", "60s"];
+    let whole = record(&place.call(&[&words, LOAD].concat()));
+
+    let (start, url) = (soon(), server.url(SUPERUSER, "parts"));
+    let at = print_instant(start);
+    let share = |share: &str, store: &str| -> Running {
+        let words = ["run", "--json", "cpu", &url, "-d", "60s", "--start-at", &at];
+        place.start(&[&words, LOAD, &["--share", share, "-o", store]].concat())
+    };
+    let both = [share("1/2", "one"), share("2/2", "two")].map(Running::end);
+    for called in &both {
+        assert_eq!(
+            called.code,
+            Some(3),
+            "a share alone is not verified: {called:?}"
+        );
+        let share = record(called);
+        let reasons = &share.judgements.data.reasons;
+        assert_eq!(reasons[0].code, ReasonCode::OneShare, "{called:?}");
+        // A record begins at a whole millisecond, to which the time until then is added.
+        let begun = parse_instant(&share.started_at).unwrap();
+        assert!(begun.0 + 1_000_000 >= start.0, "{called:?}");
+        assert_eq!(inserts(&share).acknowledged, 100, "{called:?}");
+    }
+    assert_eq!(server.sql("parts", ALL), server.sql("whole", ALL));
+
+    let runs = ["one", "two"].map(|store| only_run(&place, store).display().to_string());
+    let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
+    let merged = record(&shown);
+    assert_eq!(merged.plan.hash, whole.plan.hash);
+    let counts = |r: &ResultRecord| (r.offered, r.sent, r.acknowledged, r.dropped, r.rows);
+    assert_eq!(counts(inserts(&merged)), counts(inserts(&whole)));
+    assert_eq!(inserts(&merged).acknowledged, 200);
+    let audit = &merged.audit;
+    assert_eq!(audit.status, "done", "{shown:?}");
+    assert_eq!((audit.acknowledged, audit.found), (20_000, 20_000));
+    assert_eq!((audit.missing, audit.surplus, audit.unknown), (0, 0, 0));
+    assert_eq!(merged.judgements.data.value, Data::Clean);
+    assert_eq!(merged.clients.len(), 2);
+}
