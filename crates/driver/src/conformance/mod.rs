@@ -170,6 +170,11 @@ const RULES: &[Rule] = &[
         "without ops under way the target is quiet at once"
     ),
     rule!(
+        serving::work_is_not_quiet,
+        StoredValues,
+        "while an op is under way the target is not called quiet"
+    ),
+    rule!(
         refusing::tables_are_noted,
         StoredValues,
         "a table that Highwater created for another workload is kept without `drop` and made \

@@ -1,11 +1,13 @@
 //! Rules that every target keeps, stored values or not.
 
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::task::Poll;
 
 use futures_util::future::join;
 use highwater_core::model::op::OpBody;
 use highwater_core::model::outcome::{Certainty, Outcome};
+use highwater_core::model::units::Nanos;
 
 use crate::contract::Request;
 use crate::target_url::TargetUrl;
@@ -15,6 +17,11 @@ use super::{Broken, require, sample};
 
 /// More rows than any of the bounds on a statement's parameters that targets are known for.
 pub(super) const MANY_ROWS: usize = 8_003;
+
+/// Rows that no target stores within a few looks.
+const BUSY_ROWS: usize = 50_000;
+/// Between two looks at whether it is at work.
+const BUSY_LOOKS: Nanos = Nanos::from_millis(1);
 
 pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
@@ -176,6 +183,37 @@ pub(super) async fn quiet_targets_quiesce(subject: &Subject) -> Result<(), Broke
     let mut client = subject.connect(target.as_ref(), &workload).await?;
     let outcome = client.insert(sample::batch(0, 10)).await;
     expect_applied(&outcome, 10, "default")?;
+    subject.quiesce(admin.as_mut()).await
+}
+
+pub(super) async fn work_is_not_quiet(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("busy", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let answered = Cell::new(false);
+    let work = async {
+        let outcome = client.insert(sample::batch(0, BUSY_ROWS)).await;
+        answered.set(true);
+        outcome
+    };
+    let look = async {
+        let mut seen = 0_u32;
+        while !answered.get() {
+            if !admin.quiesce(Nanos::ZERO).await? {
+                seen += 1;
+            }
+            let next = subject.timeline.now().saturating_add(BUSY_LOOKS);
+            subject.timeline.sleep_until(next).await;
+        }
+        Ok::<u32, Broken>(seen)
+    };
+    let (outcome, seen) = join(work, look).await;
+    expect_applied(&outcome, BUSY_ROWS, "default")?;
+    require!(
+        seen? > 0,
+        "the target was called quiet whenever it was asked while it stored {BUSY_ROWS} rows"
+    );
     subject.quiesce(admin.as_mut()).await
 }
 

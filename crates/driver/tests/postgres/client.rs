@@ -8,9 +8,12 @@ use highwater_core::model::op::{
     OpBody, OpId, RowBatch, Value,
 };
 use highwater_core::model::outcome::Outcome;
+use highwater_core::model::units::Seed;
 use highwater_driver::{
-    Admin, Connect, Request, Session, Target, TargetError, TargetOptions, Timeline, registry,
+    Admin, Connect, Request, Session, TableWish, Target, TargetError, TargetOptions, Timeline,
+    registry,
 };
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::support;
 
@@ -25,6 +28,39 @@ pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, T
         ..support::options()
     };
     registry::open(&[url.to_owned()], &options)
+}
+
+/// A server of its own and a target there; nothing if PostgreSQL is left out by the user's wish.
+pub(crate) fn started(insert: Option<&str>) -> Option<(Postgres, Arc<dyn Target>)> {
+    if skipped() {
+        return None;
+    }
+    let server = Postgres::start();
+    let target = open(&server.url(SUPERUSER, "postgres"), insert);
+    Some((server, target.expect("a target")))
+}
+
+/// The empty table of [`points`], and who uses it.
+pub(crate) struct Stage {
+    pub(crate) workload: Arc<BoundWorkload>,
+    pub(crate) admin: Box<dyn Admin>,
+    pub(crate) client: Client,
+}
+
+impl Stage {
+    pub(crate) async fn set(target: &dyn Target) -> Self {
+        let workload = points();
+        let mut admin = admin(target).await.expect("an admin");
+        let wish = TableWish::new("f", Seed(1)).dropping(true);
+        let created = admin.create_tables(&workload, &wish).await;
+        created.expect("an empty table");
+        let client = Client::connect(target, &workload).await;
+        Self {
+            client: client.expect("a session"),
+            workload,
+            admin,
+        }
+    }
 }
 
 /// A session for a workload.

@@ -2,11 +2,11 @@
 
 use highwater_core::model::op::{ColumnType, OpBody, Value};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_driver::{TableWish, TargetErrorKind};
+use highwater_core::model::units::Nanos;
+use highwater_driver::TargetErrorKind;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::client::{Client, admin, asking, key, open, points};
+use crate::client::{Client, Stage, admin, asking, key, open, started};
 use crate::support::block_on;
 
 fn nothing() -> OpBody {
@@ -37,11 +37,9 @@ fn a_statement_that_takes_too_long_is_cancelled_and_the_session_goes_on() {
 
 #[test]
 fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
-    if skipped() {
+    let Some((_server, target)) = started(None) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
         // The op ends its own backend, as an administrator would.
         let ops = asking(&[(
@@ -65,20 +63,15 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
 
 #[test]
 fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
-    if skipped() {
+    let Some((mut server, target)) = started(None) else {
         return;
-    }
-    let mut server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
-        let workload = points();
-        admin(target.as_ref())
-            .await
-            .unwrap()
-            .create_tables(&workload, &TableWish::new("f", Seed(1)))
-            .await
-            .unwrap();
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let Stage {
+            workload,
+            mut client,
+            ..
+        } = Stage::set(target.as_ref()).await;
         assert!(client.insert(0, 5).await.is_success());
         server.restart();
         let outcome = client.insert(5, 5).await;
@@ -94,11 +87,9 @@ fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
 
 #[test]
 fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
-    if skipped() {
+    let Some((_server, target)) = started(None) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
         let ops = asking(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
@@ -124,11 +115,9 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
 
 #[test]
 fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
-    if skipped() {
+    let Some((_server, target)) = started(None) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
         let sql = "SELECT repeat('x', n * 1000) FROM generate_series(0, 300) AS n";
         let ops = asking(&[(sql, &[]), ("SELECT 1", &[])]);
@@ -146,11 +135,9 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
 
 #[test]
 fn statements_that_cannot_be_prepared_are_named() {
-    if skipped() {
+    let Some((_server, target)) = started(None) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
         let ops = asking(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();

@@ -8,7 +8,7 @@ use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::TableWish;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::client::{Client, MODES, admin, batch, key, open, points};
+use crate::client::{Client, MODES, Stage, admin, batch, key, open, points, started};
 use crate::support::block_on;
 
 #[test]
@@ -21,13 +21,11 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
     for mode in MODES {
         block_on(async {
             let target = open(&url, Some(mode)).unwrap();
-            let workload = points();
-            let mut admin = admin(target.as_ref()).await.unwrap();
-            admin
-                .create_tables(&workload, &TableWish::new("f", Seed(1)).dropping(true))
-                .await
-                .unwrap();
-            let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+            let Stage {
+                workload,
+                mut admin,
+                mut client,
+            } = Stage::set(target.as_ref()).await;
             assert_eq!(client.insert(0, 10).await.rows_applied, 10, "{mode}");
             let outcome = client.insert(5, 10).await;
             assert_eq!(
@@ -59,19 +57,15 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
 
 #[test]
 fn values_beyond_the_most_parameters_are_one_transaction() {
-    if skipped() {
+    let Some((server, target)) = started(Some("values")) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), Some("values")).unwrap();
+    };
     block_on(async {
-        let workload = points();
-        let mut admin = admin(target.as_ref()).await.unwrap();
-        admin
-            .create_tables(&workload, &TableWish::new("f", Seed(1)))
-            .await
-            .unwrap();
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let Stage {
+            workload,
+            mut admin,
+            mut client,
+        } = Stage::set(target.as_ref()).await;
         // The last row's key is there already: the pieces before it must go too.
         assert_eq!(client.insert(69_999, 1).await.rows_applied, 1);
         let outcome = client.insert(0, 70_000).await;
@@ -99,39 +93,26 @@ fn server_rows(server: &Postgres) -> i64 {
 
 #[test]
 fn a_long_pipeline_does_not_block_on_its_own_answers() {
-    if skipped() {
+    let Some((_server, target)) = started(Some("prepared")) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), Some("prepared")).unwrap();
+    };
     block_on(async {
-        let workload = points();
-        admin(target.as_ref())
-            .await
-            .unwrap()
-            .create_tables(&workload, &TableWish::new("f", Seed(1)))
-            .await
-            .unwrap();
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let Stage { mut client, .. } = Stage::set(target.as_ref()).await;
         assert_eq!(client.insert(0, 200_000).await.rows_applied, 200_000);
     });
 }
 
 #[test]
 fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
-    if skipped() {
+    let Some((_server, target)) = started(None) else {
         return;
-    }
-    let server = Postgres::start();
-    let target = open(&server.url(SUPERUSER, "postgres"), None).unwrap();
+    };
     block_on(async {
-        let workload = points();
-        let mut admin = admin(target.as_ref()).await.unwrap();
-        admin
-            .create_tables(&workload, &TableWish::new("f", Seed(1)))
-            .await
-            .unwrap();
-        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let Stage {
+            workload,
+            mut admin,
+            mut client,
+        } = Stage::set(target.as_ref()).await;
         assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
         assert_eq!(client.ask(1, key(7)).await.response_rows, 1);
         assert_eq!(client.ask(1, key(-7)).await.response_rows, 0);
