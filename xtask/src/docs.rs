@@ -6,6 +6,8 @@
 
 use std::fs;
 
+use highwater_core::analysis::plausibility::Rule;
+use highwater_core::analysis::series;
 use highwater_core::model::judgement::ReasonCode;
 use highwater_core::report;
 
@@ -81,6 +83,65 @@ const PAGES: &[Page] = &[
         "highwater check",
         &["run", "--quiet", "--", "check", "--help"],
     ),
+    help(
+        "highwater table",
+        &["run", "--quiet", "--", "table", "--help"],
+    ),
+    printed(
+        "guide-tables",
+        &[
+            "run",
+            "--quiet",
+            "--",
+            "table",
+            "examples/published/benchmarking-guide.csv",
+        ],
+    ),
+    printed(
+        "guide-growth",
+        &[
+            "run",
+            "--quiet",
+            "--",
+            "table",
+            "examples/published/one-million-rows.csv",
+        ],
+    ),
+    printed(
+        "guide-size",
+        &[
+            "run",
+            "--quiet",
+            "--",
+            "size",
+            "1M",
+            "--assume",
+            "cratedb-1m",
+            "--replicas",
+            "1",
+            "--survive",
+            "1",
+            "--retention",
+            "30d",
+            "--bytes-per-row",
+            "120",
+            "--price",
+            "0.97",
+            "--extrapolate",
+        ],
+    ),
+    Page {
+        path: FIGURES_FILE,
+        block: Some("columns"),
+        source: Source::Files(columns),
+        measured: false,
+    },
+    Page {
+        path: FIGURES_FILE,
+        block: Some("rules"),
+        source: Source::Files(rules),
+        measured: false,
+    },
     Page {
         path: "README.md",
         block: Some(FIRST_RUN),
@@ -95,6 +156,19 @@ const PAGES: &[Page] = &[
         measured: false,
     },
 ];
+
+/// The reference of the format of figures.
+const FIGURES_FILE: &str = "docs/reference/figures-file.md";
+
+/// An output in the guide to a million rows per second.
+const fn printed(block: &'static str, arguments: &'static [&'static str]) -> Page {
+    Page {
+        path: "docs/guide/one-million-rows.md",
+        block: Some(block),
+        source: Source::Cargo(arguments),
+        measured: false,
+    }
+}
 
 /// The README's first output.
 const FIRST_RUN: &str = "first-run";
@@ -214,6 +288,30 @@ fn reasons(_: &Tree) -> String {
             last = judgement;
         }
         text += &format!("| `{code}` | {meaning} |\n");
+    }
+    text
+}
+
+/// Every column that a file of figures may have.
+fn columns(_: &Tree) -> String {
+    let mut text = "| column | also called | holds |\n|---|---|---|\n".to_owned();
+    for known in series::KNOWN {
+        let names: Vec<String> = known
+            .aliases
+            .iter()
+            .map(|name| format!("`{name}`"))
+            .collect();
+        let aliases = names.join(", ");
+        text += &format!("| `{}` | {aliases} | {} |\n", known.name, known.meaning);
+    }
+    text
+}
+
+/// Every rule of the plausibility audit.
+fn rules(_: &Tree) -> String {
+    let mut text = "| code | what must hold |\n|---|---|\n".to_owned();
+    for (_, code, compares) in Rule::ALL {
+        text += &format!("| `{code}` | {compares} |\n");
     }
     text
 }

@@ -1,8 +1,10 @@
 //! What each command does with its settings.
 
 pub mod check;
+mod check_figures;
 pub mod manual;
 mod plan_input;
 pub mod run;
 pub mod show;
 pub mod size;
+pub mod table;

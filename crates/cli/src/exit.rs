@@ -7,6 +7,8 @@ use highwater_core::model::record::RunRecord;
 pub const WELL: u8 = 0;
 /// Bad usage or bad input; nothing was run.
 pub const USAGE: u8 = 2;
+/// What was measured, or published, is not sound.
+pub const UNSOUND: u8 = 3;
 /// The target cannot be reached, or refused.
 pub const TARGET: u8 = 5;
 
@@ -16,8 +18,8 @@ pub const ALL: [(u8, &str); 7] = [
     (1, "an objective was missed"),
     (USAGE, "bad usage or input"),
     (
-        3,
-        "measurement not sound, or data unverified although an audit was asked for",
+        UNSOUND,
+        "measurement or figures not sound, or data unverified although an audit was asked for",
     ),
     (4, "data lost, duplicated or altered"),
     (TARGET, "target not reachable, or it refused"),

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use highwater_core::analysis::series::{self, Point};
+use highwater_core::analysis::series::{self, SeriesSet};
 use highwater_runner::store;
 
 use crate::failure::Failure;
@@ -19,15 +19,15 @@ const MOST_RUNS: usize = 10_000;
 
 /// The points of everything that is named, in its order. `out` is the run store, where ids are
 /// looked up.
-pub fn read(names: &[String], out: &Path) -> Result<Vec<Point>, Failure> {
-    let mut points = Vec::new();
+pub fn read(names: &[String], out: &Path) -> Result<SeriesSet, Failure> {
+    let mut set = SeriesSet::default();
     for name in names {
-        points.extend(of(name, out)?);
+        set.append(of(name, out)?);
     }
-    Ok(points)
+    Ok(set)
 }
 
-fn of(name: &str, out: &Path) -> Result<Vec<Point>, Failure> {
+fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
     let path = Path::new(name);
     let json = path
         .extension()
@@ -46,12 +46,15 @@ fn of(name: &str, out: &Path) -> Result<Vec<Point>, Failure> {
     run(&store::find(out, Some(name))?)
 }
 
-fn run(path: &Path) -> Result<Vec<Point>, Failure> {
-    Ok(series::of_record(&store::read(path)?))
+fn run(path: &Path) -> Result<SeriesSet, Failure> {
+    Ok(SeriesSet {
+        points: series::of_record(&store::read(path)?),
+        ..SeriesSet::default()
+    })
 }
 
 /// All runs of a directory, in the order of their names, which is that of their times.
-fn directory(path: &Path) -> Result<Vec<Point>, Failure> {
+fn directory(path: &Path) -> Result<SeriesSet, Failure> {
     let shown = path.display();
     let entries = fs::read_dir(path)
         .map_err(|error| Failure::usage(format!("cannot read {shown}: {error}")))?;
@@ -70,11 +73,14 @@ fn directory(path: &Path) -> Result<Vec<Point>, Failure> {
             .with_hint("name a CSV file, a run, or a directory of runs"));
     }
     runs.sort();
-    let points: Result<Vec<Vec<Point>>, Failure> = runs.iter().map(|path| run(path)).collect();
-    Ok(points?.concat())
+    let mut set = SeriesSet::default();
+    for path in &runs {
+        set.append(run(path)?);
+    }
+    Ok(set)
 }
 
-fn csv(path: &Path) -> Result<Vec<Point>, Failure> {
+fn csv(path: &Path) -> Result<SeriesSet, Failure> {
     let name = path.display().to_string();
     let mut text = String::new();
     let read =
@@ -83,8 +89,5 @@ fn csv(path: &Path) -> Result<Vec<Point>, Failure> {
     if text.len() as u64 > LARGEST {
         return Err(Failure::usage(format!("{name} is larger than 16 MiB")));
     }
-    match series::read(&text) {
-        Ok(set) => Ok(set.points),
-        Err(mistakes) => Err(workload_file::tell(&mistakes, &name, &text)),
-    }
+    series::read(&text).map_err(|mistakes| workload_file::tell(&mistakes, &name, &text))
 }

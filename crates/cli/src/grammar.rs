@@ -28,6 +28,8 @@ pub enum Command {
     Show,
     /// `highwater size`
     Size,
+    /// `highwater table`
+    Table,
     /// `highwater check`
     Check,
 }
@@ -56,7 +58,7 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 4] = [Self::Run, Self::Show, Self::Size, Self::Check];
+    pub const ALL: [Self; 5] = [Self::Run, Self::Show, Self::Size, Self::Table, Self::Check];
 
     /// The word on the command line, and the name of its table in `highwater.toml`.
     pub const fn name(self) -> &'static str {
@@ -64,6 +66,7 @@ impl Command {
             Self::Run => "run",
             Self::Show => "show",
             Self::Size => "size",
+            Self::Table => "table",
             Self::Check => "check",
         }
     }
@@ -74,6 +77,7 @@ impl Command {
             Self::Run => flags::RUN,
             Self::Show => flags::SHOW,
             Self::Size => flags::SIZE,
+            Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
         }
     }
@@ -82,7 +86,7 @@ impl Command {
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["workload", "target"],
-            Self::Show | Self::Size => &[],
+            Self::Show | Self::Size | Self::Table => &[],
             Self::Check => &["target"],
         }
     }
@@ -98,7 +102,10 @@ impl Command {
             Self::Run => "Put load on a target, audit what it kept, judge the result",
             Self::Show => "Show a finished run, or merge the shares of one",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
-            Self::Check => "Check that a target can be used, or that a workload file is right",
+            Self::Table => "Show what one setting does to the throughput, from a file or from runs",
+            Self::Check => {
+                "Check that a target can be used, a workload file is right, or figures can be right"
+            }
         }
     }
 
@@ -107,7 +114,8 @@ impl Command {
             Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
             Self::Size => "highwater size [OPTIONS] RATE...",
-            Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml]",
+            Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
+            Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
         }
     }
 
@@ -143,11 +151,17 @@ impl Command {
                 "What the cluster must carry: `1M` rows per second, `200q/s` queries per second, or \
                  one of each",
             )],
+            Self::Table => vec![all(
+                "rest",
+                "FILE|RUN",
+                "CSV files of figures, runs, or directories of runs [default: the run store]",
+            )],
             Self::Check => vec![all(
                 "rest",
                 "TARGET|FILE",
-                "URLs of a database, or one workload file [default: HIGHWATER_TARGET, else a \
-                 fresh embedded database]",
+                "URLs of a database, one workload file, or figures: CSV files, record.json files \
+                 and directories of runs [default: HIGHWATER_TARGET, else a fresh embedded \
+                 database]",
             )],
         }
     }

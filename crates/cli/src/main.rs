@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use highwater_cli::commands::{check, manual, run, show, size};
+use highwater_cli::commands::{check, manual, run, show, size, table};
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
 use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
-    CheckSettings, KnownTargets, RunSettings, ShowSettings, SizeSettings,
+    CheckSettings, KnownTargets, RunSettings, ShowSettings, SizeSettings, TableSettings,
 };
 use highwater_cli::{exit, process_title, terminal};
 
@@ -49,6 +49,7 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
         Command::Run => run::run(&RunSettings::resolve(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
+        Command::Table => table::table(&TableSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
     }
 }

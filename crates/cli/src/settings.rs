@@ -14,12 +14,14 @@ mod given;
 mod load;
 mod resolve;
 mod size;
+mod table;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
 pub use size::{Conditions, SizeSettings, Wanted};
+pub use table::TableSettings;
 
 /// Everything `highwater run` needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,6 +218,8 @@ pub enum Format {
 pub struct CheckSettings {
     /// What is checked.
     pub subject: CheckSubject,
+    /// The run store's directory, where ids are looked up.
+    pub out: PathBuf,
     /// No colours, whatever the terminal can do.
     pub no_color: bool,
 }
@@ -230,8 +234,8 @@ pub enum CheckSubject {
         /// `--insert`.
         insert: Option<String>,
     },
-    /// A workload file.
-    Workload(PathBuf),
+    /// A workload file, or figures: CSV files, records, directories of runs. Never empty.
+    Files(Vec<String>),
 }
 
 /// What is known of targets before any is opened.

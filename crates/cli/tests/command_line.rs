@@ -53,7 +53,8 @@ fn help_of_the_program() {
       run    Put load on a target, audit what it kept, judge the result
       show   Show a finished run, or merge the shares of one
       size   Say which cluster a rate needs, from measured or published figures
-      check  Check that a target can be used, or that a workload file is right
+      table  Show what one setting does to the throughput, from a file or from runs
+      check  Check that a target can be used, a workload file is right, or figures can be right
 
     Options:
       -h, --help     Print help
@@ -123,7 +124,7 @@ fn help_of_show() {
         0  all well
         1  an objective was missed
         2  bad usage or input
-        3  measurement not sound, or data unverified although an audit was asked for
+        3  measurement or figures not sound, or data unverified although an audit was asked for
         4  data lost, duplicated or altered
         5  target not reachable, or it refused
       130  interrupted
@@ -133,13 +134,14 @@ fn help_of_show() {
 #[test]
 fn help_of_check() {
     assert_snapshot!(help(&["check", "-h"]), @"
-    Check that a target can be used, or that a workload file is right
+    Check that a target can be used, a workload file is right, or figures can be right
 
-    Usage: highwater check [OPTIONS] [TARGET... | FILE.toml]
+    Usage: highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...
 
     Arguments:
-      [TARGET|FILE]...  URLs of a database, or one workload file [default: HIGHWATER_TARGET, else a
-                        fresh embedded database]
+      [TARGET|FILE]...  URLs of a database, one workload file, or figures: CSV files, record.json files
+                        and directories of runs [default: HIGHWATER_TARGET, else a fresh embedded
+                        database]
 
     Options:
       -h, --help  Print help (see more with '--help')
@@ -148,7 +150,8 @@ fn help_of_check() {
           --insert <MODE>  Way to insert, one of the target's own [default: the target's first]
 
     Output:
-          --no-color  No colours, as with NO_COLOR set
+      -o, --out <DIR>  Directory that holds one directory per run [default: highwater-runs]
+          --no-color   No colours, as with NO_COLOR set
 
     `--help` adds examples, the environment, the file and the exit codes.
     ");

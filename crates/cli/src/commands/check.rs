@@ -1,4 +1,4 @@
-//! `highwater check`: whether a target can be used, or whether a workload file is right.
+//! `highwater check`: whether a target can be used, a workload file is right, or figures can be.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,6 +13,7 @@ use highwater_driver::{
 };
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
+use super::check_figures;
 use crate::failure::Failure;
 use crate::settings::{CheckSettings, CheckSubject};
 use crate::{exit, prompt, terminal, workload_file};
@@ -25,7 +26,10 @@ const SEED: Seed = Seed(42);
 /// Checks what the settings name and prints what was found.
 pub fn check(settings: &CheckSettings) -> Result<u8, Failure> {
     let text = match &settings.subject {
-        CheckSubject::Workload(path) => describe_workload(path)?,
+        CheckSubject::Files(names) => match &names[..] {
+            [name] if !check_figures::is_figures(name) => describe_workload(Path::new(name))?,
+            names => return check_figures::check(names, &settings.out),
+        },
         CheckSubject::Target { urls, insert } => check_target(urls.clone(), insert.as_ref())?,
     };
     terminal::data(&text)?;
@@ -161,14 +165,14 @@ fn describe_target(target: &dyn Target, facts: &TargetFacts) -> String {
 }
 
 /// A name and what there is to say.
-type Fact = (String, String);
+pub(super) type Fact = (String, String);
 
-fn fact(name: &str, value: impl Into<String>) -> Fact {
+pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
     (name.to_owned(), value.into())
 }
 
 /// Facts in two columns, one a line.
-fn table(facts: &[Fact]) -> String {
+pub(super) fn table(facts: &[Fact]) -> String {
     let width = facts
         .iter()
         .map(|(name, _)| name.chars().count())

@@ -2,7 +2,8 @@
 //!
 //! It chooses series and fills in what is not said; the arithmetic is the core's.
 
-use highwater_core::analysis::series::{self, PUBLISHED, Point};
+use highwater_core::analysis::plausibility::audit;
+use highwater_core::analysis::series::{self, PUBLISHED, Point, SeriesSet};
 use highwater_core::analysis::sizing::{
     Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
 };
@@ -20,7 +21,9 @@ const SIZES_THAT_SHOW_GROWTH: usize = 2;
 
 /// Prints the plan, or says why there is none.
 pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
-    let measured = figures::read(&settings.from, &settings.out)?;
+    let figures = figures::read(&settings.from, &settings.out)?;
+    warn_of(&figures);
+    let measured = figures.points;
     let published = published();
     let mut needs = Vec::new();
     for wanted in &settings.wanted {
@@ -37,6 +40,25 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
         report::size_text(&plan)
     })?;
     Ok(exit::WELL)
+}
+
+/// What speaks against the figures is said before anything is made of them.
+fn warn_of(figures: &SeriesSet) {
+    for note in &figures.notes {
+        terminal::warn(note);
+    }
+    let objections = audit(figures, None);
+    for objection in &objections {
+        terminal::warn(&format!(
+            "{} ({}): {}",
+            objection.rule.code(),
+            objection.places.join(", "),
+            objection.message
+        ));
+    }
+    if !objections.is_empty() {
+        terminal::warn("`highwater check` tells what to look at");
+    }
 }
 
 /// Points of all published files; those compiled in are read by the tests of the core.

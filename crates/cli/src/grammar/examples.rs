@@ -56,7 +56,9 @@ Examples:
   highwater check $URL
       connect to each host, say what it is and what it allows
   highwater check my-workload.toml
-      read a workload file and say what it would do";
+      read a workload file and say what it would do
+  highwater check sweep.csv
+      read figures, and say what speaks against them";
 
 /// The end of a command's short help, and its examples.
 pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
@@ -65,6 +67,7 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Show => (SHORT, SHOW),
         // Databases are named in its text, which therefore is no code.
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),
+        Command::Table => (SHORT, include_str!("examples_table.txt").trim_ascii_end()),
         Command::Check => (SHORT, CHECK),
     }
 }

@@ -455,5 +455,26 @@ pub const SIZE: &[Flag] = &[
     NO_COLOR,
 ];
 
+/// Flags of `table`.
+pub const TABLE: &[Flag] = &[
+    value(
+        "over",
+        "NAME",
+        "The setting that the rows of a table differ in [default: nodes if they vary, else what \
+         varies most]",
+    )
+    .under(FIGURES),
+    value(
+        "series",
+        "NAME",
+        "Take this series of the files, by name or unique beginning [default: all]",
+    )
+    .repeats()
+    .under(FIGURES),
+    switch("json", "Print tables and objections as JSON").under(OUTPUT),
+    OUT,
+    NO_COLOR,
+];
+
 /// Flags of `check`.
-pub const CHECK: &[Flag] = &[INSERT, NO_COLOR];
+pub const CHECK: &[Flag] = &[INSERT, OUT, NO_COLOR];

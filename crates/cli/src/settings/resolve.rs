@@ -1,7 +1,7 @@
 //! From layers of texts to settings: every rule that concerns more than one setting.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use highwater_core::model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate,
@@ -85,7 +85,9 @@ impl CheckSettings {
             })
             .collect();
         let subject = match &given[..] {
-            [file] if !has_scheme(&file.text) => CheckSubject::Workload(PathBuf::from(&file.text)),
+            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => {
+                CheckSubject::Files(layers.positionals.clone())
+            }
             [] => CheckSubject::Target {
                 urls: targets(layers.list("target"), known)?,
                 insert: layers.parse("insert", words::word)?,
@@ -97,6 +99,7 @@ impl CheckSettings {
         };
         Ok(Self {
             subject,
+            out: layers.require("out", words::word)?.into(),
             no_color: layers.switch("no-color")?,
         })
     }

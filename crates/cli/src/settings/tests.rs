@@ -677,8 +677,8 @@ fn check_takes_targets_or_a_workload_file() {
         CheckSettings::resolve(&layers, &known()).map(|settings| settings.subject)
     };
     assert_eq!(
-        check("check|my.toml", &[]).unwrap(),
-        CheckSubject::Workload("my.toml".into())
+        check("check|my.toml|a.csv", &[]).unwrap(),
+        CheckSubject::Files(vec!["my.toml".to_owned(), "a.csv".to_owned()])
     );
     for (words, expected) in [
         ("check|db://h1|db://h2", vec!["db://h1", "db://h2"]),

@@ -8,7 +8,6 @@
 mod amounts;
 mod bytes;
 mod duplicates;
-mod guidance;
 mod latency;
 mod linear;
 mod parts;

@@ -1,8 +1,8 @@
 //! Shards per node: too many for the database's own guidance, or too few to use every node.
 
-use super::guidance::most_shards_per_node;
 use super::{Objection, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
+use crate::analysis::sizing::Guidance;
 
 pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
     let shards = point
@@ -14,7 +14,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
     let copies = shards * partitions * (1.0 + replicas);
     let of_partitions = if partitions > 1.0 {
         format!(
-            " ({} of {} partitions)",
+            " ({} in each of {} partitions)",
             number_text(shards),
             number_text(partitions)
         )
@@ -40,7 +40,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
         ));
     }
     let engine = point.word(names::ENGINE)?;
-    let most = most_shards_per_node(engine)?;
+    let most = Guidance::of(Some(engine))?.most_shards_per_node;
     let per_node = copies / nodes;
     if per_node <= most {
         return None;

@@ -33,18 +33,31 @@ pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
     let Some(chosen) = choose_throughput(&bound) else {
         return bound;
     };
+    // Columns beside a rate that does not say it is the whole may be other series.
+    let is_whole = preference(&bound[chosen]) <= SAYS_WHOLE;
     let unit = bound[chosen].unit.clone();
     for (at, column) in bound.iter_mut().enumerate() {
         if column.role != Role::Throughput || at == chosen {
             continue;
         }
-        let name = normalised(&column.header);
-        let noun = column.unit.as_deref().and_then(|u| u.strip_suffix("/s"));
+        let noun = noun(column);
         let of_its_own = noun.is_none_or(|noun| NOUNS.contains(&noun)) && column.unit != unit;
-        column.role = if of_its_own { Role::Figure } else { Role::Part };
-        column.name = name;
+        column.name = normalised(&column.header);
+        column.role = if of_its_own || !is_whole {
+            Role::Figure
+        } else {
+            Role::Part
+        };
     }
     bound
+}
+
+/// What a rate counts, where its name says so.
+fn noun(column: &Bound) -> Option<&str> {
+    column
+        .unit
+        .as_deref()
+        .and_then(|unit| unit.strip_suffix("/s"))
 }
 
 fn bind_one(header: &str) -> Bound {
@@ -142,22 +155,26 @@ fn rate_unit(name: &str) -> Option<String> {
     Some(format!("{noun}/s"))
 }
 
-/// Which of several rates is the whole: one that says so, then one whose noun is known, then the
-/// first.
+/// The greatest preference of a name that says it is the whole.
+const SAYS_WHOLE: usize = 10;
+
+/// How good a rate is as the whole, less is better: one that says so, then one whose noun is
+/// known.
+fn preference(column: &Bound) -> usize {
+    let name = normalised(&column.header);
+    if let Some(at) = THROUGHPUT.iter().position(|known| *known == name) {
+        at
+    } else if name.starts_with("throughput") || name.contains("total") {
+        SAYS_WHOLE
+    } else if noun(column).is_none_or(|noun| NOUNS.contains(&noun)) {
+        SAYS_WHOLE + 1
+    } else {
+        SAYS_WHOLE + 2
+    }
+}
+
+/// Which of several rates is the throughput; of equals the first.
 fn choose_throughput(bound: &[Bound]) -> Option<usize> {
-    let preference = |column: &Bound| {
-        let name = normalised(&column.header);
-        let noun = column.unit.as_deref().and_then(|u| u.strip_suffix("/s"));
-        if let Some(at) = THROUGHPUT.iter().position(|known| *known == name) {
-            at
-        } else if name.starts_with("throughput") || name.contains("total") {
-            10
-        } else if noun.is_none_or(|noun| NOUNS.contains(&noun)) {
-            11
-        } else {
-            12
-        }
-    };
     let rates = bound.iter().enumerate();
     rates
         .filter(|(_, column)| column.role == Role::Throughput)

@@ -237,6 +237,17 @@ impl SeriesSet {
             .filter(move |point| point.series == series)
     }
 
+    /// Adds the points of another file or record behind these.
+    pub fn append(&mut self, other: Self) {
+        self.points.extend(other.points);
+        for column in other.columns {
+            if !self.columns.iter().any(|known| known.name == column.name) {
+                self.columns.push(column);
+            }
+        }
+        self.notes.extend(other.notes);
+    }
+
     /// The file's own word for a column, where it has one.
     pub fn header<'a>(&'a self, name: &'a str) -> &'a str {
         let mut columns = self.columns.iter();

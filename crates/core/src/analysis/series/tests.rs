@@ -116,6 +116,11 @@ fn of_several_rates_one_is_the_whole_and_the_others_are_parts_or_rates_of_their_
 
     let set = read("nodes,throughput,north_per_s,south_per_s\n1,30,10,20\n").unwrap();
     assert_eq!(point(&set).parts.len(), 2);
+
+    // Neither says that it is the whole.
+    let set = read("nodes,sharded_rows_per_s,unsharded_rows_per_s\n5,30000,20000\n").unwrap();
+    assert!(same(point(&set).throughput, 30_000.0));
+    assert!(point(&set).parts.is_empty());
 }
 
 #[test]

@@ -1,0 +1,77 @@
+//! `highwater check` of figures: how a file was read, and whether its figures can be right.
+
+use std::path::Path;
+
+use highwater_core::analysis::plausibility::{Weight, audit};
+use highwater_core::analysis::series::{Role, SeriesSet};
+use highwater_core::model::display::foreign;
+use highwater_core::report::objections_text;
+
+use super::check::{Fact, fact, table};
+use crate::failure::Failure;
+use crate::{exit, figures, terminal};
+
+/// Longest text of a file that is shown in a line.
+const LONGEST: usize = 200;
+
+/// Whether a name is one of figures: a CSV file, a record, or a directory of runs.
+pub(super) fn is_figures(name: &str) -> bool {
+    let path = Path::new(name);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("csv" | "tsv" | "json")) || path.is_dir()
+}
+
+/// Prints what was read and what speaks against it; contradictions make the exit code that of
+/// figures which are not sound.
+pub(super) fn check(names: &[String], out: &Path) -> Result<u8, Failure> {
+    let set = figures::read(names, out)?;
+    let objections = audit(&set, None);
+    terminal::data(&format!(
+        "{}\n{}",
+        table(&facts(&set)),
+        objections_text(&objections)
+    ))?;
+    let contradicts = objections.iter().any(|o| o.weight == Weight::Contradiction);
+    Ok(if contradicts {
+        exit::UNSOUND
+    } else {
+        exit::WELL
+    })
+}
+
+fn facts(set: &SeriesSet) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for series in set.series() {
+        let points = set.of(series).count();
+        let unit = set.of(series).next().map_or("", |point| &point.unit);
+        let plural = if points == 1 { "" } else { "s" };
+        let said = format!("{series} · {points} point{plural} · {unit}");
+        facts.push(fact("series", foreign(&said, LONGEST)));
+    }
+    for (role, label) in [
+        (Role::Throughput, "throughput"),
+        (Role::Setting, "settings"),
+        (Role::Figure, "figures"),
+        (Role::Part, "parts"),
+    ] {
+        let columns = set.columns.iter().filter(|column| column.role == role);
+        let named: Vec<String> = columns
+            .map(|column| {
+                if column.header == column.name || role == Role::Throughput {
+                    column.header.clone()
+                } else {
+                    format!("{} (= {})", column.header, column.name)
+                }
+            })
+            .collect();
+        if !named.is_empty() {
+            facts.push(fact(label, foreign(&named.join(", "), LONGEST * 2)));
+        }
+    }
+    facts.extend(
+        set.notes
+            .iter()
+            .map(|note| fact("note", foreign(note, LONGEST))),
+    );
+    facts
+}

@@ -1,0 +1,81 @@
+//! `highwater table`: what one setting does to the throughput, from a file or from runs.
+//!
+//! It reads and prints; the tables and the audit are the core's.
+
+use std::fmt;
+
+use highwater_core::analysis::plausibility::audit;
+use highwater_core::analysis::series::SeriesSet;
+use highwater_core::analysis::tables::{AxisError, tables};
+use highwater_core::report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
+
+use crate::exit;
+use crate::failure::{Failure, did_you_mean};
+use crate::figures;
+use crate::settings::TableSettings;
+use crate::terminal;
+
+/// Prints the tables of everything that the settings name.
+pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
+    let set = chosen(figures::read(&settings.from, &settings.out)?, settings)?;
+    let report = FiguresReport {
+        schema: FIGURES_SCHEMA,
+        tables: tables(&set, settings.over.as_deref())?,
+        objections: audit(&set, None),
+        notes: set.notes,
+    };
+    if settings.json {
+        return terminal::data(&figures_json(&report)).map(|()| exit::WELL);
+    }
+    for note in &report.notes {
+        terminal::warn(note);
+    }
+    terminal::data(&figures_text(&report)).map(|()| exit::WELL)
+}
+
+/// The series that are asked for, by name or unique beginning.
+fn chosen(mut set: SeriesSet, settings: &TableSettings) -> Result<SeriesSet, Failure> {
+    if settings.series.is_empty() {
+        return Ok(set);
+    }
+    let known: Vec<String> = set.series().into_iter().map(str::to_owned).collect();
+    let mut names = Vec::new();
+    for asked in &settings.series {
+        let exact = known.iter().filter(|name| *name == asked);
+        let beginning = known.iter().filter(|name| name.starts_with(asked.as_str()));
+        let found: Vec<&String> = match exact.clone().count() {
+            0 => beginning.collect(),
+            _ => exact.collect(),
+        };
+        match found[..] {
+            [one] => names.push(one.clone()),
+            [] => return Err(no_such(asked, &known)),
+            _ => {
+                let several = found.iter().map(|name| name.as_str());
+                let several: Vec<&str> = several.collect();
+                return Err(
+                    Failure::usage(format!("--series: `{asked}` begins several"))
+                        .with_hint(format!("there are {}", several.join(", "))),
+                );
+            }
+        }
+    }
+    set.points.retain(|point| names.contains(&point.series));
+    Ok(set)
+}
+
+fn no_such(asked: &impl fmt::Display, known: &[String]) -> Failure {
+    let asked = asked.to_string();
+    let near = did_you_mean(&asked, known.iter().map(String::as_str));
+    let hint = near.map_or_else(
+        || format!("there are {}", known.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    Failure::usage(format!("--series: there is no series `{asked}`")).with_hint(hint)
+}
+
+impl From<AxisError> for Failure {
+    fn from(error: AxisError) -> Self {
+        Self::usage(error.message).with_hint(error.hint)
+    }
+}

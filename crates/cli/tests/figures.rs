@@ -1,0 +1,170 @@
+//! `highwater table`, and `highwater check` of figures, as a script sees them.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::fs;
+use std::process::Output;
+
+use assert_cmd::Command;
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+/// The program in a directory that holds these files, without any of our variables.
+fn call(files: &[(&str, &str)], words: &[&str]) -> Output {
+    let directory = TempDir::new().unwrap();
+    for (name, text) in files {
+        fs::write(directory.path().join(name), text).unwrap();
+    }
+    let mut command = Command::cargo_bin("highwater").unwrap();
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
+        command.env_remove(name);
+    }
+    command
+        .current_dir(&directory)
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+/// An example file of the repository.
+fn published(name: &str) -> String {
+    format!(
+        "{}/../../examples/published/{name}",
+        env!("CARGO_MANIFEST_DIR")
+    )
+}
+
+/// Code, data and messages of a call.
+fn told(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    (
+        output.status.code(),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+const SWEEP: &str = "nodes,rows_per_s\n1,1000\n2,1900\n4,3500\n";
+
+#[test]
+fn help_of_table() {
+    let (code, help, _) = told(&call(&[], &["table", "--help"]));
+    assert_eq!(code, Some(0));
+    assert_snapshot!(help);
+}
+
+#[test]
+fn two_columns_make_a_table() {
+    let (code, table, messages) = told(&call(&[("sweep.csv", SWEEP)], &["table", "sweep.csv"]));
+    assert_eq!((code, messages.as_str()), (Some(0), ""));
+    assert_snapshot!(table);
+}
+
+#[test]
+fn one_series_of_a_file_over_another_axis_as_json() {
+    let guide = published("benchmarking-guide.csv");
+    let words = [
+        "table",
+        &guide,
+        "--series",
+        "guide-sh",
+        "--over",
+        "primary_shards",
+        "--json",
+    ];
+    let (code, json, _) = told(&call(&[], &words));
+    assert_eq!(code, Some(0));
+    let value: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(value["tables"].as_array().unwrap().len(), 1);
+    assert_eq!(value["tables"][0]["best"]["value"], "12");
+}
+
+#[test]
+fn figures_that_contradict_each_other_end_with_3() {
+    let (code, said, messages) = told(&call(&[], &["check", &published("query-scaling.csv")]));
+    assert_eq!((code, messages.as_str()), (Some(3), ""));
+    assert_snapshot!(said);
+}
+
+#[test]
+fn figures_with_doubts_only_and_clean_ones_end_well() {
+    let (code, said, _) = told(&call(&[], &["check", &published("one-million-rows.csv")]));
+    assert_eq!(code, Some(0));
+    assert!(said.contains("0 contradictions, 2 doubts"), "{said}");
+    let (code, said, _) = told(&call(&[("sweep.csv", SWEEP)], &["check", "sweep.csv"]));
+    assert_eq!(code, Some(0));
+    assert_snapshot!(said);
+}
+
+#[test]
+fn a_mistake_in_a_file_is_shown_at_its_place() {
+    let wrong = "nodes,rows_per_s\n1,1000\ntwo,1900\n4,-1\n";
+    for command in ["table", "check"] {
+        let (code, data, message) = told(&call(&[("a.csv", wrong)], &[command, "a.csv"]));
+        assert_eq!((code, data.as_str()), (Some(2), ""));
+        assert_snapshot!("a_mistake_in_a_file", message);
+    }
+}
+
+#[test]
+fn what_is_not_there_is_said_with_what_there_is() {
+    let files = [("sweep.csv", SWEEP)];
+    let check = |words: &[&str], expected: &str| {
+        let (code, data, message) = told(&call(&files, words));
+        assert_eq!((code, data.as_str()), (Some(2), ""), "{message}");
+        assert_eq!(message, expected);
+    };
+    check(
+        &["table", "sweep.csv", "--over", "node"],
+        "error: no series has the setting `node`\n\nhint: did you mean `nodes`?\n",
+    );
+    check(
+        &["table", "sweep.csv", "--series", "x"],
+        "error: --series: there is no series `x`\n\nhint: there are series\n",
+    );
+    check(
+        &["table", "none.csv"],
+        "error: cannot read none.csv: there is no such file\n",
+    );
+}
+
+#[test]
+fn runs_make_tables_and_are_checked_like_files() {
+    let directory = TempDir::new().unwrap();
+    let highwater = |words: &[&str]| {
+        let mut command = Command::cargo_bin("highwater").unwrap();
+        let output = command
+            .current_dir(&directory)
+            .args(words)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    for batch in ["100", "1000", "4000"] {
+        let words = [
+            "run", "cpu", "sim:", "-q", "-d", "20s", "-c", "4", "--batch", batch,
+        ];
+        highwater(&[&words[..], &["--label", "nodes=3"]].concat());
+    }
+    let table = highwater(&["table"]);
+    for part in ["batch_rows", "4,000", "law", "4 sessions", "per node"] {
+        assert!(table.contains(part), "`{part}` in {table}");
+    }
+    let checked = highwater(&["check", "highwater-runs"]);
+    assert!(checked.contains("3 points"), "{checked}");
+    assert!(checked.contains("nothing speaks against"), "{checked}");
+}
+
+#[test]
+fn size_says_first_what_speaks_against_its_figures() {
+    let file = "nodes,users,rows_per_s\n1,10,1000\n2,10,1900\n4,10,3500\n";
+    let words = ["size", "3000", "--from", "a.csv"];
+    let (code, _, messages) = told(&call(&[("a.csv", file)], &words));
+    assert_eq!(code, Some(0), "{messages}");
+    assert!(
+        messages.starts_with("warning: users_per_node (line 2, line 4): "),
+        "{messages}"
+    );
+}
