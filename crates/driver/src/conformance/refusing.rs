@@ -135,7 +135,7 @@ async fn expect_foreign(
 }
 
 pub(super) async fn duplicate_keys_are_refused(subject: &Subject) -> Result<(), Broken> {
-    for mode in subject.open(None)?.capabilities().insert_modes {
+    for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let workload = sample::insert_only("duplicates", subject.sql);
         let table = &workload.tables[0];

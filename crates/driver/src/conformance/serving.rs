@@ -72,7 +72,7 @@ pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken>
 }
 
 pub(super) async fn facts_are_told(subject: &Subject) -> Result<(), Broken> {
-    for mode in subject.open(None)?.capabilities().insert_modes {
+    for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let facts = subject.admin(target.as_ref()).await?.facts().await?;
         require!(!facts.version.is_empty(), "no version");
@@ -80,7 +80,7 @@ pub(super) async fn facts_are_told(subject: &Subject) -> Result<(), Broken> {
         require!(!facts.dialects.is_empty(), "no dialect");
         let told = facts.settings.get("insert").map(String::as_str);
         require!(
-            told == Some(*mode),
+            told == Some(mode),
             "the setting `insert` is {told:?}, asked was {mode}"
         );
         require!(
@@ -92,7 +92,7 @@ pub(super) async fn facts_are_told(subject: &Subject) -> Result<(), Broken> {
 }
 
 pub(super) async fn rows_applied_are_counted(subject: &Subject) -> Result<(), Broken> {
-    for mode in subject.open(None)?.capabilities().insert_modes {
+    for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let workload = sample::insert_only("counted", subject.sql);
         let _admin = subject.create(target.as_ref(), &workload).await?;

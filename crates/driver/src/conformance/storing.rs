@@ -16,7 +16,7 @@ use crate::contract::KeySums;
 const ABANDONED_ROWS: usize = 5_000;
 
 pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Broken> {
-    for mode in subject.open(None)?.capabilities().insert_modes {
+    for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let workload = sample::workload("values", subject.sql, target.placeholders());
         let mut admin = subject.create(target.as_ref(), &workload).await?;
@@ -232,7 +232,7 @@ fn seven_wide(far: u64) -> Vec<(u64, u64)> {
 }
 
 pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(), Broken> {
-    for mode in subject.open(None)?.capabilities().insert_modes {
+    for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let workload = sample::insert_only("whole", subject.sql);
         let mut admin = subject.create(target.as_ref(), &workload).await?;

@@ -9,7 +9,8 @@ use highwater_core::model::outcome::Outcome;
 use highwater_core::model::units::{Nanos, Seed};
 
 use crate::contract::{
-    Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetOptions, Timeline,
+    Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetErrorKind, TargetOptions,
+    Timeline,
 };
 use crate::registry;
 use crate::table_list::TableWish;
@@ -54,6 +55,21 @@ impl Subject {
             ..self.options.clone()
         };
         registry::open(&self.urls, &options)
+    }
+
+    /// Ways to insert that the target offers; one that whoever answers refuses as a whole, with a
+    /// hint, is none of them.
+    pub(super) async fn insert_modes(&self) -> Result<Vec<&'static str>, Broken> {
+        let mut modes = Vec::new();
+        for mode in self.open(None)?.capabilities().insert_modes {
+            match self.admin(self.open(Some(mode))?.as_ref()).await {
+                Err(error) if error.kind == TargetErrorKind::Usage && error.hint.is_some() => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) => modes.push(*mode),
+            }
+        }
+        require!(!modes.is_empty(), "every insert mode is refused");
+        Ok(modes)
     }
 
     pub(super) async fn admin(&self, target: &dyn Target) -> Result<Box<dyn Admin>, TargetError> {

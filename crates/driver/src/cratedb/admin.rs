@@ -26,9 +26,10 @@ use crate::table_list::{TableNote, TableWish};
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two looks.
 const PAUSE_MAX: Nanos = Nanos::from_millis(250);
-/// An op that was abandoned may still lie unread in the server's sockets: no statement running is
-/// believed only so long after the last one.
-const AFTER_ABANDONED: Nanos = Nanos::from_secs(2);
+/// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
+/// statement took seconds on a busy machine before it was listed. No statement running is believed
+/// only so long after the last one.
+const AFTER_ABANDONED: Nanos = Nanos::from_secs(10);
 /// A cluster is waited for no longer than this after its tables were made.
 const HEALTHY_WAIT_MAX: Nanos = Nanos::from_secs(60);
 

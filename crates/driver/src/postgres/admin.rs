@@ -26,7 +26,7 @@ const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two looks.
 const PAUSE_MAX: Nanos = Nanos::from_millis(250);
 /// How long what a departed client left may stay unread, where only the list of statements tells.
-const UNREAD: Nanos = Nanos::from_secs(2);
+const UNREAD: Nanos = Nanos::from_secs(10);
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
 /// No longer than this for a counter to come to rest.
@@ -116,7 +116,7 @@ impl WireAdmin {
                 && self.timeline.now().saturating_sub(begun) < UNREAD;
             if number(&self.rows(&sql).await?) == 0 && !unread {
                 self.node.departed.forget(&departed);
-                return Ok(true);
+                return self.make_all_visible().await.map(|()| true);
             }
             let now = self.timeline.now();
             if now >= deadline {
@@ -125,6 +125,25 @@ impl WireAdmin {
             self.pause(pause.min(deadline.saturating_sub(now))).await;
             pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
         }
+    }
+
+    /// Makes visible what was written to the tables of the schema, where that takes a statement.
+    async fn make_all_visible(&mut self) -> Result<(), TargetError> {
+        if self.dialect.refresh("").is_none() {
+            return Ok(());
+        }
+        let tables = self
+            .rows(
+                "SELECT table_name FROM information_schema.tables \
+                 WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'",
+            )
+            .await?;
+        for name in tables.into_iter().flatten().flatten() {
+            if let Some(statement) = self.dialect.refresh(&escape_identifier(&name)) {
+                self.run(&statement).await?;
+            }
+        }
+        Ok(())
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
