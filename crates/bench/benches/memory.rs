@@ -74,7 +74,7 @@ fn long_run(idle: f64) -> Result<Vec<Figure>, Box<dyn Error>> {
         sessions: 64,
         warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(LONG_SECONDS),
-        audit: AuditLevel::Count,
+        audit: AuditLevel::Sums,
     };
     let peak = PeakMemory::start();
     let record = job.run(Rc::<Notes>::clone(&notes))?;
@@ -130,7 +130,7 @@ fn batches(idle: f64) -> Result<Figure, Box<dyn Error>> {
         sessions: SESSIONS,
         warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(5),
-        audit: AuditLevel::Count,
+        audit: AuditLevel::Sums,
     };
     let peak = PeakMemory::start();
     job.run(Rc::new(Silent))?;

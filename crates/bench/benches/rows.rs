@@ -147,7 +147,7 @@ fn simulated(stream: &str) -> Result<f64, Box<dyn Error>> {
             sessions: 64,
             warm_up: Nanos::ZERO,
             measure: SIMULATED_LENGTH,
-            audit: AuditLevel::Count,
+            audit: AuditLevel::Sums,
         };
         let begin = process_cpu();
         let record = job.run(Rc::new(Silent))?;

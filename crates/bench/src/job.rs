@@ -98,7 +98,7 @@ impl Job<'_> {
             timeout: Nanos::from_secs(60),
             audit: AuditPlan {
                 level: self.audit,
-                limit: Nanos::from_secs(60),
+                limit: Nanos::from_secs(1_200),
             },
             share: Share::WHOLE,
         }

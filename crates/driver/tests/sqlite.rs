@@ -37,6 +37,7 @@ async fn session(
                 parameters: Vec::new(),
             },
         }],
+        rows: None,
     };
     target
         .connect(Connect {
@@ -153,6 +154,7 @@ fn facts_and_storage_describe_the_file() {
         let none = BoundWorkload {
             tables: Vec::new(),
             ops: Vec::new(),
+            rows: None,
         };
         admin
             .create_tables(&none, &TableWish::new("f", Seed(1)))

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan, Unit};
+use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Target, Timeline};
 use tokio::sync::mpsc;
@@ -19,6 +19,7 @@ use crate::planner::spawn_delay;
 use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
 use crate::schedule::{PhaseTimes, Schedule};
 use crate::source::Source;
+use crate::store::RunDirectory;
 use crate::watchdog::Watchdog;
 use crate::worker::{ThreadRecord, Worker};
 
@@ -42,6 +43,20 @@ pub(crate) struct Pass {
     /// Where sessions may begin; seconds of intervals count from here.
     pub(crate) start: Nanos,
     pub(crate) executors: u32,
+    /// Where what does not fit memory goes.
+    pub(crate) directory: RunDirectory,
+}
+
+/// Empty ledgers, by table; checksums only where the audit compares them.
+pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirectory) -> Vec<Ledger> {
+    let sums = plan.audit.level >= AuditLevel::Sums;
+    let tables = bound.tables.iter();
+    tables
+        .map(|table| {
+            let columns = if sums { table.columns.as_slice() } else { &[] };
+            Ledger::new(columns, directory.spill())
+        })
+        .collect()
 }
 
 /// What an executor reports once a second.
@@ -72,10 +87,15 @@ impl Pass {
         Recorder::new(self.keys.clone(), &self.plan.objectives, self.start)
     }
 
+    /// Empty ones, by table.
+    pub(crate) fn ledgers(&self) -> Vec<Ledger> {
+        ledgers(&self.plan, &self.bound, &self.directory)
+    }
+
     fn record(&self) -> ThreadRecord {
         ThreadRecord {
             recorder: self.recorder(),
-            ledgers: vec![Ledger::default(); self.bound.tables.len()],
+            ledgers: self.ledgers(),
             hosts: vec![(0, 0); self.target.urls().len()],
             fatal: None,
             away: 0,

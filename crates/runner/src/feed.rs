@@ -11,6 +11,8 @@ pub(crate) trait Feed: Send + Sync {
     fn op(&self, index: u64) -> Op;
     /// Which op it is, without making it.
     fn op_id(&self, index: u64) -> OpId;
+    /// First row and number of rows that the op writes, without making it.
+    fn rows(&self, index: u64) -> (u64, u64);
 }
 
 /// The ops of a stream.
@@ -30,6 +32,12 @@ impl Feed for StreamFeed {
 
     fn op_id(&self, index: u64) -> OpId {
         self.workload.op_id(&self.stream, index)
+    }
+
+    fn rows(&self, index: u64) -> (u64, u64) {
+        let rows = self.workload.rows_per_op(self.op_id(index));
+        let before = index.saturating_mul(rows);
+        (self.context.first_row.saturating_add(before), rows)
     }
 }
 
@@ -51,9 +59,8 @@ pub(crate) struct LoadFeed {
 
 impl Feed for LoadFeed {
     fn op(&self, index: u64) -> Op {
-        let skipped = index * self.batch;
-        let rows = usize::try_from(self.batch.min(self.rows.saturating_sub(skipped))).unwrap_or(0);
-        let first = self.first.saturating_add(skipped);
+        let (first, rows) = self.rows(index);
+        let rows = usize::try_from(rows).unwrap_or(0);
         let batch = self.workload.row_batch(self.table, first, rows);
         Op {
             id: self.op,
@@ -64,5 +71,11 @@ impl Feed for LoadFeed {
 
     fn op_id(&self, _index: u64) -> OpId {
         self.op
+    }
+
+    fn rows(&self, index: u64) -> (u64, u64) {
+        let skipped = index.saturating_mul(self.batch);
+        let first = self.first.saturating_add(skipped);
+        (first, self.batch.min(self.rows.saturating_sub(skipped)))
     }
 }

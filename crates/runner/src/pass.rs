@@ -12,13 +12,13 @@ use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};
 use crate::collector::Collector;
-use crate::executor::{Pass, Tick, execute};
+use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 use crate::recorder::{KeyStats, Recorder};
 use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;
-use crate::worker::ThreadRecord;
+use crate::worker::{ThreadRecord, inserts_into};
 
 /// Reports that may wait for the controller.
 const TICKS_QUEUED_MAX: usize = 64;
@@ -182,7 +182,7 @@ fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos, reported: 
 fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {
     let mut whole = PassRecord {
         stats: pass.keys.iter().map(|_| None).collect(),
-        ledgers: vec![Ledger::default(); pass.bound.tables.len()],
+        ledgers: pass.ledgers(),
         hosts: vec![(0, 0); pass.target.urls().len()],
         origin: pass.start,
         phases: pass.phases(),
@@ -230,6 +230,13 @@ fn add_stats(whole: &mut [Option<Box<KeyStats>>], recorder: Recorder) {
     }
 }
 
+fn not_sent(pass: &Pass, stream: &PassStream, index: u64, ledgers: &mut [Ledger]) {
+    if let Some(table) = inserts_into(&pass.bound, stream.feed.op_id(index)) {
+        let (first, rows) = stream.feed.rows(index);
+        ledgers[table].not_sent(first, rows);
+    }
+}
+
 /// What was due and is still unclaimed when the last session has gone was dropped.
 fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &mut Collector<'_>) {
     let mut recorder = pass.recorder();
@@ -240,6 +247,13 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
             let intended = ticket.intended.unwrap_or(ticket.phase_start);
             let key = pass.key(ticket.phase, position, op);
             recorder.record_dropped(key, intended, ticket.phase_start);
+            not_sent(pass, stream, ticket.index, &mut record.ledgers);
+        }
+        // Of the other shares' lanes nothing is known, and nothing is needed.
+        if pass.plan.share.of == 1 {
+            for index in stream.source.skipped() {
+                not_sent(pass, stream, index, &mut record.ledgers);
+            }
         }
     }
     let (intervals, acknowledgements) = recorder.take();

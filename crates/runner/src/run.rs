@@ -2,13 +2,14 @@
 //!
 //! Reads as the story of a run; each step is a module of its own.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
 use highwater_core::model::display::duration;
-use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::op::{BoundWorkload, RowMaker};
 use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan};
 use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
@@ -18,10 +19,11 @@ use highwater_driver::{Admin, TargetError, Timeline};
 use crate::audit::{self, AuditInput, Audited};
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::{Collector, KeyNames};
-use crate::executor::{Pass, PassStream, key_plans, sessions_of};
+use crate::executor::{self, Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::ground::{self, Ground, Intention};
 use crate::interrupts::{Interrupts, Wish};
+use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 use crate::pass::{self, Executors, PassRecord, Passes};
 use crate::planner::load_plan;
@@ -143,10 +145,15 @@ impl Run {
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
         let style = self.request.target.placeholders();
-        let bound = self.request.workload.bind(dialects, style);
-        bound
-            .map(Arc::new)
-            .map_err(|mistake| RunError::Workload(mistake.message))
+        let workload = Arc::clone(&self.request.workload);
+        let mut bound = workload
+            .bind(dialects, style)
+            .map_err(|mistake| RunError::Workload(mistake.message))?;
+        let fill = move |table, first, rows, batch: &mut _| {
+            workload.fill_row_batch(table, first, rows, batch);
+        };
+        bound.rows = Some(RowMaker(Arc::new(fill)));
+        Ok(Arc::new(bound))
     }
 
     fn announce(&self, parts: &Parts) {
@@ -270,6 +277,7 @@ impl Run {
             bound: Arc::clone(bound),
             start,
             executors: executors_of(self.executors, &sessions),
+            directory: self.request.directory.clone(),
             schedule,
         });
         collector.sample(Nanos::ZERO);
@@ -288,16 +296,17 @@ impl Run {
     async fn conclude(
         mut self,
         mut parts: Parts,
-        passes: Passes,
+        mut passes: Passes,
         mut admin: Box<dyn Admin>,
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, RunError> {
         let bound = self.bind(&parts.facts.dialects)?;
-        let ledgers = summing::ledgers(&passes, bound.tables.len());
+        let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
+        let mut ledgers = summing::ledgers(&mut passes, empty);
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
         let audited = self
-            .audit(&bound, &ledgers, &mut admin, fatal.is_some())
+            .audit(&bound, &mut ledgers, &mut admin, fatal.is_some())
             .await;
         let noted = self.close_ground(&passes, &audited, admin.as_mut()).await;
         parts.set_tables(&self.ground);
@@ -307,12 +316,11 @@ impl Run {
             ..
         } = audited;
         // An audit that did not end well may have left its question on the connection.
-        if !matches!(audit.status.as_str(), "failed" | "timeout") {
+        if !matches!(audit.status.as_str(), "failed" | "timeout") && audit.error.is_none() {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
         }
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
         let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
-        let asked = audit.status != "off" && audit.status != "nothing_written";
         let journal_error = collector.journal_error.take();
         parts.findings = self.findings([
             (
@@ -330,7 +338,7 @@ impl Run {
             ),
             (
                 "not_quiet",
-                (asked && !quiet).then(|| STILL_AT_WORK.to_owned()),
+                (!quiet).then(|| STILL_AT_WORK.to_owned()),
             ),
             ("record_incomplete", journal_error),
             ("not_noted", noted.err().map(|error| error.message)),
@@ -376,47 +384,65 @@ impl Run {
     async fn audit(
         &mut self,
         bound: &BoundWorkload,
-        ledgers: &[crate::ledger::Ledger],
+        ledgers: &mut [Ledger],
         admin: &mut Box<dyn Admin>,
         lost: bool,
     ) -> Audited {
         let plan = &self.request.plan;
-        let input = AuditInput {
-            plan: plan.audit,
-            share: &plan.share,
-            bound: &self.ground.own_rows(bound),
-            ledgers,
-            ground: &self.ground,
+        let target = Arc::clone(&self.request.target);
+        let capabilities = target.capabilities();
+        let level = plan.audit.level.min(capabilities.auditable);
+        let status = match (audit::is_due(ledgers), plan.audit.level, level) {
+            (_, AuditLevel::Off, _) => Some("off"),
+            (false, ..) => Some("nothing_written"),
+            (true, _, AuditLevel::Off) => Some("stores_nothing"),
+            _ => None,
         };
-        let failed = |why: String| audit::not_done(&input, "failed", Some(why));
-        if !audit::is_due(&input) || self.request.target.is_sink() {
-            let off = plan.audit.level == AuditLevel::Off || self.request.target.is_sink();
-            let status = if off { "off" } else { "nothing_written" };
-            return Audited::unasked(audit::not_done(&input, status, None));
+        if let Some(status) = status {
+            return Audited::unasked(audit::not_done(level, ledgers, status, None));
         }
-        let stopped_at_once = || "the run was stopped at once".to_owned();
         if self.interrupts.wished() == Some(Wish::StopAtOnce) {
-            return Audited::unasked(failed(stopped_at_once()));
+            return Audited::unasked(audit::stopped_at_once(level, ledgers));
         }
-        self.phase("audit", "rows by key range");
+        let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
+        self.phase("audit", &audit::about(level, estimate));
         // Those who found it lost have waited for it already.
         let patience = if lost {
             Nanos::ZERO
         } else {
-            plan.retry.reconnect_limit
+            self.request.plan.retry.reconnect_limit
         };
-        let target = self.request.target.as_ref();
-        let audit = async {
-            match audit::renew(admin, target, &self.timeline, patience).await {
-                Ok(()) => audit::audit(&input, admin.as_mut(), &self.timeline).await,
-                Err(error) => Audited::unasked(failed(error.message)),
+        let input = AuditInput {
+            level,
+            limit: self.request.plan.audit.limit,
+            seed: self.request.plan.seed,
+            share: &self.request.plan.share,
+            bound: &self.ground.own_rows(bound),
+            ground: &self.ground,
+            workload: &self.request.workload,
+            directory: &self.request.directory,
+            stage: RefCell::default(),
+        };
+        let audited = {
+            let audit = async {
+                match audit::renew(admin, target.as_ref(), &self.timeline, patience).await {
+                    Ok(()) => audit::audit(&input, ledgers, admin.as_mut(), &self.timeline).await,
+                    Err(error) => {
+                        let why = Some(error.message);
+                        Audited::unasked(audit::not_done(level, ledgers, "failed", why))
+                    }
+                }
+            };
+            let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
+            match select(std::pin::pin!(audit), stopped).await {
+                Either::Left((audited, _)) => Some(audited),
+                Either::Right(_) => None,
             }
         };
-        let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
-        match select(stopped, std::pin::pin!(audit)).await {
-            Either::Right((audited, _)) => audited,
-            Either::Left(_) => Audited::unasked(failed(stopped_at_once())),
-        }
+        let stopped = || Audited::unasked(audit::stopped_at_once(level, ledgers));
+        let mut audited = audited.unwrap_or_else(stopped);
+        audited.record.estimate_ns = estimate.0;
+        audited
     }
 
     /// Says in the list of tables how far this run came. What shares wrote together, none of them

@@ -166,6 +166,13 @@ impl Source {
             .unwrap_or(0)
     }
 
+    /// Indexes below the greatest one that was dealt out, which were not: lanes advance each at
+    /// their own pace. Ascending; meant for when all is over.
+    pub fn skipped(&self) -> Vec<u64> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        skipped(&self.lanes, &state.issued)
+    }
+
     fn end_used_up_phase(&self, now: Nanos) -> Claim {
         let phase = self
             .state
@@ -234,4 +241,34 @@ fn pacer_of(source: &SourcePlan, phase: usize, lanes: &[u32]) -> (Pacer, Pace) {
         lanes,
     );
     (pacer, pace)
+}
+
+fn skipped(lanes: &[u32], issued: &[u64]) -> Vec<u64> {
+    let dealt = || lanes.iter().copied().zip(issued.iter().copied());
+    let index = |lane: u32, round: u64| round * u64::from(LANES) + u64::from(lane);
+    let last = dealt().filter(|(_, issued)| *issued > 0);
+    let Some(greatest) = last.map(|(lane, issued)| index(lane, issued - 1)).max() else {
+        return Vec::new();
+    };
+    let mut skipped: Vec<u64> = dealt()
+        .flat_map(|(lane, issued)| {
+            let left = (issued..).map(move |round| index(lane, round));
+            left.take_while(|index| *index < greatest)
+        })
+        .collect();
+    skipped.sort_unstable();
+    skipped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lanes_left_out_is_named() {
+        assert_eq!(skipped(&[0, 1, 2], &[2, 1, 0]), [2]);
+        assert_eq!(skipped(&[0, 1], &[1, 3]), [64, 128]);
+        assert!(skipped(&[0, 1], &[0, 0]).is_empty());
+        assert!(skipped(&[0, 1, 2], &[5, 5, 5]).is_empty());
+    }
 }

@@ -2,7 +2,7 @@
 
 use highwater_core::model::display::{count, duration, span};
 use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
-use highwater_core::model::op::{BoundWorkload, OpId};
+use highwater_core::model::op::OpId;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{
@@ -16,7 +16,7 @@ use crate::assemble::{
     Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
     stream_record,
 };
-use crate::audit::{AuditInput, not_done};
+use crate::audit;
 use crate::collector::Collector;
 use crate::environment;
 use crate::ground::Ground;
@@ -80,12 +80,11 @@ impl Parts {
     }
 }
 
-/// The ledgers of all passes, by table.
-pub(crate) fn ledgers(passes: &Passes, tables: usize) -> Vec<Ledger> {
-    let mut sums = vec![Ledger::default(); tables];
-    for pass in [&passes.load, &passes.main].into_iter().flatten() {
-        for (sum, ledger) in sums.iter_mut().zip(&pass.ledgers) {
-            sum.merge(ledger.clone());
+/// The ledgers of all passes, by table, added to empty ones.
+pub(crate) fn ledgers(passes: &mut Passes, mut sums: Vec<Ledger>) -> Vec<Ledger> {
+    for pass in [&mut passes.load, &mut passes.main].into_iter().flatten() {
+        for (sum, ledger) in sums.iter_mut().zip(pass.ledgers.drain(..)) {
+            sum.merge(ledger);
         }
     }
     sums
@@ -284,17 +283,6 @@ fn hosts(request: &RunRequest, passes: &Passes) -> Vec<HostRecord> {
 fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
     let plan = &request.plan;
     let capabilities = request.target.capabilities();
-    let share = &plan.share;
-    let none = AuditInput {
-        plan: plan.audit,
-        share,
-        bound: &BoundWorkload {
-            tables: Vec::new(),
-            ops: Vec::new(),
-        },
-        ledgers: &[],
-        ground: &Ground::default(),
-    };
     RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         id: request.directory.id(),
@@ -331,7 +319,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         results: Vec::new(),
         streams: Vec::new(),
         availability: AvailabilityRecord::default(),
-        audit: not_done(&none, "off", None),
+        audit: audit::empty(plan.audit.level),
         clients: Vec::new(),
         telemetry: Vec::new(),
         findings: Vec::new(),

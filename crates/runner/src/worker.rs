@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody, OpId};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::plan::RetryPlan;
 use highwater_core::model::units::Nanos;
@@ -130,6 +130,7 @@ impl Worker {
             };
             if !self.wait_until_due(&prepared.ticket, &mut changed).await {
                 self.source.finished();
+                self.note_not_sent(prepared.ticket.index);
                 link.spare = prepared.request.bytes;
                 continue;
             }
@@ -137,8 +138,17 @@ impl Worker {
                 connected = None;
             }
         }
-        if ready.is_some() {
+        if let Some(prepared) = ready {
             self.source.finished();
+            self.note_not_sent(prepared.ticket.index);
+        }
+    }
+
+    /// An op was claimed and will not be asked: its rows are meant for nobody.
+    fn note_not_sent(&self, index: u64) {
+        if let Some(table) = inserts_into(&self.bound, self.feed.op_id(index)) {
+            let (first, rows) = self.feed.rows(index);
+            self.record.borrow_mut().ledgers[table].not_sent(first, rows);
         }
     }
 
@@ -161,7 +171,8 @@ impl Worker {
         let ticket = prepared.ticket;
         let op = usize::from(prepared.request.op.id.0);
         let rows = prepared.request.op.rows();
-        let range = insert_range(&self.bound, &prepared.request);
+        let table = inserts_into(&self.bound, prepared.request.op.id);
+        let (first, _) = self.feed.rows(ticket.index);
         let started = self.timeline.now();
         let intended = ticket.intended.unwrap_or(started);
         let mut retries = 0;
@@ -200,8 +211,12 @@ impl Worker {
             retries,
             outcome: &outcome,
         });
-        if let Some((table, first)) = range {
-            record.ledgers[table].note(first, rows, &outcome);
+        if let Some(table) = table {
+            let batch = match &prepared.request.op.body {
+                OpBody::Insert(batch) => Some(batch),
+                OpBody::Query(_) => None,
+            };
+            record.ledgers[table].note(first, rows, batch, &outcome);
         }
         if outcome.is_success() {
             record.hosts[link.host].1 += 1;
@@ -321,6 +336,7 @@ impl Worker {
             .borrow_mut()
             .recorder
             .record_dropped(key, intended, ticket.phase_start);
+        self.note_not_sent(ticket.index);
     }
 
     /// Waits for an op's intended time. False: its phase ended before.
@@ -439,13 +455,10 @@ impl Worker {
     }
 }
 
-/// Table and first row of an insert.
-fn insert_range(bound: &BoundWorkload, request: &Request) -> Option<(usize, u64)> {
-    let OpBody::Insert(batch) = &request.op.body else {
-        return None;
-    };
-    match bound.ops.get(usize::from(request.op.id.0))?.kind {
-        BoundOpKind::Insert { table, .. } => Some((table, batch.first_row)),
+/// The table that an op writes to.
+pub(crate) fn inserts_into(bound: &BoundWorkload, op: OpId) -> Option<usize> {
+    match bound.ops.get(usize::from(op.0))?.kind {
+        BoundOpKind::Insert { table, .. } => Some(table),
         BoundOpKind::Query { .. } => None,
     }
 }

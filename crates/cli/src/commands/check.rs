@@ -130,6 +130,7 @@ async fn facts_of(
     let nothing = Arc::new(BoundWorkload {
         tables: Vec::new(),
         ops: Vec::new(),
+        rows: None,
     });
     for number in (0..).take(target.urls().len()) {
         let connect = Connect {

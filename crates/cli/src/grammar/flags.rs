@@ -254,12 +254,13 @@ pub const RUN: &[Flag] = &[
     value(
         "audit",
         "LEVEL",
-        "What is compared with the database afterwards: count (rows per key range) or off",
+        "What is compared with the database afterwards: count (rows per key bucket), sums (and \
+         checksums of all values, a sample read back), full (every row read back) or off",
     )
-    .default("count")
+    .default("sums")
     .under(AUDIT),
     value("audit-timeout", "DURATION", "Longest time for the audit")
-        .default("60s")
+        .default("10m")
         .under(AUDIT),
     value(
         "share",

@@ -94,8 +94,8 @@ fn nothing_given_means_the_workload_cpu_on_the_default_target_closed_for_ten_sec
     assert_eq!(settings.length.at_least, Nanos::ZERO);
     assert_eq!(settings.length.at_most, Nanos::from_secs(10));
     assert_eq!(settings.timeout, Nanos::from_secs(30));
-    assert_eq!(settings.audit, AuditLevel::Count);
-    assert_eq!(settings.audit_timeout, Nanos::from_secs(60));
+    assert_eq!(settings.audit, AuditLevel::Sums);
+    assert_eq!(settings.audit_timeout, Nanos::from_secs(600));
     assert_eq!(settings.share, Share { index: 1, of: 1 });
     assert_eq!(settings.seed, Seed(42));
     assert_eq!(settings.objectives, Objectives::default());
@@ -315,16 +315,18 @@ fn objectives_and_the_audit() {
         }
     );
     assert_eq!(settings.audit, AuditLevel::Off);
+    assert_eq!(run("--audit|count").audit, AuditLevel::Count);
+    assert_eq!(run("--audit|full").audit, AuditLevel::Full);
     assert_eq!(run("--rejected|2%").objectives.rejected, Some(Ppm(20_000)));
-    assert_snapshot!(errors(&["--p99|50", "--errors|1", "--max-cpu|120%", "--audit|full"]), @"
+    assert_snapshot!(errors(&["--p99|50", "--errors|1", "--max-cpu|120%", "--audit|all"]), @"
     error: --p99: `50` has no unit
     hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
     error: --errors: `1` does not end in `%`
     hint: a percentage ends in `%`, such as `0.1%`
     error: --max-cpu: `120%` is more than 100 %
     hint: a percentage ends in `%`, such as `0.1%`
-    error: --audit: `full` is not an audit level
-    hint: there are `count` and `off`
+    error: --audit: `all` is not an audit level
+    hint: there are `count`, `sums`, `full` and `off`
     ");
 }
 

@@ -35,11 +35,13 @@ pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
 pub(super) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
     match text {
         "count" => Ok(AuditLevel::Count),
+        "sums" => Ok(AuditLevel::Sums),
+        "full" => Ok(AuditLevel::Full),
         "off" => Ok(AuditLevel::Off),
         _ => Err(wrong(
             text,
             "is not an audit level",
-            "there are `count` and `off`",
+            "there are `count`, `sums`, `full` and `off`",
         )),
     }
 }

@@ -4,9 +4,9 @@
 //! here reads a clock, draws a random number or prints.
 
 pub mod availability;
+pub mod buckets;
 pub mod exceedance;
 pub mod judge;
-pub mod key_ranges;
 pub mod littles_law;
 mod long_run;
 pub mod plausibility;

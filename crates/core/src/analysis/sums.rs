@@ -1,7 +1,7 @@
-//! Adds up the checksums of rows that are at hand, column by column.
+//! Adds up the checksums of rows that are at hand, column by column, and by buckets of keys.
 //!
 //! The same integers as a target makes in SQL; see [`crate::model::checksum`]. What must not be
-//! here: buckets, and what became of the rows.
+//! here: what became of the rows.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,6 +19,160 @@ const NOT_HASHED: u32 = u32::MAX;
 #[derive(Debug, Clone)]
 pub struct Summer {
     columns: Vec<ColumnSummer>,
+}
+
+/// Greatest number of buckets; a power of two. With twelve columns they take 1.7 MB.
+pub const BUCKETS_MAX: usize = 16_384;
+/// Smallest width of a bucket, in keys.
+const WIDTH_MIN: u64 = 256;
+
+/// Rows and checksums by bucket of keys. Buckets have one power-of-two width that doubles whenever
+/// their number would pass the bound, so that any number of rows fits the same memory.
+#[derive(Debug, Clone)]
+pub struct Buckets {
+    width: u64,
+    rows: Vec<u64>,
+    /// Per bucket one for each column.
+    sums: Vec<u64>,
+    summer: Summer,
+}
+
+impl Buckets {
+    /// None yet; without columns only rows are counted.
+    pub fn new(columns: &[BoundColumn]) -> Self {
+        Self {
+            width: WIDTH_MIN,
+            rows: Vec::new(),
+            sums: Vec::new(),
+            summer: Summer::new(columns),
+        }
+    }
+
+    /// Keys per bucket.
+    pub fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// Number of columns that are added up.
+    pub fn columns(&self) -> usize {
+        self.summer.columns()
+    }
+
+    /// All buckets from the first one on: rows, and checksums by column.
+    pub fn all(&self) -> impl Iterator<Item = (u64, &[u64])> {
+        let columns = self.columns();
+        self.rows.iter().enumerate().map(move |(bucket, rows)| {
+            let sums = self.sums.get(bucket * columns..(bucket + 1) * columns);
+            (*rows, sums.unwrap_or_default())
+        })
+    }
+
+    /// Adds rows of a batch.
+    pub fn add(&mut self, batch: &RowBatch, rows: Range<usize>) {
+        if rows.is_empty() {
+            return;
+        }
+        self.reach(batch.first_row + (rows.end - 1) as u64);
+        let columns = self.columns();
+        let mut at = rows.start;
+        while at < rows.end {
+            let key = batch.first_row + at as u64;
+            let left = usize::try_from(self.width - key % self.width).unwrap_or(usize::MAX);
+            let end = rows.end.min(at.saturating_add(left));
+            let bucket = self.position(key);
+            self.rows[bucket] += (end - at) as u64;
+            let sums = &mut self.sums[bucket * columns..(bucket + 1) * columns];
+            self.summer.add(batch, at..end, sums);
+            at = end;
+        }
+    }
+
+    /// Changes the number of rows from `first` on, without their checksums.
+    pub fn count(&mut self, first: u64, rows: u64, change: impl Fn(&mut u64, u64)) {
+        if rows == 0 {
+            return;
+        }
+        self.reach(first + rows - 1);
+        let (mut at, end) = (first, first + rows);
+        while at < end {
+            let part = (self.width - at % self.width).min(end - at);
+            let bucket = self.position(at);
+            change(&mut self.rows[bucket], part);
+            at += part;
+        }
+    }
+
+    /// Adds to the checksum of a column in the bucket of a key that was reached, modulo 2⁶⁴.
+    pub fn change(&mut self, key: u64, column: usize, by: u64) {
+        let at = self.position(key) * self.columns() + column;
+        if let Some(sum) = self.sums.get_mut(at) {
+            *sum = sum.wrapping_add(by);
+        }
+    }
+
+    /// Adds another's.
+    pub fn merge(&mut self, mut other: Self) {
+        self.widen(other.width);
+        other.widen(self.width);
+        if self.rows.len() < other.rows.len() {
+            self.resize(other.rows.len());
+        }
+        for (mine, theirs) in self.rows.iter_mut().zip(&other.rows) {
+            *mine += theirs;
+        }
+        for (mine, theirs) in self.sums.iter_mut().zip(&other.sums) {
+            *mine = mine.wrapping_add(*theirs);
+        }
+    }
+
+    /// Doubles until buckets are at least so wide.
+    pub fn widen(&mut self, width: u64) {
+        while self.width < width {
+            self.double();
+        }
+    }
+
+    /// Makes room for `key`.
+    fn reach(&mut self, key: u64) {
+        while key / self.width >= BUCKETS_MAX as u64 {
+            self.double();
+        }
+        let needed = self.position(key) + 1;
+        if self.rows.len() < needed {
+            self.resize(needed);
+        }
+    }
+
+    fn resize(&mut self, buckets: usize) {
+        self.rows.resize(buckets, 0);
+        self.sums.resize(buckets * self.columns(), 0);
+    }
+
+    fn position(&self, key: u64) -> usize {
+        usize::try_from(key / self.width).unwrap_or(usize::MAX)
+    }
+
+    fn double(&mut self) {
+        self.width *= 2;
+        let buckets = self.rows.len();
+        let columns = self.columns();
+        for from in 0..buckets {
+            let to = from / 2;
+            let (rows, sums) = (self.rows[from], from * columns);
+            if from % 2 == 0 {
+                self.rows[to] = rows;
+                self.sums.copy_within(sums..sums + columns, to * columns);
+            } else {
+                self.rows[to] += rows;
+                for column in 0..columns {
+                    let more = self.sums[sums + column];
+                    let sum = &mut self.sums[to * columns + column];
+                    *sum = sum.wrapping_add(more);
+                }
+            }
+        }
+        self.resize(buckets.div_ceil(2));
+    }
 }
 
 #[derive(Debug, Clone)]

@@ -117,6 +117,10 @@ reason_codes! {
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
     ResentUnknown = "resent_unknown", "data", "Rows of unknown fate were found, as they may be.";
+    CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.";
+    CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different numbers of rows.";
+    NotNarrowed = "not_narrowed", "data", "Wrong key buckets are known, but not which of their rows are wrong.";
+    StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record knows one.";

@@ -134,6 +134,27 @@ pub struct BoundWorkload {
     pub tables: Vec<BoundTable>,
     /// Ops that may be asked; [`OpId`] is the position here.
     pub ops: Vec<BoundOp>,
+    /// Makes rows again, for a model of a database that keeps none.
+    pub rows: Option<RowMaker>,
+}
+
+/// Fills a batch with rows: the table's position, the first row, how many.
+pub type FillRows = dyn Fn(usize, u64, usize, &mut RowBatch) + Send + Sync;
+
+/// Makes any rows of a workload's tables.
+#[derive(Clone)]
+pub struct RowMaker(pub Arc<FillRows>);
+
+impl std::fmt::Debug for RowMaker {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("RowMaker")
+    }
+}
+
+impl PartialEq for RowMaker {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 /// A table in one dialect.

@@ -87,6 +87,15 @@ pub fn difference(
     })
 }
 
+/// What a column should give back for row `at`: objects as JSON text, and where the workload names
+/// an expression its integer.
+pub fn value_at(column: &BoundColumn, data: &ColumnData, at: usize) -> Value {
+    match sent(column, data, at) {
+        Sent::Object(json) => Value::Text(json.into()),
+        Sent::Value(value) => value,
+    }
+}
+
 enum Sent<'a> {
     Value(Value),
     Object(&'a str),

@@ -316,6 +316,7 @@ impl Workload {
         Ok(BoundWorkload {
             tables: tables.collect::<Result<_, Mistake>>()?,
             ops: ops.collect::<Result<_, Mistake>>()?,
+            rows: None,
         })
     }
 

@@ -203,6 +203,7 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
             "SELECT k FROM highwater_conformance_absent".to_owned(),
             &[],
         )],
+        rows: None,
     };
     // A driver that prepares when it connects says so there; another one with the op.
     match subject.connect(target, &absent).await {

@@ -143,6 +143,7 @@ pub(super) fn workload(name: &str, sql: SqlWords, style: PlaceholderStyle) -> Bo
     BoundWorkload {
         tables: vec![table],
         ops,
+        rows: None,
     }
 }
 

@@ -111,6 +111,7 @@ impl Subject {
         let workload = BoundWorkload {
             tables: Vec::new(),
             ops: vec![super::sample::query("statement", sql.to_owned(), &[])],
+            rows: None,
         };
         let outcome = self
             .connect(target, &workload)

@@ -72,8 +72,8 @@ impl SimAdmin {
                 });
             }
         }
-        for table in &workload.tables {
-            cluster.create_table(&table.name);
+        for position in 0..workload.tables.len() {
+            cluster.create_table(workload, position);
         }
         let names = workload.tables.iter().map(|table| table.name.as_str());
         Ok(names.map(|name| wish.fresh(name)).collect())
@@ -153,18 +153,32 @@ impl Admin for SimAdmin {
     fn sums_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
-        _width: u64,
+        width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
-        Box::pin(std::future::ready(Err(no_table(&table.name))))
+        Box::pin(async move {
+            let cluster = self.alive()?;
+            let found = cluster.table(&table.name);
+            let found = found.ok_or_else(|| no_table(&table.name))?;
+            found.sums_by_key(width.max(1)).ok_or_else(no_values)
+        })
     }
 
     fn read_rows<'a>(
         &'a mut self,
         table: &'a BoundTable,
-        _ranges: &'a [KeyRange],
-        _take: &'a mut RowTaker<'a>,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(std::future::ready(Err(no_table(&table.name))))
+        Box::pin(async move {
+            let cluster = self.alive()?;
+            let found = cluster.table(&table.name);
+            let found = found.ok_or_else(|| no_table(&table.name))?;
+            if found.read_rows(ranges, take) {
+                Ok(())
+            } else {
+                Err(no_values())
+            }
+        })
     }
 
     fn rows_inserted<'a>(
@@ -179,6 +193,14 @@ impl Admin for SimAdmin {
         _workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
         Box::pin(async move { Ok(None) })
+    }
+}
+
+fn no_values() -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message: "target `sim:`: the workload does not say how its rows are made".to_owned(),
+        hint: None,
     }
 }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
 
@@ -13,6 +14,7 @@ use super::draw::{Draw, Purpose};
 use super::node::{Node, stall_at};
 use super::parameters::{ServiceLaw, SimParameters};
 use super::store::{RowFate, Table};
+use super::values::{ValueFate, Values};
 
 /// An answer takes at least this long, so that simulated time moves even where a model costs
 /// nothing: else a closed load would ask for ever at one and the same moment.
@@ -28,6 +30,8 @@ pub struct Planted {
     pub dropped_rows: u64,
     /// Rows stored twice.
     pub duplicated_rows: u64,
+    /// Copies of rows stored with other values.
+    pub altered_rows: u64,
     /// Inserts applied, but answered by a cut connection.
     pub lost_acks: u64,
     /// Rows of those inserts, as sent.
@@ -143,14 +147,26 @@ impl Cluster {
         self.tables.iter().position(|table| table.name == name)
     }
 
-    /// Makes a table anew, empty.
-    pub(super) fn create_table(&mut self, name: &str) {
-        if let Some(number) = self.table_number(name) {
-            self.tables[number].recreate();
-        } else {
-            let (drop, duplicate) = (self.parameters.drop, self.parameters.duplicate);
-            let fate = RowFate::new(self.seed, name, drop, duplicate);
-            self.tables.push(Table::new(name, fate));
+    /// Makes a table anew, empty; `position` is its place in the workload.
+    pub(super) fn create_table(&mut self, workload: &BoundWorkload, position: usize) {
+        let Some(bound) = workload.tables.get(position) else {
+            return;
+        };
+        let parameters = &self.parameters;
+        let fate = RowFate::new(
+            self.seed,
+            &bound.name,
+            parameters.drop,
+            parameters.duplicate,
+        );
+        let values = workload.rows.as_ref().map(|maker| {
+            let fate = ValueFate::new(self.seed, &bound.name, parameters);
+            Values::new(maker.clone(), position, &bound.columns, fate)
+        });
+        let table = Table::new(&bound.name, fate, values);
+        match self.table_number(&bound.name) {
+            Some(number) => self.tables[number] = table,
+            None => self.tables.push(table),
         }
     }
 
@@ -208,6 +224,7 @@ impl Cluster {
         let faults = table.apply(first_row, rows);
         self.planted.dropped_rows += faults.dropped;
         self.planted.duplicated_rows += faults.duplicated;
+        self.planted.altered_rows += faults.altered;
         if draw.happens(self.parameters.lose_ack) {
             self.planted.lost_acks += 1;
             self.planted.lost_ack_rows += rows;

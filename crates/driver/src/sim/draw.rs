@@ -16,6 +16,12 @@ pub(super) enum Purpose {
     DroppedRow = 2,
     /// Which rows are stored twice.
     DuplicatedRow = 3,
+    /// Which rows are stored with another value.
+    AlteredRow = 4,
+    /// Which pairs of rows are stored with a value swapped.
+    SwappedPair = 5,
+    /// Which pairs of rows are stored with two changes that offset each other.
+    OffsetPair = 6,
 }
 
 /// A key, and the number that belongs to it.

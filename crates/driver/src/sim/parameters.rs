@@ -44,6 +44,12 @@ pub struct SimParameters {
     pub drop: f64,
     /// Probability that a row is stored twice.
     pub duplicate: f64,
+    /// Probability that a value of a row is stored as another one.
+    pub alter: f64,
+    /// Probability that two neighbouring rows are stored with a value swapped.
+    pub swap: f64,
+    /// Probability that two neighbouring rows are stored with changes that offset each other.
+    pub offset: f64,
     /// Probability that an applied insert is answered by a cut connection.
     pub lose_ack: f64,
     /// Probability that the connection is cut before an op does anything.
@@ -73,6 +79,9 @@ impl Default for SimParameters {
             die: None,
             drop: 0.0,
             duplicate: 0.0,
+            alter: 0.0,
+            swap: 0.0,
+            offset: 0.0,
             lose_ack: 0.0,
             fail: 0.0,
             clock: SimClock::Simulated,

@@ -2,14 +2,19 @@
 //!
 //! Memory follows the number of gaps, not of rows: batches that arrive out of order coalesce. Rows
 //! that the model drops or stores twice need no entry: which ones they are is a pure function of
-//! the row index ([`RowFate`]), applied when rows are counted.
+//! the row index ([`RowFate`]), applied when rows are counted; so are altered values, and all
+//! others are made again ([`Values`]).
 
 use std::collections::BTreeMap;
 
+use highwater_core::analysis::sums::Summer;
+use highwater_core::model::op::RowBatch;
+use highwater_core::model::stored::{KeyRange, StoredRow, value_at};
 use highwater_core::model::units::Seed;
 
 use super::draw::{Draw, Purpose};
-use crate::contract::KeyCounts;
+use super::values::Values;
+use crate::contract::{KeyCounts, KeySums};
 
 /// A multiset of row indices below `u64::MAX`.
 #[derive(Debug, Clone, Default)]
@@ -115,6 +120,8 @@ pub(super) struct Table {
     pub(super) stored: u64,
     rows: RowSet,
     fate: RowFate,
+    /// Where the workload lends itself to be made again.
+    values: Option<Values>,
 }
 
 /// What one batch left behind beyond its rows.
@@ -124,22 +131,20 @@ pub(super) struct RowFaults {
     pub(super) dropped: u64,
     /// Rows stored twice.
     pub(super) duplicated: u64,
+    /// Copies stored with other values.
+    pub(super) altered: u64,
 }
 
 impl Table {
     /// An empty table.
-    pub(super) fn new(name: &str, fate: RowFate) -> Self {
+    pub(super) fn new(name: &str, fate: RowFate, values: Option<Values>) -> Self {
         Self {
             name: name.to_owned(),
             stored: 0,
             rows: RowSet::default(),
             fate,
+            values,
         }
-    }
-
-    /// Forgets all rows, as a new table of the same name.
-    pub(super) fn recreate(&mut self) {
-        *self = Self::new(&self.name, self.fate);
     }
 
     /// Applies the rows `first..first + rows` and says which faults befell them.
@@ -156,8 +161,83 @@ impl Table {
                 }
             }
         }
+        if let Some(values) = self.values.as_ref().filter(|values| !values.is_faithful()) {
+            let altered = (first..end).filter(|row| values.is_altered(*row));
+            faults.altered = altered.map(|row| self.fate.copies(row)).sum();
+        }
         self.stored += end - first - faults.dropped + faults.duplicated;
         faults
+    }
+
+    /// Counts stored rows and adds up their checksums by index div `width`, which is at least 1;
+    /// nothing where rows cannot be made again.
+    pub(super) fn sums_by_key(&self, width: u64) -> Option<KeySums> {
+        let values = self.values.as_ref()?;
+        let columns = values.columns().len();
+        let mut summer = values.summer();
+        let mut found = KeySums {
+            covered: vec![true; columns],
+            ..KeySums::default()
+        };
+        for (first, end, times) in self.rows.ranges() {
+            let mut from = first;
+            while from < end {
+                let bucket = from / width;
+                let to = end.min((bucket + 1).saturating_mul(width));
+                let mut sums = vec![0; columns];
+                for block in values.blocks(from, to) {
+                    self.add_up(&mut summer, &block, &mut sums);
+                }
+                for sum in &mut sums {
+                    *sum = sum.wrapping_mul(times.into());
+                }
+                let rows = self.copies_between(from, to) * u64::from(times);
+                if rows > 0 {
+                    found.add(bucket, rows, &sums);
+                }
+                from = to;
+            }
+        }
+        Some(found)
+    }
+
+    /// Adds the rows of a block, each as often as one application of it leaves it.
+    fn add_up(&self, summer: &mut Summer, block: &RowBatch, sums: &mut [u64]) {
+        if self.fate.is_faithful() {
+            summer.add(block, 0..block.rows, sums);
+            return;
+        }
+        for (at, row) in (0..block.rows).zip(block.first_row..) {
+            for _ in 0..self.fate.copies(row) {
+                summer.add(block, at..at + 1, sums);
+            }
+        }
+    }
+
+    /// Gives every stored row of the ranges to `take`, as often as it is there; false where rows
+    /// cannot be made again.
+    pub(super) fn read_rows(&self, ranges: &[KeyRange], take: &mut dyn FnMut(StoredRow)) -> bool {
+        let Some(values) = &self.values else {
+            return false;
+        };
+        for range in ranges {
+            for (first, end, times) in self.rows.ranges() {
+                let (first, end) = (first.max(range.first), end.min(range.end));
+                for block in values.blocks(first, end.max(first)) {
+                    for (at, key) in (0..block.rows).zip(block.first_row..) {
+                        for _ in 0..self.fate.copies(key) * u64::from(times) {
+                            let columns = values.columns().iter().zip(&block.columns);
+                            let values = columns.map(|(column, data)| value_at(column, data, at));
+                            take(StoredRow {
+                                key,
+                                values: values.collect(),
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        true
     }
 
     /// Counts stored rows by index div `width`, which is at least 1.

@@ -10,7 +10,7 @@ use super::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
 use crate::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
-pub const PARAMETERS: [&str; 21] = [
+pub const PARAMETERS: [&str; 24] = [
     "nodes",
     "cores",
     "request",
@@ -29,6 +29,9 @@ pub const PARAMETERS: [&str; 21] = [
     "die",
     "drop",
     "duplicate",
+    "alter",
+    "swap",
+    "offset",
     "lose_ack",
     "fail",
     "clock",
@@ -103,6 +106,9 @@ impl SimParameters {
             "die" => self.die = Some(span(text)?),
             "drop" => self.drop = number(text, 0.0, 1.0)?,
             "duplicate" => self.duplicate = number(text, 0.0, 1.0)?,
+            "alter" => self.alter = number(text, 0.0, 1.0)?,
+            "swap" => self.swap = number(text, 0.0, 1.0)?,
+            "offset" => self.offset = number(text, 0.0, 1.0)?,
             "lose_ack" => self.lose_ack = number(text, 0.0, 1.0)?,
             "fail" => self.fail = number(text, 0.0, 1.0)?,
             "clock" => self.clock = clock(text)?,
@@ -170,6 +176,9 @@ impl SimParameters {
             "die" => span_text(self.die?),
             "drop" => self.drop.to_string(),
             "duplicate" => self.duplicate.to_string(),
+            "alter" => self.alter.to_string(),
+            "swap" => self.swap.to_string(),
+            "offset" => self.offset.to_string(),
             "lose_ack" => self.lose_ack.to_string(),
             "fail" => self.fail.to_string(),
             "clock" => match self.clock {

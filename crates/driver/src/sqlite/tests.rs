@@ -147,6 +147,7 @@ fn workload(create: &str) -> BoundWorkload {
             query("open", "BEGIN"),
             query("delete", "DELETE FROM t"),
         ],
+        rows: None,
     }
 }
 

@@ -134,6 +134,7 @@ pub(crate) fn asking(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload>
     Arc::new(BoundWorkload {
         tables: Vec::new(),
         ops,
+        rows: None,
     })
 }
 
@@ -170,6 +171,7 @@ pub(crate) fn points() -> Arc<BoundWorkload> {
     Arc::new(BoundWorkload {
         tables: vec![table],
         ops: vec![insert, select],
+        rows: None,
     })
 }
 

@@ -6,6 +6,7 @@
 //!   draft.json       the record without results, when the target has answered
 //!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
 //!   record.json      the record; written whole, or not at all
+//!   exceptions-N.bin while it runs, where refused and unknown batches are more than fit memory
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
@@ -14,10 +15,13 @@
 
 mod journal;
 mod recover;
+mod spill;
 
 use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -29,6 +33,7 @@ use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
 pub use journal::{Journal, JournalLine};
+pub use spill::Spill;
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
@@ -65,6 +70,8 @@ impl StoreError {
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     path: PathBuf,
+    /// Scratch files so far.
+    spills: Arc<AtomicU32>,
 }
 
 impl RunDirectory {
@@ -82,7 +89,10 @@ impl RunDirectory {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    let run = Self { path };
+                    let run = Self {
+                        path,
+                        spills: Arc::default(),
+                    };
                     return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
                         Ok(()) => Ok(run),
                         Err(error) => {
@@ -125,6 +135,12 @@ impl RunDirectory {
     /// Writes the record without results.
     pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
         self.write_whole("draft.json", report::json(draft).as_bytes())
+    }
+
+    /// A scratch file of its own, made when it is needed.
+    pub fn spill(&self) -> Spill {
+        let number = self.spills.fetch_add(1, Ordering::Relaxed);
+        Spill::at(self.path.join(format!("exceptions-{number}.bin")))
     }
 
     /// Opens the journal.

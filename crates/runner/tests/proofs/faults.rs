@@ -80,7 +80,12 @@ fn dropped_rows_are_found_missing() {
     assert_eq!(audit.found + audit.missing, audit.acknowledged);
     assert_eq!(audit.surplus, 0);
     assert_eq!(end.record.judgements.data.value, Data::Lost);
-    assert_eq!(data_reasons(&end.record), [ReasonCode::RowsLost]);
+    let reasons = [ReasonCode::RowsLost, ReasonCode::CounterDiffers];
+    assert_eq!(
+        data_reasons(&end.record),
+        reasons,
+        "the model's counter knows it too"
+    );
     assert_eq!(exit_code(&end), 4);
 }
 

@@ -49,6 +49,9 @@ pub(crate) struct Job {
     pub(crate) seed: u64,
     pub(crate) started_at: String,
     pub(crate) start_in: Nanos,
+    pub(crate) audit: AuditLevel,
+    /// The workload's file; `cpu` without one.
+    pub(crate) text: Option<&'static str>,
 }
 
 impl Job {
@@ -74,6 +77,8 @@ impl Job {
             seed: 42,
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             start_in: Nanos::ZERO,
+            audit: AuditLevel::Sums,
+            text: None,
         }
     }
 
@@ -90,7 +95,7 @@ impl Job {
     }
 
     pub(crate) fn workload(&self) -> Arc<Workload> {
-        let text = builtin("cpu").unwrap().text;
+        let text = self.text.unwrap_or_else(|| builtin("cpu").unwrap().text);
         let spec = WorkloadSpec::parse(text).unwrap();
         let settings: BTreeMap<String, String> = self
             .settings
@@ -145,7 +150,7 @@ impl Job {
             },
             timeout: self.timeout,
             audit: AuditPlan {
-                level: AuditLevel::Count,
+                level: self.audit,
                 limit: Nanos::from_secs(60),
             },
             share: self.share.clone(),

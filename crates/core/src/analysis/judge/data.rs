@@ -5,18 +5,28 @@
 use crate::model::display::count;
 use crate::model::judgement::{Data, Judgement, Reason, ReasonCode};
 use crate::model::plan::AuditLevel;
-use crate::model::record::{AuditExample, AuditRecord, RunRecord};
+use crate::model::record::{AuditExample, AuditRecord, Fault, RunRecord};
 
 use super::{Ended, finding, judgement, reason};
 
-/// Key ranges that a reason names.
-const RANGES_NAMED: usize = 3;
+/// Rows or buckets that a reason names.
+const EXAMPLES_NAMED: usize = 3;
+/// Shards that a reason names.
+const SHARDS_NAMED: usize = 3;
 
 pub(super) fn judge(record: &RunRecord) -> Judgement<Data> {
     let audit = &record.audit;
     match audit.status.as_str() {
         "off" | "nothing_written" => judgement(Data::Off, Vec::new()),
-        _ if audit.level == AuditLevel::Off => judgement(Data::Off, Vec::new()),
+        _ if audit.level == AuditLevel::Off && audit.status != "stores_nothing" => {
+            judgement(Data::Off, Vec::new())
+        }
+        "stores_nothing" => {
+            let places = [record.target.driver.clone()];
+            let message = "the target keeps nothing that could be checked";
+            let note = reason(ReasonCode::StoresNothing, message, &places, "");
+            judgement(Data::Off, note.into_iter().collect())
+        }
         "done" => compared(record),
         status => judgement(Data::Unverified, unverified(record, status)),
     }
@@ -29,9 +39,13 @@ fn compared(record: &RunRecord) -> Judgement<Data> {
     let lost = push(&mut reasons, lost(audit));
     let altered = push(&mut reasons, altered(audit));
     let surplus = push(&mut reasons, surplus(audit));
+    push(&mut reasons, not_narrowed(audit));
     let not_quiet = push(&mut reasons, not_quiet(record));
+    let copies = push(&mut reasons, copies_differ(audit));
+    // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
+    let counter = push(&mut reasons, counter_differs(record)) && audit.level < AuditLevel::Sums;
     push(&mut reasons, resent_unknown(audit));
-    let value = match (lost, altered, surplus, not_quiet) {
+    let value = match (lost, altered, surplus, not_quiet || copies || counter) {
         (true, ..) => Data::Lost,
         (_, true, ..) => Data::Altered,
         (_, _, true, _) => Data::Duplicated,
@@ -56,8 +70,7 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
         count(audit.missing),
         count(audit.acknowledged)
     );
-    let missing = |e: &&AuditExample| e.found < e.acknowledged;
-    let places = with_examples(figures, audit.examples.iter().filter(missing));
+    let places = with_examples(figures, audit, &[Fault::Missing]);
     let hint = "look at the target's durability and replication settings, and at its log";
     let message = "acknowledged rows were not found";
     reason(ReasonCode::RowsLost, message, &places, hint)
@@ -67,13 +80,17 @@ fn surplus(audit: &AuditRecord) -> Option<Reason> {
     if audit.surplus == 0 && audit.duplicated == 0 {
         return None;
     }
+    let what = if audit.narrowed {
+        "there more than once"
+    } else {
+        "in key buckets that were sent"
+    };
     let figures = format!(
-        "{} rows too many, {} of them in key ranges that were sent",
+        "{} rows too many, {} of them {what}",
         count(audit.surplus.max(audit.duplicated)),
         count(audit.duplicated)
     );
-    let surplus = |e: &&AuditExample| e.found > e.acknowledged + e.unknown;
-    let places = with_examples(figures, audit.examples.iter().filter(surplus));
+    let places = with_examples(figures, audit, &[Fault::Surplus, Fault::Duplicated]);
     let hint = "a primary key on the table would refuse what is sent twice";
     let message = "more rows were found than were sent";
     reason(ReasonCode::RowsSurplus, message, &places, hint)
@@ -83,16 +100,39 @@ fn altered(audit: &AuditRecord) -> Option<Reason> {
     if audit.altered == 0 {
         return None;
     }
-    let places = [format!("{} rows", count(audit.altered))];
+    let what = if audit.narrowed {
+        "rows"
+    } else {
+        "key buckets"
+    };
+    let figures = format!("{} {what} differ", count(audit.altered));
+    let places = with_examples(figures, audit, &[Fault::Altered]);
     let hint = "compare the column types of the table with those of the workload";
     let message = "rows were found with other values than were sent";
     reason(ReasonCode::RowsAltered, message, &places, hint)
 }
 
+/// A note: what is wrong is known by bucket only.
+fn not_narrowed(audit: &AuditRecord) -> Option<Reason> {
+    let wrong = audit.missing + audit.surplus + audit.altered > 0;
+    if !wrong || audit.narrowed || audit.level < AuditLevel::Sums {
+        return None;
+    }
+    let why = audit.error.clone();
+    let places = [why.unwrap_or_else(|| "records are merged without the target".to_owned())];
+    let message = "wrong key buckets are known, but not which of their rows are wrong";
+    let hint = "allow the audit more time with --audit-timeout";
+    reason(ReasonCode::NotNarrowed, message, &places, hint)
+}
+
 /// A note: rows of unknown fate that turned out to be stored.
 fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
-    let expected = audit.acknowledged.saturating_sub(audit.missing) + audit.surplus;
-    let stored = audit.found.saturating_sub(expected);
+    let stored = if audit.level < AuditLevel::Sums {
+        let expected = audit.acknowledged.saturating_sub(audit.missing) + audit.surplus;
+        audit.found.saturating_sub(expected)
+    } else {
+        audit.resolved.rows_found
+    };
     if audit.unknown == 0 || stored == 0 {
         return None;
     }
@@ -103,6 +143,41 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
     )];
     let message = "rows of unknown fate were found, as they may be";
     reason(ReasonCode::ResentUnknown, message, &places, "")
+}
+
+/// Rolled-back and refused rows are in many counters, so that only too few contradict; and those of
+/// other load machines are, so that a share says nothing.
+fn counter_differs(record: &RunRecord) -> Option<Reason> {
+    let audit = &record.audit;
+    let counted = audit.server_counter?;
+    if record.plan.intention.share.of > 1 || counted >= audit.acknowledged {
+        return None;
+    }
+    let places = [format!(
+        "the target counted {} rows inserted and acknowledged {}",
+        count(counted),
+        count(audit.acknowledged)
+    )];
+    let message = "the server's own count of rows contradicts what it acknowledged";
+    let hint = "counters start anew when a server restarts; else look at the target's log";
+    reason(ReasonCode::CounterDiffers, message, &places, hint)
+}
+
+fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
+    if audit.copies_differ.is_empty() {
+        return None;
+    }
+    let named = audit.copies_differ.iter().take(SHARDS_NAMED);
+    let places: Vec<String> = named.cloned().collect();
+    let message = "copies of a shard hold different numbers of rows";
+    let hint =
+        "a copy that lacks rows loses them when it becomes the primary one; see the target's log";
+    reason(
+        ReasonCode::CopiesDiffer,
+        message,
+        &[places.join("; ")],
+        hint,
+    )
 }
 
 fn not_quiet(record: &RunRecord) -> Option<Reason> {
@@ -121,7 +196,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
         "timeout" => (
             ReasonCode::AuditTimeout,
             "the audit did not end within its limit",
-            why.unwrap_or_else(|| format!("{} key ranges compared", count(audit.ranges))),
+            why.unwrap_or_else(|| format!("{} key buckets compared", count(audit.buckets))),
             "allow it more time with --audit-timeout, or write fewer rows",
         ),
         "partial" => (
@@ -160,30 +235,51 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
     reasons
 }
 
-/// One text: the figures, then some key ranges.
-fn with_examples<'a>(
-    mut figures: String,
-    examples: impl Iterator<Item = &'a AuditExample>,
-) -> Vec<String> {
-    let named: Vec<String> = examples
-        .take(RANGES_NAMED)
-        .map(|e| {
-            let sent = count(e.acknowledged);
-            let unknown = match e.unknown {
-                0 => String::new(),
-                unknown => format!(" and {} of unknown fate", count(unknown)),
-            };
-            format!(
-                "{} keys {}–{}: {sent} acknowledged{unknown}, {} found",
-                e.table,
-                e.first_key,
-                e.last_key,
-                count(e.found)
-            )
-        })
+/// One text: the figures, then some rows or buckets with these faults.
+fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
+    let of_fault = |example: &&AuditExample| faults.contains(&example.fault);
+    let named: Vec<String> = audit
+        .examples
+        .iter()
+        .filter(of_fault)
+        .take(EXAMPLES_NAMED)
+        .map(example)
         .collect();
     if !named.is_empty() {
         figures = format!("{figures} ({})", named.join("; "));
     }
     vec![figures]
+}
+
+fn example(example: &AuditExample) -> String {
+    let keys = if example.first_key == example.last_key {
+        format!("{} key {}", example.table, example.first_key)
+    } else {
+        format!(
+            "{} keys {}–{}",
+            example.table, example.first_key, example.last_key
+        )
+    };
+    match (&example.column, &example.expected, &example.stored) {
+        (Some(column), Some(expected), Some(stored)) => {
+            return format!("{keys}: {column} is {stored}, sent was {expected}");
+        }
+        (Some(column), ..) => return format!("{keys}: {column}"),
+        _ => {}
+    }
+    if example.first_key == example.last_key && example.fault != Fault::Surplus {
+        return match example.fault {
+            Fault::Duplicated => format!("{keys}: more than once"),
+            _ => keys,
+        };
+    }
+    let unknown = match example.unknown {
+        0 => String::new(),
+        unknown => format!(" and {} of unknown fate", count(unknown)),
+    };
+    format!(
+        "{keys}: {} acknowledged{unknown}, {} found",
+        count(example.acknowledged),
+        count(example.found)
+    )
 }

@@ -358,10 +358,46 @@ fn rows_of_unknown_fate_may_be_there_or_not() {
     record.audit.unknown = 1_000;
     assert_eq!(data(&record), (Data::Clean, vec![]));
     record.audit.found += 600;
+    record.audit.resolved.rows_found = 600;
     assert_eq!(
         data(&record),
         (Data::Clean, vec![ReasonCode::ResentUnknown])
     );
+    record.audit.resolved.rows_found = 0;
+    assert_eq!(data(&record).1, []);
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record).1, [ReasonCode::ResentUnknown]);
+}
+
+#[test]
+fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
+    let mut record = closed();
+    record.audit.server_counter = Some(record.audit.acknowledged);
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.server_counter = Some(record.audit.acknowledged + 9);
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.server_counter = Some(record.audit.acknowledged - 1);
+    let contradicts = vec![ReasonCode::CounterDiffers];
+    assert_eq!(data(&record), (Data::Clean, contradicts.clone()));
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record), (Data::Unverified, contradicts));
+}
+
+#[test]
+fn copies_that_differ_are_not_clean() {
+    let mut record = closed();
+    record.audit.copies_differ = vec!["cpu shard 0: 100, 99 rows".to_owned()];
+    let expected = (Data::Unverified, vec![ReasonCode::CopiesDiffer]);
+    assert_eq!(data(&record), expected);
+}
+
+#[test]
+fn buckets_that_were_not_narrowed_say_so() {
+    let mut record = closed();
+    record.audit.altered = 2;
+    record.audit.narrowed = false;
+    let expected = vec![ReasonCode::RowsAltered, ReasonCode::NotNarrowed];
+    assert_eq!(data(&record), (Data::Altered, expected));
 }
 
 #[test]
@@ -382,6 +418,8 @@ fn an_audit_that_was_not_done_verifies_nothing() {
     );
     assert_eq!(status("off"), (Data::Off, vec![]));
     assert_eq!(status("nothing_written"), (Data::Off, vec![]));
+    let noted = vec![ReasonCode::StoresNothing];
+    assert_eq!(status("stores_nothing"), (Data::Off, noted));
 }
 
 #[test]

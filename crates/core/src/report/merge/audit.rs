@@ -4,9 +4,9 @@
 //! say what is missing. A loss is stated only where the last audit began after every share had
 //! drained; otherwise rows may have come later.
 
-use crate::analysis::key_ranges;
+use crate::analysis::buckets;
 use crate::model::plan::PhaseKind;
-use crate::model::record::{AuditRecord, Expectation, RunRecord};
+use crate::model::record::{AuditRecord, Expectation, Resolved, RunRecord};
 
 use super::timeline::instant;
 
@@ -16,34 +16,41 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
     if shares.len() == 1 {
         return first.clone();
     }
+    let audits = || shares.iter().map(|share| &share.audit);
     let mut audit = AuditRecord {
-        acknowledged: shares.iter().map(|s| s.audit.acknowledged).sum(),
-        unknown: shares.iter().map(|s| s.audit.unknown).sum(),
-        altered: shares.iter().map(|s| s.audit.altered).sum(),
-        duration_ns: shares
-            .iter()
-            .map(|s| s.audit.duration_ns)
-            .max()
-            .unwrap_or(0),
+        acknowledged: audits().map(|audit| audit.acknowledged).sum(),
+        unknown: audits().map(|audit| audit.unknown).sum(),
+        resolved: audits().fold(Resolved::default(), |sum, audit| Resolved {
+            applied: sum.applied + audit.resolved.applied,
+            partly: sum.partly + audit.resolved.partly,
+            not_applied: sum.not_applied + audit.resolved.not_applied,
+            rows_found: sum.rows_found + audit.resolved.rows_found,
+        }),
+        read_back: audits().map(|audit| audit.read_back).sum(),
+        altered: audits().map(|audit| audit.altered).sum(),
+        duration_ns: audits().map(|audit| audit.duration_ns).max().unwrap_or(0),
+        estimate_ns: audits().map(|audit| audit.estimate_ns).max().unwrap_or(0),
         found: 0,
         missing: 0,
         surplus: 0,
         duplicated: 0,
-        ranges: 0,
+        buckets: 0,
+        columns: Vec::new(),
+        narrowed: false,
         server_counter: None,
-        examples: Vec::new(),
-        expectation: None,
+        examples: audits().flat_map(|audit| audit.examples.clone()).collect(),
+        expectations: Vec::new(),
         error: None,
         ..first.clone()
     };
-    for quiet in ["off", "nothing_written"] {
-        if shares.iter().all(|share| share.audit.status == quiet) {
+    for quiet in ["off", "nothing_written", "stores_nothing"] {
+        if audits().all(|audit| audit.status == quiet) {
             quiet.clone_into(&mut audit.status);
             return audit;
         }
     }
     match together(shares) {
-        Ok(whole) => compare(&mut audit, shares, &whole),
+        Ok(tables) => compare(&mut audit, shares, &tables),
         Err((status, error)) => {
             audit.status = status;
             audit.error = Some(error);
@@ -52,52 +59,43 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
     audit
 }
 
-/// What all shares expect and the last audit found, per key range; or the status of an audit that
+/// What all shares expect and the last audit found, per table; or the status of an audit that
 /// cannot be made, and why.
-fn together(shares: &[&RunRecord]) -> Result<Expectation, (String, String)> {
-    let mut expected = Vec::new();
+fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (String, String)> {
+    let mut written = Vec::new();
     for share in shares {
-        expected.extend(expectation(share)?);
+        written.extend(expectations(share)?);
     }
-    // Widths are powers of two: the widest one holds whole ranges of the others.
-    let width = expected.iter().map(|e| e.width).max().unwrap_or(1);
-    let mut whole = Expectation {
-        width,
-        ranges: Vec::new(),
-        found: Vec::new(),
-    };
-    for part in expected {
-        for [range, acknowledged, unknown] in &part.ranges {
-            whole
-                .ranges
-                .push([range * part.width / width, *acknowledged, *unknown]);
-        }
-    }
-    // Each audit counts all rows of the table, so the last one alone says what is there.
+    // Each audit counts all rows of the tables, so the last one alone says what is there.
     let audited = shares
         .iter()
-        .filter(|share| share.audit.expectation.is_some());
+        .filter(|share| !share.audit.expectations.is_empty());
     let last = audited.max_by_key(|share| audit_end(share));
-    if let Some(part) = last.and_then(|share| share.audit.expectation.as_ref()) {
-        let found = part.found.iter();
-        whole
-            .found
-            .extend(found.map(|[range, rows]| [range * part.width / width, *rows]));
-    }
-    Ok(whole)
+    let Some(last) = last.map(|share| &share.audit.expectations) else {
+        return Ok(Vec::new());
+    };
+    let tables = last.iter().map(|last| {
+        let of_table = |part: &&&Expectation| part.table == last.table;
+        let parts: Vec<&Expectation> = written.iter().filter(of_table).copied().collect();
+        buckets::together(&parts, last).ok_or_else(|| {
+            let error = format!("the shares compared different columns of `{}`", last.table);
+            ("failed".to_owned(), error)
+        })
+    });
+    tables.collect()
 }
 
-/// What a share expects; `None` where it wrote nothing.
-fn expectation(share: &RunRecord) -> Result<Option<&Expectation>, (String, String)> {
+/// What a share expects; nothing where it wrote nothing.
+fn expectations(share: &RunRecord) -> Result<&[Expectation], (String, String)> {
     let audit = &share.audit;
     let index = share.plan.intention.share.index;
-    match (audit.status.as_str(), &audit.expectation) {
-        ("partial" | "done", Some(expected)) => Ok(Some(expected)),
-        _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(None),
-        ("partial" | "done", None) => {
+    match (audit.status.as_str(), audit.expectations.as_slice()) {
+        ("partial" | "done", []) if audit.acknowledged + audit.unknown > 0 => {
             let error = format!("share {index} did not record what it expects");
             Err(("failed".to_owned(), error))
         }
+        ("partial" | "done", expected) => Ok(expected),
+        _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(&[]),
         (status, _) => {
             let why = audit.error.as_deref().unwrap_or("no reason recorded");
             Err((status.to_owned(), format!("share {index}: {status}: {why}")))
@@ -105,17 +103,23 @@ fn expectation(share: &RunRecord) -> Result<Option<&Expectation>, (String, Strin
     }
 }
 
-fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], whole: &Expectation) {
-    let examples = shares.iter().flat_map(|share| &share.audit.examples);
-    let table = examples.map(|example| example.table.clone()).next();
-    let comparison = key_ranges::compare(&table.unwrap_or_default(), whole);
+fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation]) {
     "done".clone_into(&mut audit.status);
-    audit.ranges = comparison.ranges;
-    audit.found = comparison.found;
-    audit.missing = comparison.missing;
-    audit.surplus = comparison.surplus;
-    audit.duplicated = comparison.duplicated;
-    audit.examples = comparison.examples;
+    for table in tables {
+        let comparison = buckets::compare(table);
+        audit.buckets += comparison.buckets;
+        audit.found += comparison.found;
+        audit.missing += comparison.missing;
+        audit.surplus += comparison.surplus;
+        audit.duplicated += comparison.duplicated;
+        audit.altered += comparison.altered;
+        audit.examples.extend(comparison.examples);
+        let named = table.columns.iter();
+        audit
+            .columns
+            .extend(named.map(|column| format!("{}.{column}", table.table)));
+    }
+    audit.examples.truncate(buckets::EXAMPLES_MAX);
     if let Some(index) = still_writing(shares).filter(|_| audit.missing > 0) {
         "failed".clone_into(&mut audit.status);
         audit.error = Some(format!(

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::judgement::{Data, Measurement};
 use crate::model::plan::{PhaseKind, Unit};
-use crate::model::record::{AuditRecord, Expectation, PhaseRecord};
+use crate::model::record::{AuditRecord, Expectation, ExpectedBucket, FoundBucket, PhaseRecord};
 use crate::report::fixture::{self, MS, OpSpec, S, note};
 
 const WINDOWS: usize = 100;
@@ -44,12 +44,24 @@ fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> Ru
 
 fn audited(record: &mut RunRecord, of: u32) {
     let written = record.audit.acknowledged;
-    record.audit.expectation = Some(Expectation {
-        width: 100,
-        ranges: vec![[0, written / 2, 0], [1, written - written / 2, 0]],
+    let bucket = |bucket, acknowledged| ExpectedBucket {
+        bucket,
+        acknowledged,
+        unknown: 0,
+        sums: vec![acknowledged * 3],
+    };
+    record.audit.expectations = vec![Expectation {
+        table: "cpu".to_owned(),
+        width: 128,
+        columns: vec!["ts".to_owned()],
+        expected: vec![bucket(0, written / 2), bucket(1, written - written / 2)],
         found: Vec::new(),
-    });
-    record.audit.ranges = 2;
+    }];
+    record.audit.buckets = 2;
+    record.audit.narrowed = false;
+    record.audit.columns = vec!["cpu.ts".to_owned()];
+    record.audit.read_back = 0;
+    record.audit.estimate_ns = 0;
     if of > 1 {
         "partial".clone_into(&mut record.audit.status);
     }
@@ -64,14 +76,20 @@ fn audited(record: &mut RunRecord, of: u32) {
 
 /// What every audit sees: the rows of all shares.
 fn find(records: &mut [RunRecord]) {
-    let mut found = [[0_u64; 2], [1, 0]];
+    let mut found = [0, 1].map(|bucket| FoundBucket {
+        bucket,
+        rows: 0,
+        sums: vec![0],
+    });
     for record in records.iter() {
-        for [key, acknowledged, _] in &record.audit.expectation.as_ref().unwrap().ranges {
-            found[usize::try_from(*key).unwrap()][1] += acknowledged;
+        for expected in &record.audit.expectations[0].expected {
+            let found = &mut found[usize::try_from(expected.bucket).unwrap()];
+            found.rows += expected.acknowledged;
+            found.sums[0] += expected.sums[0];
         }
     }
     for record in records {
-        record.audit.expectation.as_mut().unwrap().found = found.to_vec();
+        record.audit.expectations[0].found = found.to_vec();
     }
 }
 
@@ -178,7 +196,7 @@ fn one_share_proves_nothing_and_all_of_them_prove_that_nothing_was_lost() {
 /// The found rows of one range, changed in what every audit saw.
 fn found_differently(shares: &mut [RunRecord], by: i64) {
     for share in shares {
-        let found = &mut share.audit.expectation.as_mut().unwrap().found[1][1];
+        let found = &mut share.audit.expectations[0].found[1].rows;
         *found = found.checked_add_signed(by).unwrap();
     }
 }
@@ -191,7 +209,7 @@ fn a_row_missing_from_the_sum_is_lost_and_one_too_many_is_a_duplicate() {
     assert_eq!(lost.judgements.data.value, Data::Lost);
     assert_eq!(lost.audit.missing, 1);
     let example = &lost.audit.examples[0];
-    assert_eq!((example.first_key, example.last_key), (100, 199));
+    assert_eq!((example.first_key, example.last_key), (128, 255));
     found_differently(&mut shares, 2);
     let duplicated = merge(&shares).unwrap();
     assert_eq!(duplicated.judgements.data.value, Data::Duplicated);
@@ -199,10 +217,22 @@ fn a_row_missing_from_the_sum_is_lost_and_one_too_many_is_a_duplicate() {
 }
 
 #[test]
+fn checksums_of_shares_add_up_and_another_value_is_altered() {
+    let mut shares = three();
+    for share in &mut shares {
+        share.audit.expectations[0].found[0].sums[0] += 1;
+    }
+    let merged = merge(&shares).unwrap();
+    assert_eq!(merged.judgements.data.value, Data::Altered);
+    assert_eq!(merged.audit.altered, 1);
+    assert_eq!(merged.audit.examples[0].column.as_deref(), Some("ts"));
+}
+
+#[test]
 fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     let mut shares = three();
     let found = |share: &mut RunRecord, rows| {
-        share.audit.expectation.as_mut().unwrap().found[1][1] = rows;
+        share.audit.expectations[0].found[1].rows = rows;
     };
     // An early audit, before the others had written all they would.
     found(&mut shares[0], 5);
@@ -225,7 +255,7 @@ fn an_audit_that_failed_on_one_share_verifies_nothing() {
     shares[2].audit = AuditRecord {
         status: "timeout".to_owned(),
         error: Some("60 s".to_owned()),
-        expectation: None,
+        expectations: Vec::new(),
         ..shares[2].audit.clone()
     };
     let merged = merge(&shares).unwrap();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::model::display::{count, foreign};
 use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
-use crate::model::plan::Objective;
+use crate::model::plan::{AuditLevel, Objective};
 use crate::model::record::RunRecord;
 
 use super::table::labelled;
@@ -80,16 +80,32 @@ fn audited(record: &RunRecord) -> String {
     let audit = &record.audit;
     match (record.judgements.data.value, audit.status.as_str()) {
         (Data::Off, "nothing_written") => "nothing was written".to_owned(),
+        (Data::Off, "stores_nothing") => String::new(),
         (Data::Off, _) => "no audit was asked for".to_owned(),
-        (Data::Unverified, _) => "what was acknowledged was NOT checked".to_owned(),
+        (Data::Unverified, status) if status != "done" => {
+            "what was acknowledged was NOT checked".to_owned()
+        }
         _ => {
-            let mut text = format!("counts over {} key ranges", count(audit.ranges));
+            let buckets = count(audit.buckets);
+            let read_back = count(audit.read_back);
+            let mut text = match audit.level {
+                AuditLevel::Full => format!("all {read_back} rows read back"),
+                AuditLevel::Sums => {
+                    format!("sums over {buckets} key buckets, {read_back} rows read back")
+                }
+                AuditLevel::Off | AuditLevel::Count => {
+                    format!("counts over {buckets} key buckets")
+                }
+            };
             if let Some(counter) = audit.server_counter {
                 let _ = write!(
                     text,
                     " · the target counted {} rows inserted",
                     count(counter)
                 );
+            }
+            if audit.copies > 0 {
+                let _ = write!(text, " · {} copies compared", count(audit.copies));
             }
             text
         }

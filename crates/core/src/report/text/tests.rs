@@ -28,7 +28,7 @@ fn lost_rows_outrank_everything_else() {
 fn unverified_is_as_loud_as_an_error() {
     let mut record = fixture::closed();
     record.audit.status = "timeout".to_owned();
-    record.audit.error = Some("1,024 of 4,096 key ranges within 60 s".to_owned());
+    record.audit.error = Some("adding up table `cpu`".to_owned());
     let text = text(&judged(record));
     assert!(text.contains("UNVERIFIED"));
     insta::assert_snapshot!(text);

@@ -146,6 +146,7 @@ fn workload() -> BoundWorkload {
             ),
             op("other", BoundOpKind::Insert { table: 1, batch: 1 }),
         ],
+        rows: None,
     }
 }
 

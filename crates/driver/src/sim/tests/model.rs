@@ -7,7 +7,7 @@ use highwater_core::model::units::{Nanos, Seed};
 
 use super::super::capacity;
 use super::super::cluster::{Ask, Cluster, Work};
-use super::{Clock, connect, insert, ms, parse, ready};
+use super::{Clock, connect, insert, ms, parse, ready, workload};
 use crate::contract::BoxFuture;
 
 const CONSTANT: &str = "service=constant&rtt=0&replicas=0&query=10ms";
@@ -15,7 +15,7 @@ const CONSTANT: &str = "service=constant&rtt=0&replicas=0&query=10ms";
 fn cluster(query: &str) -> Cluster {
     let parameters = parse(&format!("{CONSTANT}&{query}")).unwrap();
     let mut cluster = Cluster::new(Arc::new(parameters), Seed(3));
-    cluster.create_table("t");
+    cluster.create_table(&workload(), 0);
     cluster
 }
 
@@ -97,12 +97,12 @@ fn an_insert_is_refused_as_a_whole_and_costs_nothing() {
         singles += 1;
     }
     let busy_until = two.busy_until();
-    let stored = two.table("t").unwrap().stored;
+    let stored = two.table("readings").unwrap().stored;
     let refused = insert_at(&mut two, 5, 2);
     assert!(is_rejected(&refused));
     assert_eq!(refused.1.rows_refused, 2);
     assert_eq!(two.busy_until(), busy_until);
-    assert_eq!(two.table("t").unwrap().stored, stored);
+    assert_eq!(two.table("readings").unwrap().stored, stored);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn replicas_work_on_other_nodes_at_their_own_cost() {
     // Primary 2 ms, replica 6 ms; the op is done when both are.
     assert_eq!(insert_at(&mut copies, 0, 10).0, ms(6));
     assert_eq!(insert_at(&mut copies, 0, 10).0, ms(12));
-    assert_eq!(copies.table("t").unwrap().stored, 20);
+    assert_eq!(copies.table("readings").unwrap().stored, 20);
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn what_is_under_way_when_the_target_dies_is_unknown() {
     let (at, outcome) = insert_at(&mut dying, 30, 1);
     assert_eq!((at, outcome.certainty), (ms(31), Certainty::Unknown));
     assert!(!outcome.session_usable);
-    assert_eq!(dying.table("t").unwrap().stored, 2);
+    assert_eq!(dying.table("readings").unwrap().stored, 2);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use highwater_core::model::units::{Nanos, Seed};
 use proptest::prelude::*;
 
 use super::super::cluster::{Ask, Cluster, Work};
-use super::{ms, parse};
+use super::{ms, parse, workload};
 
 /// A node in milliseconds: what runs, what waits, who ended when.
 struct Naive {
@@ -96,7 +96,7 @@ proptest! {
         ))
         .unwrap();
         let mut cluster = Cluster::new(Arc::new(parameters), Seed(1));
-        cluster.create_table("t");
+        cluster.create_table(&workload(), 0);
         let booked: Vec<Option<Nanos>> = (0..)
             .zip(&jobs)
             .map(|(index, (arrival, length))| {

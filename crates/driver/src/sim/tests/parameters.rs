@@ -12,7 +12,8 @@ const PAGE: &str = include_str!("../../../../../docs/reference/sim.md");
 fn every_parameter_is_read_and_printed_back() {
     let all = "nodes=4&cores=inf&request=1.5ms&row=250ns&query=0&service=lognormal:1.5&shards=12\
                &replicas=2&replica_cost=0.5&rtt=100µs&queue=0&answer_bytes=10&slow_node=2:0.5,3:2\
-               &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h&drop=0.001&duplicate=0.01&lose_ack=0.1\
+               &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h&drop=0.001&duplicate=0.01&alter=0.1\
+               &swap=0.2&offset=1&lose_ack=0.1\
                &fail=1&clock=real";
     let parameters = parse(all).unwrap();
     assert_eq!(parameters.stall[0].end(), Nanos::from_secs(32));

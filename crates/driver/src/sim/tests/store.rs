@@ -1,15 +1,23 @@
 //! The store against a naive multiset.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use highwater_core::analysis::sums::Summer;
+use highwater_core::model::op::{
+    BoundColumn, BoundTable, ColumnData, ColumnType, RowBatch, RowMaker,
+};
+use highwater_core::model::stored::{KeyRange, difference};
 use highwater_core::model::units::Seed;
 use proptest::prelude::*;
 
-use super::super::store::{RowFate, RowSet, Table};
+use super::super::store::{RowFate, RowFaults, RowSet, Table};
+use super::super::values::{ValueFate, Values};
+use super::parse;
 
 fn table(drop: f64, duplicate: f64) -> (Table, RowFate) {
     let fate = RowFate::new(Seed(7), "t", drop, duplicate);
-    (Table::new("t", fate), fate)
+    (Table::new("t", fate, None), fate)
 }
 
 proptest! {
@@ -76,4 +84,96 @@ fn rows_at_the_end_of_the_number_range_do_no_harm() {
     assert_eq!(table.stored, 5);
     assert_eq!(table.count_by_key(u64::MAX).buckets, [(0, 5)]);
     assert_eq!(table.count_by_key(1).buckets.len(), 5);
+}
+
+/// A table of two columns of rows that are made again, with these faults.
+fn altered(faults: &str) -> (Table, BoundTable, RowMaker) {
+    let columns = vec![
+        BoundColumn::new("n", ColumnType::Bigint),
+        BoundColumn::new("text", ColumnType::Text),
+    ];
+    let bound = BoundTable {
+        name: "t".to_owned(),
+        columns,
+        create: Vec::new(),
+        key: "n".to_owned(),
+        locate: None,
+    };
+    let maker = RowMaker(Arc::new(|_, first, rows, batch: &mut RowBatch| {
+        let keys = || (first..).take(rows);
+        *batch = RowBatch {
+            first_row: first,
+            rows,
+            columns: vec![
+                ColumnData::Integer(keys().map(|key| i64::try_from(key * 7).unwrap()).collect()),
+                ColumnData::Text(keys().map(|key| format!("text {key}").into()).collect()),
+            ],
+        };
+    }));
+    let parameters = parse(faults).unwrap();
+    let fate = RowFate::new(Seed(7), "t", parameters.drop, parameters.duplicate);
+    let values = ValueFate::new(Seed(7), "t", &parameters);
+    let values = Values::new(maker.clone(), 0, &bound.columns, values);
+    (Table::new("t", fate, Some(values)), bound, maker)
+}
+
+#[test]
+fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alone() {
+    const ROWS: u64 = 20_000;
+    for faults in [
+        "alter=0.001",
+        "swap=0.001",
+        "offset=0.001",
+        "alter=0.001&swap=0.001&offset=0.001&drop=0.001&duplicate=0.001",
+    ] {
+        let (mut table, bound, maker) = altered(faults);
+        // Batches of odd sizes cut pairs apart.
+        let mut planted = RowFaults::default();
+        for first in (0..ROWS).step_by(7) {
+            let done = table.apply(first, 7.min(ROWS - first));
+            planted.dropped += done.dropped;
+            planted.duplicated += done.duplicated;
+            planted.altered += done.altered;
+        }
+        let mut sent = RowBatch::default();
+        (maker.0)(0, 0, usize::try_from(ROWS).unwrap(), &mut sent);
+        let mut wrong = BTreeSet::new();
+        let (mut altered, mut copies) = (0, 0);
+        let all = [KeyRange {
+            first: 0,
+            end: ROWS + 5,
+        }];
+        let mut count = BTreeMap::new();
+        assert!(table.read_rows(&all, &mut |row| {
+            copies += 1;
+            *count.entry(row.key).or_insert(0) += 1;
+            let at = usize::try_from(row.key).unwrap();
+            if difference(&bound.columns, &sent, at, &row.values).is_some() {
+                altered += 1;
+                wrong.insert(row.key / 256);
+            }
+        }));
+        assert_eq!(altered, planted.altered, "{faults}");
+        assert!(altered > 5, "{faults}");
+        assert_eq!(copies, ROWS - planted.dropped + planted.duplicated);
+        wrong.extend(
+            (0..ROWS)
+                .filter(|row| count.get(row) != Some(&1))
+                .map(|row| row / 256),
+        );
+        let mut summer = Summer::new(&bound.columns);
+        for bucket in table.sums_by_key(256).unwrap().buckets {
+            let mut sums = vec![0; 2];
+            let rows = bucket.bucket * 256..ROWS.min((bucket.bucket + 1) * 256);
+            let rows = usize::try_from(rows.start).unwrap()..usize::try_from(rows.end).unwrap();
+            summer.add(&sent, rows, &mut sums);
+            let spoilt = wrong.contains(&bucket.bucket);
+            assert_eq!(
+                bucket.sums != sums,
+                spoilt,
+                "{faults}: bucket {}",
+                bucket.bucket
+            );
+        }
+    }
 }

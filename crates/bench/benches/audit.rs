@@ -1,0 +1,175 @@
+//! The ledger and the audit: nanoseconds a row in the load path, the audit of a large table against
+//! its load, and a failed bucket among a thousand million rows.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use highwater_bench::figures::{self, Budget, Figure};
+use highwater_bench::job::{Job, cpu_workload, workload};
+use highwater_core::model::judgement::Data;
+use highwater_core::model::op::PlaceholderStyle;
+use highwater_core::model::outcome::Outcome;
+use highwater_core::model::plan::{AuditLevel, PhaseKind};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::{Nanos, Rate};
+use highwater_runner::clock::RealClock;
+use highwater_runner::ledger::Ledger;
+use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::planner::PaceInput;
+use highwater_runner::store::Spill;
+use highwater_testing::postgres::{Postgres, SUPERUSER};
+
+const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
+/// Batches of the ledger's figure, and how often they are noted.
+const BATCHES: u64 = 200;
+const ROUNDS: u64 = 20;
+/// Rows that are loaded into PostgreSQL.
+const LOADED: &str = "20000000";
+/// 10⁹ rows on the simulated clock, of which about two are altered.
+const SIMULATED: &str = "sim:?nodes=1&cores=64&shards=1&replicas=0&request=100us&row=100ns\
+                         &queue=inf&alter=0.000000002";
+const LONG_SECONDS: u64 = 1_000;
+const ROWS_PER_S: u64 = 1_000_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut figures = ledger()?;
+    figures.push(narrowing()?);
+    figures.extend(postgres()?);
+    figures::print(
+        &figures,
+        "The ledger: `cpu` rows, twelve columns, in batches of 1,000 that were made before, noted as \
+         acknowledged with counts and checksums. The simulated run: 10⁹ rows of one column, one value in \
+         5·10⁸ altered; the audit makes all rows again, adds them up, and narrows the buckets that \
+         differ to their rows. PostgreSQL: 20 million `cpu` rows loaded by COPY with the workload's two \
+         indexes, then audited at the level `sums`; the server keeps its default settings and shares \
+         the machine.",
+    )?;
+    Ok(())
+}
+
+fn ledger() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let cpu = workload(cpu_workload()?, &[])?;
+    let dialect = ["sqlite".to_owned()];
+    let bound = cpu.bind(&dialect, PlaceholderStyle::Question);
+    let bound = bound.map_err(|mistake| mistake.message)?;
+    let batches: Vec<_> = (0..BATCHES)
+        .map(|batch| cpu.row_batch(0, batch * 1_000, 1_000))
+        .collect();
+    let mut figures = Vec::new();
+    for (what, columns) in [
+        ("counts alone", &[][..]),
+        ("counts and checksums", bound.tables[0].columns.as_slice()),
+    ] {
+        let root = tempfile::tempdir()?;
+        let mut ledger = Ledger::new(columns, Spill::at(root.path().join("exceptions")));
+        let mut note = || {
+            for batch in &batches {
+                let outcome = Outcome::applied(1_000);
+                ledger.note(batch.first_row, 1_000, Some(batch), &outcome);
+            }
+        };
+        // Dictionaries are hashed once.
+        note();
+        let clock = RealClock::start();
+        for _ in 0..ROUNDS {
+            note();
+        }
+        let per_row = to_f64(clock.now().0) / to_f64(ROUNDS * BATCHES * 1_000);
+        let figure = Figure::new(format!("ledger, {what}, per row"), "ns", per_row);
+        figures.push(figure.budget(Budget::AtMost(15.0)));
+        black_box(ledger.totals());
+    }
+    Ok(figures)
+}
+
+/// Notes when the audit began.
+struct Begin {
+    clock: RealClock,
+    begin: Cell<Option<Nanos>>,
+}
+
+impl Observer for Begin {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::Phase { name, .. } if name == "audit") {
+            self.begin.set(Some(self.clock.now()));
+        }
+    }
+}
+
+fn narrowing() -> Result<Figure, Box<dyn Error>> {
+    let job = Job {
+        workload: PLAIN_ROWS,
+        settings: &[],
+        target: SIMULATED,
+        stream: "insert",
+        pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
+        sessions: 64,
+        warm_up: Nanos::ZERO,
+        measure: Nanos::from_secs(LONG_SECONDS),
+        audit: AuditLevel::Sums,
+    };
+    let clock = RealClock::start();
+    let begin = Cell::new(None);
+    let begin = Rc::new(Begin { clock, begin });
+    let record = job.run(Rc::<Begin>::clone(&begin))?;
+    let began = begin.begin.get().ok_or("there was no audit")?;
+    let took = clock.now().saturating_sub(began);
+    check(&record, Data::Altered)?;
+    let audit = &record.audit;
+    if !audit.narrowed || audit.altered == 0 {
+        return Err(format!("no row was named: {audit:?}").into());
+    }
+    let rows = figures::number(to_f64(audit.found));
+    let what = format!(
+        "audit of {rows} simulated rows, {} altered ones named",
+        audit.altered
+    );
+    Ok(Figure::new(what, "s", took.as_secs_f64()).budget(Budget::AtMost(60.0)))
+}
+
+fn postgres() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let job = Job {
+        workload: cpu_workload()?,
+        settings: &[("rows", LOADED), ("batch", "5000")],
+        target: &url,
+        stream: "insert",
+        pace: PaceInput::Closed(Some(2)),
+        sessions: 2,
+        warm_up: Nanos::ZERO,
+        measure: Nanos::from_secs(1),
+        audit: AuditLevel::Sums,
+    };
+    let record = job.run(Rc::new(Silent))?;
+    check(&record, Data::Clean)?;
+    let phase = |kind: PhaseKind| {
+        let phases = record.phases.iter().filter(|phase| phase.kind == kind);
+        Nanos(phases.map(|phase| phase.duration_ns).sum()).as_secs_f64()
+    };
+    let (load, audit) = (phase(PhaseKind::Load), phase(PhaseKind::Audit));
+    let rows = to_f64(record.audit.found);
+    Ok(vec![
+        Figure::new("load of 20 million rows into PostgreSQL", "s", load),
+        Figure::new("their audit, `sums`", "s", audit)
+            .beside("the load", load)
+            .budget(Budget::RatioAtMost(1.0)),
+        Figure::new("the same, per row", "ns", audit * 1e9 / rows),
+    ])
+}
+
+fn check(record: &RunRecord, expected: Data) -> Result<(), Box<dyn Error>> {
+    let data = &record.judgements.data;
+    if data.value == expected {
+        Ok(())
+    } else {
+        Err(format!("data are {data:?}").into())
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn to_f64(n: u64) -> f64 {
+    n as f64
+}

@@ -1,0 +1,314 @@
+//! The audit: what was acknowledged against what is found, after everything has come to rest.
+//!
+//! Quiesce, resolve what is unknown, compare per key bucket, narrow wrong buckets to their rows;
+//! then the server's own counters and copies.
+
+mod narrow;
+mod resolve;
+mod rows;
+mod table;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use highwater_core::analysis::buckets::EXAMPLES_MAX;
+use highwater_core::model::display::duration;
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{AuditLevel, Share};
+use highwater_core::model::record::{AuditRecord, Resolved};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::Workload;
+use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+
+use crate::ground::Ground;
+use crate::ledger::{Ledger, Totals};
+use crate::store::RunDirectory;
+use rows::Regenerator;
+use table::{Figures, TableAudit};
+
+/// An admin that does not answer the simplest question within this time is replaced.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
+/// Between two attempts to replace it.
+const RENEW_PAUSE: Nanos = Nanos::from_millis(250);
+/// Shards with different copies that are named.
+const SHARDS_NAMED_MAX: usize = 20;
+/// Of the limit, this part is kept for what comes after rows were read back: one of so many.
+const REST_PART: u64 = 10;
+
+/// What an audit needs to know.
+pub(crate) struct AuditInput<'a> {
+    /// What is compared: what was asked for, or less where the target cannot stand it.
+    pub(crate) level: AuditLevel,
+    pub(crate) limit: Nanos,
+    pub(crate) seed: Seed,
+    pub(crate) share: &'a Share,
+    pub(crate) bound: &'a BoundWorkload,
+    /// What was there before; in `bound` rows of earlier runs have no key.
+    pub(crate) ground: &'a Ground,
+    pub(crate) workload: &'a Workload,
+    pub(crate) directory: &'a RunDirectory,
+    /// What is being done, for the message of an audit that was cut short.
+    pub(crate) stage: RefCell<String>,
+}
+
+/// Whether this run wrote anything that could be audited.
+pub(crate) fn is_due(ledgers: &[Ledger]) -> bool {
+    !ledgers.iter().all(Ledger::is_empty)
+}
+
+/// About how long an audit takes.
+pub(crate) fn estimate(level: AuditLevel, ledgers: &[Ledger], ns_per_row: u64) -> Nanos {
+    let totals = ledgers.iter().map(Ledger::totals);
+    let rows: u64 = totals.map(|all| all.acknowledged + all.unknown).sum();
+    let looks = match level {
+        AuditLevel::Off => 0,
+        AuditLevel::Count | AuditLevel::Sums => 1,
+        // Counted first, then read back.
+        AuditLevel::Full => 2,
+    };
+    Nanos(rows.saturating_mul(ns_per_row).saturating_mul(looks))
+}
+
+/// Replaces an admin whose connection went in mid-run, with sessions of the load or with the
+/// target, which may come back within `patience` or answer on another host.
+pub(crate) async fn renew(
+    admin: &mut Box<dyn Admin>,
+    target: &dyn Target,
+    timeline: &Rc<dyn Timeline>,
+    patience: Nanos,
+) -> Result<(), TargetError> {
+    let begin = timeline.now();
+    let limit = timeline.sleep_until(begin.saturating_add(ANSWER_LIMIT));
+    if let Either::Left((Ok(_), _)) = select(admin.quiesce(Nanos::ZERO), limit).await {
+        return Ok(());
+    }
+    let give_up = begin.saturating_add(patience);
+    loop {
+        let error = match target.administer(Rc::clone(timeline)).await {
+            Ok(fresh) => {
+                *admin = fresh;
+                return Ok(());
+            }
+            Err(error) => error,
+        };
+        let next = timeline.now().saturating_add(RENEW_PAUSE);
+        if error.kind != TargetErrorKind::Unreachable || next >= give_up {
+            return Err(error);
+        }
+        timeline.sleep_until(next).await;
+    }
+}
+
+/// What an audit came to.
+pub(crate) struct Audited {
+    pub(crate) record: AuditRecord,
+    /// False if something may not have come to rest.
+    pub(crate) quiet: bool,
+    /// Rows in each table, those of earlier runs included; absent if they were not counted.
+    pub(crate) rows: Option<Vec<u64>>,
+}
+
+impl Audited {
+    /// Nothing was asked.
+    pub(crate) fn unasked(record: AuditRecord) -> Self {
+        Self {
+            record,
+            quiet: true,
+            rows: None,
+        }
+    }
+}
+
+/// Waits for rest and compares, within the limit.
+pub(crate) async fn audit(
+    input: &AuditInput<'_>,
+    ledgers: &mut [Ledger],
+    admin: &mut dyn Admin,
+    timeline: &Rc<dyn Timeline>,
+) -> Audited {
+    let begin = timeline.now();
+    let deadline = begin.saturating_add(input.limit);
+    let mut record = not_done(input.level, ledgers, "off", None);
+    let quiet = {
+        let asked = std::pin::pin!(ask(
+            input,
+            ledgers,
+            admin,
+            (timeline, deadline),
+            &mut record
+        ));
+        match select(asked, timeline.sleep_until(deadline)).await {
+            Either::Left((answer, _)) => Some(answer),
+            Either::Right(_) => None,
+        }
+    };
+    match &answer {
+        Some(Ok(_)) => {
+            let status = if input.share.of > 1 {
+                "partial"
+            } else {
+                "done"
+            };
+            status.clone_into(&mut record.status);
+        }
+        Some(Err(error)) => {
+            "failed".clone_into(&mut record.status);
+            record.error = Some(error.message.clone());
+        }
+        None => {
+            "timeout".clone_into(&mut record.status);
+            record.error = Some(format!("it was still {}", input.stage.borrow()));
+        }
+    }
+    record.duration_ns = timeline.now().saturating_sub(begin).0;
+    Audited {
+        record,
+        quiet: matches!(answer, Some(Ok((true, _)) | Err(_))),
+        rows: match answer {
+            Some(Ok((true, rows))) => Some(rows),
+            _ => None,
+        },
+    }
+}
+
+async fn ask(
+    input: &AuditInput<'_>,
+    ledgers: &mut [Ledger],
+    admin: &mut dyn Admin,
+    (timeline, deadline): (&Rc<dyn Timeline>, Nanos),
+    record: &mut AuditRecord,
+) -> Result<(bool, Vec<u64>), TargetError> {
+    "waiting for statements to end".clone_into(&mut input.stage.borrow_mut());
+    let mut quiet = admin.quiesce(deadline).await?;
+    let narrow_until = deadline.saturating_sub(Nanos(input.limit.0 / REST_PART));
+    let tables = input.bound.tables.iter().zip(ledgers).enumerate();
+    record.narrowed = true;
+    let mut rows = Vec::new();
+    let rows_before = input.ground.rows_before();
+    for (position, (table, ledger)) in tables {
+        let audit = TableAudit {
+            input,
+            table,
+            ledger,
+            admin: &mut *admin,
+            rows: Regenerator::new(input.workload, position, &table.columns),
+            figures: Figures::default(),
+            before: rows_before.get(position).copied().unwrap_or(0),
+        };
+        let figures = audit.run(timeline, narrow_until).await?;
+        quiet &= figures.late == 0;
+        rows.push(figures.rows_in_all);
+        add(record, figures);
+    }
+    let wrong = record.missing + record.surplus + record.altered > 0;
+    if wrong && !record.narrowed && timeline.now() >= narrow_until {
+        // The question that was cut short may still be on the connection.
+        record.error = Some(format!("time was up while {}", input.stage.borrow()));
+        return Ok((quiet, rows));
+    }
+    "reading the server's counters".clone_into(&mut input.stage.borrow_mut());
+    let counter = admin.rows_inserted(input.bound).await?;
+    record.server_counter =
+        counter.map(|now| now.saturating_sub(input.ground.counter.unwrap_or(0)));
+    for shard in admin.copies(input.bound).await? {
+        record.copies += shard.rows.len() as u64;
+        let differ = shard.rows.windows(2).any(|pair| pair[0] != pair[1]);
+        if differ && record.copies_differ.len() < SHARDS_NAMED_MAX {
+            let rows: Vec<String> = shard.rows.iter().map(u64::to_string).collect();
+            let named = format!("{}: {} rows", shard.shard, rows.join(", "));
+            record.copies_differ.push(named);
+        }
+    }
+    Ok((quiet, rows))
+}
+
+fn add(record: &mut AuditRecord, figures: Figures) {
+    record.found += figures.found;
+    record.missing += figures.missing;
+    record.surplus += figures.surplus;
+    record.duplicated += figures.duplicated;
+    record.altered += figures.altered;
+    record.buckets += figures.buckets;
+    record.read_back += figures.read_back;
+    record.narrowed &= figures.narrowed;
+    record.columns.extend(figures.columns);
+    record.expectations.extend(figures.expectation);
+    record.examples.extend(figures.examples);
+    record.examples.truncate(EXAMPLES_MAX);
+    let (sum, more) = (&mut record.resolved, figures.resolved);
+    sum.applied += more.applied;
+    sum.partly += more.partly;
+    sum.not_applied += more.not_applied;
+    sum.rows_found += more.rows_found;
+}
+
+/// The record of a run whose user did not wait for the audit.
+pub(crate) fn stopped_at_once(level: AuditLevel, ledgers: &[Ledger]) -> AuditRecord {
+    let why = "the run was stopped at once".to_owned();
+    not_done(level, ledgers, "failed", Some(why))
+}
+
+/// What is compared, and about how long that takes.
+pub(crate) fn about(level: AuditLevel, estimate: Nanos) -> String {
+    let what = match level {
+        AuditLevel::Off => "nothing",
+        AuditLevel::Count => "rows by key bucket",
+        AuditLevel::Sums => "rows and checksums by key bucket, a sample read back",
+        AuditLevel::Full => "every row read back",
+    };
+    if estimate < Nanos::SECOND {
+        return what.to_owned();
+    }
+    format!("{what}, about {}", duration(estimate.0))
+}
+
+/// The record of a run that was not audited.
+pub(crate) fn not_done(
+    level: AuditLevel,
+    ledgers: &[Ledger],
+    status: &str,
+    error: Option<String>,
+) -> AuditRecord {
+    let mut totals = Totals::default();
+    for ledger in ledgers {
+        let of_table = ledger.totals();
+        totals.acknowledged += of_table.acknowledged;
+        totals.unknown += of_table.unknown;
+    }
+    AuditRecord {
+        status: status.to_owned(),
+        error,
+        acknowledged: totals.acknowledged,
+        unknown: totals.unknown,
+        ..empty(level)
+    }
+}
+
+/// Nothing was written and nothing compared.
+pub(crate) fn empty(level: AuditLevel) -> AuditRecord {
+    AuditRecord {
+        level,
+        status: "off".to_owned(),
+        acknowledged: 0,
+        unknown: 0,
+        found: 0,
+        missing: 0,
+        surplus: 0,
+        duplicated: 0,
+        altered: 0,
+        resolved: Resolved::default(),
+        read_back: 0,
+        buckets: 0,
+        columns: Vec::new(),
+        narrowed: false,
+        server_counter: None,
+        copies: 0,
+        copies_differ: Vec::new(),
+        examples: Vec::new(),
+        estimate_ns: 0,
+        duration_ns: 0,
+        expectations: Vec::new(),
+        error: None,
+    }
+}

@@ -1,0 +1,161 @@
+//! Wrong buckets down to their rows: those that are missing, there too often, or altered.
+//!
+//! All rows of some buckets are read back and compared with the rows that were sent, made again
+//! from their index. Rows are marked in bitmaps of a bounded size; more buckets take more passes.
+
+use highwater_core::model::record::{AuditExample, Fault};
+use highwater_core::model::stored::{Difference, KeyRange, StoredRow};
+use highwater_driver::TargetError;
+
+use super::rows::{Marks, push_range};
+use super::table::{Figures, TableAudit};
+use crate::ledger::exceptions::{Exception, Fate};
+
+/// Keys of one pass, at most, but for a bucket that is wider: three bitmaps of 2 MiB.
+const PASS_KEYS: u64 = 1 << 24;
+
+/// The rows of some buckets.
+struct Pass<'a> {
+    /// Ascending.
+    buckets: &'a [u64],
+    width: u64,
+    /// Must be there.
+    expected: Marks,
+    /// Was looked for and was not there, and may have come since.
+    late: Marks,
+    seen: Marks,
+}
+
+impl Pass<'_> {
+    /// The mark of a key in one of the buckets.
+    fn position(&self, key: u64) -> Option<usize> {
+        let slot = self.buckets.binary_search(&(key / self.width)).ok()? as u64;
+        usize::try_from(slot * self.width + key % self.width).ok()
+    }
+
+    /// The key of a mark.
+    fn key(&self, position: usize) -> u64 {
+        let position = position as u64;
+        let slot = usize::try_from(position / self.width).unwrap_or(0);
+        self.buckets[slot] * self.width + position % self.width
+    }
+
+    /// Takes out what was not acknowledged.
+    fn except(&mut self, exception: &Exception) {
+        let from = self
+            .buckets
+            .partition_point(|bucket| (bucket + 1) * self.width <= exception.first);
+        for bucket in &self.buckets[from..] {
+            let first = exception.first.max(bucket * self.width);
+            let end = exception.end().min((bucket + 1) * self.width);
+            if bucket * self.width >= exception.end() {
+                return;
+            }
+            for key in first..end {
+                if let Some(position) = self.position(key) {
+                    self.expected.set(position, false);
+                    self.late.set(position, exception.fate == Fate::Absent);
+                }
+            }
+        }
+    }
+}
+
+impl TableAudit<'_> {
+    /// Reads back all rows of these buckets (ascending), and says what is wrong with them.
+    pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, TargetError> {
+        let width = self.ledger.width();
+        let at_once = usize::try_from(PASS_KEYS / width).unwrap_or(1).max(1);
+        let mut figures = Figures::default();
+        for buckets in buckets.chunks(at_once) {
+            self.narrow_some(buckets, &mut figures).await?;
+        }
+        Ok(figures)
+    }
+
+    async fn narrow_some(
+        &mut self,
+        buckets: &[u64],
+        figures: &mut Figures,
+    ) -> Result<(), TargetError> {
+        let width = self.ledger.width();
+        let mut pass = self.pass(buckets, width);
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for bucket in buckets {
+            push_range(&mut ranges, bucket * width..(bucket + 1) * width);
+        }
+        let (rows, table) = (&mut self.rows, self.table);
+        let example = |fault, key, found, difference: Option<Difference>| AuditExample {
+            fault,
+            table: table.name.clone(),
+            first_key: key,
+            last_key: key,
+            acknowledged: u64::from(fault != Fault::Surplus),
+            unknown: 0,
+            found,
+            column: difference
+                .as_ref()
+                .and_then(|d| table.columns.get(d.column))
+                .map(|column| column.name.clone()),
+            expected: difference.as_ref().map(|d| d.expected.clone()),
+            stored: difference.map(|d| d.found),
+        };
+        let mut take = |row: StoredRow| {
+            figures.read_back += 1;
+            let Some(position) = pass.position(row.key) else {
+                return;
+            };
+            let (expected, late) = (pass.expected.get(position), pass.late.get(position));
+            if pass.seen.get(position) {
+                figures.duplicated += 1;
+                figures.surplus += 1;
+                figures.example(example(Fault::Duplicated, row.key, 2, None));
+            } else if late {
+                figures.late += 1;
+            } else if !expected {
+                figures.surplus += 1;
+                figures.example(example(Fault::Surplus, row.key, 1, None));
+            }
+            pass.seen.set(position, true);
+            if let Some(difference) = rows.difference(&row).filter(|_| expected || late) {
+                figures.altered += 1;
+                figures.example(example(Fault::Altered, row.key, 1, Some(difference)));
+            }
+        };
+        self.admin.read_rows(table, &ranges, &mut take).await?;
+        for position in pass.expected.without(&pass.seen) {
+            figures.missing += 1;
+            figures.example(example(Fault::Missing, pass.key(position), 0, None));
+        }
+        Ok(())
+    }
+
+    fn pass<'b>(&mut self, buckets: &'b [u64], width: u64) -> Pass<'b> {
+        let marks = usize::try_from(width).unwrap_or(0) * buckets.len();
+        let mut pass = Pass {
+            buckets,
+            width,
+            expected: Marks::new(marks),
+            late: Marks::new(marks),
+            seen: Marks::new(marks),
+        };
+        let meant = self.ledger.rows();
+        for bucket in buckets {
+            let first = meant.start.max(bucket * width);
+            let end = meant.end.min((bucket + 1) * width);
+            for key in first..end {
+                if let Some(position) = pass.position(key) {
+                    pass.expected.set(position, true);
+                }
+            }
+        }
+        let exceptions = self.ledger.exceptions();
+        let mut parts = exceptions.parts();
+        while let Some(part) = parts.next(exceptions) {
+            for exception in &part {
+                pass.except(exception);
+            }
+        }
+        pass
+    }
+}

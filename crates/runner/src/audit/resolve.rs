@@ -1,0 +1,209 @@
+//! What became of rows of unknown fate, by key; and a sample of the others, value by value.
+//!
+//! What is found becomes part of what is expected, so that the comparison afterwards is exact.
+//! What must not be here: the comparison.
+
+use std::collections::BTreeSet;
+
+use highwater_core::model::record::{AuditExample, Fault};
+use highwater_core::model::stored::{KeyRange, StoredRow};
+use highwater_core::workload::random::Draws;
+use highwater_driver::{TargetError, TargetErrorKind};
+
+use super::rows::{Marks, push_range};
+use super::table::TableAudit;
+use crate::ledger::exceptions::{Exception, Fate};
+
+/// Rows that one statement looks for, at most.
+const LOOKED_FOR_MAX: u64 = 1 << 20;
+/// Rows of the sample.
+const SAMPLE: u64 = 200;
+/// Rows with other values that are remembered; their buckets are narrowed whatever their sums say.
+const SUSPECTS_MAX: usize = 10_000;
+
+impl TableAudit<'_> {
+    /// Looks for every row of unknown fate and reads the sample; the rows that came back with
+    /// other values than were sent.
+    pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, TargetError> {
+        let mut suspects = BTreeSet::new();
+        let mut sample = if sample {
+            self.drawn()
+        } else {
+            BTreeSet::new()
+        };
+        let fresh = self.input.directory.spill();
+        let mut old = self.ledger.take_exceptions(fresh);
+        let mut parts = old.parts();
+        while let Some(mut part) = parts.next(&mut old) {
+            part.sort_unstable_by_key(|exception| exception.first);
+            for exception in &part {
+                let inside: Vec<u64> = sample
+                    .range(exception.first..exception.end())
+                    .copied()
+                    .collect();
+                for row in inside {
+                    sample.remove(&row);
+                }
+            }
+            let (open, closed): (Vec<_>, Vec<_>) = part.into_iter().partition(Exception::is_open);
+            for exception in closed {
+                self.ledger.exceptions().push(exception);
+            }
+            for group in groups(&open) {
+                self.look_for(group, &mut suspects).await?;
+            }
+        }
+        let lost = old.lost().or(self.ledger.exceptions().lost());
+        if let Some(lost) = lost {
+            return Err(TargetError {
+                kind: TargetErrorKind::Statement,
+                message: format!("rows of unknown fate could not be kept: {lost}"),
+                hint: None,
+            });
+        }
+        self.read_sample(&sample, &mut suspects).await?;
+        Ok(suspects)
+    }
+
+    fn drawn(&self) -> BTreeSet<u64> {
+        let rows = self.ledger.rows();
+        let draws = Draws::of(self.input.seed, &["audit", &self.table.name]);
+        let count = rows.end - rows.start;
+        (0..SAMPLE.min(count))
+            .map(|n| rows.start + draws.below(n, count))
+            .collect()
+    }
+
+    async fn read_sample(
+        &mut self,
+        sample: &BTreeSet<u64>,
+        suspects: &mut BTreeSet<u64>,
+    ) -> Result<(), TargetError> {
+        if sample.is_empty() {
+            return Ok(());
+        }
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        for row in sample {
+            push_range(&mut ranges, *row..row + 1);
+        }
+        let mut missing = sample.clone();
+        let (rows, figures) = (&mut self.rows, &mut self.figures);
+        let mut take = |row: StoredRow| {
+            figures.read_back += 1;
+            missing.remove(&row.key);
+            if rows.difference(&row).is_some() && suspects.len() < SUSPECTS_MAX {
+                suspects.insert(row.key);
+            }
+        };
+        self.admin.read_rows(self.table, &ranges, &mut take).await?;
+        if self.input.share.of == 1 {
+            suspects.extend(missing);
+        }
+        Ok(())
+    }
+
+    async fn look_for(
+        &mut self,
+        group: &[Exception],
+        suspects: &mut BTreeSet<u64>,
+    ) -> Result<(), TargetError> {
+        let mut ranges: Vec<KeyRange> = Vec::new();
+        let mut offsets = Vec::with_capacity(group.len());
+        let mut rows_in_all = 0;
+        for exception in group {
+            push_range(&mut ranges, exception.first..exception.end());
+            offsets.push(rows_in_all);
+            rows_in_all += usize::try_from(exception.rows).unwrap_or(0);
+        }
+        let mut there = Marks::new(rows_in_all);
+        let (rows, figures) = (&mut self.rows, &mut self.figures);
+        let mut take = |row: StoredRow| {
+            figures.read_back += 1;
+            let at = group.partition_point(|exception| exception.end() <= row.key);
+            if let Some(exception) = group.get(at).filter(|e| e.first <= row.key) {
+                let within = usize::try_from(row.key - exception.first).unwrap_or(0);
+                there.set(offsets[at] + within, true);
+            }
+            if rows.difference(&row).is_some() && suspects.len() < SUSPECTS_MAX {
+                suspects.insert(row.key);
+            }
+        };
+        self.admin.read_rows(self.table, &ranges, &mut take).await?;
+        for (exception, offset) in group.iter().zip(offsets) {
+            self.fold(exception, &there, offset);
+        }
+        Ok(())
+    }
+
+    /// Folds what was found of an exception into what is expected.
+    fn fold(&mut self, exception: &Exception, there: &Marks, offset: usize) {
+        let rows = usize::try_from(exception.rows).unwrap_or(0);
+        let mut found = 0;
+        let mut start = 0;
+        while start < rows {
+            let is_there = there.get(offset + start);
+            let same = (start..rows).take_while(|at| there.get(offset + at) == is_there);
+            let count = same.count();
+            let first = exception.first + start as u64;
+            if is_there {
+                let batch = self.rows.batch(first..first + count as u64);
+                self.ledger.found(&batch, 0..count);
+                found += count as u64;
+            } else {
+                self.ledger.absent(first, count as u64);
+            }
+            start += count;
+        }
+        let resolved = &mut self.figures.resolved;
+        match exception.fate {
+            Fate::Partly { least, most } => self.compare_partly(exception, found, (least, most)),
+            _ if found == 0 => resolved.not_applied += 1,
+            _ if found == u64::from(exception.rows) => resolved.applied += 1,
+            _ => resolved.partly += 1,
+        }
+        if exception.fate == Fate::Unknown {
+            self.figures.resolved.rows_found += found;
+        }
+    }
+
+    /// The target said how many rows it stored of a batch, and so many must be there.
+    fn compare_partly(&mut self, exception: &Exception, found: u64, (least, most): (u32, u32)) {
+        let missing = u64::from(least).saturating_sub(found);
+        let surplus = found.saturating_sub(most.into());
+        self.figures.missing += missing;
+        self.figures.surplus += surplus;
+        let fault = match (missing, surplus) {
+            (0, 0) => return,
+            (0, _) => Fault::Surplus,
+            _ => Fault::Missing,
+        };
+        self.figures.example(AuditExample {
+            fault,
+            table: self.table.name.clone(),
+            first_key: exception.first,
+            last_key: exception.end() - 1,
+            acknowledged: least.into(),
+            unknown: u64::from(most - least),
+            found,
+            column: None,
+            expected: None,
+            stored: None,
+        });
+    }
+}
+
+/// Runs of exceptions with a bounded number of rows.
+fn groups(open: &[Exception]) -> impl Iterator<Item = &[Exception]> {
+    let mut rest = open;
+    std::iter::from_fn(move || {
+        let mut rows = 0;
+        let fits = rest.iter().take_while(|exception| {
+            rows += u64::from(exception.rows);
+            rows <= LOOKED_FOR_MAX
+        });
+        let count = fits.count().max(1).min(rest.len());
+        let (group, behind) = rest.split_at(count);
+        rest = behind;
+        (!group.is_empty()).then_some(group)
+    })
+}

@@ -1,0 +1,127 @@
+//! The rows as they were sent, made again by key, and marks on rows.
+
+use std::ops::Range;
+
+use highwater_core::model::op::{BoundColumn, RowBatch};
+use highwater_core::model::stored::{Difference, KeyRange, StoredRow, difference};
+use highwater_core::workload::Workload;
+
+/// Rows that are made at once.
+const BLOCK: u64 = 256;
+/// Blocks that are kept: rows come back from a few places at a time.
+const BLOCKS: usize = 64;
+
+/// Makes rows of one table.
+pub(crate) struct Regenerator<'a> {
+    workload: &'a Workload,
+    table: usize,
+    columns: &'a [BoundColumn],
+    /// By block number modulo their number.
+    blocks: Vec<RowBatch>,
+}
+
+impl<'a> Regenerator<'a> {
+    pub(crate) fn new(workload: &'a Workload, table: usize, columns: &'a [BoundColumn]) -> Self {
+        Self {
+            workload,
+            table,
+            columns,
+            blocks: vec![RowBatch::default(); BLOCKS],
+        }
+    }
+
+    /// What a stored row has otherwise than the row that was sent under its key.
+    pub(crate) fn difference(&mut self, row: &StoredRow) -> Option<Difference> {
+        let block = row.key / BLOCK;
+        let slot = usize::try_from(block % BLOCKS as u64).unwrap_or(0);
+        let batch = &mut self.blocks[slot];
+        if batch.rows == 0 || batch.first_row != block * BLOCK {
+            let rows = usize::try_from(BLOCK).unwrap_or(1);
+            self.workload
+                .fill_row_batch(self.table, block * BLOCK, rows, batch);
+        }
+        let at = usize::try_from(row.key % BLOCK).unwrap_or(0);
+        difference(self.columns, batch, at, &row.values)
+    }
+
+    /// Some rows.
+    pub(crate) fn batch(&self, rows: Range<u64>) -> RowBatch {
+        let count = usize::try_from(rows.end.saturating_sub(rows.start)).unwrap_or(0);
+        self.workload.row_batch(self.table, rows.start, count)
+    }
+}
+
+/// One bit for each of some rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Marks(Vec<u64>);
+
+impl Marks {
+    /// None is marked.
+    pub(crate) fn new(rows: usize) -> Self {
+        Self(vec![0; rows.div_ceil(64)])
+    }
+
+    pub(crate) fn get(&self, row: usize) -> bool {
+        self.0
+            .get(row / 64)
+            .is_some_and(|word| word >> (row % 64) & 1 == 1)
+    }
+
+    pub(crate) fn set(&mut self, row: usize, marked: bool) {
+        if let Some(word) = self.0.get_mut(row / 64) {
+            let bit = 1 << (row % 64);
+            *word = if marked { *word | bit } else { *word & !bit };
+        }
+    }
+
+    /// Rows that are marked here and not in `other`, ascending.
+    pub(crate) fn without<'m>(&'m self, other: &'m Self) -> impl Iterator<Item = usize> + 'm {
+        let words = self.0.iter().zip(&other.0).enumerate();
+        words.flat_map(|(at, (mine, theirs))| {
+            let mut left = mine & !theirs;
+            std::iter::from_fn(move || {
+                let bit = left.trailing_zeros() as usize;
+                left &= left.wrapping_sub(1);
+                (bit < 64).then_some(at * 64 + bit)
+            })
+        })
+    }
+}
+
+/// Adds a range of keys behind others; what touches the last one becomes part of it.
+pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
+    match ranges.last_mut() {
+        Some(last) if last.end >= keys.start => last.end = last.end.max(keys.end),
+        _ => ranges.push(KeyRange {
+            first: keys.start,
+            end: keys.end,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_tell_rows_apart() {
+        let (mut expected, mut seen) = (Marks::new(200), Marks::new(200));
+        for row in [0, 63, 64, 130, 199] {
+            expected.set(row, true);
+        }
+        seen.set(63, true);
+        expected.set(130, false);
+        assert!(expected.get(199) && !expected.get(130) && !expected.get(1_000));
+        assert_eq!(expected.without(&seen).collect::<Vec<_>>(), [0, 64, 199]);
+    }
+
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut ranges = Vec::new();
+        for keys in [0..5, 5..7, 9..10] {
+            push_range(&mut ranges, keys);
+        }
+        let range = |first, end| KeyRange { first, end };
+        assert_eq!(ranges, [range(0, 7), range(9, 10)]);
+    }
+}

@@ -1,0 +1,237 @@
+//! The audit of one table, at its level: what is expected, what is found, what is wrong.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use highwater_core::analysis::buckets::{self, Comparison, EXAMPLES_MAX};
+use highwater_core::model::op::BoundTable;
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::record::{
+    AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
+};
+use highwater_core::model::units::Nanos;
+use highwater_driver::{Admin, KeySums, TargetError, Timeline};
+
+use super::AuditInput;
+use super::rows::Regenerator;
+use crate::ledger::Ledger;
+
+/// Examples of one fault, so that none crowds out another.
+const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
+
+/// One table of an audit.
+pub(crate) struct TableAudit<'a> {
+    pub(super) input: &'a AuditInput<'a>,
+    pub(super) table: &'a BoundTable,
+    pub(super) ledger: &'a mut Ledger,
+    pub(super) admin: &'a mut dyn Admin,
+    pub(super) rows: Regenerator<'a>,
+    pub(super) figures: Figures,
+    /// Rows of earlier runs.
+    pub(super) before: u64,
+}
+
+/// What is right and wrong with a table.
+#[derive(Debug, Default)]
+pub(crate) struct Figures {
+    /// Rows of this run, and what nobody sent.
+    pub(crate) found: u64,
+    /// All rows of the table.
+    pub(crate) rows_in_all: u64,
+    pub(crate) missing: u64,
+    pub(crate) surplus: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) altered: u64,
+    pub(crate) buckets: u64,
+    pub(crate) read_back: u64,
+    /// Rows that came after they were looked for.
+    pub(crate) late: u64,
+    pub(crate) resolved: Resolved,
+    pub(crate) columns: Vec<String>,
+    pub(crate) examples: Vec<AuditExample>,
+    /// Wrong buckets were narrowed to their rows, or none is wrong.
+    pub(crate) narrowed: bool,
+    /// For merging shares.
+    pub(crate) expectation: Option<Expectation>,
+}
+
+impl Figures {
+    /// Adds an example, unless there are enough of its fault.
+    pub(super) fn example(&mut self, example: AuditExample) {
+        let of_fault = self.examples.iter().filter(|e| e.fault == example.fault);
+        if of_fault.count() < EXAMPLES_OF_A_FAULT {
+            self.examples.push(example);
+        }
+    }
+
+    fn compared(&mut self, comparison: &Comparison) {
+        self.found += comparison.found;
+        self.missing += comparison.missing;
+        self.surplus += comparison.surplus;
+        self.duplicated += comparison.duplicated;
+        self.altered += comparison.altered;
+        self.buckets += comparison.buckets;
+        self.examples.extend(comparison.examples.iter().cloned());
+    }
+}
+
+impl TableAudit<'_> {
+    /// Audits; wrong buckets are narrowed to their rows if there is time until `narrow_until`.
+    pub(super) async fn run(
+        mut self,
+        timeline: &Rc<dyn Timeline>,
+        narrow_until: Nanos,
+    ) -> Result<Figures, TargetError> {
+        let level = self.input.level;
+        let mut wrong = BTreeSet::new();
+        if level >= AuditLevel::Sums {
+            self.tell("looking for rows of unknown fate, and reading a sample");
+            let suspects = self.resolve(level == AuditLevel::Sums).await?;
+            wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
+        }
+        let sums = match level {
+            AuditLevel::Sums => {
+                self.tell("adding up checksums");
+                let sums = self.admin.sums_by_key(self.table, self.ledger.width());
+                sums.await?
+            }
+            _ => self.counts().await?,
+        };
+        let expectation = self.expectation(&sums);
+        let comparison = buckets::compare(&expectation);
+        self.figures.rows_in_all = comparison.found + sums.without_key;
+        self.compare_others(sums.without_key);
+        if level == AuditLevel::Full {
+            let expected = expectation.expected.iter().map(|bucket| bucket.bucket);
+            wrong.extend(expected.chain(expectation.found.iter().map(|bucket| bucket.bucket)));
+        }
+        wrong.extend(comparison.wrong.iter().copied());
+        if self.input.share.of > 1 {
+            self.figures.expectation = Some(expectation);
+            self.figures.compared(&comparison);
+            return Ok(self.figures);
+        }
+        if level < AuditLevel::Sums || wrong.is_empty() {
+            self.figures.narrowed = wrong.is_empty();
+            self.figures.compared(&comparison);
+            return Ok(self.figures);
+        }
+        self.tell("reading back rows");
+        let wrong: Vec<u64> = wrong.into_iter().collect();
+        let narrowed = {
+            let narrow = std::pin::pin!(self.narrow(&wrong));
+            match select(narrow, timeline.sleep_until(narrow_until)).await {
+                Either::Left((narrowed, _)) => Some(narrowed?),
+                Either::Right(_) => None,
+            }
+        };
+        self.conclude(&comparison, narrowed);
+        Ok(self.figures)
+    }
+
+    /// Rows without a key of this run: those of earlier runs, and what nobody sent.
+    fn compare_others(&mut self, found: u64) {
+        let surplus = found.saturating_sub(self.before);
+        let missing = self.before.saturating_sub(found);
+        self.figures.found += surplus;
+        self.figures.surplus += surplus;
+        self.figures.missing += missing;
+        if missing > 0 {
+            self.figures.example(AuditExample {
+                fault: Fault::Missing,
+                table: self.table.name.clone(),
+                first_key: 0,
+                last_key: self.input.ground.first_row.saturating_sub(1),
+                acknowledged: self.before,
+                unknown: 0,
+                found,
+                column: None,
+                expected: None,
+                stored: None,
+            });
+        }
+    }
+
+    /// Rows say it exactly; without them the buckets do.
+    fn conclude(&mut self, comparison: &Comparison, narrowed: Option<Figures>) {
+        let Some(narrowed) = narrowed else {
+            self.figures.compared(comparison);
+            return;
+        };
+        let figures = &mut self.figures;
+        figures.narrowed = true;
+        figures.buckets += comparison.buckets;
+        figures.found += comparison.found;
+        figures.missing += narrowed.missing;
+        figures.surplus += narrowed.surplus;
+        figures.duplicated += narrowed.duplicated;
+        figures.altered += narrowed.altered;
+        figures.late += narrowed.late;
+        figures.read_back += narrowed.read_back;
+        figures.examples.extend(narrowed.examples);
+        let wrong_rows = narrowed.missing + narrowed.surplus + narrowed.altered;
+        if wrong_rows + narrowed.late == 0 && !comparison.wrong.is_empty() {
+            // The rows changed between the two looks: what is wrong is still wrong.
+            self.figures.narrowed = false;
+            self.figures.missing += comparison.missing;
+            self.figures.surplus += comparison.surplus;
+            self.figures.duplicated += comparison.duplicated;
+            self.figures.altered += comparison.altered;
+            self.figures
+                .examples
+                .extend(comparison.examples.iter().cloned());
+        }
+    }
+
+    /// Counts in the shape of checksums without columns.
+    async fn counts(&mut self) -> Result<KeySums, TargetError> {
+        self.tell("counting rows");
+        let counts = self.admin.count_by_key(self.table, self.ledger.width());
+        let counts = counts.await?;
+        let mut sums = KeySums {
+            without_key: counts.without_key,
+            ..KeySums::default()
+        };
+        for (bucket, rows) in counts.buckets {
+            sums.add(bucket, rows, &[]);
+        }
+        Ok(sums)
+    }
+
+    /// Both sides, with the checksums of the columns that both have.
+    fn expectation(&mut self, found: &KeySums) -> Expectation {
+        let covered: Vec<usize> = (0..found.covered.len())
+            .filter(|column| found.covered[*column])
+            .collect();
+        let of = |sums: &[u64]| -> Vec<u64> {
+            let columns = covered.iter().filter_map(|column| sums.get(*column));
+            columns.copied().collect()
+        };
+        let name = |column: &usize| self.table.columns.get(*column).map(|c| c.name.clone());
+        let columns: Vec<String> = covered.iter().filter_map(name).collect();
+        let of_table = |column: &String| format!("{}.{column}", self.table.name);
+        self.figures.columns = columns.iter().map(of_table).collect();
+        let expected = self.ledger.buckets().map(|bucket| ExpectedBucket {
+            sums: of(&bucket.sums),
+            ..bucket
+        });
+        let found = found.buckets.iter().map(|bucket| FoundBucket {
+            bucket: bucket.bucket,
+            rows: bucket.rows,
+            sums: of(&bucket.sums),
+        });
+        Expectation {
+            table: self.table.name.clone(),
+            width: self.ledger.width(),
+            columns,
+            expected: expected.collect(),
+            found: found.collect(),
+        }
+    }
+
+    fn tell(&self, what: &str) {
+        let stage = format!("{what} of table `{}`", self.table.name);
+        *self.input.stage.borrow_mut() = stage;
+    }
+}

@@ -1,0 +1,292 @@
+//! Rows that were meant to be sent and were not acknowledged, by batch and row.
+//!
+//! Held in a bounded list and beyond that in a file of the run's directory, which is bounded too.
+//! What must not be here: what is made of them.
+
+use crate::store::Spill;
+
+/// Exceptions held in memory; more are written to the file, this many at once.
+const HELD_MAX: usize = 32_768;
+/// Bytes of an exception in the file.
+const BYTES: usize = 21;
+/// Exceptions in the file, at most: 256 MiB.
+const SPILLED_MAX: u64 = (256 << 20) / BYTES as u64;
+
+/// Why rows are not among the acknowledged ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The target said that it did not store them.
+    Refused,
+    /// Nobody can say.
+    Unknown,
+    /// The target stored some of them and did not say which: from `least` to `most`, which differ
+    /// by what it leaves open.
+    Partly { least: u32, most: u32 },
+    /// They were never sent.
+    NotSent,
+    /// Of unknown fate, looked for and not found.
+    Absent,
+}
+
+/// Rows that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Exception {
+    /// Index of the first row.
+    pub(crate) first: u64,
+    /// At least 1.
+    pub(crate) rows: u32,
+    pub(crate) fate: Fate,
+}
+
+impl Exception {
+    /// The row behind the last one.
+    pub(crate) fn end(&self) -> u64 {
+        self.first.saturating_add(self.rows.into())
+    }
+
+    /// Whether the audit has to look for them.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.fate, Fate::Unknown | Fate::Partly { .. })
+    }
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let (kind, least, most) = match self.fate {
+            Fate::Refused => (0_u8, 0, 0),
+            Fate::Unknown => (1, 0, 0),
+            Fate::Partly { least, most } => (2, least, most),
+            Fate::NotSent => (3, 0, 0),
+            Fate::Absent => (4, 0, 0),
+        };
+        bytes.extend_from_slice(&self.first.to_le_bytes());
+        bytes.extend_from_slice(&self.rows.to_le_bytes());
+        bytes.push(kind);
+        bytes.extend_from_slice(&least.to_le_bytes());
+        bytes.extend_from_slice(&most.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8; BYTES]) -> Self {
+        let (first, rest) = bytes.split_at(8);
+        let number = |at: usize| {
+            let four = rest.get(at..at + 4).and_then(|four| four.try_into().ok());
+            u32::from_le_bytes(four.unwrap_or_default())
+        };
+        let fate = match rest[4] {
+            0 => Fate::Refused,
+            1 => Fate::Unknown,
+            2 => Fate::Partly {
+                least: number(5),
+                most: number(9),
+            },
+            3 => Fate::NotSent,
+            _ => Fate::Absent,
+        };
+        Self {
+            first: u64::from_le_bytes(first.try_into().unwrap_or_default()),
+            rows: number(0),
+            fate,
+        }
+    }
+}
+
+/// All of them, in the order in which they came.
+#[derive(Debug)]
+pub(crate) struct Exceptions {
+    held: Vec<Exception>,
+    spill: Spill,
+    spilled: u64,
+    /// Why some could not be kept.
+    lost: Option<String>,
+}
+
+impl Exceptions {
+    /// None yet; more than fit go to the file.
+    pub(crate) fn new(spill: Spill) -> Self {
+        Self {
+            held: Vec::new(),
+            spill,
+            spilled: 0,
+            lost: None,
+        }
+    }
+
+    /// Adds some; neighbours of one fate become one, but for those that the audit looks for: it
+    /// tells batch by batch what became of them.
+    pub(crate) fn push(&mut self, exception: Exception) {
+        if exception.rows == 0 {
+            return;
+        }
+        if let Some(last) = self.held.last_mut()
+            && last.end() == exception.first
+            && last.fate == exception.fate
+            && !last.is_open()
+            && let Some(rows) = last.rows.checked_add(exception.rows)
+        {
+            last.rows = rows;
+            return;
+        }
+        if self.held.len() == HELD_MAX {
+            self.write_held();
+        }
+        self.held.push(exception);
+    }
+
+    /// Adds rows that may be more than one exception holds.
+    pub(crate) fn push_rows(&mut self, first: u64, rows: u64, fate: Fate) {
+        let (mut first, mut left) = (first, rows);
+        while left > 0 {
+            let part = u32::try_from(left).unwrap_or(u32::MAX);
+            self.push(Exception {
+                first,
+                rows: part,
+                fate,
+            });
+            first = first.saturating_add(part.into());
+            left -= u64::from(part);
+        }
+    }
+
+    fn write_held(&mut self) {
+        let full = self.spilled + self.held.len() as u64 > SPILLED_MAX;
+        let written = if full {
+            Err("there are more refused and unknown batches than are kept".to_owned())
+        } else {
+            let mut bytes = Vec::with_capacity(self.held.len() * BYTES);
+            for exception in &self.held {
+                exception.write(&mut bytes);
+            }
+            self.spill.append(&bytes).map_err(|error| error.message)
+        };
+        match written {
+            Ok(()) => self.spilled += self.held.len() as u64,
+            Err(error) => {
+                self.lost.get_or_insert(error);
+            }
+        }
+        self.held.clear();
+    }
+
+    /// Why some could not be kept, if so: then nothing exact can be said.
+    pub(crate) fn lost(&self) -> Option<&str> {
+        self.lost.as_deref()
+    }
+
+    /// Takes over another's.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        let mut parts = other.parts();
+        while let Some(part) = parts.next(&mut other) {
+            for exception in part {
+                self.push(exception);
+            }
+        }
+        if let Some(lost) = other.lost.take() {
+            self.lost.get_or_insert(lost);
+        }
+    }
+
+    /// Goes through all of them in bounded parts.
+    pub(crate) fn parts(&self) -> Parts {
+        Parts {
+            at: 0,
+            spilled: self.spilled,
+            done: false,
+        }
+    }
+}
+
+/// Where a walk through exceptions stands; what is added meanwhile is not part of it.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    at: u64,
+    spilled: u64,
+    done: bool,
+}
+
+impl Parts {
+    /// The next part, of at most [`HELD_MAX`].
+    pub(crate) fn next(&mut self, of: &mut Exceptions) -> Option<Vec<Exception>> {
+        if self.at < self.spilled {
+            let count = (self.spilled - self.at).min(HELD_MAX as u64);
+            let bytes = usize::try_from(count).unwrap_or(0) * BYTES;
+            let mut buffer = vec![0; bytes];
+            let read = of.spill.read(self.at * BYTES as u64, &mut buffer);
+            self.at += count;
+            if let Err(error) = read {
+                of.lost.get_or_insert(error.message);
+                self.at = self.spilled;
+                return Some(Vec::new());
+            }
+            let (records, _) = buffer.as_chunks::<BYTES>();
+            return Some(records.iter().map(Exception::read).collect());
+        }
+        if self.done {
+            return None;
+        }
+        self.done = true;
+        Some(of.held.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(exceptions: &mut Exceptions) -> Vec<Exception> {
+        let mut found = Vec::new();
+        let mut parts = exceptions.parts();
+        while let Some(part) = parts.next(exceptions) {
+            found.extend(part);
+        }
+        found
+    }
+
+    fn one(first: u64, rows: u32, fate: Fate) -> Exception {
+        Exception { first, rows, fate }
+    }
+
+    #[test]
+    fn neighbours_of_one_fate_are_one_unless_they_are_looked_for() {
+        let root = tempfile::tempdir().unwrap();
+        let mut list = Exceptions::new(Spill::at(root.path().join("a")));
+        list.push(one(0, 10, Fate::Refused));
+        list.push(one(10, 10, Fate::Refused));
+        list.push(one(20, 10, Fate::Unknown));
+        list.push(one(30, 10, Fate::Unknown));
+        list.push(one(40, 10, Fate::NotSent));
+        list.push(one(60, 0, Fate::Refused));
+        let rows: Vec<_> = all(&mut list).iter().map(|e| (e.first, e.rows)).collect();
+        assert_eq!(rows, [(0, 20), (20, 10), (30, 10), (40, 10)]);
+    }
+
+    #[test]
+    fn what_does_not_fit_memory_comes_back_from_the_file_and_the_file_goes() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("spilled");
+        let mut list = Exceptions::new(Spill::at(path.clone()));
+        let fates = [
+            Fate::Refused,
+            Fate::Unknown,
+            Fate::Partly { least: 7, most: 9 },
+            Fate::NotSent,
+            Fate::Absent,
+        ];
+        let count = HELD_MAX as u64 * 2 + 5;
+        let made = |at: u64| one(at * 10, 3, fates[usize::try_from(at % 5).unwrap()]);
+        (0..count).for_each(|at| list.push(made(at)));
+        assert_eq!(list.held.len(), 5);
+        assert!(path.exists());
+        let mut other = Exceptions::new(Spill::at(root.path().join("other")));
+        other.push(one(5, 1, Fate::Unknown));
+        other.append(list);
+        let found = all(&mut other);
+        assert!(found[1..].iter().copied().eq((0..count).map(made)));
+        assert_eq!((found.len() as u64, other.lost()), (count + 1, None));
+        assert!(!path.exists(), "the merged list's file is gone");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_told() {
+        let mut list = Exceptions::new(Spill::at("/nowhere/at/all".into()));
+        (0..=HELD_MAX as u64).for_each(|at| list.push(one(at * 10, 1, Fate::Refused)));
+        assert!(list.lost().unwrap().contains("/nowhere/at/all"));
+    }
+}

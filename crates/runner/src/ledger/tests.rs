@@ -1,0 +1,178 @@
+//! The ledger keeps counts and checksums exact, however batches come and widths double.
+
+use highwater_core::analysis::sums::BUCKETS_MAX;
+use highwater_core::model::checksum;
+use highwater_core::model::op::{ColumnData, ColumnType};
+use highwater_core::model::outcome::{ErrorClass, OpError};
+use proptest::prelude::*;
+
+use super::exceptions::Exception;
+use super::*;
+
+fn error() -> OpError {
+    OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: String::new(),
+    }
+}
+
+fn unknown() -> Outcome {
+    Outcome::unknown(error())
+}
+
+fn ledger() -> Ledger {
+    let columns = [BoundColumn::new("c", ColumnType::Bigint)];
+    Ledger::new(&columns, Spill::at("/nowhere/at/all".into()))
+}
+
+/// The value of a row is three times its index.
+fn batch(first_row: u64, rows: u64) -> RowBatch {
+    let values = (first_row..first_row + rows).map(|row| i64::try_from(row * 3).unwrap());
+    RowBatch {
+        first_row,
+        rows: usize::try_from(rows).unwrap(),
+        columns: vec![ColumnData::Integer(values.collect())],
+    }
+}
+
+fn note(ledger: &mut Ledger, first: u64, rows: u64, outcome: &Outcome) {
+    ledger.note(first, rows, Some(&batch(first, rows)), outcome);
+}
+
+fn sum(rows: impl Iterator<Item = u64>) -> u64 {
+    rows.map(|row| checksum::weight(row) * checksum::residue(i64::try_from(row * 3).unwrap()))
+        .fold(0, u64::wrapping_add)
+}
+
+fn figures(ledger: &Ledger) -> Vec<(u64, u64, u64, u64)> {
+    let buckets = ledger.buckets();
+    buckets
+        .map(|b| (b.bucket, b.acknowledged, b.unknown, b.sums[0]))
+        .collect()
+}
+
+fn exceptions(ledger: &mut Ledger) -> Vec<Exception> {
+    let list = ledger.exceptions();
+    let mut parts = list.parts();
+    parts.next(list).unwrap()
+}
+
+#[test]
+fn rows_are_counted_and_added_up_in_their_buckets() {
+    let mut ledger = ledger();
+    note(&mut ledger, 250, 10, &Outcome::applied(10));
+    note(&mut ledger, 0, 5, &unknown());
+    let expected = [(0, 6, 5, sum(250..256)), (1, 4, 0, sum(256..260))];
+    assert_eq!(figures(&ledger), expected);
+    assert_eq!(ledger.rows(), 0..260);
+}
+
+#[test]
+fn an_answer_for_each_row_is_exact() {
+    let mut ledger = ledger();
+    let outcome = Outcome::by_row(10, |row| match row {
+        2 | 3 => Certainty::NotApplied,
+        7 => Certainty::Unknown,
+        _ => Certainty::Applied,
+    });
+    note(&mut ledger, 100, 10, &outcome);
+    let acknowledged = (100..110).filter(|row| ![102, 103, 107].contains(row));
+    assert_eq!(figures(&ledger), [(0, 7, 1, sum(acknowledged))]);
+    let totals = ledger.totals();
+    assert_eq!(
+        (totals.acknowledged, totals.refused, totals.unknown),
+        (7, 2, 1)
+    );
+    let found: Vec<_> = exceptions(&mut ledger)
+        .iter()
+        .map(|e| (e.first, e.rows, e.fate))
+        .collect();
+    assert_eq!(found, [(102, 2, Fate::Refused), (107, 1, Fate::Unknown)]);
+}
+
+#[test]
+fn a_count_without_rows_leaves_the_batch_to_be_looked_for() {
+    let mut ledger = ledger();
+    let outcome = Outcome {
+        rows_refused: 4,
+        error: Some(error()),
+        ..Outcome::applied(6)
+    };
+    note(&mut ledger, 0, 10, &outcome);
+    assert_eq!(figures(&ledger), [(0, 0, 10, 0)]);
+    let fate = Fate::Partly { least: 6, most: 6 };
+    assert_eq!(exceptions(&mut ledger)[0].fate, fate);
+    assert_eq!(ledger.totals().acknowledged, 6);
+    // By key it turns out which ones.
+    ledger.found(&batch(0, 10), 0..6);
+    ledger.absent(6, 4);
+    assert_eq!(figures(&ledger), [(0, 6, 0, sum(0..6))]);
+}
+
+#[test]
+fn a_request_that_was_given_up_has_no_rows_and_is_unknown() {
+    let mut ledger = ledger();
+    ledger.note(0, 10, None, &unknown());
+    ledger.note(10, 10, None, &Outcome::applied(10));
+    assert_eq!(figures(&ledger), [(0, 0, 20, 0)]);
+}
+
+#[test]
+fn a_billion_rows_stay_within_the_bound() {
+    let mut ledger = Ledger::new(&[], Spill::at("/nowhere".into()));
+    let batch = |first_row| RowBatch {
+        first_row,
+        rows: 100_000,
+        columns: Vec::new(),
+    };
+    for number in 0..10_000 {
+        let batch = batch(number * 100_000);
+        ledger.note(
+            batch.first_row,
+            100_000,
+            Some(&batch),
+            &Outcome::applied(100_000),
+        );
+    }
+    assert!(ledger.buckets().count() <= BUCKETS_MAX);
+    assert_eq!(ledger.totals().acknowledged, 1_000_000_000);
+    assert_eq!(ledger.width(), 65_536);
+}
+
+proptest! {
+    #[test]
+    fn merging_equals_noting_everything_in_one(
+        batches in proptest::collection::vec((0_u64..200_000_000, 1_u64..3_000, any::<bool>(), any::<bool>()), 1..30),
+    ) {
+        let (mut whole, mut left, mut right) = (ledger(), ledger(), ledger());
+        for (first, rows, applied, to_left) in batches {
+            let outcome = if applied { Outcome::applied(rows) } else { unknown() };
+            note(&mut whole, first, rows, &outcome);
+            note(if to_left { &mut left } else { &mut right }, first, rows, &outcome);
+        }
+        left.merge(right);
+        prop_assert_eq!(left.width(), whole.width());
+        prop_assert_eq!(figures(&left), figures(&whole));
+        prop_assert_eq!(left.totals(), whole.totals());
+        prop_assert_eq!(left.rows(), whole.rows());
+    }
+
+    #[test]
+    fn doubling_keeps_every_sum(far in 0_u64..1 << 34, rows in 1_u64..2_000) {
+        let mut ledger = ledger();
+        note(&mut ledger, 0, rows, &Outcome::applied(rows));
+        note(&mut ledger, far + 5_000, 10, &Outcome::applied(10));
+        let width = ledger.width();
+        let total = figures(&ledger).iter().fold(0, |all, f| sum_of(all, f.3));
+        prop_assert_eq!(total, sum((0..rows).chain(far + 5_000..far + 5_010)));
+        for (bucket, _, _, found) in figures(&ledger) {
+            let inside = (0..rows).chain(far + 5_000..far + 5_010).filter(|row| row / width == bucket);
+            prop_assert_eq!(found, sum(inside));
+        }
+    }
+}
+
+fn sum_of(left: u64, right: u64) -> u64 {
+    left.wrapping_add(right)
+}

@@ -1,0 +1,59 @@
+//! A scratch file of a run, for what does not fit memory; gone when it is dropped.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use super::StoreError;
+
+/// A file that is made when the first bytes are written.
+#[derive(Debug)]
+pub struct Spill {
+    path: PathBuf,
+    file: Option<File>,
+    bytes: u64,
+}
+
+impl Spill {
+    /// A file at this path, which nobody else uses.
+    pub fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            file: None,
+            bytes: 0,
+        }
+    }
+
+    /// Writes behind what is there.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        let failed = |error: std::io::Error| StoreError::new(&self.path, error);
+        let file = if let Some(file) = &self.file {
+            file
+        } else {
+            let mut options = OpenOptions::new();
+            let options = options.read(true).write(true).create_new(true);
+            let file = options.open(&self.path).map_err(failed)?;
+            self.file.insert(file)
+        };
+        file.write_all_at(bytes, self.bytes).map_err(failed)?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Fills the buffer from a position on.
+    pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
+        let failed = |error: std::io::Error| StoreError::new(&self.path, error);
+        let missing = || StoreError::new(&self.path, "nothing was written");
+        let file = self.file.as_ref().ok_or_else(missing)?;
+        file.read_exact_at(buffer, from).map_err(failed)
+    }
+}
+
+impl Drop for Spill {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            // What is left of a scratch file does no harm.
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+}

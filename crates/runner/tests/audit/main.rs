@@ -1,0 +1,16 @@
+//! Faults planted inside real databases: every one is found and named, and no other.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where it finds something else"
+)]
+
+mod levels;
+mod named;
+mod plans;
+mod proxy;
+mod random;
+mod simulated;
+#[path = "../support/mod.rs"]
+mod support;
+mod tampered;

@@ -1,0 +1,283 @@
+//! Fault plans: what is planted, in which database, and what the audit must say of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use highwater_core::model::judgement::Data;
+use highwater_core::model::plan::{AuditLevel, StopRule};
+use highwater_core::model::record::{AuditRecord, Fault, RunRecord};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::random::Draws;
+use highwater_driver::{Target, TargetOptions, registry};
+use highwater_runner::interrupts;
+use highwater_runner::observer::Silent;
+use highwater_runner::run::run;
+use highwater_testing::postgres::{Postgres, SUPERUSER};
+
+use crate::support::{Job, closed};
+use crate::tampered::{Faults, Tampered};
+
+pub(crate) const BATCH: u64 = 20;
+pub(crate) const BATCHES: u64 = 40;
+pub(crate) const ROWS: u64 = BATCH * BATCHES;
+
+/// Something planted in the stored rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Planted {
+    /// A row is gone.
+    Dropped(u64),
+    /// A row is there twice.
+    Duplicated(u64),
+    /// Two rows have each other's value of `n`.
+    Swapped(u64, u64),
+    /// `n` of one row is greater by what it is smaller in the other.
+    Offset(u64, u64),
+    /// The last digit of `note` is another one.
+    Edited(u64),
+}
+
+impl Planted {
+    /// The rows that are concerned.
+    pub(crate) fn rows(self) -> Vec<u64> {
+        match self {
+            Self::Dropped(row) | Self::Duplicated(row) | Self::Edited(row) => vec![row],
+            Self::Swapped(one, other) | Self::Offset(one, other) => vec![one, other],
+        }
+    }
+
+    fn fault(self) -> (Fault, Option<&'static str>) {
+        match self {
+            Self::Dropped(_) => (Fault::Missing, None),
+            Self::Duplicated(_) => (Fault::Duplicated, None),
+            Self::Swapped(..) | Self::Offset(..) => (Fault::Altered, Some("n")),
+            Self::Edited(_) => (Fault::Altered, Some("note")),
+        }
+    }
+
+    /// The statement, in the SQL that both databases share.
+    fn sql(self) -> String {
+        match self {
+            Self::Dropped(row) => format!("DELETE FROM meters WHERE id = {row};"),
+            Self::Duplicated(row) => {
+                format!("INSERT INTO meters SELECT * FROM meters WHERE id = {row};")
+            }
+            // 2001 apart from everything, so that the values of both differ for certain.
+            Self::Swapped(one, other) => format!(
+                "UPDATE meters SET n = (SELECT sum(o.n) FROM meters o WHERE o.id IN ({one}, {other})) - n \
+                 WHERE id IN ({one}, {other});"
+            ),
+            Self::Offset(one, other) => format!(
+                "UPDATE meters SET n = n + CASE WHEN id = {one} THEN 7 ELSE -7 END \
+                 WHERE id IN ({one}, {other});"
+            ),
+            Self::Edited(row) => format!(
+                "UPDATE meters SET note = substr(note, 1, 10) || \
+                 CASE WHEN substr(note, 11, 1) = '1' THEN '2' ELSE '1' END WHERE id = {row};"
+            ),
+        }
+    }
+}
+
+/// A plan.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct FaultPlan {
+    pub(crate) planted: Vec<Planted>,
+    pub(crate) lost_answers: BTreeSet<u64>,
+    pub(crate) applied_late: BTreeSet<u64>,
+    /// Connections that a proxy cuts in the middle of a batch, and after how many bytes.
+    pub(crate) cuts: Option<(u32, usize)>,
+}
+
+impl FaultPlan {
+    /// Plan number `number`, every fifth without any fault.
+    pub(crate) fn drawn(number: u64, cuts: bool) -> Self {
+        let draws = Draws::of(Seed(number), &["fault plan"]);
+        let mut next = 0;
+        let mut draw = |below: u64| {
+            next += 1;
+            draws.below(next, below)
+        };
+        let mut plan = Self::default();
+        if number.is_multiple_of(5) {
+            return plan;
+        }
+        for _ in 0..draw(3) {
+            plan.lost_answers.insert(draw(BATCHES));
+        }
+        for _ in 0..draw(3) {
+            plan.applied_late.insert(draw(BATCHES));
+        }
+        plan.lost_answers = &plan.lost_answers - &plan.applied_late;
+        if cuts && draw(2) == 0 {
+            let count = u32::try_from(1 + draw(3)).unwrap();
+            plan.cuts = Some((count, 1_500 + usize::try_from(draw(20_000)).unwrap()));
+        }
+        let mut taken = BTreeSet::new();
+        for _ in 0..=draw(4) {
+            let mut row = || loop {
+                let row = draw(ROWS);
+                if taken.insert(row) {
+                    return row;
+                }
+            };
+            let (one, other) = (row(), row());
+            plan.planted.push(match draw(5) {
+                0 => Planted::Dropped(one),
+                1 => Planted::Duplicated(one),
+                2 => Planted::Swapped(one, other),
+                3 => Planted::Offset(one, other),
+                _ => Planted::Edited(one),
+            });
+        }
+        plan
+    }
+}
+
+/// A real database.
+pub(crate) enum Database {
+    Sqlite(PathBuf),
+    Postgres(Arc<Postgres>),
+}
+
+impl Database {
+    pub(crate) fn sqlite(root: &Path) -> Self {
+        Self::Sqlite(root.join("meters.db"))
+    }
+
+    fn url(&self, port: Option<u16>) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Self::Postgres(server) => {
+                let url = server.url(SUPERUSER, "postgres");
+                let own = format!(":{}", server.port());
+                port.map_or(url.clone(), |port| url.replace(&own, &format!(":{port}")))
+            }
+        }
+    }
+
+    /// Executes statements on a connection of its own.
+    fn execute(&self, sql: &str) {
+        match self {
+            Self::Sqlite(path) => {
+                let connection = rusqlite::Connection::open(path).unwrap();
+                connection
+                    .busy_timeout(std::time::Duration::from_secs(5))
+                    .unwrap();
+                connection.execute_batch(sql).unwrap();
+            }
+            Self::Postgres(server) => drop(server.sql("postgres", sql)),
+        }
+    }
+
+    fn clone_for_tamper(&self) -> Self {
+        match self {
+            Self::Sqlite(path) => Self::Sqlite(path.clone()),
+            Self::Postgres(server) => Self::Postgres(Arc::clone(server)),
+        }
+    }
+}
+
+/// Runs a plan; the record, and what was planted in rows whose fate was known.
+pub(crate) fn carry_out(
+    plan: &FaultPlan,
+    database: &Database,
+    level: AuditLevel,
+    root: &Path,
+) -> (RunRecord, Vec<Planted>) {
+    let proxy = match (database, plan.cuts) {
+        (Database::Postgres(server), Some((cuts, after))) => {
+            Some(crate::proxy::Proxy::start(server.port(), cuts, after))
+        }
+        _ => None,
+    };
+    let options = TargetOptions {
+        insert: None,
+        data_directory: None,
+        application_name: format!("audit {level:?}"),
+        seed: Seed(42),
+        connect_timeout: Nanos::from_secs(5),
+    };
+    let url = database.url(proxy.as_ref().map(|proxy| proxy.port));
+    let inner: Arc<dyn Target> = registry::open(&[url], &options).unwrap();
+    let done = Arc::new(Mutex::new(Vec::new()));
+    let (wanted, noted) = (plan.planted.clone(), Arc::clone(&done));
+    let tampers_with = database.clone_for_tamper();
+    let faults = Faults {
+        lost_answers: plan.lost_answers.clone(),
+        applied_late: plan.applied_late.clone(),
+        tamper: Some(Box::new(move |unknown: &BTreeSet<u64>| {
+            // A row of unknown fate that is changed is nobody's loss: it may never have been there.
+            let known = |planted: &Planted| {
+                let rows = planted.rows();
+                rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
+            };
+            let planted: Vec<Planted> = wanted.into_iter().filter(known).collect();
+            let sql: String = planted.iter().map(|planted| planted.sql()).collect();
+            if !sql.is_empty() {
+                tampers_with.execute(&sql);
+            }
+            *noted.lock().unwrap() = planted;
+        })),
+    };
+    let target = Tampered::target(inner, faults);
+    let mut request = job(level).request(target, root);
+    request.drop_tables = true;
+    let (_keep, interrupts) = interrupts::channel();
+    let end = run(request, Rc::new(Silent), interrupts).unwrap();
+    let planted = done.lock().unwrap().clone();
+    (end.record, planted)
+}
+
+fn job(level: AuditLevel) -> Job {
+    let mut job = Job::new("", &[("insert", closed(4))]);
+    job.text = Some(include_str!("meters.toml"));
+    job.settings = vec![("batch", BATCH.to_string())];
+    job.sessions = 4;
+    job.audit = level;
+    job.stop = StopRule {
+        rows: Some(ROWS),
+        ..StopRule::default()
+    };
+    job
+}
+
+/// Everything planted is found and named, and nothing else.
+pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) {
+    let audit = &record.audit;
+    let count = |fault: Fault| -> u64 {
+        let of_fault = planted.iter().filter(|planted| planted.fault().0 == fault);
+        of_fault.map(|planted| planted.rows().len() as u64).sum()
+    };
+    let context = format!(
+        "{what}: {planted:?}\n{audit:#?}\n{:?}",
+        record.judgements.data
+    );
+    assert_eq!(audit.status, "done", "{context}");
+    assert!(audit.narrowed, "{context}");
+    assert_eq!(audit.missing, count(Fault::Missing), "{context}");
+    assert_eq!(audit.duplicated, count(Fault::Duplicated), "{context}");
+    assert_eq!(audit.surplus, audit.duplicated, "{context}");
+    assert_eq!(audit.altered, count(Fault::Altered), "{context}");
+    for planted in planted {
+        let (fault, column) = planted.fault();
+        for row in planted.rows() {
+            assert!(names(audit, fault, row, column), "{row}: {context}");
+        }
+    }
+    let expected = match (audit.missing, audit.altered, audit.duplicated) {
+        (0, 0, 0) => Data::Clean,
+        (0, 0, _) => Data::Duplicated,
+        (0, ..) => Data::Altered,
+        _ => Data::Lost,
+    };
+    assert_eq!(record.judgements.data.value, expected, "{context}");
+}
+
+fn names(audit: &AuditRecord, fault: Fault, row: u64, column: Option<&str>) -> bool {
+    audit.examples.iter().any(|example| {
+        let same = (example.fault, example.first_key, example.last_key) == (fault, row, row);
+        same && example.column.as_deref() == column
+    })
+}

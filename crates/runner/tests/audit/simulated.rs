@@ -1,0 +1,50 @@
+//! Faults that the model plants: found to the row, at every level that looks at values.
+
+use highwater_core::model::judgement::Data;
+use highwater_core::model::plan::AuditLevel;
+use highwater_driver::TargetUrl;
+use highwater_driver::sim::SimTarget;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_driver::Target;
+use highwater_runner::interrupts;
+use highwater_runner::observer::Silent;
+use highwater_runner::run::run;
+
+use crate::support::{Job, closed, one_node};
+
+#[test]
+fn what_the_model_plants_is_counted_to_the_row() {
+    for level in [AuditLevel::Sums, AuditLevel::Full] {
+        for faults in [
+            "",
+            "&alter=0.001",
+            "&swap=0.001",
+            "&offset=0.001",
+            "&drop=0.0005&duplicate=0.0005&alter=0.0005&swap=0.0005&offset=0.0005",
+        ] {
+            let url = one_node(&format!("cores=4&service=constant&request=1ms{faults}"));
+            let target =
+                Arc::new(SimTarget::open(&TargetUrl::parse(&url).unwrap(), Seed(42)).unwrap());
+            let mut job = Job::new(&url, &[("insert", closed(4))]);
+            job.step = Nanos::from_secs(2);
+            job.audit = level;
+            let root = tempfile::tempdir().unwrap();
+            let (_keep, interrupts) = interrupts::channel();
+            let shared: Arc<dyn Target> = Arc::<SimTarget>::clone(&target);
+            let request = job.request(shared, root.path());
+            let record = run(request, Rc::new(Silent), interrupts).unwrap().record;
+            let (planted, audit) = (target.planted(), &record.audit);
+            let context = format!("{level:?} {faults}: {planted:?} {audit:?}");
+            assert_eq!(audit.altered, planted.altered_rows, "{context}");
+            assert_eq!(audit.duplicated, planted.duplicated_rows, "{context}");
+            assert_eq!(audit.missing, planted.dropped_rows, "{context}");
+            assert!(audit.narrowed, "{context}");
+            let clean = record.judgements.data.value == Data::Clean;
+            assert_eq!(clean, faults.is_empty(), "{context}");
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! A target whose sessions lose answers and whose tables are changed behind its back, between the
+//! load and the audit.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle};
+use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_core::model::stored::KeyRange;
+use highwater_core::model::units::Nanos;
+use highwater_driver::{
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Request, RowTaker,
+    Session, Target, TargetError, TargetFacts, Timeline,
+};
+
+/// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
+pub(crate) type Tamper = Box<dyn FnOnce(&BTreeSet<u64>) + Send>;
+
+/// What is done to a target.
+#[derive(Default)]
+pub(crate) struct Faults {
+    /// Ops, by index, that are applied and not acknowledged.
+    pub(crate) lost_answers: BTreeSet<u64>,
+    /// Ops, by index, that their client gives up and the database applies later.
+    pub(crate) applied_late: BTreeSet<u64>,
+    /// Runs on a connection of its own.
+    pub(crate) tamper: Option<Tamper>,
+}
+
+#[derive(Default)]
+struct State {
+    faults: Faults,
+    late: Vec<Op>,
+    unknown: BTreeSet<u64>,
+    workload: Option<Arc<BoundWorkload>>,
+}
+
+/// The target.
+pub(crate) struct Tampered {
+    inner: Arc<dyn Target>,
+    state: Arc<Mutex<State>>,
+}
+
+impl Tampered {
+    pub(crate) fn target(inner: Arc<dyn Target>, faults: Faults) -> Arc<dyn Target> {
+        let state = State {
+            faults,
+            ..State::default()
+        };
+        Arc::new(Self {
+            inner,
+            state: Arc::new(Mutex::new(state)),
+        })
+    }
+}
+
+impl Target for Tampered {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.inner.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.inner.urls()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        self.inner.host_of(number, attempt)
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let workload = Arc::clone(&connect.workload);
+            self.state.lock().unwrap().workload = Some(workload);
+            let session = Losing {
+                inner: self.inner.connect(connect).await?,
+                state: Arc::clone(&self.state),
+            };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let admin = Tampering {
+                inner: self.inner.administer(Rc::clone(&timeline)).await?,
+                target: Arc::clone(&self.inner),
+                state: Arc::clone(&self.state),
+                timeline,
+            };
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+}
+
+struct Losing {
+    inner: Box<dyn Session>,
+    state: Arc<Mutex<State>>,
+}
+
+fn lost() -> Outcome {
+    Outcome::unknown(OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: "the answer was lost".to_owned(),
+    })
+}
+
+impl Session for Losing {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        self.inner.encoder()
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(async move {
+            let index = request.op.index;
+            let (loses, late) = {
+                let state = self.state.lock().unwrap();
+                let faults = &state.faults;
+                let loses = faults.lost_answers.contains(&index);
+                (loses, faults.applied_late.contains(&index))
+            };
+            if late {
+                let mut state = self.state.lock().unwrap();
+                state.late.push(request.op.clone());
+                state.unknown.insert(index);
+                return lost();
+            }
+            let mut outcome = self.inner.execute(request).await;
+            if loses && outcome.certainty == Certainty::Applied {
+                outcome = lost();
+            }
+            if outcome.certainty == Certainty::Unknown {
+                self.state.lock().unwrap().unknown.insert(index);
+            }
+            outcome
+        })
+    }
+}
+
+struct Tampering {
+    inner: Box<dyn Admin>,
+    target: Arc<dyn Target>,
+    state: Arc<Mutex<State>>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl Tampering {
+    /// The database does what clients gave up, and then somebody changes rows.
+    async fn strike(&mut self) -> Result<(), TargetError> {
+        let (late, workload, tamper, unknown) = {
+            let mut state = self.state.lock().unwrap();
+            let late = std::mem::take(&mut state.late);
+            let tamper = state.faults.tamper.take();
+            (late, state.workload.clone(), tamper, state.unknown.clone())
+        };
+        if let Some(workload) = workload.filter(|_| !late.is_empty()) {
+            let connect = Connect {
+                workload,
+                number: 99,
+                attempt: 0,
+                timeline: Rc::clone(&self.timeline),
+            };
+            let mut session = self.target.connect(connect).await?;
+            let mut encoder = session.encoder();
+            for op in late {
+                let bytes = Vec::new();
+                let mut request = Request { op, bytes };
+                encoder.encode(&mut request);
+                let outcome = session.execute(&mut request).await;
+                assert!(outcome.is_success(), "{outcome:?}");
+            }
+        }
+        if let Some(tamper) = tamper {
+            tamper(&unknown);
+        }
+        Ok(())
+    }
+}
+
+impl Admin for Tampering {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        self.inner.facts()
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        fingerprint: &'a str,
+        drop: bool,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        self.inner.create_tables(workload, fingerprint, drop)
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(async move {
+            let quiet = self.inner.quiesce(deadline).await?;
+            // The first call only asks whether it answers.
+            if deadline > Nanos::ZERO {
+                self.strike().await?;
+            }
+            Ok(quiet)
+        })
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        self.inner.count_by_key(table, width)
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        self.inner.sums_by_key(table, width)
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        self.inner.read_rows(table, ranges, take)
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        // Waiting for a counter to rest is another test's.
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        self.inner.storage_bytes(workload)
+    }
+}
