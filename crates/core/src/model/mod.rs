@@ -2,6 +2,7 @@
 //!
 //! `Plan → Op → Outcome → IntervalRecord → RunRecord`; see ARCHITECTURE.md for the path.
 
+pub mod audit_record;
 pub mod checksum;
 pub mod display;
 pub mod histogram;

@@ -1,0 +1,150 @@
+//! What the audit of a run found: a part of the record.
+//!
+//! What must not be here: what to make of it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::plan::AuditLevel;
+
+/// What the audit found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditRecord {
+    /// How much was compared: at most what was asked for, less where the target cannot stand it.
+    pub level: AuditLevel,
+    /// `done`, `off`, `nothing_written`, `stores_nothing`, `failed`, `timeout`, `no_invariant` or
+    /// `partial` (one share of several).
+    pub status: String,
+    /// Rows acknowledged, load and warm-up included.
+    pub acknowledged: u64,
+    /// Rows of unknown fate when the load ended.
+    pub unknown: u64,
+    /// Rows found in the target.
+    pub found: u64,
+    /// Acknowledged and not found.
+    pub missing: u64,
+    /// Found beyond what was acknowledged or unknown, duplicates included.
+    pub surplus: u64,
+    /// Found more than once; where rows were not read back, a surplus in a bucket that was sent.
+    pub duplicated: u64,
+    /// Found with other values; where rows were not read back, buckets with other checksums.
+    pub altered: u64,
+    /// What became of the batches of unknown fate, by key.
+    pub resolved: Resolved,
+    /// Rows read back and compared value by value.
+    pub read_back: u64,
+    /// Key buckets compared.
+    pub buckets: u64,
+    /// Columns whose checksums were compared, as `table.column`.
+    pub columns: Vec<String>,
+    /// Whether every wrong bucket was narrowed to its rows; else counts are those of buckets.
+    pub narrowed: bool,
+    /// The server's own count of rows inserted, where it has one.
+    pub server_counter: Option<u64>,
+    /// Copies of shards that were counted.
+    pub copies: u64,
+    /// Shards whose copies hold different numbers of rows, for people; at most 20.
+    pub copies_differ: Vec<String>,
+    /// A bounded number of rows or buckets that are wrong.
+    pub examples: Vec<AuditExample>,
+    /// How long it was expected to take.
+    pub estimate_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// What was expected and found per table and key bucket, for merging shares; kept only where
+    /// this process wrote a part of the plan.
+    pub expectations: Vec<Expectation>,
+    /// Why it could not be done, or not in full.
+    pub error: Option<String>,
+}
+
+/// Batches, or parts of batches, of unknown fate: what the audit found of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Resolved {
+    /// All rows are there.
+    pub applied: u64,
+    /// Some rows are there.
+    pub partly: u64,
+    /// No row is there.
+    pub not_applied: u64,
+    /// Rows of them that are there.
+    pub rows_found: u64,
+}
+
+/// What is expected and found of one table.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expectation {
+    /// The table.
+    pub table: String,
+    /// Keys per bucket.
+    pub width: u64,
+    /// Columns with checksums.
+    pub columns: Vec<String>,
+    /// What should be there, ascending.
+    pub expected: Vec<ExpectedBucket>,
+    /// What this share's audit found there, ascending.
+    pub found: Vec<FoundBucket>,
+}
+
+/// A bucket of keys as it should be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpectedBucket {
+    /// Key div width.
+    pub bucket: u64,
+    /// Rows acknowledged, with those of unknown fate that were found.
+    pub acknowledged: u64,
+    /// Rows of which nobody can say.
+    pub unknown: u64,
+    /// Checksums of the acknowledged rows, by column.
+    pub sums: Vec<u64>,
+}
+
+/// A bucket of keys as it was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundBucket {
+    /// Key div width.
+    pub bucket: u64,
+    /// Rows.
+    pub rows: u64,
+    /// Checksums, by column.
+    pub sums: Vec<u64>,
+}
+
+/// What is wrong with a row or a bucket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// Too few rows in a bucket, or a row that is not there.
+    Missing,
+    /// Too many rows in a bucket, or a row that should not be there.
+    Surplus,
+    /// A row that is there more than once.
+    Duplicated,
+    /// A row with another value, or a bucket with other checksums.
+    Altered,
+}
+
+/// A row or a bucket of keys that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AuditExample {
+    /// What is wrong.
+    pub fault: Fault,
+    /// Table.
+    pub table: String,
+    /// First key of the bucket, or the key of the row.
+    pub first_key: u64,
+    /// Last key of the bucket, or the key of the row.
+    pub last_key: u64,
+    /// Rows acknowledged.
+    pub acknowledged: u64,
+    /// Rows of unknown fate.
+    pub unknown: u64,
+    /// Rows found.
+    pub found: u64,
+    /// The column that differs.
+    pub column: Option<String>,
+    /// What was sent.
+    pub expected: Option<String>,
+    /// What is there.
+    pub stored: Option<String>,
+}
