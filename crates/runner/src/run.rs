@@ -2,7 +2,8 @@
 //!
 //! Reads as the story of a run; each step is a module of its own.
 
-use std::cell::RefCell;
+mod auditing;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -10,20 +11,19 @@ use futures_util::future::{Either, select};
 use highwater_core::analysis;
 use highwater_core::model::display::duration;
 use highwater_core::model::op::{BoundWorkload, RowMaker};
-use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan};
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError, Timeline};
 
-use crate::audit::{self, AuditInput, Audited};
+use crate::audit::Audited;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::{Collector, KeyNames};
 use crate::executor::{self, Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::ground::{self, Ground, Intention};
-use crate::interrupts::{Interrupts, Wish};
-use crate::ledger::Ledger;
+use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
 use crate::pass::{self, Executors, PassRecord, Passes};
 use crate::planner::load_plan;
@@ -336,10 +336,7 @@ impl Run {
                 "target_lost",
                 fatal.as_ref().map(|error| error.message.clone()),
             ),
-            (
-                "not_quiet",
-                (!quiet).then(|| STILL_AT_WORK.to_owned()),
-            ),
+            ("not_quiet", (!quiet).then(|| STILL_AT_WORK.to_owned())),
             ("record_incomplete", journal_error),
             ("not_noted", noted.err().map(|error| error.message)),
         ]);
@@ -378,71 +375,6 @@ impl Run {
             })
         })
         .collect()
-    }
-
-    /// Audits, unless there is nothing to audit, nobody to ask, or no time.
-    async fn audit(
-        &mut self,
-        bound: &BoundWorkload,
-        ledgers: &mut [Ledger],
-        admin: &mut Box<dyn Admin>,
-        lost: bool,
-    ) -> Audited {
-        let plan = &self.request.plan;
-        let target = Arc::clone(&self.request.target);
-        let capabilities = target.capabilities();
-        let level = plan.audit.level.min(capabilities.auditable);
-        let status = match (audit::is_due(ledgers), plan.audit.level, level) {
-            (_, AuditLevel::Off, _) => Some("off"),
-            (false, ..) => Some("nothing_written"),
-            (true, _, AuditLevel::Off) => Some("stores_nothing"),
-            _ => None,
-        };
-        if let Some(status) = status {
-            return Audited::unasked(audit::not_done(level, ledgers, status, None));
-        }
-        if self.interrupts.wished() == Some(Wish::StopAtOnce) {
-            return Audited::unasked(audit::stopped_at_once(level, ledgers));
-        }
-        let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
-        self.phase("audit", &audit::about(level, estimate));
-        // Those who found it lost have waited for it already.
-        let patience = if lost {
-            Nanos::ZERO
-        } else {
-            self.request.plan.retry.reconnect_limit
-        };
-        let input = AuditInput {
-            level,
-            limit: self.request.plan.audit.limit,
-            seed: self.request.plan.seed,
-            share: &self.request.plan.share,
-            bound: &self.ground.own_rows(bound),
-            ground: &self.ground,
-            workload: &self.request.workload,
-            directory: &self.request.directory,
-            stage: RefCell::default(),
-        };
-        let audited = {
-            let audit = async {
-                match audit::renew(admin, target.as_ref(), &self.timeline, patience).await {
-                    Ok(()) => audit::audit(&input, ledgers, admin.as_mut(), &self.timeline).await,
-                    Err(error) => {
-                        let why = Some(error.message);
-                        Audited::unasked(audit::not_done(level, ledgers, "failed", why))
-                    }
-                }
-            };
-            let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
-            match select(std::pin::pin!(audit), stopped).await {
-                Either::Left((audited, _)) => Some(audited),
-                Either::Right(_) => None,
-            }
-        };
-        let stopped = || Audited::unasked(audit::stopped_at_once(level, ledgers));
-        let mut audited = audited.unwrap_or_else(stopped);
-        audited.record.estimate_ns = estimate.0;
-        audited
     }
 
     /// Says in the list of tables how far this run came. What shares wrote together, none of them
@@ -492,10 +424,6 @@ impl Run {
             about: about.to_owned(),
         });
     }
-}
-
-async fn stop_at_once(interrupts: &mut Interrupts) {
-    while interrupts.next().await != Wish::StopAtOnce {}
 }
 
 fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {

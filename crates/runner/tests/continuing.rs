@@ -61,6 +61,7 @@ fn statement(job: &Job, root: &Path, sql: &str) {
                 parameters: Vec::new(),
             },
         }],
+        rows: None,
     });
     let outcome = RealTimeline::block_on(RealClock::start(), |timeline| async move {
         let connect = Connect {

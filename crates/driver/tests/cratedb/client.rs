@@ -71,6 +71,7 @@ pub(crate) fn workload() -> Arc<BoundWorkload> {
             table("blk", &cpu, "CREATE TABLE blk (ts TIMESTAMP)"),
         ],
         ops: vec![op(0), op(1), op(2)],
+        rows: None,
     })
 }
 

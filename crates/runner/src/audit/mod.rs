@@ -130,7 +130,7 @@ pub(crate) async fn audit(
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.limit);
     let mut record = not_done(input.level, ledgers, "off", None);
-    let quiet = {
+    let answer = {
         let asked = std::pin::pin!(ask(
             input,
             ledgers,

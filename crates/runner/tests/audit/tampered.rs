@@ -11,7 +11,7 @@ use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Request, RowTaker,
-    Session, Target, TargetError, TargetFacts, Timeline,
+    Session, TableNote, TableWish, Target, TargetError, TargetFacts, Timeline,
 };
 
 /// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
@@ -193,10 +193,16 @@ impl Admin for Tampering {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        fingerprint: &'a str,
-        drop: bool,
+        wish: &'a TableWish<'a>,
+    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        self.inner.create_tables(workload, wish)
+    }
+
+    fn note_tables<'a>(
+        &'a mut self,
+        notes: &'a [TableNote],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.create_tables(workload, fingerprint, drop)
+        self.inner.note_tables(notes)
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

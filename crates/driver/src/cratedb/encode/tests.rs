@@ -35,6 +35,7 @@ fn workload() -> BoundWorkload {
     BoundWorkload {
         tables: vec![table],
         ops: vec![op(insert), op(query)],
+        rows: None,
     }
 }
 
