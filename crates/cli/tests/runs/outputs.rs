@@ -44,7 +44,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     measurement    UNKNOWN
       too_few_samples: too few ops for the percentile that the objective names: insert: 200 ops, 1,000 needed for p99
         hint: measure longer with -d
-    data           clean      counts over 1,173 key ranges · the target counted 300,000 rows inserted
+    data           clean      sums over 1,173 key buckets, 186 rows read back · the target counted 300,000 rows inserted
     objective      MISSED     p99 ≤ 50 ms
       latency: a percentile is above its bound, or not shown to be below it: insert p99: not shown to be met: 200 ops, 1,000 needed
         hint: ask for a lower --rate or fewer sessions (-c), or measure longer with -d
@@ -62,7 +62,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
          4  measure            50,000           –         0         0        64
          5  measure            50,000           –         0         0        64
          6  measure            50,000           –         0         0        64
-    audit: rows by key range
+    audit: rows and checksums by key bucket, a sample read back
     ");
 }
 
@@ -87,9 +87,11 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
     client         #.## of # cores · ceiling not calibrated (highwater check)
 
     measurement    sound
-    data           LOST       counts over 470 key ranges · the target counted 119,878 rows inserted
-      rows_lost: acknowledged rows were not found: 122 of 120,000 acknowledged rows are missing (cpu keys 512–767: 256 acknowledged, 255 found; cpu keys 1280–1535: 256 acknowledged, 255 found; cpu keys 2048–2303: 256 acknowledged, 255 found)
+    data           LOST       sums over 470 key buckets, 28,338 rows read back · the target counted 119,878 rows inserted
+      rows_lost: acknowledged rows were not found: 122 of 120,000 acknowledged rows are missing (cpu key 517; cpu key 1484; cpu key 2146)
         hint: look at the target's durability and replication settings, and at its log
+      counter_differs: the server's own count of rows contradicts what it acknowledged: the target counted 119,878 rows inserted and acknowledged 120,000
+        hint: counters start anew when a server restarts; else look at the target's log
     objective      none
     record         highwater-runs/####-##-##T##-##-##-cpu-######
     next:          highwater show highwater-runs/####-##-##T##-##-##-cpu-###### --format json
