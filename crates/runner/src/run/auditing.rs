@@ -69,9 +69,9 @@ impl Run {
                 }
             };
             let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
-            match select(std::pin::pin!(audit), stopped).await {
-                Either::Left((audited, _)) => Some(audited),
-                Either::Right(_) => None,
+            match select(stopped, std::pin::pin!(audit)).await {
+                Either::Right((audited, _)) => Some(audited),
+                Either::Left(_) => None,
             }
         };
         let stopped = || Audited::unasked(audit::stopped_at_once(level, ledgers));
