@@ -252,6 +252,7 @@ fn check_says_what_a_target_is() {
     --insert                         bulk
     --sessions                       16 by default
     note                             simulated · 3 nodes × 4 cores · 6 shards · 1 replica
+    alter                            0
     answer_bytes                     128
     capacity.queries_per_s           2400.0
     capacity.rows_per_s.batch_1      11111.1
@@ -266,6 +267,7 @@ fn check_says_what_a_target_is() {
     insert                           bulk
     lose_ack                         0
     nodes                            3
+    offset                           0
     query                            5ms
     queue                            200
     replica_cost                     1
@@ -275,6 +277,7 @@ fn check_says_what_a_target_is() {
     rtt                              300us
     service                          exp
     shards                           6
+    swap                             0
     "#);
     let default = call(&["check"]);
     assert_eq!(stderr(&default), "");

@@ -14,7 +14,8 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     /// Passes bytes on to a port of this machine. So many connections are cut, each when this many
-    /// bytes of its client have passed; those after them are left alone.
+    /// bytes of its client have passed; those after them are left alone, and so is the first: it
+    /// makes the tables, and without tables there is no run to audit.
     pub(crate) fn start(to: u16, cuts: u32, after: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -22,7 +23,7 @@ impl Proxy {
         let left = Arc::new(AtomicU32::new(cuts));
         let accepting = Arc::clone(&open);
         thread::spawn(move || {
-            for client in listener.incoming() {
+            for (number, client) in listener.incoming().enumerate() {
                 if !accepting.load(Ordering::Acquire) {
                     return;
                 }
@@ -30,7 +31,11 @@ impl Proxy {
                 else {
                     continue;
                 };
-                let left = Arc::clone(&left);
+                let left = if number == 0 {
+                    Arc::default()
+                } else {
+                    Arc::clone(&left)
+                };
                 let (mut from, mut back) =
                     (server.try_clone().unwrap(), client.try_clone().unwrap());
                 thread::spawn(move || {
