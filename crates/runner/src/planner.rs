@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 
 use highwater_core::model::plan::{
-    Arrivals, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
-    Share, StopRule, StreamPlan, Unit, WorkloadPlan,
+    Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
+    RetryPlan, Share, StopRule, StreamPlan, Unit, WorkloadPlan,
 };
 use highwater_core::model::units::{Nanos, Rate};
 use highwater_core::workload::{StreamSpec, Workload};
@@ -86,6 +86,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         .collect::<Result<_, _>>()?;
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
+    check_identity(workload, input.audit.level)?;
     let steps = streams
         .iter()
         .map(|stream| stream.paces.len())
@@ -105,6 +106,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
                 .collect::<BTreeMap<_, _>>(),
             rows_to_load,
             load_batch: workload.load_op().map_or(0, |op| workload.rows_per_op(op)),
+            distinct_rows: workload.distinct_rows(),
         },
         seed: workload.seed(),
         phases: phases(steps, ramp(&streams), input),
@@ -117,6 +119,20 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         audit: input.audit,
         share: input.share.clone(),
     })
+}
+
+/// Rows that repeat have no keys of their own: an audit by key would take them for lost.
+fn check_identity(workload: &Workload, level: AuditLevel) -> Result<(), PlanError> {
+    match workload.distinct_rows() {
+        Some(rows) if level != AuditLevel::Off => Err(PlanError {
+            message: format!(
+                "workload `{}` repeats {rows} rows, which nothing tells apart: no audit is possible",
+                workload.name()
+            ),
+            hint: "run it with --audit off".to_owned(),
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn stream_plan(

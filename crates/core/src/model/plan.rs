@@ -62,6 +62,9 @@ pub struct WorkloadPlan {
     pub rows_to_load: u64,
     /// Rows per insert op while loading.
     pub load_batch: u64,
+    /// Different rows that there are, where rows are written again and again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_rows: Option<u64>,
 }
 
 /// What a stream counts in, and what its rate is a rate of.

@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::distribution::{Distribution, Sampler};
 use super::parameter::{ParameterSpec, Setting};
 use super::random::Draws;
 use super::sql::Sql;
 use super::walk::WalkShape;
+use super::words::{TextShape, WordShape};
 use crate::model::op::{ColumnType, OpId};
 pub use crate::model::plan::{Arrivals, Unit};
 
@@ -35,6 +37,32 @@ pub(super) struct Definition {
     /// How many rows come first does not change what any row is.
     #[serde(skip)]
     pub(super) load: Option<Load>,
+    /// How the start of the data follows the clock; what comes of it is in a timeline's start.
+    #[serde(skip)]
+    pub(super) data_time: Option<DataTime>,
+}
+
+/// The data's time beside the clock's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct DataTime {
+    pub(super) mode: DataTimeMode,
+    /// The timestamp parameter that is the time of the first tick.
+    pub(super) start: String,
+    /// Milliseconds between ticks, at least 1.
+    pub(super) interval: i64,
+    /// Rows of a tick, at least 1.
+    pub(super) rows: u64,
+}
+
+/// Where the data's time begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DataTimeMode {
+    /// Where the file says.
+    Fixed,
+    /// So that what is loaded first ends at the clock's time.
+    Backfill,
+    /// At the clock's time.
+    Live,
 }
 
 /// Rows to write before the first phase.
@@ -52,6 +80,9 @@ pub(super) struct Entity {
     /// In 1..=[`MAX_ENTITIES`].
     pub(super) count: u64,
     pub(super) attributes: Vec<Attribute>,
+    /// Beginnings of the names of repeated attributes, whose number may be 0.
+    #[serde(skip)]
+    pub(super) repeated: Vec<String>,
 }
 
 /// Entities of one kind, at most; their attributes are kept in memory.
@@ -82,6 +113,12 @@ pub(super) struct Table {
     pub(super) name: String,
     /// Position of the entity that rows are about; without one, every row is a tick.
     pub(super) entity: Option<usize>,
+    /// Which entity a row is about.
+    #[serde(skip_serializing_if = "Order::is_time_major")]
+    pub(super) order: Order,
+    /// Row i is what row i modulo this is; 0 for rows without end.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(super) repeat: u64,
     pub(super) columns: Vec<Column>,
     /// Dialect to statements.
     pub(super) create: BTreeMap<String, Vec<String>>,
@@ -94,6 +131,28 @@ pub(super) struct Table {
     /// Dialect to a condition that finds keys from `:first` to `:last` by an index.
     #[serde(skip)]
     pub(super) locate: BTreeMap<String, String>,
+}
+
+/// Which entity a row is about, and at which tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Order {
+    /// Of n entities row i is about number i mod n, at tick i div n.
+    TimeMajor,
+    /// Each row is about an entity drawn uniformly, and is a tick of its own.
+    Drawn,
+}
+
+impl Order {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    fn is_time_major(&self) -> bool {
+        *self == Self::TimeMajor
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A column.
@@ -116,6 +175,38 @@ pub(super) enum ColumnGenerator {
     Attribute(usize),
     /// Positions of the entity's attributes, in the order of the object's keys.
     Object(Vec<usize>),
+    /// An object that is made for each row.
+    Fields(Vec<Field>),
+    Reference(Reference),
+}
+
+/// A key of an object that is made for each row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Field {
+    pub(super) name: String,
+    #[serde(rename = "type")]
+    pub(super) kind: ColumnType,
+    pub(super) generator: FieldGenerator,
+}
+
+/// How a field is made from the row's index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum FieldGenerator {
+    Plain(Plain),
+    Object(Vec<Field>),
+}
+
+/// What an existing row has in a column, or its index.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Reference {
+    /// Position of the table; never a later one.
+    pub(super) table: usize,
+    /// Position of the column, which is no reference itself; without one, the row's index.
+    pub(super) column: Option<usize>,
+    /// Rows that there are; without a number, those before the row itself, or before the stream.
+    pub(super) rows: Option<u64>,
+    pub(super) distribution: Distribution,
 }
 
 /// Time as a function of the tick.
@@ -125,6 +216,9 @@ pub(super) struct Timeline {
     pub(super) start: i64,
     /// Milliseconds, at least 1.
     pub(super) interval: i64,
+    /// Milliseconds that a row may be before and after its tick, both ends included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) jitter: Option<(i64, i64)>,
 }
 
 impl Timeline {
@@ -133,6 +227,14 @@ impl Timeline {
     pub(super) fn at(self, tick: u64) -> i64 {
         let since = i64::try_from(tick).map_or(i64::MAX, |t| t.saturating_mul(self.interval));
         self.start.saturating_add(since)
+    }
+
+    /// The time of a row at a tick, with its jitter.
+    pub(super) fn near(self, tick: u64, draws: &Draws, row: u64) -> i64 {
+        let (before, after) = self.jitter.unwrap_or((0, 0));
+        let width = before.abs_diff(after).saturating_add(1);
+        let jitter = before.saturating_add_unsigned(draws.below(row, width));
+        self.at(tick).saturating_add(jitter)
     }
 }
 
@@ -144,6 +246,9 @@ pub(super) enum Plain {
     Sequence {
         start: i64,
         step: i64,
+        /// start + (step · number mod modulo); 0 for no end.
+        #[serde(skip_serializing_if = "is_zero")]
+        modulo: u64,
         prefix: String,
     },
     /// Both ends included.
@@ -165,6 +270,25 @@ pub(super) enum Plain {
         max: f64,
     },
     Choice(Choices),
+    /// `min` and an item.
+    Skewed {
+        min: i64,
+        prefix: String,
+        #[serde(serialize_with = "described")]
+        sampler: Sampler,
+    },
+    Text(TextShape),
+    Dictionary {
+        words: WordShape,
+        #[serde(serialize_with = "described")]
+        sampler: Sampler,
+    },
+    Uuid,
+}
+
+/// A sampler is what its distribution and the number of items say.
+fn described<S: serde::Serializer>(sampler: &Sampler, to: S) -> Result<S::Ok, S::Error> {
+    sampler.described().serialize(to)
 }
 
 /// Values to choose from.
@@ -206,6 +330,9 @@ pub(super) struct OpDefinition {
     #[serde(skip)]
     pub(super) summary: String,
     pub(super) body: OpBodyDefinition,
+    /// Rows of its answer, at least and at most, where the file promises them.
+    #[serde(skip)]
+    pub(super) answer: Option<(u64, u64)>,
 }
 
 /// What an op does.
@@ -234,7 +361,18 @@ pub(super) struct QueryParameter {
     pub(super) name: String,
     #[serde(rename = "type")]
     pub(super) kind: ColumnType,
+    /// Values that the parameter stands for, as in a list: 1 to [`MAX_COUNT`].
+    #[serde(skip_serializing_if = "is_one")]
+    pub(super) count: u64,
     pub(super) generator: ParameterGenerator,
+}
+
+/// Values of one parameter, at most.
+pub(super) const MAX_COUNT: i64 = 256;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_one(number: &u64) -> bool {
+    *number == 1
 }
 
 /// How a query's parameter is made from the op's index.
@@ -260,6 +398,24 @@ pub(super) enum ParameterGenerator {
         timeline: Timeline,
         offset: i64,
     },
+    /// The start of a window of the data's time, uniform over those that the rows before the
+    /// stream fill.
+    Window {
+        table: usize,
+        timeline: Timeline,
+        /// Milliseconds.
+        length: i64,
+        /// Milliseconds between possible starts.
+        step: i64,
+        /// Milliseconds that are added.
+        offset: i64,
+    },
+    /// An earlier parameter, by position, plus milliseconds.
+    Plus {
+        parameter: usize,
+        add: i64,
+    },
+    Reference(Reference),
 }
 
 /// Ops that are asked at one pace.

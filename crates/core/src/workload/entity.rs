@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::definition::{AttributeGenerator, Entity, Literal, Plain};
 use super::random::Draws;
+use super::words;
 use crate::model::units::Seed;
 
 /// An entity's definition and the randomness of its attributes.
@@ -86,7 +87,7 @@ impl Attributes {
 }
 
 /// A JSON string.
-fn quoted(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
@@ -106,9 +107,14 @@ impl Plain {
     /// The n-th text.
     pub(super) fn text(&self, draws: &Draws, n: u64) -> String {
         match self {
-            Self::Sequence { prefix, .. } | Self::Uniform { prefix, .. } => {
+            Self::Sequence { prefix, .. }
+            | Self::Uniform { prefix, .. }
+            | Self::Skewed { prefix, .. } => {
                 format!("{prefix}{}", self.integer(draws, n))
             }
+            Self::Text(shape) => shape.text(draws, n),
+            Self::Dictionary { words, sampler } => words.word(draws, sampler.pick(draws, n)),
+            Self::Uuid => words::uuid(draws, n),
             Self::Constant(value) => value.text(),
             Self::Choice(choices) => choices
                 .values
@@ -126,9 +132,27 @@ impl Plain {
     pub(super) fn integer(&self, draws: &Draws, n: u64) -> i64 {
         match self {
             Self::Constant(value) => value.integer(),
-            Self::Sequence { start, step, .. } => {
+            Self::Sequence {
+                start,
+                step,
+                modulo: 0,
+                ..
+            } => {
                 let n = i64::try_from(n).unwrap_or(i64::MAX);
                 start.saturating_add(step.saturating_mul(n))
+            }
+            Self::Sequence {
+                start,
+                step,
+                modulo,
+                ..
+            } => {
+                let round = i128::from(*step) * i128::from(n);
+                let round = round.rem_euclid(i128::from(*modulo));
+                start.saturating_add(i64::try_from(round).unwrap_or(i64::MAX))
+            }
+            Self::Skewed { min, sampler, .. } => {
+                min.saturating_add_unsigned(sampler.pick(draws, n))
             }
             Self::Uniform { min, max, .. } => {
                 let values = (i128::from(*max) - i128::from(*min)).unsigned_abs() + 1;
@@ -140,6 +164,7 @@ impl Plain {
                 .get(choices.pick(draws, n))
                 .map_or(0, Literal::integer),
             Self::UniformFloat { .. } | Self::Normal { .. } => self.float(draws, n).floor() as i64,
+            Self::Text(_) | Self::Dictionary { .. } | Self::Uuid => 0,
         }
     }
 
@@ -161,7 +186,7 @@ impl Plain {
                 Some(Literal::Float(number)) => *number,
                 _ => 0.0,
             },
-            Self::Constant(_) | Self::Sequence { .. } | Self::Uniform { .. } => 0.0,
+            _ => 0.0,
         }
     }
 

@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::asking;
 use super::definition::{
     Arrivals, Column, ColumnGenerator, Definition, OpBodyDefinition, OpDefinition,
-    ParameterGenerator, QueryParameter, StreamSpec, Table, Unit,
+    ParameterGenerator, StreamSpec, Table, Unit,
 };
 use super::entity::Attributes;
 use super::random::Draws;
@@ -18,7 +19,7 @@ use super::rows::TableRows;
 use crate::mistake::Mistake;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
-    PlaceholderStyle, RowBatch, Value,
+    PlaceholderStyle, RowBatch,
 };
 use crate::model::units::Seed;
 
@@ -40,13 +41,13 @@ pub struct OpContext {
 #[derive(Debug)]
 pub struct Workload {
     definition: Definition,
-    seed: Seed,
+    pub(super) seed: Seed,
     parameters: BTreeMap<String, String>,
     fingerprint: String,
-    entities: Vec<Attributes>,
-    tables: Vec<TableRows>,
+    pub(super) entities: Vec<Attributes>,
+    pub(super) tables: Vec<TableRows>,
     /// The values of every attribute that a `distinct` parameter draws from.
-    distinct: BTreeMap<(usize, usize), Vec<Arc<str>>>,
+    pub(super) distinct: BTreeMap<(usize, usize), Vec<Arc<str>>>,
 }
 
 impl Workload {
@@ -60,7 +61,8 @@ impl Workload {
         let tables = definition
             .tables
             .iter()
-            .map(|table| TableRows::new(table, &entities, seed))
+            .enumerate()
+            .map(|(position, _)| TableRows::new(position, &definition.tables, &entities, seed))
             .collect();
         let parameters = definition
             .settings
@@ -152,6 +154,23 @@ impl Workload {
         }
     }
 
+    /// Rows that an op's answer must have, at least and at most, where the file promises it. It
+    /// holds once the loaded rows fill every window that the op asks about.
+    pub fn expected_rows(&self, id: OpId) -> Option<(u64, u64)> {
+        self.op_definition(id)?.answer
+    }
+
+    /// Different rows that all tables together can have; none if one of them has no end.
+    pub fn distinct_rows(&self) -> Option<u64> {
+        let tables = self.definition.tables.iter();
+        let repeats: Option<Vec<u64>> = tables
+            .map(|table| (table.repeat > 0).then_some(table.repeat))
+            .collect();
+        repeats
+            .filter(|repeats| !repeats.is_empty())
+            .map(|repeats| repeats.into_iter().fold(0, u64::saturating_add))
+    }
+
     /// Rows of a table from an index on; no columns if there is no such table.
     pub fn row_batch(&self, table: usize, first_row: u64, rows: usize) -> RowBatch {
         let mut batch = RowBatch::default();
@@ -196,11 +215,8 @@ impl Workload {
                 }
             }
             Some((known, OpBodyDefinition::Query { parameters, .. })) => {
-                let values = parameters.iter().map(|parameter| {
-                    let path = ["stream", &stream.name, &known.name, &parameter.name];
-                    self.parameter(parameter, &Draws::of(self.seed, &path), (index, context))
-                });
-                op.body = OpBody::Query(values.collect());
+                let path = ["stream", &stream.name, &known.name];
+                op.body = OpBody::Query(self.values(&path, parameters, (index, context)));
             }
             None => op.body = OpBody::Query(Vec::new()),
         }
@@ -224,60 +240,6 @@ impl Workload {
             }
         }
         stream.ops.last().map_or(OpId(0), |(id, _)| *id)
-    }
-
-    fn parameter(
-        &self,
-        parameter: &QueryParameter,
-        draws: &Draws,
-        (index, context): (u64, &OpContext),
-    ) -> Value {
-        match &parameter.generator {
-            ParameterGenerator::Plain(plain) => match parameter.kind {
-                ColumnType::Integer | ColumnType::Bigint => {
-                    Value::Integer(plain.integer(draws, index))
-                }
-                ColumnType::Float => Value::Float(plain.float(draws, index)),
-                ColumnType::Boolean => Value::Boolean(plain.boolean(draws, index)),
-                ColumnType::Timestamp => Value::TimestampMs(plain.integer(draws, index)),
-                ColumnType::Text | ColumnType::Object => {
-                    Value::Text(plain.text(draws, index).into())
-                }
-            },
-            ParameterGenerator::Entity {
-                entity,
-                attribute,
-                first,
-                last,
-            } => {
-                let number = first + draws.below(index, last - first + 1);
-                self.entities.get(*entity).map_or(Value::Null, |entity| {
-                    Value::Text(entity.value(*attribute, number).into())
-                })
-            }
-            ParameterGenerator::Distinct { entity, attribute } => {
-                let values = self.distinct.get(&(*entity, *attribute));
-                values.map_or(Value::Null, |values| {
-                    let pick = draws.below(index, values.len() as u64);
-                    let pick = usize::try_from(pick).unwrap_or(0);
-                    values
-                        .get(pick)
-                        .map_or(Value::Null, |v| Value::Text(Arc::clone(v)))
-                })
-            }
-            ParameterGenerator::DataTime {
-                table,
-                timeline,
-                offset,
-            } => {
-                let last_row = context.first_row.saturating_sub(1);
-                let tick = self
-                    .tables
-                    .get(*table)
-                    .map_or(0, |table| table.tick(last_row));
-                Value::TimestampMs(timeline.at(tick).saturating_add(*offset))
-            }
-        }
     }
 
     /// The workload in SQL: for every table and op the first of `dialects` that it knows.
@@ -304,9 +266,10 @@ impl Workload {
                 },
                 OpBodyDefinition::Query { sql, parameters } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
+                    let counts: Vec<u64> = parameters.iter().map(|p| p.count).collect();
                     BoundOpKind::Query {
-                        sql: sql.with_placeholders(style),
-                        parameters: parameters.iter().map(|parameter| parameter.kind).collect(),
+                        sql: sql.with_placeholders(style, &counts),
+                        parameters: asking::types(parameters),
                     }
                 }
             };
@@ -330,6 +293,12 @@ impl Workload {
                 .iter()
                 .filter_map(|position| entity.attributes.get(*position))
                 .map(|attribute| attribute.name.clone())
+                .collect(),
+            // A checksum sees texts, and fractions have more than one.
+            (ColumnGenerator::Fields(fields), _) => fields
+                .iter()
+                .filter(|field| !matches!(field.kind, ColumnType::Float | ColumnType::Object))
+                .map(|field| field.name.clone())
                 .collect(),
             _ => Vec::new(),
         };

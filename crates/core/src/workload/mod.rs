@@ -6,18 +6,26 @@
 //! No I/O, no clock, no state: row i and op j are functions of file, settings, seed and index.
 //! No database is named here; dialects are words of the files.
 
+mod asking;
+mod column;
+mod data_time;
 mod definition;
+mod distribution;
 mod entity;
+mod fields;
 mod instance;
 mod parameter;
 pub mod random;
 mod reading;
+mod reference;
 mod rows;
+mod schema;
 mod section;
 mod sql;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,6 +33,7 @@ pub use crate::mistake::Mistake;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
 pub use parameter::{ParameterKind, ParameterSpec};
+pub use schema::file_schema;
 
 use crate::model::units::Seed;
 use definition::{Definition, OpBodyDefinition};
@@ -38,10 +47,36 @@ pub struct CatalogueEntry {
     pub text: &'static str,
 }
 
-static CATALOGUE: [CatalogueEntry; 1] = [CatalogueEntry {
-    name: "cpu",
-    text: include_str!("../../workloads/cpu.toml"),
-}];
+/// In the order in which they are listed.
+static CATALOGUE: [CatalogueEntry; 6] = [
+    CatalogueEntry {
+        name: "cpu",
+        text: include_str!("../../workloads/cpu.toml"),
+    },
+    CatalogueEntry {
+        name: "nib-cpu",
+        text: include_str!("../../workloads/nib-cpu.toml"),
+    },
+    CatalogueEntry {
+        name: "nib-cpu-strict",
+        text: include_str!("../../workloads/nib-cpu-strict.toml"),
+    },
+    CatalogueEntry {
+        name: "loadtest",
+        text: include_str!("../../workloads/loadtest.toml"),
+    },
+    CatalogueEntry {
+        name: "sensors",
+        text: include_str!("../../workloads/sensors.toml"),
+    },
+    CatalogueEntry {
+        name: "tsbs",
+        text: include_str!("../../workloads/tsbs.toml"),
+    },
+];
+
+/// A commented workload file to begin with.
+pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");
 
 /// The workloads that come with the program.
 pub fn catalogue() -> &'static [CatalogueEntry] {
@@ -133,10 +168,24 @@ impl WorkloadSpec {
         settings: &BTreeMap<String, String>,
         seed: Seed,
     ) -> Result<Workload, Mistake> {
-        let definition = reading::read(&self.text, settings).map_err(|mistakes| {
+        Workload::new(self.with(settings)?, seed)
+    }
+
+    /// `settings` with the start of the data's time set, where they ask for one that follows the
+    /// clock; `now` is in milliseconds since 1970. What comes out is fixed: a plan that holds it
+    /// makes the same rows again at any time.
+    pub fn settled(
+        &self,
+        settings: &BTreeMap<String, String>,
+        now: i64,
+    ) -> Result<BTreeMap<String, String>, Mistake> {
+        data_time::settled(&self.with(settings)?, settings, now)
+    }
+
+    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, Mistake> {
+        reading::read(&self.text, settings).map_err(|mistakes| {
             let first = mistakes.into_iter().next();
             first.unwrap_or_else(|| Mistake::elsewhere("the workload cannot be read"))
-        })?;
-        Workload::new(definition, seed)
+        })
     }
 }

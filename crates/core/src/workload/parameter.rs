@@ -70,6 +70,8 @@ pub struct ParameterSpec {
     pub kind: ParameterKind,
     /// The canonical text of its default.
     pub default: String,
+    /// The only values of a text parameter; empty where any will do.
+    pub values: Vec<String>,
     /// One line on what it does; may be empty.
     pub summary: String,
 }

@@ -311,7 +311,7 @@ impl<'a, 't> Section<'a, 't> {
         (wanted, found): (&str, &str),
     ) {
         let message = format!("`{key}` of {} must be {wanted}, not {found}", self.place);
-        reader.report(span, message, None);
+        reader.report(span, message, Some(example_of(wanted)));
     }
 
     /// The section below a key; an empty list of entries if it is absent.
@@ -356,6 +356,21 @@ impl<'a, 't> Section<'a, 't> {
             }
         }
     }
+}
+
+/// What to write where something else was wanted.
+fn example_of(wanted: &str) -> String {
+    let example = match wanted {
+        "a table" => "{ key = value }",
+        "a list" => "[first, second]",
+        "text in quotes" | "text" => "\"…\", in quotes",
+        "boolean" => "true or false",
+        "float" | "a finite number" => "a number such as 1.5",
+        "integer" | "bigint" => "a whole number such as 5",
+        "timestamp" => "\"2016-01-01T00:00:00Z\", in quotes",
+        other => other,
+    };
+    format!("write {example}")
 }
 
 /// The parameter that a text consists of, and whether its negative is meant.

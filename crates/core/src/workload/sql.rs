@@ -94,17 +94,24 @@ impl Sql {
         }
     }
 
-    /// The statement with numbered placeholders; number n is the op's n-th parameter.
-    pub(super) fn with_placeholders(&self, style: PlaceholderStyle) -> String {
+    /// The statement with numbered placeholders. `counts` says how many values each parameter of
+    /// the op stands for; numbers follow each other, those of a list with commas between them.
+    pub(super) fn with_placeholders(&self, style: PlaceholderStyle, counts: &[u64]) -> String {
         let mark = match style {
             PlaceholderStyle::Dollar => '$',
             PlaceholderStyle::Question => '?',
+        };
+        let placeholders = |position: usize| {
+            let before: u64 = counts.iter().take(position).sum();
+            let count = counts.get(position).copied().unwrap_or(1);
+            let numbers = (before + 1..=before + count).map(|number| format!("{mark}{number}"));
+            numbers.collect::<Vec<_>>().join(", ")
         };
         self.pieces
             .iter()
             .map(|piece| match piece {
                 Piece::Text(text) => text.clone(),
-                Piece::Parameter(position) => format!("{mark}{}", position + 1),
+                Piece::Parameter(position) => placeholders(*position),
             })
             .collect()
     }
@@ -170,7 +177,11 @@ mod tests {
 
     fn check(text: &str, names: &[&str], dollar: &str) {
         let sql = Sql::parse(text, names).unwrap();
-        assert_eq!(sql.with_placeholders(PlaceholderStyle::Dollar), dollar);
+        let counts = vec![1; names.len()];
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Dollar, &counts),
+            dollar
+        );
     }
 
     fn refused(text: &str, names: &[&str], mistake: SqlMistake) {
@@ -182,8 +193,17 @@ mod tests {
         check("SELECT :b, :a, :b", &["a", "b"], "SELECT $2, $1, $2");
         let sql = Sql::parse("SELECT :a;", &["a"]).unwrap();
         assert_eq!(
-            sql.with_placeholders(PlaceholderStyle::Question),
+            sql.with_placeholders(PlaceholderStyle::Question, &[1]),
             "SELECT ?1"
+        );
+    }
+
+    #[test]
+    fn a_list_has_a_placeholder_for_each_value() {
+        let sql = Sql::parse("a IN (:b) AND :a AND :c", &["a", "b", "c"]).unwrap();
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Question, &[1, 3, 1]),
+            "a IN (?2, ?3, ?4) AND ?1 AND ?5"
         );
     }
 

@@ -51,6 +51,9 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
     parts.extend(left_out.map(|phase| format!("{} {}", phase.name, span(phase.duration.0))));
     parts.push(measured_time(measured));
+    if let Some(rows) = plan.workload.distinct_rows {
+        parts.push(format!("{} different rows, repeated", count(rows)));
+    }
     parts.push(format!("seed {}", record.plan.seed));
     let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();
     parts.push(format!("plan {hash}"));

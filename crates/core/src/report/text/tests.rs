@@ -18,6 +18,15 @@ fn open_streams_side_by_side_in_steps() {
 }
 
 #[test]
+fn repeated_rows_are_told_in_the_second_line() {
+    let mut record = fixture::closed();
+    let said = |record: &RunRecord| text(record).contains("10,000 different rows, repeated");
+    assert!(!said(&record));
+    record.plan.intention.workload.distinct_rows = Some(10_000);
+    assert!(said(&record));
+}
+
+#[test]
 fn lost_rows_outrank_everything_else() {
     let mut record = fixture::closed();
     lose_rows(&mut record, 96);

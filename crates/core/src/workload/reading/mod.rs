@@ -3,19 +3,26 @@
 //! What could not be read is replaced by a placeholder, so that one mistake does not make
 //! others out of every reference to it; a definition is returned only if nothing is wrong.
 
+mod data_time;
+mod distribution;
+mod entity;
+mod field;
 mod generator;
+pub(super) mod kinds;
 mod op;
+mod parameter;
 mod plain;
+mod reference;
 mod table;
+
+pub(super) use distribution::DISTRIBUTIONS;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::DeTable;
 
-use super::definition::{
-    Attribute, AttributeGenerator, Definition, Entity, Literal, MAX_ENTITIES, Plain,
-};
+use super::definition::Definition;
 use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::section::{Entry, Reader, Section};
 use crate::mistake::{Mistake, suggest};
@@ -80,11 +87,12 @@ fn read_root(
     let version = root.integer(reader, "version", 1..=1_000_000, None);
     let summary = root.text(reader, "summary");
     let source = root.text_or_empty(reader, "source");
-    let entities = read_entities(reader, &mut root);
+    let entities = entity::read_entities(reader, &mut root);
     let tables = table::read_tables(reader, &mut root, &entities);
     let ops = op::read_ops(reader, &mut root, &entities, &tables);
     let streams = op::read_streams(reader, &mut root, &ops);
     let load = op::read_load(reader, &mut root, &ops);
+    let data_time = data_time::read_data_time(reader, &mut root);
     root.finish(reader);
     Some(Definition {
         format: u32::try_from(format?).ok()?,
@@ -99,6 +107,7 @@ fn read_root(
         ops,
         streams,
         load,
+        data_time,
     })
 }
 
@@ -154,6 +163,7 @@ fn read_parameter(
         (Some(kind), Some(entry)) => setting_of(reader, &section, ("default", entry), kind),
         _ => None,
     };
+    let words = read_words(reader, &mut section, kind);
     let least = section.optional("min");
     let most = section.optional("max");
     let bounds = kind.map(|kind| {
@@ -172,6 +182,7 @@ fn read_parameter(
     };
     if let Some(value) = value {
         let span = chosen.is_none().then_some(span).flatten();
+        check_words(reader, (name, span.clone()), &value, &words);
         check_bounds(reader, (name, span), &value, bounds);
         reader.settings.insert(name.to_owned(), value);
     } else {
@@ -181,8 +192,48 @@ fn read_parameter(
         name: name.to_owned(),
         kind,
         default: default.to_string(),
+        values: words,
         summary,
     })
+}
+
+/// The `values` that a text parameter may have; empty where any will do.
+fn read_words(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    kind: Option<ParameterKind>,
+) -> Vec<String> {
+    let Some(entry) = section.optional("values") else {
+        return Vec::new();
+    };
+    if kind.is_some_and(|kind| kind != ParameterKind::Text) {
+        let message = format!("`values` of {} are for text", section.place);
+        let hint = "numbers and times have `min` and `max`".to_owned();
+        reader.report(entry.span(), message, Some(hint));
+    }
+    let elements = section.list(reader, "values").into_iter();
+    elements
+        .filter_map(|element| section.text_of(reader, "values", element))
+        .collect()
+}
+
+/// Notes a value that is not among `words`.
+fn check_words(
+    reader: &mut Reader<'_>,
+    (name, span): (&str, Option<Range<usize>>),
+    value: &Setting,
+    words: &[String],
+) {
+    let Setting::Text(text) = value else { return };
+    if words.is_empty() || words.contains(text) {
+        return;
+    }
+    let message = format!("parameter `{name}` is `{text}`");
+    let hint = suggest(text, words.iter().map(String::as_str));
+    match span {
+        Some(span) => reader.report(span, message, hint),
+        None => reader.note(Mistake::elsewhere(message).with_hint(hint)),
+    }
 }
 
 /// A default or a bound as it is written in the file.
@@ -245,55 +296,9 @@ fn check_bounds(
     };
     let message = format!("parameter `{name}` is {value}; it must be {wrong}");
     match span {
-        Some(span) => reader.report(span, message, None),
+        Some(span) => reader.report(span, message, Some("change one of the two".to_owned())),
         None => reader.note(Mistake::elsewhere(message)),
     }
-}
-
-/// Reads `[entities]`.
-fn read_entities(reader: &mut Reader<'_>, root: &mut Section<'_, '_>) -> Vec<Entity> {
-    let Some(all) = root.section(reader, "entities", "the entities".to_owned()) else {
-        return Vec::new();
-    };
-    limited(reader, &all, "entities")
-        .into_iter()
-        .map(|(name, span, entry)| {
-            check_name(reader, "entity", name, span);
-            let mut entity = Entity {
-                name: name.to_owned(),
-                count: 1,
-                attributes: Vec::new(),
-            };
-            let place = format!("entity `{name}`");
-            if let Some(section) = all.as_section(reader, name, entry, place) {
-                read_entity(reader, section, &mut entity);
-            }
-            entity
-        })
-        .collect()
-}
-
-fn read_entity(reader: &mut Reader<'_>, mut section: Section<'_, '_>, entity: &mut Entity) {
-    let count = section.integer(reader, "count", 1..=MAX_ENTITIES, None);
-    entity.count = count.and_then(|c| u64::try_from(c).ok()).unwrap_or(1);
-    for element in section.list(reader, "attributes") {
-        let place = format!("an attribute of entity `{}`", entity.name);
-        let Some(mut part) = section.as_section(reader, "attributes", element, place) else {
-            continue;
-        };
-        let names: Vec<&str> = entity.attributes.iter().map(|a| a.name.as_str()).collect();
-        let name = named_element(reader, &mut part, "attribute", &names);
-        if !name.is_empty() {
-            part.place = format!("attribute `{name}` of entity `{}`", entity.name);
-        }
-        let generator = generator::read_attribute(reader, part, &entity.attributes);
-        let placeholder = AttributeGenerator::Plain(Plain::Constant(Literal::Text(String::new())));
-        entity.attributes.push(Attribute {
-            name,
-            generator: generator.unwrap_or(placeholder),
-        });
-    }
-    section.finish(reader);
 }
 
 /// The `name` of a list's element: an identifier that none of the earlier ones has.
@@ -308,7 +313,8 @@ fn named_element(
     if let Some(span) = span.filter(|_| !name.is_empty()) {
         check_name(reader, what, &name, span.clone());
         if taken.contains(&name.as_str()) {
-            reader.report(span, format!("there are two of {what} `{name}`"), None);
+            let hint = Some("give one of them another name".to_owned());
+            reader.report(span, format!("there are two of {what} `{name}`"), hint);
         }
     }
     name
@@ -336,7 +342,8 @@ fn limited<'a, 't>(
 ) -> Vec<(&'a str, Range<usize>, Entry<'a, 't>)> {
     let mut entries = section.entries();
     if let Some((_, span, _)) = entries.get(MAX_ITEMS) {
-        reader.report(span.clone(), format!("more than {MAX_ITEMS} {what}"), None);
+        let hint = Some(format!("at most {MAX_ITEMS} are read"));
+        reader.report(span.clone(), format!("more than {MAX_ITEMS} {what}"), hint);
         entries.truncate(MAX_ITEMS);
     }
     entries
@@ -352,11 +359,8 @@ fn position_of<'n>(
     let names: Vec<&str> = names.collect();
     let position = names.iter().position(|known| *known == name);
     if position.is_none() {
-        reader.report(
-            span,
-            format!("unknown {what} `{name}`"),
-            suggest(name, names),
-        );
+        let hint = suggest(name, names).or_else(|| Some(format!("there is no {what} here")));
+        reader.report(span, format!("unknown {what} `{name}`"), hint);
     }
     position
 }

@@ -10,7 +10,7 @@ use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
 use super::super::sql::{Sql, SqlMistake};
 use super::table::per_dialect;
-use super::{check_name, generator, limited, named_element, position_of};
+use super::{check_name, generator, limited, named_element, parameter, position_of};
 use crate::mistake::suggest;
 use crate::model::op::OpId;
 
@@ -34,6 +34,7 @@ pub(super) fn read_ops(
                 name: name.to_owned(),
                 summary: String::new(),
                 body: OpBodyDefinition::Insert { table: 0, batch: 1 },
+                answer: None,
             };
             let place = format!("op `{name}`");
             if let Some(section) = all.as_section(reader, name, entry, place) {
@@ -65,7 +66,10 @@ fn read_op(
                 batch: batch.and_then(|b| u64::try_from(b).ok()).unwrap_or(1),
             };
         }
-        (None, Some(_)) => op.body = read_query(reader, &mut section, known),
+        (None, Some(_)) => {
+            op.body = read_query(reader, &mut section, known);
+            op.answer = read_answer(reader, &mut section);
+        }
         (_, _) => {
             let message = format!("{} must have either `insert` or `sql`", section.place);
             let hint = "insert = \"table\" and batch = 1000, or [ops.NAME.sql] with a statement \
@@ -74,6 +78,22 @@ fn read_op(
         }
     }
     section.finish(reader);
+}
+
+/// Reads `answer`: how many rows the answer has, as `min` and `max`, times something.
+fn read_answer(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Option<(u64, u64)> {
+    let place = format!("`answer` of {}", section.place);
+    let mut part = section.section(reader, "answer", place)?;
+    let min = part.integer(reader, "min", 0..=i64::MAX, Some(0));
+    let max = part.integer(reader, "max", 0..=i64::MAX, None);
+    let times = part.integer(reader, "times", 1..=i64::MAX, Some(1));
+    let (min, max, times) = (min?, max?, times?.unsigned_abs());
+    super::plain::ordered(reader, &mut part, min <= max)?;
+    part.finish(reader);
+    Some((
+        min.unsigned_abs().saturating_mul(times),
+        max.unsigned_abs().saturating_mul(times),
+    ))
 }
 
 fn read_query(
@@ -99,11 +119,13 @@ fn read_query(
         }
         names.push(name.clone());
         if let Some(kind) = generator::read_type(reader, &mut part)
-            && let Some(generator) = generator::read_parameter(reader, part, kind, known)
+            && let Some(read) = parameter::read_parameter(reader, part, kind, known, &parameters)
         {
+            let (generator, count) = read;
             parameters.push(QueryParameter {
                 name,
                 kind,
+                count,
                 generator,
             });
         }
@@ -157,9 +179,13 @@ fn report_sql(
         SqlMistake::Unterminated(what) => (
             String::new(),
             format!("a {what} does not end in {place}"),
-            None,
+            Some("close it, or double a quote inside it".to_owned()),
         ),
-        SqlMistake::Empty => (String::new(), format!("{place} is empty"), None),
+        SqlMistake::Empty => (
+            String::new(),
+            format!("{place} is empty"),
+            Some("write a statement, or leave the dialect out".to_owned()),
+        ),
     };
     let at = if word.is_empty() {
         span.clone()
@@ -276,7 +302,7 @@ fn check_mix(
 }
 
 /// One of a few words.
-fn word<T: Copy>(
+pub(super) fn word<T: Copy>(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
     key: &'static str,

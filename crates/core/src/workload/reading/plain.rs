@@ -7,7 +7,8 @@ use toml::de::DeValue;
 use super::super::definition::{Choices, Literal, Plain};
 use super::super::parameter::{ParameterKind, Setting};
 use super::super::section::{Entry, Reader, Section, float_of, integer_of};
-use super::generator::name_of;
+use super::distribution::{read_dictionary, read_random_text, read_skewed};
+use super::kinds::name_of;
 use crate::model::op::ColumnType;
 
 /// Integers that a type can hold.
@@ -38,11 +39,13 @@ pub(super) fn read_plain(
         "sequence" => {
             let start = section.integer(reader, "start", range.clone(), Some(0));
             let step = section.integer(reader, "step", range, Some(1));
+            let modulo = section.integer(reader, "modulo", 0..=i64::MAX, Some(0));
             let prefix = prefix(reader, section);
-            let (start, step) = (start?, step?);
+            let (start, step, modulo) = (start?, step?, modulo?);
             Some(Plain::Sequence {
                 start,
                 step,
+                modulo: modulo.unsigned_abs(),
                 prefix,
             })
         }
@@ -59,18 +62,29 @@ pub(super) fn read_plain(
             Some(Plain::Uniform { min, max, prefix })
         }
         "normal" => read_normal(reader, section, kind),
+        "zipfian" | "latest" | "hotspot" | "exponential" => {
+            let prefix = prefix(reader, section);
+            read_skewed(reader, section, name, (range, prefix))
+        }
+        "text" => read_random_text(reader, section),
+        "dictionary" => read_dictionary(reader, section),
+        "uuid" => Some(Plain::Uuid),
         _ => read_choice(reader, section, kind).map(Plain::Choice),
     }
 }
 
 /// Notes ends in the wrong order.
-fn ordered(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, good: bool) -> Option<()> {
+pub(super) fn ordered(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    good: bool,
+) -> Option<()> {
     if !good {
         let span = section
             .optional("max")
             .map_or(section.span.clone(), toml::Spanned::span);
         let message = format!("`max` of {} must be above its `min`", section.place);
-        reader.report(span, message, None);
+        reader.report(span, message, Some("swap the two".to_owned()));
     }
     good.then_some(())
 }
@@ -106,7 +120,8 @@ fn read_normal(
     ordered(reader, section, min < max)?;
     if deviation < 0.0 || min < -limit || max > limit || mean.abs() > limit {
         let message = format!("a number of {} is out of range", section.place);
-        reader.report(section.span.clone(), message, None);
+        let hint = format!("`deviation` is at least 0, the others are within {limit:e}");
+        reader.report(section.span.clone(), message, Some(hint));
         return None;
     }
     Some(Plain::Normal {
@@ -171,7 +186,8 @@ pub(super) fn literals_of(
     };
     if elements.is_empty() {
         let message = format!("`{key}` of {} is empty", section.place);
-        reader.report(entry.span(), message, None);
+        let hint = format!("write at least one {}", name_of(kind));
+        reader.report(entry.span(), message, Some(hint));
     }
     elements
         .iter()

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Plain, Table};
+use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Order, Plain, Table};
 use super::super::section::{Entry, Reader, Section};
-use super::{check_name, generator, limited, named_element, position_of};
+use super::{check_name, generator, limited, named_element, op, position_of};
 use crate::mistake::suggest;
 use crate::model::op::ColumnType;
 
@@ -19,33 +19,34 @@ pub(super) fn read_tables(
     let Some(all) = root.section(reader, "tables", "the tables".to_owned()) else {
         return Vec::new();
     };
-    limited(reader, &all, "tables")
-        .into_iter()
-        .map(|(name, span, entry)| {
-            check_name(reader, "table", name, span);
-            let mut table = Table {
-                name: name.to_owned(),
-                entity: None,
-                columns: Vec::new(),
-                create: BTreeMap::new(),
-                key: BTreeMap::new(),
-                values: BTreeMap::new(),
-                locate: BTreeMap::new(),
-            };
-            let place = format!("table `{name}`");
-            if let Some(section) = all.as_section(reader, name, entry, place) {
-                read_table(reader, section, &mut table, entities);
-            }
-            table
-        })
-        .collect()
+    let mut tables: Vec<Table> = Vec::new();
+    for (name, span, entry) in limited(reader, &all, "tables") {
+        check_name(reader, "table", name, span);
+        let mut table = Table {
+            name: name.to_owned(),
+            entity: None,
+            order: Order::TimeMajor,
+            repeat: 0,
+            columns: Vec::new(),
+            create: BTreeMap::new(),
+            key: BTreeMap::new(),
+            values: BTreeMap::new(),
+            locate: BTreeMap::new(),
+        };
+        let place = format!("table `{name}`");
+        if let Some(section) = all.as_section(reader, name, entry, place) {
+            read_table(reader, section, &mut table, (entities, &tables));
+        }
+        tables.push(table);
+    }
+    tables
 }
 
 fn read_table(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     table: &mut Table,
-    entities: &[Entity],
+    (entities, earlier): (&[Entity], &[Table]),
 ) {
     if let Some(entry) = section.optional("entity")
         && let Some(name) = section.text_of(reader, "entity", entry)
@@ -53,6 +54,7 @@ fn read_table(
         let names = entities.iter().map(|entity| entity.name.as_str());
         table.entity = position_of(reader, names, "entity", (&name, entry.span()));
     }
+    read_order(reader, &mut section, table);
     let entity = table.entity.and_then(|position| entities.get(position));
     let elements = section.list(reader, "columns");
     if elements.is_empty() {
@@ -63,7 +65,7 @@ fn read_table(
     for element in elements.into_iter().take(super::MAX_ITEMS) {
         let place = format!("a column of table `{}`", table.name);
         if let Some(part) = section.as_section(reader, "columns", element, place) {
-            let column = read_column(reader, part, table, entity);
+            let column = read_column(reader, part, table, (entity, earlier));
             table.columns.push(column);
         }
     }
@@ -167,6 +169,17 @@ fn check_dialect(
     }
 }
 
+/// Reads `order` and `repeat`.
+fn read_order(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
+    if section.optional("order").is_some() {
+        let words = [("time-major", Order::TimeMajor), ("drawn", Order::Drawn)];
+        let order = op::word(reader, section, "order", &words);
+        table.order = order.unwrap_or(Order::TimeMajor);
+    }
+    let repeat = section.integer(reader, "repeat", 0..=i64::MAX, Some(0));
+    table.repeat = repeat.unwrap_or(0).unsigned_abs();
+}
+
 /// A required table from dialects to something.
 pub(super) fn per_dialect<'a, 't>(
     reader: &mut Reader<'_>,
@@ -180,7 +193,7 @@ pub(super) fn per_dialect<'a, 't>(
         reader.report(
             entry.span(),
             format!("{} names no dialect", part.place),
-            None,
+            Some("write { any = \"…\" } for all targets".to_owned()),
         );
     }
     Some(part)
@@ -203,7 +216,8 @@ fn statements_of(
         .collect();
     if statements.iter().all(String::is_empty) {
         let message = format!("{} is empty for `{dialect}`", part.place);
-        reader.report(entry.span(), message, None);
+        let hint = "write a statement, or leave the dialect out".to_owned();
+        reader.report(entry.span(), message, Some(hint));
     }
     statements
 }
@@ -212,7 +226,7 @@ fn read_column(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     table: &Table,
-    entity: Option<&Entity>,
+    (entity, earlier): (Option<&Entity>, &[Table]),
 ) -> Column {
     let taken: Vec<&str> = table
         .columns
@@ -224,7 +238,15 @@ fn read_column(
         section.place = format!("column `{name}` of table `{}`", table.name);
     }
     let kind = generator::read_type(reader, &mut section);
-    let generator = kind.and_then(|kind| generator::read_column(reader, section, kind, entity));
+    let tables: Vec<&Table> = earlier.iter().chain([table]).collect();
+    let span = section.span.clone();
+    let generator =
+        kind.and_then(|kind| generator::read_column(reader, section, kind, (entity, &tables)));
+    if table.order == Order::Drawn && matches!(generator, Some(ColumnGenerator::Walk(_))) {
+        let message = format!("table `{}` has no ticks to walk along", table.name);
+        let hint = "leave `order` out: then each entity has a row at each tick".to_owned();
+        reader.report(span, message, Some(hint));
+    }
     Column {
         name,
         kind: kind.unwrap_or(ColumnType::Integer),

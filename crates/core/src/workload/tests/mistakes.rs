@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use proptest::prelude::*;
 
+use crate::workload::reading::kinds::{OF_COLUMNS, OF_PARAMETERS, PLAIN};
 use crate::workload::{Mistake, WorkloadSpec, builtin};
 
 fn mistakes(text: &str) -> Vec<Mistake> {
@@ -41,22 +42,35 @@ fn the_example_of_the_reference_page_has_no_mistakes() {
     let (_, behind) = page.split_once("```toml\n").unwrap();
     let (example, _) = behind.split_once("```").unwrap();
     assert_eq!(shown(example), "");
-    for generator in [
-        "constant",
-        "sequence",
-        "uniform",
-        "normal",
-        "choice",
-        "timeline",
-        "walk",
-        "attribute",
-        "object",
-        "entity",
-        "distinct",
-        "data-time",
-    ] {
-        assert!(page.contains(&format!("| `{generator}`")), "{generator}");
+    for generator in [PLAIN, OF_COLUMNS, OF_PARAMETERS].into_iter().flatten() {
+        let name = generator.name;
+        let line = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}`")));
+        let line = line.unwrap_or_else(|| panic!("`{name}` is not on the page"));
+        for (option, ..) in generator.options {
+            assert!(page.contains(&format!("`{option}`")), "{line}: {option}");
+        }
     }
+}
+
+#[test]
+fn the_example_of_a_new_file_has_no_mistakes() {
+    assert_eq!(shown(crate::workload::EXAMPLE), "");
+}
+
+#[test]
+fn every_mistake_has_a_hint() {
+    for text in [include_str!("bad.toml"), include_str!("worse.toml")] {
+        for mistake in mistakes(text) {
+            assert!(mistake.hint.is_some(), "{}", mistake.message);
+        }
+    }
+}
+
+#[test]
+fn mistakes_in_what_is_made_are_found_at_their_places() {
+    insta::assert_snapshot!(shown(include_str!("worse.toml")));
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! What the workload module promises, from the outside.
 
+mod catalogue;
 mod cpu;
+mod distributions;
 mod generators;
+mod made;
 mod mistakes;
+mod schema;
 mod walk;
 
 use std::collections::BTreeMap;

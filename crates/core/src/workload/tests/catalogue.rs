@@ -1,0 +1,175 @@
+//! Every workload of the catalogue: fingerprints that fail when its content changes, and the same
+//! ops on any number of load machines.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+
+use super::{objects, owned, parsed};
+use crate::model::op::{Op, OpBody};
+use crate::model::plan::{LANES, Share};
+use crate::model::units::Seed;
+use crate::workload::{OpContext, Workload, builtin, catalogue};
+
+fn workload(name: &str, settings: &[(&str, &str)], seed: u64) -> Workload {
+    let spec = parsed(builtin(name).unwrap().text);
+    spec.instantiate(&owned(settings), Seed(seed)).unwrap()
+}
+
+fn digest(text: &str) -> String {
+    let hash = Sha256::digest(text.as_bytes());
+    hash[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect::<Vec<_>>()
+        .concat()
+}
+
+/// A digest of some rows, and one of the first ops; `Debug` writes every value out.
+fn content(workload: &Workload) -> (String, String) {
+    let mut rows = String::new();
+    for row in [0, 1, 999, 123_456_789] {
+        write!(rows, "{}", row_text(workload, row)).unwrap();
+    }
+    let context = OpContext {
+        first_row: 1_000_000,
+    };
+    let mut ops = String::new();
+    for stream in workload.streams() {
+        for index in 0..100 {
+            let id = workload.op_id(stream, index);
+            if workload.rows_per_op(id) > 0 {
+                let first = context.first_row + index * workload.rows_per_op(id);
+                write!(ops, "{}", row_text(workload, first)).unwrap();
+            } else {
+                let op = workload.op(stream, index, &context);
+                write!(ops, "{:?} {:?}", op.id, op.body).unwrap();
+            }
+        }
+    }
+    (digest(&rows), digest(&ops))
+}
+
+/// One row of the first table; of coded values only the row's own.
+fn row_text(workload: &Workload, row: u64) -> String {
+    use crate::model::op::ColumnData::{ObjectDictionary, TextDictionary};
+    let batch = workload.row_batch(0, row, 1);
+    let column = |column: usize| match &batch.columns[column] {
+        ObjectDictionary(_) => objects(&batch, column)[0].to_string(),
+        TextDictionary(of) => of.values[usize::try_from(of.codes[0]).unwrap()].to_string(),
+        other => format!("{other:?}"),
+    };
+    let columns: Vec<String> = (0..batch.columns.len()).map(column).collect();
+    columns.join(" ")
+}
+
+/// If this fails, rows or ops changed: raise `version` in the workload's file (or
+/// GENERATOR_VERSION when no file changed), because tables filled before cannot be continued or
+/// audited any more.
+#[test]
+fn golden_fingerprints_of_definitions_rows_and_ops() {
+    let found: Vec<String> = catalogue()
+        .iter()
+        .flat_map(|entry| [1, 42].map(|seed| (entry.name, seed)))
+        .map(|(name, seed)| {
+            let workload = workload(name, &[], seed);
+            let (rows, ops) = content(&workload);
+            let (version, fingerprint) = (workload.version(), workload.fingerprint());
+            format!("{name} {version}, seed {seed}: {fingerprint} rows {rows} ops {ops}")
+        })
+        .collect();
+    insta::assert_snapshot!(found.join("\n"));
+}
+
+#[test]
+fn tsbs_asks_about_the_rows_of_cpu() {
+    let settings = [("hosts", "50"), ("interval", "30s")];
+    let (cpu, tsbs) = (
+        workload("cpu", &settings, 5),
+        workload("tsbs", &settings, 5),
+    );
+    assert_eq!(cpu.row_batch(0, 60, 200), tsbs.row_batch(0, 60, 200));
+    assert_eq!(tsbs.stream("queries").unwrap().ops.len(), 16);
+}
+
+#[test]
+fn fields_and_tags_of_cpu_are_parameters() {
+    let walk = workload("cpu", &[("extra_tags", "2")], 1).row_batch(0, 0, 1);
+    let tags = &objects(&walk, 0)[0];
+    assert_eq!(tags.as_object().unwrap().len(), 12);
+    assert!(tags["tag_1"].as_str().unwrap().contains("-"));
+    let uniform = workload("cpu", &[("fields", "uniform")], 1);
+    let metrics =
+        |tick: u64| super::integers(&uniform.row_batch(0, tick * 4_000, 4_000), 2).to_vec();
+    let steps: i64 = metrics(1)
+        .iter()
+        .zip(metrics(0))
+        .map(|(a, b)| (a - b).abs())
+        .sum();
+    // Two independent numbers of 0..=100 are 33.7 apart on average, walks less than one.
+    assert!((128_000..141_000).contains(&steps), "{steps}");
+}
+
+#[test]
+fn every_host_of_nib_cpu_comes_once_a_tick_and_leads_back_to_its_row() {
+    let batch = workload("nib-cpu", &[], 1).row_batch(0, 8_000, 4_000);
+    let numbers: Vec<u64> = objects(&batch, 0)
+        .iter()
+        .map(|tags| tags["hostname"].as_str().unwrap()[5..].parse().unwrap())
+        .collect();
+    assert!(
+        (0..)
+            .zip(&numbers)
+            .all(|(row, host)| host * 2_933 % 4_000 == row)
+    );
+    assert_ne!(numbers[..3], [0, 1, 2]);
+}
+
+#[test]
+fn nib_cpu_strict_has_as_many_different_rows_as_a_batch() {
+    let strict = workload("nib-cpu-strict", &[("batch", "100")], 1);
+    assert_eq!(strict.distinct_rows(), Some(100));
+    assert_eq!(row_text(&strict, 17), row_text(&strict, 1_017));
+    assert_ne!(row_text(&strict, 17), row_text(&strict, 18));
+    assert_eq!(workload("nib-cpu", &[], 1).distinct_rows(), None);
+}
+
+fn ops_of(workload: &Workload, lanes: &[u32]) -> Vec<Op> {
+    let context = OpContext { first_row: 90_000 };
+    let streams = workload.streams();
+    streams
+        .iter()
+        .flat_map(|stream| (0..2).map(move |round| (stream, round)))
+        .flat_map(|(stream, round)| lanes.iter().map(move |lane| (stream, round, *lane)))
+        .map(|(stream, round, lane)| {
+            workload.op(stream, round * u64::from(LANES) + u64::from(lane), &context)
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    #[test]
+    fn lanes_and_shares_give_the_same_set(
+        of in 1..=LANES,
+        entry in 0..catalogue().len(),
+    ) {
+        // Two workloads, as on two machines.
+        let [here, there] = [0, 1].map(|_| workload(catalogue()[entry].name, &[("batch", "3")], 9));
+        let all: Vec<u32> = (0..LANES).collect();
+        let mut together = Vec::new();
+        for index in 1..=of {
+            let share = Share { index, of, start_at: None };
+            together.extend(ops_of(&there, &share.lanes()));
+        }
+        let mut whole = ops_of(&here, &all);
+        let key = |op: &Op| (op.index, op.id, match &op.body {
+            OpBody::Insert(batch) => batch.first_row,
+            OpBody::Query(_) => 0,
+        }, format!("{:?}", op.body));
+        together.sort_by_key(key);
+        whole.sort_by_key(key);
+        prop_assert_eq!(together, whole);
+    }
+}
