@@ -10,6 +10,7 @@ use highwater_core::analysis::plausibility::Rule;
 use highwater_core::analysis::series;
 use highwater_core::model::judgement::ReasonCode;
 use highwater_core::report;
+use highwater_core::workload::file_schema;
 
 use crate::bench;
 use crate::blocks;
@@ -140,6 +141,16 @@ const PAGES: &[Page] = &[
         path: FIGURES_FILE,
         block: Some("rules"),
         source: Source::Files(rules),
+        measured: false,
+    },
+    help(
+        "highwater workloads",
+        &["run", "--quiet", "--", "workloads", "--help"],
+    ),
+    Page {
+        path: "docs/reference/workload.schema.json",
+        block: None,
+        source: Source::Files(workload_schema),
         measured: false,
     },
     Page {
@@ -324,6 +335,11 @@ fn record_schema(_: &Tree) -> String {
 /// The JSON Schema of `highwater size --json`.
 fn size_schema(_: &Tree) -> String {
     format!("{}\n", report::size_schema().trim_end())
+}
+
+/// The JSON Schema of workload files.
+fn workload_schema(_: &Tree) -> String {
+    format!("{}\n", file_schema())
 }
 
 /// The list of all documents: title and first paragraph of each, by section.

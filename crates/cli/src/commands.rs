@@ -8,3 +8,4 @@ pub mod run;
 pub mod show;
 pub mod size;
 pub mod table;
+pub mod workloads;

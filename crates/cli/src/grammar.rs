@@ -32,6 +32,8 @@ pub enum Command {
     Table,
     /// `highwater check`
     Check,
+    /// `highwater workloads`
+    Workloads,
 }
 
 /// What the command line asks for.
@@ -58,7 +60,14 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 5] = [Self::Run, Self::Show, Self::Size, Self::Table, Self::Check];
+    pub const ALL: [Self; 6] = [
+        Self::Run,
+        Self::Show,
+        Self::Size,
+        Self::Table,
+        Self::Check,
+        Self::Workloads,
+    ];
 
     /// The word on the command line, and the name of its table in `highwater.toml`.
     pub const fn name(self) -> &'static str {
@@ -68,6 +77,7 @@ impl Command {
             Self::Size => "size",
             Self::Table => "table",
             Self::Check => "check",
+            Self::Workloads => "workloads",
         }
     }
 
@@ -79,6 +89,7 @@ impl Command {
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
+            Self::Workloads => flags::WORKLOADS,
         }
     }
 
@@ -86,7 +97,7 @@ impl Command {
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
             Self::Run => &["workload", "target"],
-            Self::Show | Self::Size | Self::Table => &[],
+            Self::Show | Self::Size | Self::Table | Self::Workloads => &[],
             Self::Check => &["target"],
         }
     }
@@ -106,6 +117,7 @@ impl Command {
             Self::Check => {
                 "Check that a target can be used, a workload file is right, or figures can be right"
             }
+            Self::Workloads => "List the workloads, show one's file, or begin a file of your own",
         }
     }
 
@@ -116,6 +128,7 @@ impl Command {
             Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
             Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
+            Self::Workloads => "highwater workloads [OPTIONS] [show NAME | new [FILE] | schema]",
         }
     }
 
@@ -162,6 +175,13 @@ impl Command {
                 "URLs of a database, one workload file, or figures: CSV files, record.json files \
                  and directories of runs [default: HIGHWATER_TARGET, else a fresh embedded \
                  database]",
+            )],
+            Self::Workloads => vec![all(
+                "rest",
+                "ACTION",
+                "`show NAME` prints a workload's file, `new` a commented one to begin with (or \
+                 writes it to a new FILE), `schema` the JSON Schema of such files for editors \
+                 [default: a list]",
             )],
         }
     }

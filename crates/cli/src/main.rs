@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use highwater_cli::commands::{check, manual, run, show, size, table};
+use highwater_cli::commands::{check, manual, run, show, size, table, workloads};
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
 use highwater_cli::invocation::Invocation;
@@ -11,6 +11,7 @@ use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
     CheckSettings, KnownTargets, RunSettings, ShowSettings, SizeSettings, TableSettings,
+    WorkloadsSettings,
 };
 use highwater_cli::{exit, process_title, terminal};
 
@@ -51,5 +52,6 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Table => table::table(&TableSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
+        Command::Workloads => workloads::workloads(&WorkloadsSettings::resolve(&layers)?),
     }
 }

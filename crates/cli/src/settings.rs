@@ -238,6 +238,28 @@ pub enum CheckSubject {
     Files(Vec<String>),
 }
 
+/// Everything `highwater workloads` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkloadsSettings {
+    /// What is printed or written.
+    pub action: WorkloadsAction,
+    /// No colours, whatever the terminal can do.
+    pub no_color: bool,
+}
+
+/// What `highwater workloads` does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkloadsAction {
+    /// The workloads that come with the program.
+    List,
+    /// The file of one of them.
+    Show(String),
+    /// A commented file to begin with: on stdout, or into a new file.
+    New(Option<PathBuf>),
+    /// The JSON Schema of workload files.
+    Schema,
+}
+
 /// What is known of targets before any is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownTargets {

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use highwater_core::workload::{Mistake, WorkloadSpec, builtin, catalogue};
+use highwater_core::workload::{CatalogueEntry, Mistake, WorkloadSpec, builtin, catalogue};
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::settings::WorkloadChoice;
@@ -17,18 +17,20 @@ const LARGEST: u64 = 1 << 20;
 pub fn choose(choice: &WorkloadChoice) -> Result<WorkloadSpec, Failure> {
     match choice {
         WorkloadChoice::File(path) => read(path),
-        WorkloadChoice::Named(name) => {
-            let known = || catalogue().iter().map(|entry| entry.name);
-            let entry = builtin(name).ok_or_else(|| {
-                let hint = match did_you_mean(name, known()) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
-                };
-                Failure::usage(format!("unknown workload `{name}`")).with_hint(hint)
-            })?;
-            parse(name, entry.text)
-        }
+        WorkloadChoice::Named(name) => parse(name, builtin_named(name)?.text),
     }
+}
+
+/// A workload that comes with the program.
+pub fn builtin_named(name: &str) -> Result<&'static CatalogueEntry, Failure> {
+    let known = || catalogue().iter().map(|entry| entry.name);
+    builtin(name).ok_or_else(|| {
+        let hint = match did_you_mean(name, known()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+        };
+        Failure::usage(format!("unknown workload `{name}`")).with_hint(hint)
+    })
 }
 
 /// Reads a workload file.

@@ -457,6 +457,84 @@ fn what_the_workload_does_not_know_is_a_usage_error() {
     }
 }
 
+#[test]
+fn workloads_are_listed_shown_and_begun() {
+    let directory = TempDir::new().unwrap();
+    let ask = |words: &[&str]| {
+        let mut command = highwater(&directory);
+        command.arg("workloads").args(words).output().unwrap()
+    };
+    let list = stdout(&ask(&[]));
+    for name in [
+        "cpu",
+        "nib-cpu",
+        "nib-cpu-strict",
+        "loadtest",
+        "sensors",
+        "tsbs",
+    ] {
+        assert!(
+            list.lines()
+                .any(|line| line.starts_with(&format!("{name} "))),
+            "{list}"
+        );
+    }
+    let shown = stdout(&ask(&["show", "loadtest"]));
+    assert!(shown.contains("name = \"loadtest\""), "{shown}");
+    assert!(stdout(&ask(&["schema"])).contains("\"title\": \"Highwater workload file\""));
+    let printed = stdout(&ask(&["new"]));
+    assert!(stdout(&ask(&["new", "my.toml"])).contains("highwater check my.toml"));
+    let written = std::fs::read_to_string(directory.path().join("my.toml")).unwrap();
+    assert_eq!(written, printed);
+    let check = highwater(&directory).args(["check", "my.toml"]).output();
+    assert_eq!(check.unwrap().status.code(), Some(0));
+    for (words, said) in [
+        (&["show", "cpuu"][..], "did you mean `cpu`?"),
+        (&["new", "my.toml"], "never written over"),
+        (&["shwo", "cpu"], "workloads show NAME"),
+    ] {
+        let output = ask(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn rows_that_repeat_are_counted_in_the_plan_and_never_audited() {
+    let strict = ["run", "nib-cpu-strict", "sim:", "--plan", "--batch", "500"];
+    let refused = call(&strict);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("run it with --audit off"));
+    let planned = call(&[&strict[..], &["--audit", "off"]].concat());
+    let plan = stdout(&planned);
+    assert!(plan.contains("\"distinct_rows\": 500"), "{plan}");
+}
+
+#[test]
+fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
+    let directory = TempDir::new().unwrap();
+    let (code, live) = run(&directory, &["sim:", "--plan", "--set", "time=live"]);
+    assert_eq!(code, Some(0));
+    assert!(!live.contains("2016-01-01T00:00:00Z"), "{live}");
+    let (_, fixed) = run(&directory, &["sim:", "--plan"]);
+    assert!(fixed.contains("2016-01-01T00:00:00Z"), "{fixed}");
+    for (words, said) in [
+        (
+            &["--share", "1/2"][..],
+            "give all of them the same `--set start=",
+        ),
+        (
+            &["--set", "start=2020-01-01T00:00:00Z"],
+            "leave `start` out",
+        ),
+    ] {
+        let command = [&["run", "sim:", "--set", "time=live", "--plan"], words].concat();
+        let output = call(&command);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_reader_that_went_away_is_no_error() {

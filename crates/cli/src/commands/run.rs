@@ -1,5 +1,6 @@
 //! `highwater run`: settings → plan → run → record → report → exit code.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -8,7 +9,7 @@ use highwater_core::model::plan::Plan;
 use highwater_core::model::quantity::print_instant;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
-use highwater_core::workload::Workload;
+use highwater_core::workload::{Workload, WorkloadSpec};
 use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
@@ -33,7 +34,8 @@ const HASH_IN_ID: usize = 6;
 /// Does what the settings ask for; returns the exit code.
 pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
     let spec = workload_file::choose(&settings.workload)?;
-    let workload = Arc::new(spec.instantiate(&settings.parameters, settings.seed)?);
+    let parameters = in_data_time(settings, &spec)?;
+    let workload = Arc::new(spec.instantiate(&parameters, settings.seed)?);
     let urls = with_password(settings)?;
     let plan = plan(settings, &workload, &urls)?;
     if settings.output.plan_only {
@@ -56,6 +58,28 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
     };
     terminal::data(&text)?;
     Ok(exit::of(&record))
+}
+
+/// The workload's parameters; a start that follows the clock is fixed from here on. Each share
+/// would read a clock of its own, and ask for other rows.
+fn in_data_time(
+    settings: &RunSettings,
+    spec: &WorkloadSpec,
+) -> Result<BTreeMap<String, String>, Failure> {
+    let now = i64::try_from(wall_clock().0 / 1_000_000).unwrap_or(i64::MAX);
+    let settled = spec.settled(&settings.parameters, now)?;
+    if settings.share.of > 1 && settled != settings.parameters {
+        let added: Vec<&String> = settled
+            .keys()
+            .filter(|name| !settings.parameters.contains_key(*name))
+            .collect();
+        let name = added.first().map_or("start", |name| name.as_str());
+        let message = "--share: the data's time would follow the clock of each load machine";
+        return Err(Failure::usage(message).with_hint(format!(
+            "give all of them the same `--set {name}=…`, and no other time"
+        )));
+    }
+    Ok(settled)
 }
 
 /// The URLs of the target, with a password that was asked for where one is wanted.

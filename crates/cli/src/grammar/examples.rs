@@ -60,6 +60,15 @@ Examples:
   highwater check sweep.csv
       read figures, and say what speaks against them";
 
+const WORKLOADS: &str = "\
+Examples:
+  highwater workloads
+      what there is
+  highwater workloads show cpu > my-cpu.toml
+      a workload's file, to be changed
+  highwater workloads new my.toml
+      a commented file to begin with";
+
 /// The end of a command's short help, and its examples.
 pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
     match command {
@@ -69,5 +78,6 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),
         Command::Table => (SHORT, include_str!("examples_table.txt").trim_ascii_end()),
         Command::Check => (SHORT, CHECK),
+        Command::Workloads => (SHORT, WORKLOADS),
     }
 }

@@ -479,3 +479,6 @@ pub const TABLE: &[Flag] = &[
 
 /// Flags of `check`.
 pub const CHECK: &[Flag] = &[INSERT, OUT, NO_COLOR];
+
+/// Flags of `workloads`.
+pub const WORKLOADS: &[Flag] = &[NO_COLOR];

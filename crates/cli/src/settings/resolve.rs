@@ -12,9 +12,10 @@ use highwater_driver::TargetUrl;
 use super::given::given;
 use super::{
     CheckSettings, CheckSubject, KnownTargets, Length, Load, Objectives, Quantile, RunOutput,
-    RunSettings, Share, ShowSettings, Streams, WorkloadChoice, load, words,
+    RunSettings, Share, ShowSettings, Streams, WorkloadChoice, WorkloadsAction, WorkloadsSettings,
+    load, words,
 };
-use crate::failure::Failure;
+use crate::failure::{Failure, did_you_mean};
 use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
 
 /// The workload when none is named.
@@ -116,6 +117,38 @@ fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
                 .with_hint("give it as a flag: --drop-foreign TABLE")),
         })
         .collect()
+}
+
+impl WorkloadsSettings {
+    /// Settings of `highwater workloads`.
+    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        let action = match words[..] {
+            [] => WorkloadsAction::List,
+            ["show", name] => WorkloadsAction::Show(name.to_owned()),
+            ["new"] => WorkloadsAction::New(None),
+            ["new", path] => WorkloadsAction::New(Some(PathBuf::from(path))),
+            ["schema"] => WorkloadsAction::Schema,
+            [first, ..] => {
+                return Err(Failure::usage(format!("cannot do `{}`", words.join(" ")))
+                    .with_hint(action_hint(first)));
+            }
+        };
+        Ok(Self {
+            action,
+            no_color: layers.switch("no-color")?,
+        })
+    }
+}
+
+fn action_hint(first: &str) -> String {
+    const ACTIONS: [&str; 3] = ["show", "new", "schema"];
+    match did_you_mean(first, ACTIONS) {
+        Some("show") => "write `highwater workloads show NAME`".to_owned(),
+        Some("new") => "write `highwater workloads new`, or `new FILE`".to_owned(),
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "there are `show NAME`, `new [FILE]` and `schema`".to_owned(),
+    }
 }
 
 fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {

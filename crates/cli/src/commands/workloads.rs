@@ -1,0 +1,62 @@
+//! `highwater workloads`: the workloads that come with the program, their files, and a file to
+//! begin with.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalogue, file_schema};
+
+use crate::exit;
+use crate::failure::Failure;
+use crate::settings::{WorkloadsAction, WorkloadsSettings};
+use crate::{terminal, workload_file};
+
+/// Prints or writes what the settings ask for.
+pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
+    let text = match &settings.action {
+        WorkloadsAction::List => list(),
+        WorkloadsAction::Show(name) => workload_file::builtin_named(name)?.text.to_owned(),
+        WorkloadsAction::Schema => format!("{}\n", file_schema()),
+        WorkloadsAction::New(None) => EXAMPLE.to_owned(),
+        WorkloadsAction::New(Some(path)) => {
+            create(path)?;
+            format!(
+                "{0} is written; `highwater check {0}` reads it\n",
+                path.display()
+            )
+        }
+    };
+    terminal::data(&text)?;
+    Ok(exit::WELL)
+}
+
+/// Name, summary, streams and dialects of each workload.
+fn list() -> String {
+    let width = catalogue().iter().map(|entry| entry.name.len()).max();
+    let width = width.unwrap_or(0);
+    let lines = catalogue().iter().filter_map(|entry| {
+        // A test sees to it that the catalogue has no mistakes.
+        let spec = WorkloadSpec::parse(entry.text).ok()?;
+        let streams: Vec<&str> = spec.streams().iter().map(|s| s.name.as_str()).collect();
+        Some(format!(
+            "{:width$}  {}\n{:width$}  streams {} · dialects {}\n",
+            entry.name,
+            spec.summary(),
+            "",
+            streams.join(", "),
+            spec.dialects().join(", "),
+        ))
+    });
+    lines.collect()
+}
+
+/// Writes the example into a file that does not exist yet.
+fn create(path: &Path) -> Result<(), Failure> {
+    fs::File::create_new(path)
+        .and_then(|mut file| file.write_all(EXAMPLE.as_bytes()))
+        .map_err(|error| {
+            let message = format!("cannot write {}: {error}", path.display());
+            Failure::usage(message).with_hint("a file that is there is never written over")
+        })
+}
