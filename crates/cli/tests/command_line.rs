@@ -50,11 +50,12 @@ fn help_of_the_program() {
     Usage: highwater <COMMAND>
 
     Commands:
-      run    Put load on a target, audit what it kept, judge the result
-      show   Show a finished run, or merge the shares of one
-      size   Say which cluster a rate needs, from measured or published figures
-      table  Show what one setting does to the throughput, from a file or from runs
-      check  Check that a target can be used, a workload file is right, or figures can be right
+      run        Put load on a target, audit what it kept, judge the result
+      show       Show a finished run, or merge the shares of one
+      size       Say which cluster a rate needs, from measured or published figures
+      table      Show what one setting does to the throughput, from a file or from runs
+      check      Check that a target can be used, a workload file is right, or figures can be right
+      workloads  List the workloads, show one's file, or begin a file of your own
 
     Options:
       -h, --help     Print help
@@ -351,6 +352,8 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
        |
      1 | name = 1
        |        ^
+
+    hint: write "…", in quotes
 
     error: unknown key `verison` in the workload file
       --> wrong.toml:2:1

@@ -1,7 +1,7 @@
 //! From layers of texts to settings: every rule that concerns more than one setting.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use highwater_core::model::quantity::{
     parse_duration, parse_duration_range, parse_percent, parse_rate,

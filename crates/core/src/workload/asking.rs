@@ -99,7 +99,7 @@ impl Workload {
                 timeline,
                 offset,
             } => {
-                let tick = self.last_tick(*table, context);
+                let tick = self.last_tick(*table, *context);
                 Value::TimestampMs(timeline.at(tick).saturating_add(*offset))
             }
             ParameterGenerator::Window {
@@ -110,7 +110,7 @@ impl Workload {
                 offset,
             } => {
                 let begin = timeline.at(0);
-                let end = timeline.at(self.last_tick(*table, context).saturating_add(1));
+                let end = timeline.at(self.last_tick(*table, *context).saturating_add(1));
                 let room = end.saturating_sub(begin).saturating_sub(*length).max(0);
                 let starts = (room / (*step).max(1)).unsigned_abs().saturating_add(1);
                 let start = i64::try_from(draws.below(index, starts)).unwrap_or(0);
@@ -135,7 +135,7 @@ impl Workload {
     }
 
     /// The tick of the last row before the stream.
-    fn last_tick(&self, table: usize, context: &OpContext) -> u64 {
+    fn last_tick(&self, table: usize, context: OpContext) -> u64 {
         let last_row = context.first_row.saturating_sub(1);
         self.tables
             .get(table)

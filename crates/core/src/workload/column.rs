@@ -131,7 +131,7 @@ impl ColumnRows {
                             .row_indexes()
                             .map(|row| timeline.near(segment.tick, draws, row)),
                     ),
-                })
+                });
             }
             Self::Float(plain, draws) => floats(data, segments, |segment, values| {
                 values.extend(segment.row_indexes().map(|row| plain.float(draws, row)));

@@ -141,17 +141,16 @@ impl Iterator for Segments {
         }
         let layout = self.layout;
         let row = layout.content(self.row);
-        let (entity, together) = match layout.drawn {
-            Some(draws) => (draws.below(row, layout.entities), 1),
-            None => {
-                let entity = row % layout.entities;
-                let of_this_tick = layout.entities - entity;
-                let to_the_end = match layout.repeat {
-                    0 => u64::MAX,
-                    repeat => repeat - row,
-                };
-                (entity, of_this_tick.min(to_the_end))
-            }
+        let (entity, together) = if let Some(draws) = layout.drawn {
+            (draws.below(row, layout.entities), 1)
+        } else {
+            let entity = row % layout.entities;
+            let of_this_tick = layout.entities - entity;
+            let to_the_end = match layout.repeat {
+                0 => u64::MAX,
+                repeat => repeat - row,
+            };
+            (entity, of_this_tick.min(to_the_end))
         };
         let rows = usize::try_from(together)
             .unwrap_or(usize::MAX)

@@ -47,7 +47,8 @@ fn exchange(
         for piece in pieces {
             stream.write_all(&piece).unwrap();
         }
-        stream.shutdown(Shutdown::Write).unwrap();
+        // The client may have had enough, and be gone.
+        drop(stream.shutdown(Shutdown::Write));
         // Until the client closes: a reset would take the answer away.
         drop(stream.read_to_end(&mut request));
     });
