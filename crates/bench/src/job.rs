@@ -62,6 +62,8 @@ impl Job<'_> {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             drop_tables: true,
             drop_foreign: Vec::new(),
+            guard_disk: true,
+            ceilings: None,
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),

@@ -3,6 +3,7 @@
 //! The only crate that prints, exits, or knows colours. It never measures. `main.rs` is the
 //! architecture; everything it calls is here, so that tests can call it too.
 
+pub mod ceiling;
 pub mod commands;
 pub mod exit;
 pub mod failure;

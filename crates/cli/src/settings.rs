@@ -38,6 +38,8 @@ pub struct RunSettings {
     pub drop: bool,
     /// Tables that may be dropped although they are not in the list.
     pub drop_foreign: Vec<String>,
+    /// Refuse what cannot fit on the target's disk, and stop before that is full.
+    pub guard_disk: bool,
     /// Everything random derives from it.
     pub seed: Seed,
     /// What is asked, and how fast.

@@ -20,6 +20,7 @@ use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_core::model::units::{Nanos, Seed};
 
+use crate::disk::DiskSpace;
 use crate::table_list::{TableNote, TableWish};
 use crate::target_url::TargetUrl;
 
@@ -44,6 +45,10 @@ pub trait Driver: Sync {
     fn summary(&self) -> &'static str;
     /// A URL that works with nothing installed, for use when no target is named.
     fn default_url(&self) -> Option<&'static str> {
+        None
+    }
+    /// The URL of a sink that its sessions can talk to, for the load machine's own ceiling.
+    fn sink(&self) -> Option<&'static str> {
         None
     }
     /// Checks URLs and options and makes a target; no I/O.
@@ -319,6 +324,11 @@ pub trait Admin {
         &'a mut self,
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+    /// Room where the target keeps its tables, where it or this machine can tell. Asked once a
+    /// second beside the load, so it must be cheap.
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
     /// Bytes on disk of the workload's tables, where the target can tell.
     fn storage_bytes<'a>(
         &'a mut self,

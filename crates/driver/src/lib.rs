@@ -6,6 +6,7 @@
 pub mod conformance;
 pub mod contract;
 pub mod cratedb;
+pub mod disk;
 mod network;
 pub mod null;
 pub mod postgres;
@@ -20,5 +21,6 @@ pub use contract::{
     Request, RowTaker, Session, ShardCopies, Target, TargetError, TargetErrorKind, TargetFacts,
     TargetOptions, Timeline,
 };
+pub use disk::DiskSpace;
 pub use table_list::{TableNote, TableWish};
 pub use target_url::{Secret, TargetUrl};

@@ -8,7 +8,7 @@ use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
     AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
-    StreamRecord, ThroughputRecord, WINDOW_NS, Windows,
+    StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
 };
 use highwater_core::model::units::Nanos;
 
@@ -238,6 +238,24 @@ pub(crate) fn client_record(
     counters: &[Counters],
     executors: u32,
 ) -> ClientRecord {
+    let (sample, length) = used(measured, counters);
+    let cores = telemetry::cores();
+    ClientRecord {
+        share: format!("{}/{}", plan.share.index, plan.share.of),
+        cores,
+        cpu_seconds: sample.client_cores * length.as_secs_f64(),
+        cpu_share: sample.client_cores / f64::from(cores),
+        embedded_cpu_seconds: sample.embedded_cores * length.as_secs_f64(),
+        machine_cpu_share: sample.machine_cpu_share,
+        steal_share: sample.steal_share,
+        max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
+        calibrated_ceiling: None,
+        executors,
+    }
+}
+
+/// What the machine did in measured phases, and how long those were together.
+fn used(measured: &[PhaseTimes], counters: &[Counters]) -> (TelemetrySample, Nanos) {
     let begin = measured.first().map_or(Nanos::ZERO, |times| times.start);
     let end = measured.last().map_or(Nanos::MAX, |times| times.end);
     let inside: Vec<&Counters> = counters
@@ -252,21 +270,13 @@ pub(crate) fn client_record(
         ),
     };
     let sample = telemetry::between(&first, &last);
-    let cores = telemetry::cores();
-    let client_cpu = last.client_cpu.saturating_sub(first.client_cpu);
-    let embedded_cpu = last.embedded_cpu.saturating_sub(first.embedded_cpu);
-    ClientRecord {
-        share: format!("{}/{}", plan.share.index, plan.share.of),
-        cores,
-        cpu_seconds: client_cpu.as_secs_f64(),
-        cpu_share: sample.client_cores / f64::from(cores),
-        embedded_cpu_seconds: embedded_cpu.as_secs_f64(),
-        machine_cpu_share: sample.machine_cpu_share,
-        steal_share: sample.steal_share,
-        max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
-        calibrated_ceiling: None,
-        executors,
-    }
+    // Samples lie within the measured time; what they say holds for all of it.
+    let length = if measured.is_empty() {
+        last.at.saturating_sub(first.at)
+    } else {
+        end.saturating_sub(begin)
+    };
+    (sample, length)
 }
 
 /// The phases of a pass as they happened.
@@ -300,4 +310,30 @@ pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
 )]
 pub(crate) fn to_f64(n: u64) -> f64 {
     n as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_time_is_that_of_all_measured_time_although_samples_lie_within() {
+        let second = |n: u64| Nanos::from_millis(n * 1_000 + 250);
+        let counters: Vec<Counters> = (0..4)
+            .map(|n| Counters {
+                at: second(n),
+                client_cpu: Nanos::from_millis(500 * n),
+                ..Counters::default()
+            })
+            .collect();
+        let measured = [PhaseTimes {
+            start: Nanos::from_secs(1),
+            end: Nanos::from_secs(3),
+        }];
+        let (sample, length) = used(&measured, &counters);
+        assert_eq!(length, Nanos::from_secs(2));
+        assert!((sample.client_cores - 0.5).abs() < 1e-9);
+        // Without a measured phase the samples themselves are the time.
+        assert_eq!(used(&[], &counters).1, Nanos::from_secs(3));
+    }
 }

@@ -29,6 +29,12 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     facts
 }
 
+/// Processor and cores: what tells this load machine from another one of the same user.
+pub(crate) fn machine() -> String {
+    let processor = processor().unwrap_or_else(|| "unknown processor".to_owned());
+    format!("{processor}, {} cores", telemetry::cores())
+}
+
 fn processor() -> Option<String> {
     let text = std::fs::read("/proc/cpuinfo").ok()?;
     let info = procfs::CpuInfo::from_buf_read(text.as_slice()).ok()?;

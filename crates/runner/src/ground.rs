@@ -115,11 +115,6 @@ pub(crate) async fn prepare(
         counter,
         notes,
     };
-    if intention.writes {
-        admin
-            .note_tables(&ground.notes_with(first_row, true, None))
-            .await?;
-    }
     Ok(ground)
 }
 
@@ -229,6 +224,12 @@ impl Ground {
             }
         }
         own
+    }
+
+    /// Says in the list that a run writes from here on.
+    pub(crate) async fn begin(&self, admin: &mut dyn Admin) -> Result<(), TargetError> {
+        let notes = self.notes_with(self.first_row, true, None);
+        admin.note_tables(&notes).await
     }
 
     /// Rows of earlier runs, by table.

@@ -5,9 +5,12 @@
 
 mod assemble;
 mod audit;
+pub mod ceilings;
 pub mod clock;
 mod collector;
+mod disk_guard;
 mod environment;
+mod estimate;
 mod executor;
 mod feed;
 mod ground;

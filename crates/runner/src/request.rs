@@ -1,6 +1,7 @@
 //! What is run, and what comes of it.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use highwater_core::analysis::Ended;
@@ -30,6 +31,10 @@ pub struct RunRequest {
     pub drop_tables: bool,
     /// Tables that may be dropped although they are not in the list.
     pub drop_foreign: Vec<String>,
+    /// Refuse what cannot fit on the target's disk, and stop before that is full.
+    pub guard_disk: bool,
+    /// Where ceilings of this machine are kept, and the sink that stands for this target.
+    pub ceilings: Option<(PathBuf, String)>,
     /// Wait so long before the first phase with a pace begins.
     pub start_in: Nanos,
     /// Noted in the record.

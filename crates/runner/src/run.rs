@@ -3,33 +3,27 @@
 //! Reads as the story of a run; each step is a module of its own.
 
 mod auditing;
+mod passes;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
-use highwater_core::model::display::duration;
 use highwater_core::model::op::{BoundWorkload, RowMaker};
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::plan::PhaseKind;
 use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
-use highwater_core::workload::OpContext;
-use highwater_driver::{Admin, TargetError, Timeline};
+use highwater_driver::{Admin, DiskSpace, TargetError, Timeline};
 
 use crate::audit::Audited;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
-use crate::collector::{Collector, KeyNames};
-use crate::executor::{self, Pass, PassStream, key_plans, sessions_of};
-use crate::feed::{Feed, LoadFeed, StreamFeed};
+use crate::collector::Collector;
+use crate::executor;
 use crate::ground::{self, Ground, Intention};
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
-use crate::pass::{self, Executors, PassRecord, Passes};
-use crate::planner::load_plan;
-use crate::request::rows_per_op;
-use crate::schedule::Schedule;
-use crate::source::{Source, SourcePlan};
+use crate::pass::{Executors, Passes};
 use crate::summing::{self, Parts};
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest};
@@ -72,6 +66,8 @@ fn run_on_its_timeline(
             timeline,
             executors,
             ground: Ground::default(),
+            space: None,
+            disk_full: None,
         };
         simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
     } else {
@@ -84,6 +80,8 @@ fn run_on_its_timeline(
                 timeline,
                 executors,
                 ground: Ground::default(),
+                space: None,
+                disk_full: None,
             }
             .whole()
         })?
@@ -99,6 +97,10 @@ struct Run {
     executors: Executors,
     /// What was there before this run.
     ground: Ground,
+    /// Room on the target's disk before the load, if it is watched.
+    space: Option<DiskSpace>,
+    /// Why the run was stopped before the disk was full.
+    disk_full: Option<String>,
 }
 
 impl Run {
@@ -115,8 +117,13 @@ impl Run {
                 ground::prepare(admin.as_mut(), &bound, &intention, &self.timeline).await?;
         }
         let mut parts = Parts::new(&self.request, facts, &self.ground);
+        let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
+        if plan.share.index == 1 && Intention::of(&self.request).writes {
+            self.ground.begin(admin.as_mut()).await?;
+        }
         self.request.directory.write_draft(&parts.draft())?;
         self.announce(&parts);
+        self.phase("estimate", &expected);
         let journal = self.request.directory.journal()?;
         let embedded = Arc::clone(&target);
         let mut collector = Collector::new(
@@ -126,10 +133,11 @@ impl Run {
             Box::new(move || embedded.embedded_cpu()),
             matches!(self.executors, Executors::Threads(_)),
         );
-        let load = self.load(&plan, &bound, &mut collector).await;
+        let load = self.load(&plan, &bound, &mut admin, &mut collector).await;
         let stopped = load
             .as_ref()
-            .is_some_and(|load| load.fatal.is_some() || load.interrupted);
+            .is_some_and(|load| load.fatal.is_some() || load.interrupted)
+            || self.disk_full.is_some();
         parts.bytes_before = admin.storage_bytes(&bound).await.ok().flatten();
         if !stopped {
             self.wait_for_start().await;
@@ -137,7 +145,8 @@ impl Run {
         let main = if stopped || self.interrupts.wished().is_some() {
             None
         } else {
-            Some(self.measure(&plan, &bound, &mut collector).await)
+            let main = self.measure(&plan, &bound, &mut admin, &mut collector);
+            Some(main.await)
         };
         self.conclude(parts, Passes { load, main }, admin, collector)
             .await
@@ -161,136 +170,6 @@ impl Run {
             directory: self.request.directory.path().display().to_string(),
             title: parts.title(),
         });
-    }
-
-    /// Fills the tables, where the workload asks for rows before the first phase.
-    async fn load(
-        &mut self,
-        plan: &Arc<Plan>,
-        bound: &Arc<BoundWorkload>,
-        collector: &mut Collector<'_>,
-    ) -> Option<PassRecord> {
-        let workload = Arc::clone(&self.request.workload);
-        let op = workload
-            .load_op()
-            .filter(|_| plan.workload.rows_to_load > self.ground.first_row)?;
-        let first = self.ground.first_row;
-        let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
-        self.phase("load", &format!("{rows} rows"));
-        let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
-        let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
-        let feed = LoadFeed {
-            op,
-            table: 0,
-            first,
-            batch,
-            rows,
-            workload,
-        };
-        let streams = vec![(
-            Arc::new(feed) as Arc<dyn Feed>,
-            Some(rows.div_ceil(batch.max(1))),
-        )];
-        Some(self.pass(&load, bound, streams, collector).await)
-    }
-
-    /// Warm-up and measured steps.
-    async fn measure(
-        &mut self,
-        plan: &Arc<Plan>,
-        bound: &Arc<BoundWorkload>,
-        collector: &mut Collector<'_>,
-    ) -> PassRecord {
-        let context = OpContext {
-            first_row: self.ground.first_row.max(plan.workload.rows_to_load),
-        };
-        let streams = plan
-            .streams
-            .iter()
-            .filter_map(|stream| {
-                let spec = self.request.workload.stream(&stream.name)?;
-                let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
-                let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
-                let limit = limit.map(|rows| rows.div_ceil(rows_per_op));
-                let workload = Arc::clone(&self.request.workload);
-                let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
-                    workload,
-                    stream: spec,
-                    context,
-                });
-                Some((feed, limit))
-            })
-            .collect();
-        self.pass(plan, bound, streams, collector).await
-    }
-
-    /// All shares begin together; the user need not wait to stop.
-    async fn wait_for_start(&mut self) {
-        let now = self.timeline.now();
-        if self.request.start_in <= now {
-            return;
-        }
-        let left = duration(self.request.start_in.saturating_sub(now).0);
-        self.phase("start", &format!("in {left}"));
-        let start = self.timeline.sleep_until(self.request.start_in);
-        select(start, std::pin::pin!(self.interrupts.next())).await;
-    }
-
-    async fn pass(
-        &mut self,
-        plan: &Arc<Plan>,
-        bound: &Arc<BoundWorkload>,
-        feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
-        collector: &mut Collector<'_>,
-    ) -> PassRecord {
-        let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
-        let start = self.timeline.now();
-        let schedule = Arc::new(Schedule::new(start, &durations));
-        let streams: Vec<PassStream> = feeds
-            .into_iter()
-            .enumerate()
-            .map(|(stream, (feed, limit_ops))| PassStream {
-                source: Arc::new(Source::new(
-                    SourcePlan {
-                        plan: Arc::clone(plan),
-                        stream,
-                        limit_ops,
-                    },
-                    Arc::clone(&schedule),
-                )),
-                feed,
-                sessions: sessions_of(plan, stream),
-                closed: plan.streams[stream]
-                    .paces
-                    .iter()
-                    .all(|p| matches!(p, Pace::Closed { .. })),
-            })
-            .collect();
-        let sessions: Vec<u32> = streams.iter().map(|stream| stream.sessions).collect();
-        let ops: Vec<String> = bound.ops.iter().map(|op| op.name.clone()).collect();
-        collector.begin_pass(plan, KeyNames::new(plan, &sessions, ops));
-        let pass = Arc::new(Pass {
-            keys: key_plans(plan, streams.len(), bound.ops.len()),
-            plan: Arc::clone(plan),
-            streams,
-            target: Arc::clone(&self.request.target),
-            bound: Arc::clone(bound),
-            start,
-            executors: executors_of(self.executors, &sessions),
-            directory: self.request.directory.clone(),
-            schedule,
-        });
-        collector.sample(Nanos::ZERO);
-        let record = pass::run(
-            &pass,
-            self.executors,
-            &self.timeline,
-            collector,
-            &mut self.interrupts,
-        )
-        .await;
-        collector.sample(self.timeline.now().saturating_sub(start));
-        record
     }
 
     async fn conclude(
@@ -338,6 +217,7 @@ impl Run {
             ),
             ("not_quiet", (!quiet).then(|| STILL_AT_WORK.to_owned())),
             ("record_incomplete", journal_error),
+            ("disk_full", self.disk_full.clone()),
             ("not_noted", noted.err().map(|error| error.message)),
         ]);
         let early = summing::early_ends(&self.request.plan, &passes);
@@ -361,7 +241,7 @@ impl Run {
     }
 
     /// Sentences beside the figures: those given, and what was found before the load.
-    fn findings(&self, ended: [(&str, Option<String>); 6]) -> Vec<Finding> {
+    fn findings(&self, ended: [(&str, Option<String>); 7]) -> Vec<Finding> {
         let sink = self.request.target.is_sink();
         let before = [
             ("continued", self.ground.told()),

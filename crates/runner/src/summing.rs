@@ -6,8 +6,9 @@ use highwater_core::model::op::OpId;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{
-    AuditRecord, AvailabilityRecord, Finding, HostRecord, PhaseRecord, PlanRecord, ProgramRecord,
-    RECORD_SCHEMA, ResultRecord, RunRecord, StreamRecord, TargetRecord, WorkloadRecord,
+    AuditRecord, AvailabilityRecord, EstimateRecord, Finding, HostRecord, PhaseRecord, PlanRecord,
+    ProgramRecord, RECORD_SCHEMA, ResultRecord, RunRecord, StreamRecord, TargetRecord,
+    WorkloadRecord,
 };
 use highwater_core::model::units::Nanos;
 use highwater_driver::TargetFacts;
@@ -17,6 +18,7 @@ use crate::assemble::{
     stream_record,
 };
 use crate::audit;
+use crate::ceilings::{self, CeilingKey};
 use crate::collector::Collector;
 use crate::environment;
 use crate::ground::Ground;
@@ -33,6 +35,8 @@ pub(crate) struct Parts {
     pub(crate) bytes_before: Option<u64>,
     pub(crate) bytes_after: Option<u64>,
     pub(crate) findings: Vec<Finding>,
+    /// What this machine reaches against a sink, units per second.
+    ceiling: Option<f64>,
     pub(crate) audit_phase: PhaseRecord,
     skeleton: RunRecord,
 }
@@ -47,12 +51,14 @@ impl Parts {
             duration_ns: 0,
         };
         let mut skeleton = skeleton(request, &facts);
+        let ceiling = ceiling(request, &facts);
         skeleton.target.tables.clone_from(&ground.tables);
         Self {
             facts,
             bytes_before: None,
             bytes_after: None,
             findings: Vec::new(),
+            ceiling,
             audit_phase,
             skeleton,
         }
@@ -61,6 +67,11 @@ impl Parts {
     /// The record without results.
     pub(crate) fn draft(&self) -> RunRecord {
         self.skeleton.clone()
+    }
+
+    /// What the run is expected to take.
+    pub(crate) fn set_estimate(&mut self, estimate: EstimateRecord) {
+        self.skeleton.estimate = Some(estimate);
     }
 
     /// What became of the tables.
@@ -78,6 +89,14 @@ impl Parts {
             target.version
         )
     }
+}
+
+/// The ceiling that was measured for such a run.
+fn ceiling(request: &RunRequest, facts: &TargetFacts) -> Option<f64> {
+    let (directory, sink) = request.ceilings.as_ref()?;
+    let insert = facts.settings.get("insert").map_or("", String::as_str);
+    let key = CeilingKey::new(&request.plan, sink, insert, &request.version);
+    ceilings::find(directory, &key).map(|ceiling| ceiling.units_per_s)
 }
 
 /// The ledgers of all passes, by table, added to empty ones.
@@ -132,6 +151,9 @@ pub(crate) fn record(
         &collector.counters,
         executors,
     )];
+    for client in &mut record.clients {
+        client.calibrated_ceiling = parts.ceiling;
+    }
     record.target.bytes_before = parts.bytes_before;
     record.target.bytes_after = parts.bytes_after;
     record.target.hosts = hosts(request, passes);
@@ -309,12 +331,14 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             traits: facts.traits.clone(),
             simulated: capabilities.simulated,
             embedded: capabilities.embedded,
+            sink: request.target.is_sink(),
             hosts: Vec::new(),
             tables: Vec::new(),
             bytes_before: None,
             bytes_after: None,
         },
         judgements: unjudged(),
+        estimate: None,
         phases: Vec::new(),
         results: Vec::new(),
         streams: Vec::new(),

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_core::model::display::{duration, rate, whole};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
@@ -16,7 +17,7 @@ use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use super::check_figures;
 use crate::failure::Failure;
 use crate::settings::{CheckSettings, CheckSubject};
-use crate::{exit, prompt, terminal, workload_file};
+use crate::{ceiling, exit, prompt, terminal, workload_file};
 
 /// How long a host has to answer.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -100,7 +101,13 @@ fn check_target(mut urls: Vec<TargetUrl>, insert: Option<&String>) -> Result<Str
     loop {
         let target = registry::open_urls(&urls, &options)?;
         match ask(&target) {
-            Ok(facts) => return Ok(describe_target(target.as_ref(), &facts)),
+            Ok(facts) => {
+                let mut lines = describe_target(target.as_ref(), &facts);
+                if let Some(sink) = registry::driver_of(&urls)?.sink() {
+                    lines.push(fact("ceiling", ceiling_of(sink, insert, &scratch.0)?));
+                }
+                return Ok(table(&lines));
+            }
             Err(error) if !asked && prompt::for_password(&error, &mut urls) => asked = true,
             Err(error) => return Err(error.into()),
         }
@@ -144,7 +151,24 @@ async fn facts_of(
     target.administer(timeline).await?.facts().await
 }
 
-fn describe_target(target: &dyn Target, facts: &TargetFacts) -> String {
+/// What this machine could send to such a target, measured now.
+fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, Failure> {
+    terminal::note("measuring what this machine can send, a few seconds\n");
+    let Some(found) = ceiling::measure(sink, insert, SEED, scratch)? else {
+        return Ok(format!("none was reached against {sink}"));
+    };
+    Ok(format!(
+        "{} {}/s, {} of client CPU an op: `highwater run` against {sink}, insert={}, {} sessions; \
+         for other flags run them against {sink}",
+        rate(found.units_per_s),
+        found.unit,
+        duration(whole(found.cpu_ns_per_op)),
+        found.key.insert,
+        found.key.sessions
+    ))
+}
+
+fn describe_target(target: &dyn Target, facts: &TargetFacts) -> Vec<Fact> {
     let capabilities = target.capabilities();
     let mut lines: Vec<Fact> = target
         .urls()
@@ -162,7 +186,7 @@ fn describe_target(target: &dyn Target, facts: &TargetFacts) -> String {
         lines.push(fact("note", facts.traits.join(" · ")));
     }
     lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
-    table(&lines)
+    lines
 }
 
 /// A name and what there is to say.

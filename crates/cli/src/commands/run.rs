@@ -24,7 +24,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::progress::{Progress, WarningsOnly};
 use crate::settings::{RunSettings, StartAt};
-use crate::{prompt, terminal, workload_file};
+use crate::{ceiling, prompt, terminal, workload_file};
 
 /// How long a session has to connect.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
@@ -51,6 +51,7 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
         Rc::new(Progress::default())
     };
     let record = runner::run(request, observer, signals()?)?.record;
+    ceiling::keep(&record);
     let text = if settings.output.json {
         report::json(&record)
     } else {
@@ -128,7 +129,8 @@ fn request(
     let hash: String = plan.hash().chars().take(HASH_IN_ID).collect();
     let time = second.trim_end_matches('Z').replace(':', "-");
     let id = format!("{time}-{}-{hash}", workload.name());
-    let driver = registry::driver_of(urls)?.name().to_owned();
+    let driver = registry::driver_of(urls)?;
+    let (driver, sink) = (driver.name().to_owned(), driver.sink());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
     Ok(RunRequest {
         target: open(settings, urls, directory.path())?,
@@ -139,6 +141,8 @@ fn request(
         started_at,
         drop_tables: settings.drop,
         drop_foreign: settings.drop_foreign.clone(),
+        guard_disk: settings.guard_disk,
+        ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
         start_in: match settings.start_at {
             None => Nanos::ZERO,
             Some(StartAt::Delay(delay)) => delay,

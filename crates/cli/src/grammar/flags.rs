@@ -211,6 +211,11 @@ pub const RUN: &[Flag] = &[
     )
     .repeats()
     .under(DATA),
+    switch(
+        "no-disk-guard",
+        "Neither refuse a run that may not fit on the target's disk, nor stop it when that fills",
+    )
+    .under(DATA),
     value("p50", "DURATION", "Greatest median latency [default: none]").under(OBJECTIVES),
     value("p90", "DURATION", "Greatest 90th percentile of latency [default: none]")
         .under(OBJECTIVES),

@@ -39,6 +39,7 @@ impl RunSettings {
             insert: layers.parse("insert", words::word)?,
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
+            guard_disk: !layers.switch("no-disk-guard")?,
             seed: layers.require("seed", words::seed)?,
             length: length(layers, &load, share)?,
             load,

@@ -11,7 +11,10 @@ use crate::called::Place;
 fn timeless(text: &str, summary: &str) -> String {
     let (_, plan) = summary.split_once("· plan ").unwrap();
     let text = text.replace(&plan[..6], "######");
-    let varies = |line: &&str| line.starts_with("client ") || line.contains("highwater-runs/");
+    let begins = ["client ", "estimate: "];
+    let varies = |line: &&str| {
+        begins.iter().any(|begin| line.starts_with(begin)) || line.contains("highwater-runs/")
+    };
     let hide = |c: char| if c.is_ascii_digit() { '#' } else { c };
     text.lines()
         .map(|line| match Some(line).filter(varies) {
@@ -55,6 +58,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     cpu → sim:   simulated cluster, model 1
     highwater-runs/####-##-##T##-##-##-cpu-######
 
+    estimate: # s with a pace · ###,### rows · ##.# MB, ### B a row in values
     second  phase       insert rows/s         p99    errors   dropped  sessions
          1  warm-up            48,000           –         0         0        64
          2  warm-up            50,000           –         0         0        64

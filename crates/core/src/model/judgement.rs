@@ -110,6 +110,7 @@ reason_codes! {
     LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.";
     Interrupted = "interrupted", "measurement", "The run ended before its plan did.";
     TargetLost = "target_lost", "measurement", "The target could not be reached any more.";
+    DiskFull = "disk_full", "measurement", "The run was stopped before the target's disk was full.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "Not one op was acknowledged in a measured phase.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";

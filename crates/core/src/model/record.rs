@@ -41,6 +41,8 @@ pub struct RunRecord {
     pub target: TargetRecord,
     /// What to make of it.
     pub judgements: Judgements,
+    /// What the run was expected to take, before it did.
+    pub estimate: Option<EstimateRecord>,
     /// What happened when.
     pub phases: Vec<PhaseRecord>,
     /// The figures, per phase, stream and op.
@@ -56,7 +58,7 @@ pub struct RunRecord {
     /// Once a second, what the load machine did.
     pub telemetry: Vec<TelemetrySample>,
     /// Sentences about the run that are no judgement. The runner's own `interrupted`,
-    /// `target_lost`, `record_incomplete` and `not_quiet` lead to reasons.
+    /// `target_lost`, `disk_full`, `record_incomplete` and `not_quiet` lead to reasons.
     pub findings: Vec<Finding>,
     /// Machine and system.
     pub environment: BTreeMap<String, String>,
@@ -119,6 +121,8 @@ pub struct TargetRecord {
     pub simulated: bool,
     /// Inside our process: its threads' CPU is not the client's.
     pub embedded: bool,
+    /// Stores nothing: the figures are the load machine's ceiling, not a database's.
+    pub sink: bool,
     /// Each URL's share of the work.
     pub hosts: Vec<HostRecord>,
     /// The workload's tables, as the first share found them and left them.
@@ -127,6 +131,36 @@ pub struct TargetRecord {
     pub bytes_before: Option<u64>,
     /// Bytes of the workload's tables after the last phase.
     pub bytes_after: Option<u64>,
+}
+
+/// What a run was expected to take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EstimateRecord {
+    /// All phases with a pace together; load, drain and audit take what they take.
+    pub duration_ns: u64,
+    /// Rows that all shares may write, the load included; absent where the target sets the pace.
+    pub rows: Option<u64>,
+    /// Bytes that a row takes.
+    pub bytes_per_row: Option<u64>,
+    /// Whether they were measured on rows that were there; else they are the bytes of its values.
+    pub bytes_per_row_measured: bool,
+    /// Bytes that the run may write, where the number of rows is known.
+    pub bytes: Option<u64>,
+    /// Room on the target's disk, where it or this machine can tell.
+    pub disk: Option<DiskRecord>,
+}
+
+/// Room on a disk before the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskRecord {
+    /// A path or the name of a node.
+    pub place: String,
+    /// Bytes that could still be written.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Bytes that a run leaves free: it is refused or stopped before.
+    pub reserve_bytes: u64,
 }
 
 /// What the list of tables said before a run, and says after it.

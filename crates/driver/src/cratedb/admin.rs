@@ -20,6 +20,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
+use crate::disk::DiskSpace;
 use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
@@ -49,6 +50,10 @@ const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.
 /// Rows that inserts of all clients wrote since the nodes started.
 const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
      WHERE classification['type'] = 'INSERT'";
+
+/// Shards spread evenly, so the node with the least room decides for all.
+const DISKS: &str = "SELECT count(*), min(fs['total']['available']), sum(fs['total']['size']) \
+     FROM sys.nodes";
 
 /// The connection for everything but the load.
 pub(super) struct HttpAdmin {
@@ -315,6 +320,22 @@ impl Admin for HttpAdmin {
         _workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
         Box::pin(self.written())
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(async move {
+            let rows = self.rows(DISKS).await?;
+            let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
+            // A node that cannot tell says a negative number.
+            Ok(nodes
+                .zip(least)
+                .zip(total)
+                .map(|((nodes, least), total_bytes)| DiskSpace {
+                    place: format!("the disks of {nodes} nodes, by the fullest"),
+                    free_bytes: least.saturating_mul(nodes),
+                    total_bytes,
+                }))
+        })
     }
 
     fn storage_bytes<'a>(

@@ -8,7 +8,7 @@ mod tls;
 
 use std::io;
 
-pub(crate) use sslmode::SslMode;
+pub(crate) use sslmode::{SslMode, is_loopback};
 pub(crate) use stream::Stream;
 pub(crate) use tls::{Tls, TlsFiles};
 

@@ -62,7 +62,8 @@ impl SslMode {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Whether a host is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<IpAddr>()

@@ -1,6 +1,8 @@
 //! What a run needs around its load: facts, tables, quiescence, counts. Text protocol, one
 //! statement at a time; nothing here is timed.
 
+use std::cell::OnceCell;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
@@ -19,6 +21,7 @@ use super::wire::Connection;
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
+use crate::disk::DiskSpace;
 use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
@@ -43,6 +46,8 @@ pub(super) struct WireAdmin {
     /// The insert mode, for the facts.
     insert: &'static str,
     timeline: Rc<dyn Timeline>,
+    /// Where the server keeps its data, if that is on this machine; absent until it was asked.
+    directory: OnceCell<Option<PathBuf>>,
 }
 
 impl WireAdmin {
@@ -58,6 +63,7 @@ impl WireAdmin {
             node,
             insert,
             timeline,
+            directory: OnceCell::new(),
         }
     }
 
@@ -333,6 +339,17 @@ impl Admin for WireAdmin {
         })
     }
 
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(async move {
+            if self.directory.get().is_none() {
+                let found = data_directory(self).await;
+                self.directory.get_or_init(|| found);
+            }
+            let directory = self.directory.get().and_then(Option::as_deref);
+            Ok(directory.and_then(DiskSpace::of_path))
+        })
+    }
+
     fn storage_bytes<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -347,6 +364,16 @@ impl Admin for WireAdmin {
             }
         })
     }
+}
+
+/// The server's data directory, if the server runs on this machine and tells it; tablespaces
+/// elsewhere are not looked at.
+async fn data_directory(admin: &mut WireAdmin) -> Option<PathBuf> {
+    if admin.dialect != Dialect::PostgreSql || !admin.node.is_local() {
+        return None;
+    }
+    let rows = admin.rows("SHOW data_directory").await.ok()?;
+    rows.first()?.first()?.as_ref().map(PathBuf::from)
 }
 
 /// The first value of the first row as a number; 0 where there is none.

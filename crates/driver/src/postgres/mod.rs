@@ -62,6 +62,10 @@ impl Driver for PostgresDriver {
          postgres://user@host:5432/database"
     }
 
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:postgres")
+    }
+
     fn open(
         &self,
         urls: &[TargetUrl],

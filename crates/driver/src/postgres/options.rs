@@ -9,7 +9,7 @@ use highwater_core::model::units::Nanos;
 
 use super::departed::Departed;
 use crate::contract::{TargetError, TargetOptions};
-use crate::network::{SslMode, Tls, TlsFiles};
+use crate::network::{SslMode, Tls, TlsFiles, is_loopback};
 use crate::target_url::{Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's.
@@ -70,6 +70,14 @@ pub(super) struct Node {
 }
 
 impl Node {
+    /// Whether the server runs on this machine.
+    pub(super) fn is_local(&self) -> bool {
+        match &self.address {
+            Address::Socket(..) => true,
+            Address::Tcp(host, _) => is_loopback(host),
+        }
+    }
+
     /// The mode given, or the default.
     pub(super) fn sslmode(&self) -> SslMode {
         self.tls.mode()

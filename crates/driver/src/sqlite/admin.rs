@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
+use crate::disk::DiskSpace;
 use crate::table_list::{TableNote, TableWish};
 
 use super::audit;
@@ -168,6 +169,12 @@ impl Admin for SqliteAdmin {
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
         // SQLite keeps no counter of its own.
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        let path = self.database.settings().path.clone();
+        // On the connection's thread: a file system may take its time.
+        Box::pin(self.ask(move |_| Ok(DiskSpace::of_path(&path))))
     }
 
     /// Bytes of the whole file and its write-ahead log, whichever tables are in it.

@@ -118,6 +118,8 @@ impl Job {
             started_at: self.started_at.clone(),
             drop_tables: false,
             drop_foreign: Vec::new(),
+            guard_disk: true,
+            ceilings: None,
             start_in: self.start_in,
             labels: BTreeMap::new(),
             given: BTreeMap::new(),

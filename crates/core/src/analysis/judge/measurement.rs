@@ -56,6 +56,11 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         ),
         ended(
             record,
+            ReasonCode::DiskFull,
+            "the run was stopped before the target's disk was full",
+        ),
+        ended(
+            record,
             ReasonCode::RecordIncomplete,
             "part of the record could not be written",
         ),
@@ -89,6 +94,7 @@ fn ended(record: &RunRecord, code: ReasonCode, message: &str) -> (Effect, Option
         .collect();
     let hint = match code {
         ReasonCode::TargetLost => "look at the target's log, then run again",
+        ReasonCode::DiskFull => "free space where the target keeps its data, or ask for fewer rows",
         ReasonCode::RecordIncomplete => "free space in the record's directory, then run again",
         _ => "",
     };
@@ -99,6 +105,10 @@ fn client_saturated(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
 ) -> (Effect, Option<Reason>) {
+    // Against a sink that is what was asked for.
+    if record.target.sink {
+        return (Effect::Note, None);
+    }
     let busy = record.clients.iter();
     let mut places: Vec<String> = busy
         .filter(|client| client.cpu_share > CLIENT_CPU_LIMIT)

@@ -68,6 +68,7 @@ fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
         parts.push(format!("lag p99 {}", duration(lag)));
     }
     parts.push(match (ceiling(record), greatest(measured)) {
+        _ if record.target.sink => "this is its ceiling".to_owned(),
         (Some(ceiling), Some((reached, unit))) if reached > 0.0 => format!(
             "ceiling {} {unit}/s, {} times this run",
             rate(ceiling),

@@ -1,0 +1,28 @@
+//! Free space on a file system of this machine.
+//!
+//! What must not be here: opinions on how much is enough.
+
+use std::path::Path;
+
+/// Room where a target keeps its tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiskSpace {
+    /// A path or the name of a node, for people.
+    pub place: String,
+    /// Bytes that an ordinary user can still write.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+}
+
+impl DiskSpace {
+    /// Of the file system of a path of this machine; none where there is no such path.
+    pub fn of_path(path: &Path) -> Option<Self> {
+        let found = rustix::fs::statvfs(path).ok()?;
+        Some(Self {
+            place: path.display().to_string(),
+            free_bytes: found.f_bavail.saturating_mul(found.f_frsize),
+            total_bytes: found.f_blocks.saturating_mul(found.f_frsize),
+        })
+    }
+}

@@ -1,0 +1,219 @@
+//! What this load machine reaches against a sink, kept for later runs of the same kind.
+//!
+//! One small file per user, `ceilings.json`, with its version; a file that cannot be read is as
+//! good as none, and is replaced. Nothing in it names the user. What must not be here: measuring.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use highwater_core::analysis::Ended;
+use highwater_core::model::plan::{Pace, Plan, Unit};
+use highwater_core::model::record::RunRecord;
+use serde::{Deserialize, Serialize};
+
+use crate::assemble::to_f64;
+use crate::environment;
+use crate::executor::sessions_of;
+
+/// Version of the file's shape.
+const VERSION: u32 = 1;
+/// The file's name.
+const FILE: &str = "ceilings.json";
+/// Ceilings that are kept; beyond, the oldest are forgotten.
+const KEPT_MAX: usize = 256;
+
+/// What decides whether a ceiling holds for a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CeilingKey {
+    /// Processor and cores.
+    pub machine: String,
+    /// The sink's URL.
+    pub sink: String,
+    /// Fingerprint of the workload: its rows, ops and batch.
+    pub fingerprint: String,
+    /// How rows are inserted.
+    pub insert: String,
+    /// Names of the streams, side by side.
+    pub streams: Vec<String>,
+    /// Sessions of all streams together, of this machine's share.
+    pub sessions: u32,
+    /// Version of the program that measured.
+    pub version: String,
+}
+
+/// A ceiling.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// What it holds for.
+    pub key: CeilingKey,
+    /// When it was measured, RFC 3339.
+    pub measured_at: String,
+    /// Units of the first stream per second, all streams of that unit together.
+    pub units_per_s: f64,
+    /// The unit: `rows` or `queries`.
+    pub unit: String,
+    /// Ops per second.
+    pub ops_per_s: f64,
+    /// CPU time of the client for an op, nanoseconds.
+    pub cpu_ns_per_op: f64,
+}
+
+/// The file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct File {
+    version: u32,
+    ceilings: Vec<Ceiling>,
+}
+
+impl CeilingKey {
+    /// Of a plan against a target that speaks like this sink.
+    pub fn new(plan: &Plan, sink: &str, insert: &str, version: &str) -> Self {
+        Self {
+            machine: environment::machine(),
+            sink: sink.to_owned(),
+            fingerprint: plan.workload.fingerprint.clone(),
+            insert: insert.to_owned(),
+            streams: plan.streams.iter().map(|s| s.name.clone()).collect(),
+            sessions: (0..plan.streams.len()).map(|s| sessions_of(plan, s)).sum(),
+            version: version.to_owned(),
+        }
+    }
+}
+
+/// What a run against a sink reached; none if it was no measure of it.
+pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
+    let plan = &record.plan.intention;
+    let closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
+    let all_closed = plan.streams.iter().all(|s| s.paces.iter().all(closed));
+    let steps = plan.streams.iter().map(|s| s.paces.len()).max();
+    let [client] = record.clients.as_slice() else {
+        return None;
+    };
+    let unit = plan.streams.first()?.unit;
+    let mut measured = record.streams.iter().filter(|s| s.unit == unit).peekable();
+    if !record.target.sink
+        || !all_closed
+        || steps != Some(1)
+        || Ended::of(record) != Ended::Complete
+    {
+        return None;
+    }
+    measured.peek()?;
+    let units_per_s = measured
+        .map(|s| match unit {
+            Unit::Rows => s.throughput.rows_per_s,
+            Unit::Queries => s.throughput.ops_per_s,
+        })
+        .sum();
+    let ops_per_s: f64 = record.streams.iter().map(|s| s.throughput.ops_per_s).sum();
+    let results = record.results.iter().filter(|r| r.phase == "measure");
+    let ops: u64 = results.map(|result| result.acknowledged).sum();
+    (ops > 0).then(|| Ceiling {
+        key: CeilingKey::new(
+            plan,
+            record.target.urls.first().map_or("", String::as_str),
+            record
+                .target
+                .settings
+                .get("insert")
+                .map_or("", String::as_str),
+            &record.highwater.version,
+        ),
+        measured_at: record.started_at.clone(),
+        units_per_s,
+        unit: unit.name().to_owned(),
+        ops_per_s,
+        cpu_ns_per_op: client.cpu_seconds * 1e9 / to_f64(ops),
+    })
+}
+
+/// The ceiling for a run, if one was measured.
+pub fn find(directory: &Path, key: &CeilingKey) -> Option<Ceiling> {
+    let file = read(directory);
+    file.ceilings
+        .into_iter()
+        .find(|ceiling| ceiling.key == *key)
+}
+
+/// Keeps a ceiling, in place of an older one of the same key.
+pub fn keep(directory: &Path, ceiling: Ceiling) -> io::Result<()> {
+    let mut file = read(directory);
+    file.version = VERSION;
+    file.ceilings.retain(|kept| kept.key != ceiling.key);
+    file.ceilings.push(ceiling);
+    let beyond = file.ceilings.len().saturating_sub(KEPT_MAX);
+    file.ceilings.drain(..beyond);
+    fs::create_dir_all(directory)?;
+    let text = serde_json::to_string_pretty(&file)?;
+    // Whole or not at all: another run may read it now.
+    let unfinished = directory.join(format!("{FILE}.{}", std::process::id()));
+    fs::write(&unfinished, text)?;
+    fs::rename(&unfinished, directory.join(FILE))
+}
+
+fn read(directory: &Path) -> File {
+    let text = fs::read(directory.join(FILE)).unwrap_or_default();
+    let file: File = serde_json::from_slice(&text).unwrap_or_default();
+    if file.version == VERSION {
+        file
+    } else {
+        File::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ceiling(sessions: u32, units_per_s: f64) -> Ceiling {
+        Ceiling {
+            key: CeilingKey {
+                machine: "a processor, 2 cores".to_owned(),
+                sink: "null:wire".to_owned(),
+                fingerprint: "f".to_owned(),
+                insert: "copy".to_owned(),
+                streams: vec!["insert".to_owned()],
+                sessions,
+                version: "1".to_owned(),
+            },
+            measured_at: "2026-01-01T00:00:00Z".to_owned(),
+            units_per_s,
+            unit: "rows".to_owned(),
+            ops_per_s: units_per_s / 1e3,
+            cpu_ns_per_op: 1e6,
+        }
+    }
+
+    #[test]
+    fn a_ceiling_is_found_by_everything_that_decides_it() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("state/highwater");
+        assert_eq!(find(&directory, &ceiling(4, 0.0).key), None);
+        for (sessions, units) in [(4, 1e6), (8, 2e6), (4, 3e6)] {
+            keep(&directory, ceiling(sessions, units)).unwrap();
+        }
+        let found = |key: &CeilingKey| find(&directory, key).map(|c| c.units_per_s);
+        assert_eq!(found(&ceiling(4, 0.0).key), Some(3e6));
+        assert_eq!(found(&ceiling(8, 0.0).key), Some(2e6));
+        let mut other = ceiling(4, 0.0).key;
+        other.insert = "values".to_owned();
+        assert_eq!(found(&other), None);
+        let left: Vec<_> = fs::read_dir(&directory).unwrap().collect();
+        assert_eq!(left.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_replaced_and_the_oldest_are_forgotten() {
+        let root = tempfile::tempdir().unwrap();
+        for text in ["{", "[]", r#"{"version": 99, "ceilings": []}"#] {
+            fs::write(root.path().join(FILE), text).unwrap();
+            assert_eq!(find(root.path(), &ceiling(1, 0.0).key), None);
+        }
+        for sessions in 0..u32::try_from(KEPT_MAX).unwrap() + 10 {
+            keep(root.path(), ceiling(sessions, 1.0)).unwrap();
+        }
+        assert_eq!(find(root.path(), &ceiling(9, 0.0).key), None);
+        assert!(find(root.path(), &ceiling(10, 0.0).key).is_some());
+    }
+}

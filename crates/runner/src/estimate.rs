@@ -1,0 +1,217 @@
+//! What a run will take, before it takes it: time, rows and bytes, against the room that there is.
+//!
+//! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
+
+use highwater_core::model::display::{count, span};
+use highwater_core::model::op::{ColumnData, RowBatch};
+use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::record::{DiskRecord, EstimateRecord};
+use highwater_core::workload::Workload;
+use highwater_driver::{DiskSpace, TargetError};
+
+use crate::request::rows_per_op;
+
+/// Rows that are made to see how large rows are.
+const SAMPLE_ROWS: usize = 1_000;
+/// This part of a disk is kept free, 1 / 20, …
+const RESERVE_PART: u64 = 20;
+/// … but no more than this.
+const RESERVE_MAX: u64 = 1 << 30;
+/// Rows that are enough to tell how many bytes one takes on the target.
+const MEASURED_ROWS_MIN: u64 = 10_000;
+
+/// What is known before the load.
+pub(crate) struct Known<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) workload: &'a Workload,
+    /// Index of the first row of this run.
+    pub(crate) first_row: u64,
+    /// Rows that are there, and the bytes that they take.
+    pub(crate) stored: Option<(u64, u64)>,
+    pub(crate) space: Option<DiskSpace>,
+}
+
+/// The estimate of a run.
+pub(crate) fn estimate(known: &Known<'_>) -> EstimateRecord {
+    let rows = rows(known);
+    let measured = known.stored.filter(|(rows, _)| *rows >= MEASURED_ROWS_MIN);
+    let per_row = measured
+        .map(|(rows, bytes)| bytes.div_ceil(rows))
+        .or_else(|| value_bytes_per_row(known))
+        .filter(|_| rows != Some(0));
+    let bytes = rows
+        .zip(per_row)
+        .map(|(rows, each)| rows.saturating_mul(each));
+    EstimateRecord {
+        duration_ns: known
+            .plan
+            .phases
+            .iter()
+            .map(|p| p.duration.0)
+            .fold(0, u64::saturating_add),
+        rows,
+        bytes_per_row: per_row,
+        bytes_per_row_measured: measured.is_some(),
+        bytes,
+        disk: known.space.as_ref().map(|space| DiskRecord {
+            place: space.place.clone(),
+            free_bytes: space.free_bytes,
+            total_bytes: space.total_bytes,
+            reserve_bytes: reserve(space.total_bytes),
+        }),
+    }
+}
+
+/// Bytes of a disk of that size that a run leaves free.
+pub(crate) fn reserve(total_bytes: u64) -> u64 {
+    (total_bytes / RESERVE_PART).min(RESERVE_MAX)
+}
+
+/// Whether a run must stop now: what is free will reach the reserve before the next two looks, if
+/// it goes on as since the last one.
+pub(crate) fn must_stop(free: u64, free_before: u64, reserve: u64) -> bool {
+    let shrunk = free_before.saturating_sub(free);
+    free <= reserve.saturating_add(shrunk.saturating_mul(2))
+}
+
+/// Rows that the run may write; none where its pace is the target's.
+fn rows(known: &Known<'_>) -> Option<u64> {
+    let plan = known.plan;
+    let loaded = plan.workload.rows_to_load.saturating_sub(known.first_row);
+    let mut rows = loaded;
+    for (position, stream) in plan.streams.iter().enumerate() {
+        let per_op = rows_per_op(known.workload, &stream.name);
+        if per_op == 0 {
+            continue;
+        }
+        for phase in &plan.phases {
+            let limit = plan.stop.rows.filter(|_| phase.kind == PhaseKind::Measure);
+            let paced = match plan.pace(position, phase.step) {
+                Pace::Open { rate } => {
+                    let units = rate.as_f64() * phase.duration.as_secs_f64();
+                    let ops = whole(units / per_unit(stream.units_per_op));
+                    Some(ops.saturating_mul(per_op))
+                }
+                Pace::Closed { .. } => None,
+            };
+            let of_phase = match (paced, limit) {
+                (Some(paced), Some(limit)) => Some(paced.min(limit)),
+                (paced, limit) => paced.or(limit),
+            };
+            rows = rows.saturating_add(of_phase?);
+        }
+    }
+    Some(rows)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn per_unit(units: u64) -> f64 {
+    units.max(1) as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an estimate; a float beyond the integers saturates"
+)]
+fn whole(ops: f64) -> u64 {
+    ops.ceil() as u64
+}
+
+/// Bytes of a row's values, without anything that a target adds or saves.
+fn value_bytes_per_row(known: &Known<'_>) -> Option<u64> {
+    let batch = known.workload.row_batch(0, known.first_row, SAMPLE_ROWS);
+    (!batch.columns.is_empty()).then(|| value_bytes(&batch).div_ceil(SAMPLE_ROWS as u64))
+}
+
+fn value_bytes(batch: &RowBatch) -> u64 {
+    let columns = batch.columns.iter().map(|column| match column {
+        ColumnData::Integer(values) | ColumnData::TimestampMs(values) => 8 * values.len(),
+        ColumnData::Float(values) => 8 * values.len(),
+        ColumnData::Boolean(values) => values.len(),
+        ColumnData::Text(values) => values.iter().map(|text| text.len()).sum(),
+        ColumnData::TextDictionary(coded) | ColumnData::ObjectDictionary(coded) => {
+            let text = |code: &u32| coded.values.get(usize::try_from(*code).ok()?);
+            coded
+                .codes
+                .iter()
+                .filter_map(text)
+                .map(|text| text.len())
+                .sum()
+        }
+    });
+    columns.sum::<usize>() as u64
+}
+
+/// One line for the reader.
+pub(crate) fn told(estimate: &EstimateRecord) -> String {
+    let mut parts = vec![format!("{} with a pace", span(estimate.duration_ns))];
+    parts.push(match estimate.rows {
+        Some(rows) => format!("{} rows", count(rows)),
+        None => "as many rows as the target takes".to_owned(),
+    });
+    let source = if estimate.bytes_per_row_measured {
+        "as measured on what is there"
+    } else {
+        "in values"
+    };
+    let each = estimate
+        .bytes_per_row
+        .map(|each| format!("{} a row {source}", bytes(each)));
+    match (estimate.bytes, each) {
+        (Some(all), Some(each)) => parts.push(format!("{}, {each}", bytes(all))),
+        (None, Some(each)) => parts.push(each),
+        (_, None) => {}
+    }
+    if let Some(disk) = &estimate.disk {
+        parts.push(format!(
+            "{} free at {}, of which {} are kept free",
+            bytes(disk.free_bytes),
+            disk.place,
+            bytes(disk.reserve_bytes)
+        ));
+    }
+    parts.join(" · ")
+}
+
+/// Refuses what cannot fit.
+pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
+    let (Some(disk), Some(needed)) = (&estimate.disk, estimate.bytes) else {
+        return Ok(());
+    };
+    let room = disk.free_bytes.saturating_sub(disk.reserve_bytes);
+    if needed <= room {
+        return Ok(());
+    }
+    let message = format!(
+        "the run would write about {} to {}, where {} are free and {} are kept free",
+        bytes(needed),
+        disk.place,
+        bytes(disk.free_bytes),
+        bytes(disk.reserve_bytes)
+    );
+    Err(TargetError::usage(message).with_hint(
+        "free space, ask for fewer rows (--rate, -d, --rows, --set rows=…), or give \
+         --no-disk-guard if the target stores rows in less than their values take",
+    ))
+}
+
+/// Powers of ten, two or three digits.
+pub(crate) fn bytes(n: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut scale = 1_u64;
+    let mut unit = 0;
+    while n / scale >= 1_000 && unit + 1 < units.len() {
+        scale *= 1_000;
+        unit += 1;
+    }
+    let (whole, tenth) = (n / scale, n % scale * 10 / scale);
+    if whole >= 100 || unit == 0 {
+        format!("{whole} {}", units[unit])
+    } else {
+        format!("{whole}.{tenth} {}", units[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests;

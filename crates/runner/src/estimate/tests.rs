@@ -1,0 +1,194 @@
+//! Estimates by table: what is planned, what fits, when to stop.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_core::model::units::{Nanos, Rate, Seed};
+use highwater_core::workload::{WorkloadSpec, builtin};
+
+use super::*;
+use crate::planner::{self, PaceInput, PlanInput, StreamInput};
+
+const GB: u64 = 1_000_000_000;
+
+fn workload(rows: &str) -> Workload {
+    let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
+    let settings = [("batch", "100"), ("rows", rows)];
+    let settings: BTreeMap<String, String> = settings
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    spec.instantiate(&settings, Seed(1)).unwrap()
+}
+
+/// A second of warm-up and ten measured ones per pace.
+fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64>) -> Plan {
+    let input = PlanInput {
+        streams: vec![StreamInput {
+            name: Some(stream.to_owned()),
+            paces: paces.to_vec(),
+        }],
+        sessions: None,
+        default_sessions: 8,
+        arrivals: Some(Arrivals::Constant),
+        spawn_rate: None,
+        warm_up: Nanos::from_secs(1),
+        step: Nanos::from_secs(10),
+        stop: StopRule {
+            rows,
+            ..StopRule::default()
+        },
+        objectives: Vec::new(),
+        retry: RetryPlan {
+            attempts: 0,
+            backoff: Nanos::ZERO,
+            reconnect_limit: Nanos::ZERO,
+        },
+        timeout: Nanos::MAX,
+        audit: AuditPlan {
+            level: AuditLevel::Off,
+            limit: Nanos::MAX,
+        },
+        share: Share::WHOLE,
+    };
+    planner::plan(workload, &input).unwrap()
+}
+
+fn open(rate: u64) -> PaceInput {
+    PaceInput::Open(Rate::per_second(rate))
+}
+
+#[test]
+fn rows_follow_from_rates_limits_and_what_is_loaded() {
+    let closed = PaceInput::Closed(Some(4));
+    for (to_load, first_row, stream, paces, limit, expected) in [
+        ("0", 0, "insert", &[open(1_000)][..], None, Some(11_000)),
+        // The first pace holds for the warm-up, too.
+        (
+            "0",
+            0,
+            "insert",
+            &[open(1_000), open(2_000)],
+            None,
+            Some(31_000),
+        ),
+        ("500", 0, "insert", &[open(1_000)], None, Some(11_500)),
+        // What is there is not loaded again.
+        ("500", 200, "insert", &[open(1_000)], None, Some(11_300)),
+        ("500", 900, "insert", &[open(1_000)], None, Some(11_000)),
+        ("500", 0, "dashboards", &[open(1_000)], None, Some(500)),
+        ("0", 0, "insert", &[open(1_000)], Some(300), Some(1_300)),
+        ("0", 0, "insert", &[closed], None, None),
+        // The warm-up is not limited.
+        ("0", 0, "insert", &[closed], Some(300), None),
+    ] {
+        let workload = workload(to_load);
+        let plan = plan(&workload, stream, paces, limit);
+        let known = Known {
+            plan: &plan,
+            workload: &workload,
+            first_row,
+            stored: None,
+            space: None,
+        };
+        let estimate = estimate(&known);
+        assert_eq!(
+            estimate.rows, expected,
+            "{to_load} {first_row} {stream} {paces:?} {limit:?}"
+        );
+    }
+}
+
+fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecord {
+    let workload = workload("0");
+    let plan = plan(&workload, "insert", &[open(100_000)], None);
+    estimate(&Known {
+        plan: &plan,
+        workload: &workload,
+        first_row: 0,
+        stored,
+        space: Some(DiskSpace {
+            place: "here".to_owned(),
+            free_bytes: free,
+            total_bytes: total,
+        }),
+    })
+}
+
+#[test]
+fn bytes_are_those_of_the_values_until_enough_rows_were_measured() {
+    let of = |stored| {
+        let estimate = estimated(stored, GB, GB);
+        (
+            estimate.bytes_per_row.unwrap(),
+            estimate.bytes_per_row_measured,
+        )
+    };
+    let (values, measured) = of(None);
+    // A time and ten integers of eight bytes, and an object of ten texts.
+    assert!((200..500).contains(&values) && !measured, "{values}");
+    assert_eq!(of(Some((100, 5_000))), (values, false));
+    assert_eq!(of(Some((10_000, 1_234_567))), (124, true));
+}
+
+#[test]
+fn what_cannot_fit_beside_the_reserve_is_refused() {
+    // 1.1 million rows of 100 bytes are 110 MB; a twentieth of a gigabyte is kept free.
+    let measured = Some((1_000_000, 100_000_000));
+    for (free, fits) in [
+        (GB, true),
+        (160_000_000, true),
+        (159_999_999, false),
+        (0, false),
+    ] {
+        let checked = check(&estimated(measured, free, GB));
+        assert_eq!(checked.is_ok(), fits, "{free}");
+        if let Err(error) = checked {
+            assert!(error.message.contains("110 MB to here"), "{error}");
+            assert!(error.hint.unwrap().contains("--no-disk-guard"));
+        }
+    }
+}
+
+#[test]
+fn the_reserve_is_a_part_of_the_disk_but_never_much() {
+    for (total, expected) in [(0, 0), (20, 1), (20 * GB, GB), (1_000 * GB, 1 << 30)] {
+        assert_eq!(reserve(total), expected);
+    }
+}
+
+#[test]
+fn a_run_stops_before_the_next_looks_would_find_the_reserve_used() {
+    for (free, before, stops) in [
+        (100, 100, false),
+        (51, 51, false),
+        (50, 50, true),
+        // 10 a look: two more would leave 60, or 50.
+        (80, 90, false),
+        (70, 80, true),
+        // Something else made room.
+        (80, 70, false),
+        (0, 0, true),
+    ] {
+        assert_eq!(must_stop(free, before, 50), stops, "{free} after {before}");
+    }
+}
+
+#[test]
+fn the_estimate_reads_as_one_line() {
+    let estimate = estimated(Some((1_000_000, 100_000_000)), 3 * GB / 2, 20 * GB);
+    assert_eq!(
+        told(&estimate),
+        "11 s with a pace · 1,100,000 rows · 110 MB, 100 B a row as measured on what is there · \
+         1.5 GB free at here, of which 1.0 GB are kept free"
+    );
+}
+
+#[test]
+fn bytes_have_a_unit_and_few_digits() {
+    let shown = [0, 999, 1_000, 99_949, 100_000, 1_234_567, u64::MAX].map(bytes);
+    let expected = [
+        "0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1.2 MB", "18.4 EB",
+    ];
+    assert_eq!(shown, expected);
+}

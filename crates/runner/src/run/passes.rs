@@ -1,0 +1,211 @@
+//! The load and the phases with a pace: what is made ready for a pass, and the watch beside it.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::display::duration;
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{Pace, Plan};
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::OpContext;
+use highwater_driver::{Admin, TargetError};
+
+use super::{Run, executors_of};
+use crate::collector::{Collector, KeyNames};
+use crate::disk_guard::Watch;
+use crate::estimate::{self, Known};
+use crate::executor::{Pass, PassStream, key_plans, sessions_of};
+use crate::feed::{Feed, LoadFeed, StreamFeed};
+use crate::ground::Intention;
+use crate::pass::{self, PassRecord};
+use crate::planner::load_plan;
+use crate::request::rows_per_op;
+use crate::schedule::Schedule;
+use crate::source::{Source, SourcePlan};
+use crate::summing::Parts;
+
+impl Run {
+    /// What the run will take, in a line for the reader; refuses what cannot fit.
+    pub(super) async fn estimate(
+        &mut self,
+        parts: &mut Parts,
+        admin: &mut dyn Admin,
+        bound: &BoundWorkload,
+    ) -> Result<String, TargetError> {
+        if self.request.guard_disk && Intention::of(&self.request).writes {
+            self.space = admin.disk().await?;
+        }
+        let rows = self.ground.rows_before().iter().sum();
+        let stored = if rows > 0 {
+            admin.storage_bytes(bound).await.ok().flatten()
+        } else {
+            None
+        };
+        let known = Known {
+            plan: &self.request.plan,
+            workload: &self.request.workload,
+            first_row: self.ground.first_row,
+            stored: stored.map(|bytes| (rows, bytes)),
+            space: self.space.clone(),
+        };
+        let estimate = estimate::estimate(&known);
+        estimate::check(&estimate)?;
+        let told = estimate::told(&estimate);
+        parts.set_estimate(estimate);
+        Ok(told)
+    }
+
+    /// Fills the tables, where the workload asks for rows before the first phase.
+    pub(super) async fn load(
+        &mut self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        admin: &mut Box<dyn Admin>,
+        collector: &mut Collector<'_>,
+    ) -> Option<PassRecord> {
+        let workload = Arc::clone(&self.request.workload);
+        let op = workload
+            .load_op()
+            .filter(|_| plan.workload.rows_to_load > self.ground.first_row)?;
+        let first = self.ground.first_row;
+        let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
+        self.phase("load", &format!("{rows} rows"));
+        let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
+        let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
+        let feed = LoadFeed {
+            op,
+            table: 0,
+            first,
+            batch,
+            rows,
+            workload,
+        };
+        let streams = vec![(
+            Arc::new(feed) as Arc<dyn Feed>,
+            Some(rows.div_ceil(batch.max(1))),
+        )];
+        let pass = self.prepare_pass(&load, bound, streams);
+        Some(self.pass(&pass, admin, collector).await)
+    }
+
+    /// Warm-up and measured steps.
+    pub(super) async fn measure(
+        &mut self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        admin: &mut Box<dyn Admin>,
+        collector: &mut Collector<'_>,
+    ) -> PassRecord {
+        let context = OpContext {
+            first_row: self.ground.first_row.max(plan.workload.rows_to_load),
+        };
+        let streams = plan
+            .streams
+            .iter()
+            .filter_map(|stream| {
+                let spec = self.request.workload.stream(&stream.name)?;
+                let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
+                let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
+                let limit = limit.map(|rows| rows.div_ceil(rows_per_op));
+                let workload = Arc::clone(&self.request.workload);
+                let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
+                    workload,
+                    stream: spec,
+                    context,
+                });
+                Some((feed, limit))
+            })
+            .collect();
+        let pass = self.prepare_pass(plan, bound, streams);
+        self.pass(&pass, admin, collector).await
+    }
+
+    /// All shares begin together; the user need not wait to stop.
+    pub(super) async fn wait_for_start(&mut self) {
+        let now = self.timeline.now();
+        if self.request.start_in <= now {
+            return;
+        }
+        let left = duration(self.request.start_in.saturating_sub(now).0);
+        self.phase("start", &format!("in {left}"));
+        let start = self.timeline.sleep_until(self.request.start_in);
+        select(start, std::pin::pin!(self.interrupts.next())).await;
+    }
+
+    fn prepare_pass(
+        &self,
+        plan: &Arc<Plan>,
+        bound: &Arc<BoundWorkload>,
+        feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
+    ) -> Arc<Pass> {
+        let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
+        let start = self.timeline.now();
+        let schedule = Arc::new(Schedule::new(start, &durations));
+        let streams: Vec<PassStream> = feeds
+            .into_iter()
+            .enumerate()
+            .map(|(stream, (feed, limit_ops))| PassStream {
+                source: Arc::new(Source::new(
+                    SourcePlan {
+                        plan: Arc::clone(plan),
+                        stream,
+                        limit_ops,
+                    },
+                    Arc::clone(&schedule),
+                )),
+                feed,
+                sessions: sessions_of(plan, stream),
+                closed: plan.streams[stream]
+                    .paces
+                    .iter()
+                    .all(|p| matches!(p, Pace::Closed { .. })),
+            })
+            .collect();
+        let sessions: Vec<u32> = streams.iter().map(|stream| stream.sessions).collect();
+        Arc::new(Pass {
+            keys: key_plans(plan, streams.len(), bound.ops.len()),
+            plan: Arc::clone(plan),
+            streams,
+            target: Arc::clone(&self.request.target),
+            bound: Arc::clone(bound),
+            start,
+            executors: executors_of(self.executors, &sessions),
+            directory: self.request.directory.clone(),
+            schedule,
+        })
+    }
+
+    /// Runs a pass to its end, and stops it before the target's disk is full.
+    async fn pass(
+        &mut self,
+        pass: &Arc<Pass>,
+        admin: &mut Box<dyn Admin>,
+        collector: &mut Collector<'_>,
+    ) -> PassRecord {
+        let sessions: Vec<u32> = pass.streams.iter().map(|stream| stream.sessions).collect();
+        let ops: Vec<String> = pass.bound.ops.iter().map(|op| op.name.clone()).collect();
+        collector.begin_pass(&pass.plan, KeyNames::new(&pass.plan, &sessions, ops));
+        collector.sample(Nanos::ZERO);
+        let (timeline, space) = (Rc::clone(&self.timeline), self.space.clone());
+        let watch = Watch::default();
+        let (record, in_step) = {
+            let interrupts = &mut self.interrupts;
+            let running = pass::run(pass, self.executors, &timeline, collector, interrupts);
+            let full = watch.full(admin.as_mut(), space, &timeline);
+            match select(std::pin::pin!(running), std::pin::pin!(full)).await {
+                Either::Left((record, full)) => (record, watch.end(full, &timeline).await),
+                Either::Right((full, running)) => {
+                    self.disk_full = full;
+                    pass.schedule.stop(timeline.now());
+                    (running.await, true)
+                }
+            }
+        };
+        if !in_step && let Ok(fresh) = self.request.target.administer(timeline).await {
+            *admin = fresh;
+        }
+        collector.sample(self.timeline.now().saturating_sub(pass.start));
+        record
+    }
+}

@@ -1,0 +1,99 @@
+//! A run on a disk that is too small: refused before it begins, or stopped before the disk is full.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::Nanos;
+use highwater_runner::run::RunError;
+use support::{Job, closed, open, try_run_on};
+
+/// A file system of its own in memory, gone when it is dropped.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None where this user may mount nothing.
+    fn mount(root: &Path, size: &str) -> Option<Self> {
+        let place = root.join("disk");
+        std::fs::create_dir(&place).ok()?;
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(&place)
+            .output();
+        let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        is_mounted.then_some(Self(place))
+    }
+
+    fn job(&self, streams: &[(&'static str, highwater_runner::planner::PaceInput)]) -> Job {
+        let url = format!("sqlite:{}", self.0.join("bench.db").display());
+        let mut job = Job::new(&url, streams);
+        job.settings = vec![("batch", "200".to_owned())];
+        job
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg("-l").arg(&self.0).output());
+    }
+}
+
+fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
+    let reasons = record.judgements.measurement.reasons.iter();
+    reasons.map(|reason| reason.code).collect()
+}
+
+#[test]
+fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
+    let root = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(root.path(), "160m") else {
+        println!("skipped: only a user who may mount a file system can run this test");
+        return;
+    };
+    // As fast as it goes, for much longer than the disk lasts.
+    let mut job = disk.job(&[("insert", closed(1))]);
+    job.step = Nanos::from_secs(300);
+    let end = job.run_in(root.path());
+    let record = &end.record;
+    assert!(
+        reasons(record).contains(&ReasonCode::DiskFull),
+        "{record:?}"
+    );
+    assert_eq!(record.judgements.measurement.value, Measurement::Unsound);
+    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert!(record.audit.found > 0);
+    // Not one op met a full disk.
+    assert!(record.results.iter().all(|result| result.errors.is_empty()));
+    assert_eq!(support::exit_code(&end), 3);
+    let room = record
+        .estimate
+        .as_ref()
+        .and_then(|e| e.disk.as_ref())
+        .unwrap();
+    assert_eq!(room.reserve_bytes, room.total_bytes / 20);
+}
+
+#[test]
+fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
+    let root = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(root.path(), "16m") else {
+        println!("skipped: only a user who may mount a file system can run this test");
+        return;
+    };
+    let mut job = disk.job(&[("insert", open(1_000))]);
+    job.step = Nanos::from_secs(300);
+    let Err(RunError::Target(error)) = try_run_on(&job, job.open_target(root.path()), root.path())
+    else {
+        panic!("it ran");
+    };
+    assert!(error.message.contains("would write about"), "{error}");
+    assert!(error.hint.unwrap().contains("--no-disk-guard"));
+    // A refusal leaves nothing that a later run would have to look after.
+    job.step = Nanos::from_secs(1);
+    let end = job.run_in(&root.path().join("second"));
+    assert!(!end.record.target.tables[0].recovered);
+    assert_eq!(end.record.judgements.data.value, Data::Clean);
+}
