@@ -15,7 +15,7 @@ use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_driver::{Connect, Request, Target, TargetOptions, registry};
 use support::{WallTimeline, block_on};
 
-const SINKS: [&str; 1] = ["null:postgres"];
+const SINKS: [&str; 2] = ["null:postgres", "null:crate"];
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -140,11 +140,13 @@ fn what_is_no_sink_is_refused_with_a_hint() {
         "null:mysql",
         "null://localhost/postgres",
         "null:postgres?x=1",
+        "null:cratedb",
     ] {
         let error = registry::open(&[url.to_owned()], &options(None))
             .err()
             .unwrap();
-        assert!(error.hint.unwrap().contains("null:postgres"), "{url}");
+        let hint = error.hint.unwrap();
+        assert!(SINKS.iter().all(|sink| hint.contains(sink)), "{url}");
     }
     let wrong = registry::open(&["null:postgres".to_owned()], &options(Some("bulk")));
     assert!(wrong.err().unwrap().message.contains("--insert bulk"));

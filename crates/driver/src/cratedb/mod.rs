@@ -65,6 +65,10 @@ impl Driver for CrateDbDriver {
         "CrateDB over HTTP: crate://host:4200,host2:4200/schema"
     }
 
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:crate")
+    }
+
     fn open(
         &self,
         urls: &[TargetUrl],

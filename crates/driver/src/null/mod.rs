@@ -1,7 +1,7 @@
 //! A sink on loopback: the real client path against a server that does nothing.
 //!
-//! `null:postgres` starts threads of its own that read everything and answer well-formed success
-//! in the protocol of that name, and then uses the real driver's sessions against them. So what a
+//! `null:postgres` and `null:crate` start threads of their own that read everything and answer
+//! well-formed success in the protocol of that name, and then use the real driver's sessions against them. So what a
 //! run reaches is what this machine can send with that workload, batch and number of sessions: its
 //! ceiling. The sink's threads are this process's, but their CPU time counts as the target's.
 //!
@@ -10,8 +10,10 @@
 
 mod admin;
 mod copy_rows;
+mod cratedb;
 mod postgres;
 mod sink;
+mod sql_body;
 
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
@@ -24,6 +26,7 @@ use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
+use crate::cratedb::CrateDbDriver;
 use crate::postgres::PostgresDriver;
 use crate::target_url::{Host, TargetUrl};
 use sink::Sink;
@@ -37,15 +40,18 @@ pub struct NullDriver;
 pub(super) enum Protocol {
     /// The PostgreSQL wire protocol, version 3.
     Postgres,
+    /// CrateDB's HTTP endpoint.
+    Crate,
 }
 
 impl Protocol {
-    const ALL: [Self; 1] = [Self::Postgres];
+    const ALL: [Self; 2] = [Self::Postgres, Self::Crate];
 
     /// What follows `null:`.
     const fn name(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
+            Self::Crate => "crate",
         }
     }
 
@@ -53,6 +59,7 @@ impl Protocol {
     fn driver(self) -> &'static dyn Driver {
         match self {
             Self::Postgres => &PostgresDriver,
+            Self::Crate => &CrateDbDriver,
         }
     }
 
@@ -60,6 +67,7 @@ impl Protocol {
     const fn dialects(self) -> &'static [&'static str] {
         match self {
             Self::Postgres => &["postgresql"],
+            Self::Crate => &["cratedb", "postgresql"],
         }
     }
 
@@ -69,16 +77,13 @@ impl Protocol {
             name: "127.0.0.1".to_owned(),
             port: Some(*port),
         });
-        let parameters = match self {
-            Self::Postgres => vec![("sslmode".to_owned(), "disable".to_owned())],
-        };
         TargetUrl {
             scheme: self.name().to_owned(),
             user: Some("highwater".to_owned()),
             password: None,
             hosts: hosts.collect(),
             path: "sink".to_owned(),
-            parameters: parameters.into_iter().collect(),
+            parameters: [("sslmode".to_owned(), "disable".to_owned())].into(),
         }
     }
 }
@@ -94,7 +99,7 @@ impl Driver for NullDriver {
 
     fn summary(&self) -> &'static str {
         "a sink in this process that stores nothing, for the load machine's own ceiling: \
-         null:postgres"
+         null:crate or null:postgres"
     }
 
     fn open(

@@ -16,7 +16,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::{Protocol, Tables, postgres, tables_of};
+use super::{Protocol, Tables, cratedb, postgres, tables_of};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
@@ -137,6 +137,7 @@ fn serve(
 fn begin(protocol: Protocol, known: &Arc<Known>) -> Box<dyn Conversation + Send> {
     match protocol {
         Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(known))),
+        Protocol::Crate => Box::new(cratedb::Server::default()),
     }
 }
 

@@ -1,0 +1,245 @@
+//! What a `_sql` request asks, told as the bytes of its body pass by, however they are cut: the
+//! kind of the statement, and the number of rows that a success must name.
+//!
+//! A body is mostly values, which are passed over by searching for three characters at the speed
+//! of memory; only a piece with an escape or an array among its values is read byte by byte.
+//! What must not be here: HTTP, and answers.
+
+use memchr::{memchr, memchr_iter};
+
+/// What every body of ours begins with.
+const PREFIX: &[u8] = b"{\"stmt\":\"";
+/// What stands between the columns and the rows of an insert.
+const VALUES: &[u8] = b" VALUES ";
+/// Bytes that are kept of a statement, up to its rows.
+const STATEMENT_BYTES_MAX: usize = 1024 * 1024;
+
+/// What a body asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A statement with so many rows of arguments.
+    Bulk(u64),
+    /// An insert of so many rows.
+    Inserted(u64),
+    /// A query.
+    Query,
+    /// Any other statement.
+    Done,
+    /// It is no body of ours.
+    Nonsense,
+}
+
+/// How far a body was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Stage {
+    #[default]
+    Prefix,
+    Statement,
+    /// After the statement, before its arguments.
+    Between,
+    Arguments,
+    /// Nothing that follows matters.
+    Rest,
+}
+
+/// Which arrays stand around the next byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Nest {
+    depth: u32,
+    in_text: bool,
+    escaped: bool,
+    /// Objects that are open.
+    objects: u32,
+    /// Arrays that have ended within the outermost one.
+    arrays: u64,
+    /// Commas between the values of the first of them.
+    commas: u64,
+    /// The first of them holds a value.
+    filled: bool,
+}
+
+/// A body under way.
+#[derive(Debug, Default)]
+pub(super) struct SqlBody {
+    stage: Stage,
+    /// Bytes of the prefix that came.
+    prefix: usize,
+    statement: Vec<u8>,
+    escaped: bool,
+    /// Rows in parentheses after VALUES; absent before it.
+    groups: Option<u64>,
+    bulk: bool,
+    nest: Nest,
+}
+
+impl SqlBody {
+    /// The next piece.
+    pub(super) fn take(&mut self, mut piece: &[u8]) {
+        while let Some((first, rest)) = piece.split_first() {
+            match self.stage {
+                Stage::Prefix => {
+                    self.prefix(*first);
+                    piece = rest;
+                }
+                Stage::Statement => {
+                    self.statement(*first);
+                    piece = rest;
+                }
+                Stage::Between => {
+                    // The names of the arguments differ in their first letter.
+                    self.bulk |= *first == b'b';
+                    match first {
+                        b'[' => self.stage = Stage::Arguments,
+                        _ => piece = rest,
+                    }
+                }
+                Stage::Arguments => {
+                    self.arguments(piece);
+                    return;
+                }
+                Stage::Rest => return,
+            }
+        }
+    }
+
+    /// What the whole body asked; the next one may begin.
+    pub(super) fn finish(&mut self) -> Asked {
+        let body = std::mem::take(self);
+        let first = |word: &[u8]| {
+            let text = body.statement.get(..word.len());
+            text.is_some_and(|text| text.eq_ignore_ascii_case(word))
+        };
+        match body.stage {
+            Stage::Prefix | Stage::Statement => Asked::Nonsense,
+            _ if body.bulk => Asked::Bulk(body.nest.arrays),
+            _ if first(b"INSERT") => Asked::Inserted(body.groups.unwrap_or_else(|| {
+                let nest = body.nest;
+                nest.commas + u64::from(nest.filled)
+            })),
+            _ if first(b"SELECT") || first(b"WITH") => Asked::Query,
+            _ => Asked::Done,
+        }
+    }
+
+    fn prefix(&mut self, byte: u8) {
+        // After a byte that does not fit there is no next one that does.
+        match PREFIX.get(self.prefix) {
+            Some(expected) if *expected == byte => self.prefix += 1,
+            _ => self.prefix = usize::MAX,
+        }
+        if self.prefix == PREFIX.len() {
+            self.stage = Stage::Statement;
+        }
+    }
+
+    fn statement(&mut self, byte: u8) {
+        if byte == b'"' && !self.escaped {
+            self.stage = Stage::Between;
+            return;
+        }
+        self.escaped = byte == b'\\' && !self.escaped;
+        match &mut self.groups {
+            Some(groups) => *groups += u64::from(byte == b'('),
+            None if self.statement.len() < STATEMENT_BYTES_MAX => {
+                self.statement.push(byte);
+                if self.statement.ends_with(VALUES) {
+                    self.groups = Some(0);
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn arguments(&mut self, piece: &[u8]) {
+        if self.bulk {
+            let before = self.nest;
+            if !self.nest.pass_over(piece) {
+                self.nest = before;
+                self.nest.read(piece, u64::MAX);
+            }
+        } else if self.groups.is_none() {
+            // An array a column: the first one tells how many rows there are.
+            self.nest.read(piece, 1);
+        } else {
+            self.stage = Stage::Rest;
+        }
+        if self.nest.depth == 0 || (!self.bulk && self.nest.arrays > 0) {
+            self.stage = Stage::Rest;
+        }
+    }
+}
+
+impl Nest {
+    /// Counts the arrays that end in a piece without looking at each byte; false if that cannot
+    /// tell, and then nothing of what was counted holds.
+    ///
+    /// Between the end of one row and that of the next, an opening bracket other than the row's own
+    /// is an array among the values, or part of a text: both are left to [`Nest::read`]. An
+    /// even number of quotes means that a closing bracket is not part of a text.
+    fn pass_over(&mut self, mut piece: &[u8]) -> bool {
+        if self.escaped || memchr(b'\\', piece).is_some() {
+            return false;
+        }
+        loop {
+            let end = memchr(b']', piece);
+            let segment = end.map_or(piece, |end| piece.get(..end).unwrap_or_default());
+            let opening = memchr_iter(b'[', segment).count();
+            let expected = 2_u32.saturating_sub(self.depth);
+            let opening = u32::try_from(opening).unwrap_or(u32::MAX);
+            if opening > expected || (opening > 0 && self.in_text) {
+                return false;
+            }
+            self.depth += opening;
+            self.in_text ^= memchr_iter(b'"', segment).count() % 2 == 1;
+            let Some(end) = end else {
+                return true;
+            };
+            if !self.in_text {
+                self.close();
+                if self.depth == 0 {
+                    return true;
+                }
+            }
+            piece = piece.get(end + 1..).unwrap_or_default();
+        }
+    }
+
+    /// Reads byte by byte, until so many arrays have ended.
+    fn read(&mut self, piece: &[u8], enough: u64) {
+        for byte in piece {
+            if self.in_text {
+                match byte {
+                    _ if self.escaped => self.escaped = false,
+                    b'\\' => self.escaped = true,
+                    b'"' => self.in_text = false,
+                    _ => {}
+                }
+                continue;
+            }
+            let among_values = self.depth == 2 && self.objects == 0;
+            self.filled |= among_values && !byte.is_ascii_whitespace() && *byte != b']';
+            match byte {
+                b'"' => self.in_text = true,
+                b'[' => self.depth += 1,
+                b'{' => self.objects += 1,
+                b'}' => self.objects = self.objects.saturating_sub(1),
+                b',' => self.commas += u64::from(among_values),
+                b']' => {
+                    self.close();
+                    if self.depth == 0 || self.arrays >= enough {
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        self.arrays += u64::from(self.depth == 2);
+        self.depth = self.depth.saturating_sub(1);
+    }
+}
+
+#[cfg(test)]
+mod tests;
