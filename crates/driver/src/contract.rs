@@ -334,6 +334,11 @@ pub trait Admin {
         &'a mut self,
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
+    /// Sentences for the reader of the record, asked after the load: what the target was like that
+    /// no figure shows.
+    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }
 
 impl TargetError {

@@ -194,9 +194,11 @@ impl Run {
             quiet,
             ..
         } = audited;
+        let mut remarks = Vec::new();
         // An audit that did not end well may have left its question on the connection.
         if !matches!(audit.status.as_str(), "failed" | "timeout") && audit.error.is_none() {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
+            remarks = self.remarks(admin.as_mut()).await;
         }
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
         let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
@@ -222,6 +224,7 @@ impl Run {
         ]);
         let early = summing::early_ends(&self.request.plan, &passes);
         parts.findings.extend(early);
+        parts.findings.extend(remarks);
         parts.audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -280,6 +283,20 @@ impl Run {
             Either::Left((bytes, _)) => bytes.ok().flatten(),
             Either::Right(_) => None,
         }
+    }
+
+    /// What the target says besides, if it says it soon.
+    async fn remarks(&self, admin: &mut dyn Admin) -> Vec<Finding> {
+        let limit = self.timeline.now().saturating_add(STORAGE_LIMIT);
+        let remarks = match select(admin.remarks(), self.timeline.sleep_until(limit)).await {
+            Either::Left((Ok(remarks), _)) => remarks,
+            _ => Vec::new(),
+        };
+        let finding = |message| Finding {
+            code: "target".to_owned(),
+            message,
+        };
+        remarks.into_iter().map(finding).collect()
     }
 
     /// Writes the record; what cannot be written is said in the record that is shown.

@@ -10,4 +10,6 @@ mod mistakes;
 mod outputs;
 mod secrets;
 mod shares;
+mod stage;
 mod stopping;
+mod traps;

@@ -11,9 +11,10 @@ use serde_json::Value;
 use super::ask::{self, Rows};
 use super::audit;
 use super::facts;
-use super::health::{self, Health};
 use super::http::HttpConnection;
 use super::options::Node;
+use super::pools;
+use super::settling;
 use super::statements::{literal, quoted};
 use super::tables;
 use crate::contract::{
@@ -24,15 +25,13 @@ use crate::disk::DiskSpace;
 use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
-const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
 /// Longest pause between two looks.
-const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+pub(super) const PAUSE_MAX: Nanos = Nanos::from_millis(250);
 /// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
 /// statement took seconds on a busy machine before it was listed. No statement running is believed
 /// only so long after the last one.
 const AFTER_ABANDONED: Nanos = Nanos::from_secs(10);
-/// A cluster is waited for no longer than this after its tables were made.
-const HEALTHY_WAIT_MAX: Nanos = Nanos::from_secs(60);
 
 /// Our inserts that run, whoever of our sessions sent them: those begun lately, and older ones. A
 /// client that goes away cancels nothing, so this is the only way to know. Statements of others
@@ -66,6 +65,12 @@ pub(super) struct HttpAdmin {
     tables: Vec<String>,
     /// The server's counter before the load, where it was read.
     written_before: Option<u64>,
+    /// Rows that were written into the list of tables since; the counter has them too.
+    noted: u64,
+    /// What the write pools had rejected then.
+    rejected_before: Option<u64>,
+    /// What the cluster was like when the load began, where that is worth a word.
+    remarks: Vec<String>,
 }
 
 impl HttpAdmin {
@@ -82,6 +87,9 @@ impl HttpAdmin {
             timeline,
             tables: Vec::new(),
             written_before: None,
+            noted: 0,
+            rejected_before: None,
+            remarks: Vec::new(),
         }
     }
 
@@ -166,44 +174,30 @@ impl HttpAdmin {
         self.run(&format!("REFRESH TABLE {}", quoted(table))).await
     }
 
-    /// Waits until the cluster is GREEN and the copies of these tables have started, evenly spread;
-    /// what it is like then is what is normal for this cluster.
+    /// Waits until the cluster and the copies of these tables are at rest.
     pub(super) async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
         self.tables = tables.to_vec();
-        let limit = self.timeline.now().saturating_add(HEALTHY_WAIT_MAX);
-        let mut pause = PAUSE_MIN;
-        loop {
-            let health = health::look(&mut self.connection, &self.node).await;
-            let place = &self.node.shown;
-            let health = health.map_err(|failure| failure.into_target_error(place))?;
-            let settled = self.is_settled(health, tables).await?;
-            if settled || self.timeline.now() >= limit {
-                self.node.trouble.set_normal(health);
-                break;
-            }
-            self.pause(pause).await;
-            pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
-        }
+        let timeline = Rc::clone(&self.timeline);
+        let settled = settling::settle(&mut self.connection, &self.node, tables, &timeline).await?;
+        self.remarks = settled.remarks;
         self.written_before = number(&self.rows(WRITTEN).await?, 0);
+        self.noted = 0;
+        self.rejected_before = pools::read(self).await?.map(|pool| pool.rejected);
         Ok(())
     }
 
-    async fn is_settled(&mut self, health: Health, tables: &[String]) -> Result<bool, TargetError> {
-        if health.severity > 1 {
-            return Ok(false);
+    /// What was not at rest before the load, and what its write pools refused since.
+    async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
+        let mut remarks = std::mem::take(&mut self.remarks);
+        let before = self.rejected_before;
+        let now = pools::read(self).await?.map(|pool| pool.rejected);
+        let rejected = now
+            .zip(before)
+            .and_then(|(now, before)| now.checked_sub(before));
+        if let Some(requests @ 1..) = rejected {
+            remarks.push(pools::told(requests));
         }
-        let names = names(tables);
-        if names.is_empty() {
-            return Ok(true);
-        }
-        let moving = self
-            .rows(&format!(
-                "SELECT count(*) FROM sys.shards WHERE schema_name = current_schema \
-                 AND table_name IN ({names}) \
-                 AND (routing_state <> 'STARTED' OR relocating_node IS NOT NULL)"
-            ))
-            .await?;
-        Ok(number(&moving, 0) == Some(0))
+        Ok(remarks)
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
@@ -240,7 +234,12 @@ impl HttpAdmin {
         let now = number(&self.rows(WRITTEN).await?, 0);
         Ok(now
             .zip(before)
-            .and_then(|(now, before)| now.checked_sub(before)))
+            .and_then(|(now, before)| now.checked_sub(before)?.checked_sub(self.noted)))
+    }
+
+    /// A row was written into the list of tables.
+    pub(super) fn noted(&mut self) {
+        self.noted += 1;
     }
 
     async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, TargetError> {
@@ -343,6 +342,10 @@ impl Admin for HttpAdmin {
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
         Box::pin(self.bytes(workload))
+    }
+
+    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+        Box::pin(self.remark())
     }
 }
 

@@ -13,6 +13,13 @@ use crate::network::one_line;
 /// What the text of a refusal by the write pool begins with; its code says only "error".
 const REJECTED: &str = "EsRejectedExecution";
 
+/// The cluster has blocked writes to a table by itself, as it does when a disk is nearly full.
+const BLOCKED: i64 = 4037;
+/// What to do about that.
+const BLOCKED_HINT: &str = "a disk may be fuller than \
+     cluster.routing.allocation.disk.watermark.flood_stage: free space, then ALTER TABLE … SET \
+     (\"blocks.read_only_allow_delete\" = false)";
+
 /// How sure a failure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sure {
@@ -59,7 +66,7 @@ pub(super) fn of_row(reason: &Reason) -> Meaning {
         4091 => Meaning::new(Constraint, Sure::WhileCalmWithKey),
         4000 if violates_constraint(&reason.text) => Meaning::new(Constraint, Sure::Always),
         4000 | 4003 | 4005 => Meaning::new(Data, Sure::Always),
-        4007 => Meaning::new(Statement, Sure::WhileCalm),
+        4007 | BLOCKED => Meaning::new(Statement, Sure::WhileCalm),
         40411 => Meaning::new(Constraint, Sure::WhileCalm),
         5000 if is_resource(&reason.text) => Meaning::new(Resource, Sure::Never),
         _ => Meaning::new(Unavailable, Sure::Never),
@@ -124,7 +131,10 @@ pub(super) fn op_error(class: ErrorClass, reason: &Reason) -> OpError {
     OpError {
         class,
         code: (reason.code != 0).then(|| reason.code.to_string()),
-        message: one_line(&reason.text),
+        message: match reason.code {
+            BLOCKED => format!("{}: {BLOCKED_HINT}", one_line(&reason.text)),
+            _ => one_line(&reason.text),
+        },
     }
 }
 
@@ -160,6 +170,12 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
         (_, 4045 | 4041) => Some(
             "name the schema in the URL: `…/SCHEMA`; a schema that the user has no right to is \
              missing for it",
+        ),
+        (_, BLOCKED) => Some(BLOCKED_HINT),
+        (_, 4007) => Some("the table is blocked: look at its settings `blocks.…`"),
+        (_, 4040 | 5002) => Some(
+            "a shard has no copy that works: sys.allocations says why, such as a lost node or a \
+             disk beyond its watermark",
         ),
         (503, _) => Some("the cluster has no master: it is starting, or more than half is lost"),
         _ if meaning.class == ErrorClass::Protocol => {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::admin::HttpAdmin;
+use super::pools::{self, Pool};
 use crate::contract::{TargetError, TargetFacts};
 use crate::network::one_line;
 
@@ -16,6 +17,43 @@ const TOLD: [&str; 6] = [
     "overload_protection.",
     "stats.enabled",
     "statement_timeout",
+];
+/// Settings of the cluster with their defaults in 6.4; those that differ are told by name. Limits
+/// that are shares of the heap are not here: they differ from machine to machine.
+const DEFAULTS: [(&str, &str); 24] = [
+    ("bulk.request_timeout", "1m"),
+    ("cluster.max_shards_per_node", "1000"),
+    (
+        "cluster.routing.allocation.allow_rebalance",
+        "indices_all_active",
+    ),
+    (
+        "cluster.routing.allocation.cluster_concurrent_rebalance",
+        "2",
+    ),
+    ("cluster.routing.allocation.disk.threshold_enabled", "true"),
+    (
+        "cluster.routing.allocation.disk.watermark.flood_stage",
+        "95%",
+    ),
+    ("cluster.routing.allocation.disk.watermark.high", "90%"),
+    ("cluster.routing.allocation.disk.watermark.low", "85%"),
+    ("cluster.routing.allocation.enable", "all"),
+    ("cluster.routing.allocation.node_concurrent_recoveries", "2"),
+    ("cluster.routing.allocation.total_shards_per_node", "-1"),
+    ("cluster.routing.rebalance.enable", "all"),
+    ("indices.recovery.max_bytes_per_sec", "40mb"),
+    ("indices.replication.retry_timeout", "60s"),
+    ("memory.allocation.type", "on-heap"),
+    ("memory.operation_limit", "0"),
+    ("overload_protection.dml.initial_concurrency", "5"),
+    ("overload_protection.dml.max_concurrency", "100"),
+    ("overload_protection.dml.min_concurrency", "1"),
+    ("overload_protection.dml.queue_size", "25"),
+    ("stats.enabled", "true"),
+    ("stats.jobs_log_size", "10000"),
+    ("stats.operations_log_size", "10000"),
+    ("statement_timeout", "0ms"),
 ];
 /// Most settings that are told.
 const SETTINGS_MAX: usize = 80;
@@ -29,6 +67,7 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
     if let Some(value) = cluster.first().and_then(|row| row.first()) {
         flatten("", value, &mut settings);
     }
+    let changed = changed(&settings);
     settings.retain(|name: &String, _| TOLD.iter().any(|told| name.starts_with(told)));
     let nodes = admin
         .rows(
@@ -43,6 +82,16 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
     let (oldest, newest) = (text(&nodes, 0, 3), text(&nodes, 0, 4));
     if oldest != newest {
         settings.insert("versions".to_owned(), format!("{oldest} to {newest}"));
+    }
+    settings.insert("changed".to_owned(), changed);
+    if let Some(pool) = pools::read(admin).await? {
+        let Pool {
+            threads,
+            queued,
+            rejected,
+        } = pool;
+        let told = format!("{threads} threads, {queued} queued, {rejected} rejected since start");
+        settings.insert("write_pool".to_owned(), told);
     }
     settings.insert("insert".to_owned(), admin.insert().to_owned());
     // The translog is synchronised before each answer, unless a table says otherwise.
@@ -60,6 +109,19 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
             format!("insert={}", admin.insert()),
         ],
     })
+}
+
+/// Settings that are not at their default, with their values.
+fn changed(settings: &BTreeMap<String, String>) -> String {
+    let changed = DEFAULTS.iter().filter_map(|(name, default)| {
+        let value = settings.get(*name).filter(|value| value != default)?;
+        Some(format!("{name}={value}"))
+    });
+    let changed: Vec<String> = changed.collect();
+    if changed.is_empty() {
+        return "none of those that are compared".to_owned();
+    }
+    changed.join(", ")
 }
 
 /// A value as one line.
@@ -93,6 +155,20 @@ fn flatten(prefix: &str, value: &Value, out: &mut BTreeMap<String, String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_that_is_not_at_its_default_is_told() {
+        let value = serde_json::json!({
+            "bulk": {"request_timeout": "1m"},
+            "overload_protection": {"dml": {"queue_size": 100}},
+            "unknown": 1,
+        });
+        let mut settings = BTreeMap::new();
+        flatten("", &value, &mut settings);
+        assert_eq!(changed(&settings), "overload_protection.dml.queue_size=100");
+        settings.remove("overload_protection.dml.queue_size");
+        assert_eq!(changed(&settings), "none of those that are compared");
+    }
 
     #[test]
     fn settings_have_dotted_names() {

@@ -39,9 +39,11 @@ mod http;
 mod json;
 mod judge;
 mod options;
+mod pools;
 #[cfg(test)]
 mod recordings;
 mod session;
+mod settling;
 mod statements;
 mod tables;
 mod trouble;

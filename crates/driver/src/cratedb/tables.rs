@@ -114,7 +114,9 @@ async fn write(admin: &mut HttpAdmin, note: &TableNote) -> Result<(), TargetErro
             bounded(note.next_index),
             note.writing
         ))
-        .await
+        .await?;
+    admin.noted();
+    Ok(())
 }
 
 async fn apply(

@@ -14,3 +14,4 @@ mod simulated;
 #[path = "../support/mod.rs"]
 mod support;
 mod tampered;
+mod terms;

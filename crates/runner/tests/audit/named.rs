@@ -82,6 +82,51 @@ fn a_text_edited_to_the_same_length_is_altered() {
 }
 
 #[test]
+fn a_row_without_a_key_is_too_much() {
+    found(&[Planted::Strange(5)]);
+}
+
+#[test]
+fn faults_that_triggers_plant_during_the_load_are_found() {
+    on_both(|database, root, name| {
+        let planted = vec![
+            Planted::Dropped(9),
+            Planted::Duplicated(10),
+            Planted::Swapped(24, 39),
+            Planted::Offset(41, 40),
+            Planted::Edited(799),
+            Planted::Strange(99),
+        ];
+        let plan = FaultPlan {
+            planted: planted.clone(),
+            by_trigger: true,
+            ..FaultPlan::default()
+        };
+        let (record, done) = carry_out(&plan, database, AuditLevel::Sums, root);
+        assert_eq!(done, planted);
+        assert_found(&record, &planted, name);
+    });
+}
+
+#[test]
+fn changes_too_small_for_the_sums_are_found_by_the_sample() {
+    on_both(|database, root, name| {
+        let plan = FaultPlan {
+            besides: "UPDATE meters SET x = x + 0.0000000000001;",
+            ..FaultPlan::default()
+        };
+        let (record, _) = carry_out(&plan, database, AuditLevel::Sums, root);
+        let audit = &record.audit;
+        assert_eq!(
+            (audit.altered, audit.missing),
+            (ROWS, 0),
+            "{name}: {audit:?}"
+        );
+        assert_eq!(record.judgements.data.value, Data::Altered, "{name}");
+    });
+}
+
+#[test]
 fn lost_answers_and_late_batches_are_resolved_by_key_and_no_fault() {
     on_both(|database, root, name| {
         let plan = FaultPlan {

@@ -36,6 +36,8 @@ pub(crate) enum Planted {
     Offset(u64, u64),
     /// The last digit of `note` is another one.
     Edited(u64),
+    /// Somebody wrote a row that has no key of ours.
+    Strange(u64),
 }
 
 impl Planted {
@@ -44,6 +46,20 @@ impl Planted {
         match self {
             Self::Dropped(row) | Self::Duplicated(row) | Self::Edited(row) => vec![row],
             Self::Swapped(one, other) | Self::Offset(one, other) => vec![one, other],
+            Self::Strange(_) => Vec::new(),
+        }
+    }
+
+    /// How many rows are wrong.
+    fn count(self) -> u64 {
+        (self.rows().len() as u64).max(1)
+    }
+
+    /// The row after which a trigger plants it: then all that are concerned are there.
+    fn last_row(self) -> u64 {
+        match self {
+            Self::Strange(row) => row,
+            _ => self.rows().into_iter().max().unwrap(),
         }
     }
 
@@ -53,11 +69,12 @@ impl Planted {
             Self::Duplicated(_) => (Fault::Duplicated, None),
             Self::Swapped(..) | Self::Offset(..) => (Fault::Altered, Some("n")),
             Self::Edited(_) => (Fault::Altered, Some("note")),
+            Self::Strange(_) => (Fault::Surplus, None),
         }
     }
 
     /// The statement, in the SQL that both databases share.
-    fn sql(self) -> String {
+    pub(crate) fn sql(self) -> String {
         match self {
             Self::Dropped(row) => format!("DELETE FROM meters WHERE id = {row};"),
             Self::Duplicated(row) => {
@@ -76,6 +93,7 @@ impl Planted {
                 "UPDATE meters SET note = substr(note, 1, 10) || \
                  CASE WHEN substr(note, 11, 1) = '1' THEN '2' ELSE '1' END WHERE id = {row};"
             ),
+            Self::Strange(row) => format!("INSERT INTO meters (id, n) VALUES (-1 - {row}, 7);"),
         }
     }
 }
@@ -88,10 +106,15 @@ pub(crate) struct FaultPlan {
     pub(crate) applied_late: BTreeSet<u64>,
     /// Connections that a proxy cuts in the middle of a batch, and after how many bytes.
     pub(crate) cuts: Option<(u32, usize)>,
+    /// Triggers plant the faults during the load, and not somebody between load and audit.
+    pub(crate) by_trigger: bool,
+    /// Done besides, between load and audit.
+    pub(crate) besides: &'static str,
 }
 
 impl FaultPlan {
-    /// Plan number `number`, every fifth without any fault.
+    /// Plan number `number`: every tenth without any fault, every tenth with lost answers and cut
+    /// connections alone, and of the others a third by triggers.
     pub(crate) fn drawn(number: u64, cuts: bool) -> Self {
         let draws = Draws::of(Seed(number), &["fault plan"]);
         let mut next = 0;
@@ -100,9 +123,10 @@ impl FaultPlan {
             draws.below(next, below)
         };
         let mut plan = Self::default();
-        if number.is_multiple_of(5) {
+        if number.is_multiple_of(10) {
             return plan;
         }
+        plan.by_trigger = number % 3 == 1;
         for _ in 0..draw(3) {
             plan.lost_answers.insert(draw(BATCHES));
         }
@@ -110,26 +134,41 @@ impl FaultPlan {
             plan.applied_late.insert(draw(BATCHES));
         }
         plan.lost_answers = &plan.lost_answers - &plan.applied_late;
-        if cuts && draw(2) == 0 {
+        // Where a cut falls nobody knows before, and a trigger must not be on such a row.
+        if cuts && !plan.by_trigger && draw(2) == 0 {
             let count = u32::try_from(1 + draw(3)).unwrap();
             plan.cuts = Some((count, 1_500 + usize::try_from(draw(20_000)).unwrap()));
         }
+        if number % 10 == 5 {
+            return plan;
+        }
         let mut taken = BTreeSet::new();
         for _ in 0..=draw(4) {
-            let mut row = || loop {
-                let row = draw(ROWS);
+            let mut row = |batch: Option<u64>| loop {
+                let row = match batch {
+                    Some(batch) => batch * BATCH + draw(BATCH),
+                    None => draw(ROWS),
+                };
                 if taken.insert(row) {
                     return row;
                 }
             };
-            let (one, other) = (row(), row());
-            plan.planted.push(match draw(5) {
+            let one = row(None);
+            // Rows of different batches come in any order.
+            let other = row(plan.by_trigger.then_some(one / BATCH));
+            plan.planted.push(match draw(6) {
                 0 => Planted::Dropped(one),
                 1 => Planted::Duplicated(one),
                 2 => Planted::Swapped(one, other),
                 3 => Planted::Offset(one, other),
+                4 => Planted::Strange(one),
                 _ => Planted::Edited(one),
             });
+        }
+        if plan.by_trigger {
+            let unknown = &plan.lost_answers | &plan.applied_late;
+            plan.planted
+                .retain(|planted| !unknown.contains(&(planted.last_row() / BATCH)));
         }
         plan
     }
@@ -157,8 +196,38 @@ impl Database {
         }
     }
 
+    /// The target, behind a proxy at `port`.
+    pub(crate) fn open(&self, port: Option<u16>) -> Arc<dyn Target> {
+        let options = TargetOptions {
+            insert: None,
+            data_directory: None,
+            application_name: "audit".to_owned(),
+            seed: Seed(42),
+            connect_timeout: Nanos::from_secs(5),
+        };
+        registry::open(&[self.url(port)], &options).unwrap()
+    }
+
+    /// Statements that plant a fault as soon as its last row is inserted.
+    fn trigger(&self, planted: Planted) -> String {
+        let (row, sql) = (planted.last_row(), planted.sql());
+        match self {
+            Self::Sqlite(_) => format!(
+                "CREATE TRIGGER plant_{row} AFTER INSERT ON meters WHEN NEW.id = {row} \
+                 BEGIN {sql} END;"
+            ),
+            Self::Postgres(_) => format!(
+                "CREATE OR REPLACE FUNCTION plant_{row}() RETURNS trigger LANGUAGE plpgsql \
+                 AS $$ BEGIN {sql} RETURN NULL; END $$; \
+                 CREATE TRIGGER plant_{row} AFTER INSERT ON meters FOR EACH ROW \
+                 WHEN (NEW.id = {row} AND pg_trigger_depth() = 0) \
+                 EXECUTE FUNCTION plant_{row}();"
+            ),
+        }
+    }
+
     /// Executes statements on a connection of its own.
-    fn execute(&self, sql: &str) {
+    pub(crate) fn execute(&self, sql: &str) {
         match self {
             Self::Sqlite(path) => {
                 let connection = rusqlite::Connection::open(path).unwrap();
@@ -192,21 +261,30 @@ pub(crate) fn carry_out(
         }
         _ => None,
     };
-    let options = TargetOptions {
-        insert: None,
-        data_directory: None,
-        application_name: format!("audit {level:?}"),
-        seed: Seed(42),
-        connect_timeout: Nanos::from_secs(5),
-    };
-    let url = database.url(proxy.as_ref().map(|proxy| proxy.port));
-    let inner: Arc<dyn Target> = registry::open(&[url], &options).unwrap();
+    let inner = database.open(proxy.as_ref().map(|proxy| proxy.port));
+    if plan.by_trigger {
+        let triggers: String = plan.planted.iter().map(|p| database.trigger(*p)).collect();
+        let database = database.clone_for_tamper();
+        let faults = Faults {
+            lost_answers: plan.lost_answers.clone(),
+            applied_late: plan.applied_late.clone(),
+            made: Some(Box::new(move || {
+                if !triggers.is_empty() {
+                    database.execute(&triggers);
+                }
+            })),
+            tamper: None,
+        };
+        let record = execute(Tampered::target(inner, faults), level, root);
+        return (record, plan.planted.clone());
+    }
     let done = Arc::new(Mutex::new(Vec::new()));
     let (wanted, noted) = (plan.planted.clone(), Arc::clone(&done));
-    let tampers_with = database.clone_for_tamper();
+    let (tampers_with, besides) = (database.clone_for_tamper(), plan.besides);
     let faults = Faults {
         lost_answers: plan.lost_answers.clone(),
         applied_late: plan.applied_late.clone(),
+        made: None,
         tamper: Some(Box::new(move |unknown: &BTreeSet<u64>| {
             // A row of unknown fate that is changed is nobody's loss: it may never have been there.
             let known = |planted: &Planted| {
@@ -214,23 +292,27 @@ pub(crate) fn carry_out(
                 rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
             };
             let planted: Vec<Planted> = wanted.into_iter().filter(known).collect();
-            let sql: String = planted.iter().map(|planted| planted.sql()).collect();
+            let mut sql: String = planted.iter().map(|planted| planted.sql()).collect();
+            sql.push_str(besides);
             if !sql.is_empty() {
                 tampers_with.execute(&sql);
             }
             *noted.lock().unwrap() = planted;
         })),
     };
-    let target = Tampered::target(inner, faults);
+    let record = execute(Tampered::target(inner, faults), level, root);
+    let planted = done.lock().unwrap().clone();
+    (record, planted)
+}
+
+fn execute(target: Arc<dyn Target>, level: AuditLevel, root: &Path) -> RunRecord {
     let mut request = job(level).request(target, root);
     request.drop_tables = true;
     let (_keep, interrupts) = interrupts::channel();
-    let end = run(request, Rc::new(Silent), interrupts).unwrap();
-    let planted = done.lock().unwrap().clone();
-    (end.record, planted)
+    run(request, Rc::new(Silent), interrupts).unwrap().record
 }
 
-fn job(level: AuditLevel) -> Job {
+pub(crate) fn job(level: AuditLevel) -> Job {
     let mut job = Job::new("", &[("insert", closed(4))]);
     job.text = Some(include_str!("meters.toml"));
     job.settings = vec![("batch", BATCH.to_string())];
@@ -248,7 +330,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     let audit = &record.audit;
     let count = |fault: Fault| -> u64 {
         let of_fault = planted.iter().filter(|planted| planted.fault().0 == fault);
-        of_fault.map(|planted| planted.rows().len() as u64).sum()
+        of_fault.map(|planted| planted.count()).sum()
     };
     let context = format!(
         "{what}: {planted:?}\n{audit:#?}\n{:?}",
@@ -258,7 +340,8 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     assert!(audit.narrowed, "{context}");
     assert_eq!(audit.missing, count(Fault::Missing), "{context}");
     assert_eq!(audit.duplicated, count(Fault::Duplicated), "{context}");
-    assert_eq!(audit.surplus, audit.duplicated, "{context}");
+    let strange = count(Fault::Surplus);
+    assert_eq!(audit.surplus, audit.duplicated + strange, "{context}");
     assert_eq!(audit.altered, count(Fault::Altered), "{context}");
     for planted in planted {
         let (fault, column) = planted.fault();
@@ -266,7 +349,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
             assert!(names(audit, fault, row, column), "{row}: {context}");
         }
     }
-    let expected = match (audit.missing, audit.altered, audit.duplicated) {
+    let expected = match (audit.missing, audit.altered, audit.surplus) {
         (0, 0, 0) => Data::Clean,
         (0, 0, _) => Data::Duplicated,
         (0, ..) => Data::Altered,

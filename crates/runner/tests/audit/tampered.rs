@@ -24,6 +24,8 @@ pub(crate) struct Faults {
     pub(crate) lost_answers: BTreeSet<u64>,
     /// Ops, by index, that their client gives up and the database applies later.
     pub(crate) applied_late: BTreeSet<u64>,
+    /// When the tables have been made, before the first row.
+    pub(crate) made: Option<Box<dyn FnOnce() + Send>>,
     /// Runs on a connection of its own.
     pub(crate) tamper: Option<Tamper>,
 }
@@ -195,7 +197,14 @@ impl Admin for Tampering {
         workload: &'a BoundWorkload,
         wish: &'a TableWish<'a>,
     ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
-        self.inner.create_tables(workload, wish)
+        Box::pin(async move {
+            let notes = self.inner.create_tables(workload, wish).await?;
+            let made = self.state.lock().unwrap().faults.made.take();
+            if let Some(made) = made {
+                made();
+            }
+            Ok(notes)
+        })
     }
 
     fn note_tables<'a>(

@@ -182,6 +182,22 @@ fn c20_a_blocked_table_is_a_refused_statement_and_no_row_counts() {
 }
 
 #[test]
+fn c45_a_table_that_a_full_disk_has_blocked_refuses_and_says_what_to_look_at() {
+    let one = Context { rows: 1, ..COUNTED };
+    for (name, context) in [
+        ("45-bulk-insert-flood-stage", BULK),
+        ("45b-single-insert-flood-stage", one),
+    ] {
+        let expected = (NotApplied, 0, context.rows, Some(ErrorClass::Statement));
+        check(name, context, expected);
+        let message = judged(name, context).error.unwrap().message;
+        assert!(message.contains("disk.watermark.flood_stage"), "{message}");
+    }
+    let expected = (Unknown, 0, 0, Some(ErrorClass::Statement));
+    check("45-bulk-insert-flood-stage", calm(BULK, false), expected);
+}
+
+#[test]
 fn c22_a_request_that_is_too_long_is_refused() {
     let outcome = judged("22-too-large-request", BULK);
     assert_eq!(

@@ -1,0 +1,267 @@
+//! A server that takes part in a whole run by playing back a conversation that was recorded.
+//!
+//! A tape is every request that a run sent and every answer that a real server gave, byte by byte.
+//! A request that is not on the tape is noted, and fails the test that ends with
+//! [`Stage::finish`]. With a real server's address in [`LIVE`] the same tests talk to it, and the
+//! tapes are written anew.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// Where a real server answers HTTP, as `127.0.0.1:4200`.
+const LIVE: &str = "HIGHWATER_RECORD_FROM";
+/// What an insert takes at least, so that a few of them fill a measured phase.
+const INSERT_PAUSE: Duration = Duration::from_millis(100);
+
+const REQUEST: &str = ">>> REQUEST\n";
+const RESPONSE: &str = "\n<<< RESPONSE\n";
+
+#[derive(Clone)]
+struct Exchange {
+    request: String,
+    answer: String,
+}
+
+/// What is to happen besides.
+#[derive(Default, Clone)]
+pub(crate) struct Script {
+    /// A real server executes this statement, in which `SCHEMA` is the run's, before the insert of
+    /// this number; on a tape that has happened already.
+    pub(crate) before_insert: Option<(u64, &'static str)>,
+    /// The server dies when the insert of this number arrives.
+    pub(crate) dies_at_insert: Option<u64>,
+}
+
+struct State {
+    script: Script,
+    schema: String,
+    /// A real server.
+    live: Option<String>,
+    tape: Vec<Exchange>,
+    /// Of a tape: behind the last exchange that was played.
+    position: usize,
+    inserts: u64,
+    wrong: Vec<String>,
+    open: Vec<TcpStream>,
+    dead: bool,
+}
+
+/// The server.
+pub(crate) struct Stage {
+    tape: PathBuf,
+    port: u16,
+    state: Arc<Mutex<State>>,
+}
+
+impl Stage {
+    /// Plays the tape of that name.
+    pub(crate) fn start(name: &str, script: Script) -> Self {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/runs/tapes");
+        let tape = PathBuf::from(format!("{directory}/{name}.txt"));
+        let live = std::env::var(LIVE).ok();
+        let exchanges = match &live {
+            Some(_) => Vec::new(),
+            None => read(&fs::read_to_string(&tape).unwrap()),
+        };
+        let state = Arc::new(Mutex::new(State {
+            script,
+            schema: schema_of(name),
+            live,
+            tape: exchanges,
+            position: 0,
+            inserts: 0,
+            wrong: Vec::new(),
+            open: Vec::new(),
+            dead: false,
+        }));
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let accepting = Arc::clone(&state);
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                if accepting.lock().unwrap().dead {
+                    return;
+                }
+                let Ok(stream) = stream else { continue };
+                let state = Arc::clone(&accepting);
+                thread::spawn(move || serve(stream, &state));
+            }
+        });
+        Self { tape, port, state }
+    }
+
+    /// What to give to a run.
+    pub(crate) fn url(&self) -> String {
+        let state = self.state.lock().unwrap();
+        format!("crate://127.0.0.1:{}/{}", self.port, state.schema)
+    }
+
+    /// How many inserts came.
+    pub(crate) fn inserts(&self) -> u64 {
+        self.state.lock().unwrap().inserts
+    }
+
+    /// Fails if a request came that is not on the tape; writes the tape if it was recorded
+    /// to its end.
+    pub(crate) fn finish(self) {
+        let state = self.state.lock().unwrap();
+        assert!(state.wrong.is_empty(), "{}", state.wrong.join("\n"));
+        if state.live.is_some() && !state.dead {
+            let written = state.tape.iter().map(|exchange| {
+                let Exchange { request, answer } = exchange;
+                format!(
+                    "{REQUEST}{request}{RESPONSE}{}\n",
+                    answer.replace("\r\n", "\n")
+                )
+            });
+            fs::write(&self.tape, written.collect::<String>()).unwrap();
+        }
+    }
+}
+
+/// A schema of its own for each tape, and one for the shares of a plan.
+fn schema_of(tape: &str) -> String {
+    let name = tape.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
+    name.replace('-', "_")
+}
+
+fn read(tape: &str) -> Vec<Exchange> {
+    let exchanges = tape.split(REQUEST).skip(1).map(|exchange| {
+        let (request, answer) = exchange.split_once(RESPONSE).unwrap();
+        let answer = answer.strip_suffix('\n').unwrap();
+        let (head, body) = answer.split_once("\n\n").unwrap();
+        Exchange {
+            request: request.to_owned(),
+            answer: format!("{}\r\n\r\n{body}", head.replace('\n', "\r\n")),
+        }
+    });
+    exchanges.collect()
+}
+
+/// What a request comes to.
+enum Played {
+    Answer(String),
+    Forward(String),
+    Nothing,
+}
+
+impl State {
+    fn play(&mut self, request: &str, is_insert: bool) -> Played {
+        if is_insert {
+            self.inserts += 1;
+            if self.script.dies_at_insert == Some(self.inserts) {
+                self.dead = true;
+                for stream in &self.open {
+                    drop(stream.shutdown(Shutdown::Both));
+                }
+                return Played::Nothing;
+            }
+        }
+        if let Some(live) = &self.live {
+            if let Some((_, statement)) = self
+                .script
+                .before_insert
+                .filter(|(number, _)| is_insert && *number == self.inserts)
+            {
+                let statement = statement.replace("SCHEMA", &self.schema);
+                let body = format!("{{\"stmt\":\"{}\"}}", statement.replace('"', "\\\""));
+                let mut stream = TcpStream::connect(live).unwrap();
+                let answer = ask(&mut stream, &head_of(&body), &body).unwrap();
+                assert!(answer.starts_with("HTTP/1.1 200"), "{statement}: {answer}");
+            }
+            return Played::Forward(live.clone());
+        }
+        let same = |exchange: &Exchange| exchange.request == request;
+        let (played, rest) = self.tape.split_at(self.position);
+        // What was asked more often than it was recorded is answered as the last time.
+        let next = rest.iter().position(same).map(|at| self.position + at);
+        let Some(at) = next.or_else(|| played.iter().rposition(same)) else {
+            self.wrong.push(format!("not on the tape: {request}"));
+            return Played::Nothing;
+        };
+        self.position = self.position.max(at + 1);
+        Played::Answer(self.tape[at].answer.clone())
+    }
+}
+
+fn serve(mut stream: TcpStream, state: &Mutex<State>) {
+    let Ok(clone) = stream.try_clone() else {
+        return;
+    };
+    state.lock().unwrap().open.push(clone);
+    let mut upstream: Option<TcpStream> = None;
+    while let Some((head, request)) = message(&mut stream) {
+        let is_insert = request.contains("\"bulk_args\"");
+        if is_insert {
+            thread::sleep(INSERT_PAUSE);
+        }
+        let played = state.lock().unwrap().play(&request, is_insert);
+        let answer = match played {
+            Played::Answer(answer) => answer,
+            Played::Nothing => break,
+            Played::Forward(live) => {
+                let upstream = upstream.get_or_insert_with(|| TcpStream::connect(&live).unwrap());
+                let Some(answer) = ask(upstream, &head, &request) else {
+                    break;
+                };
+                state.lock().unwrap().tape.push(Exchange {
+                    request,
+                    answer: answer.clone(),
+                });
+                answer
+            }
+        };
+        if stream.write_all(answer.as_bytes()).is_err() {
+            break;
+        }
+    }
+    drop(stream.shutdown(Shutdown::Both));
+    if state.lock().unwrap().dead
+        && let Ok(address) = stream.local_addr()
+    {
+        // Wakes the one that accepts, so that it closes the port.
+        drop(TcpStream::connect(address));
+    }
+}
+
+fn head_of(body: &str) -> String {
+    format!(
+        "POST /_sql HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\n\r\n",
+        body.len()
+    )
+}
+
+/// Sends a message and reads the answer to it.
+fn ask(stream: &mut TcpStream, head: &str, body: &str) -> Option<String> {
+    stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
+    let (head, body) = message(stream)?;
+    Some(format!("{head}{body}"))
+}
+
+/// Head and body of the next request or answer; none at the end, or if it is no HTTP.
+fn message(stream: &mut TcpStream) -> Option<(String, String)> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).ok()?;
+        head.push(byte[0]);
+        if !b"PH".contains(&head[0]) {
+            return None;
+        }
+    }
+    let head = String::from_utf8(head).ok()?;
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let is_length = name.eq_ignore_ascii_case("content-length");
+        is_length.then(|| value.trim().parse::<usize>().ok())?
+    })?;
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8(body).ok()?))
+}

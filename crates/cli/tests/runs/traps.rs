@@ -1,0 +1,215 @@
+//! The traps into which a common load tool for CrateDB falls: it counts what a blocked table, a full
+//! write pool or a dead server refused as done, and returns 0. Here are right counts, the right
+//! judgement and the right exit code, on answers that a real CrateDB 6.4.3 gave; how to record them
+//! anew: `tapes/README.md`.
+
+use highwater_core::model::judgement::{Data, ObjectiveValue, ReasonCode};
+use highwater_core::model::quantity::print_instant;
+use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_runner::clock::wall_clock;
+
+use crate::called::{Called, Place, Running};
+use crate::stage::{Script, Stage};
+
+/// Batches of ten rows, one after the other: of 100 ms each, so that they fill more than the three
+/// seconds that a measured phase must have.
+const LOAD: &[&str] = &[
+    "--batch",
+    "10",
+    "--warm-up",
+    "0s",
+    "-d",
+    "60s",
+    "--json",
+    "--errors",
+    "0%",
+    "--rejected",
+    "0%",
+];
+const BLOCK: &str = "ALTER TABLE SCHEMA.gauges SET (\"blocks.write\" = true)";
+
+fn place() -> Place {
+    let place = Place::new();
+    place.file("gauges.toml", include_str!("gauges.toml"));
+    place
+}
+
+fn words<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let first = ["run", "-f", "gauges.toml", url];
+    [&first, LOAD, more].concat()
+}
+
+/// Runs against a tape, to the end of both.
+fn run(tape: &str, script: Script, more: &[&str]) -> (Called, RunRecord, u64) {
+    let stage = Stage::start(tape, script);
+    let url = stage.url();
+    let called = place().call(&words(&url, &[&["--drop", "-c", "1"], more].concat()));
+    let inserts = stage.inserts();
+    stage.finish();
+    let record = report::parse(&called.stdout);
+    let record = record.unwrap_or_else(|error| panic!("{error:?}: {called:?}"));
+    (called, record, inserts)
+}
+
+fn inserts(record: &RunRecord) -> &ResultRecord {
+    record
+        .results
+        .iter()
+        .find(|result| result.phase == "measure")
+        .unwrap()
+}
+
+/// Rows sent, acknowledged, refused, unknown; and those that the audit found.
+fn rows(record: &RunRecord) -> ([u64; 4], u64) {
+    let rows = &inserts(record).rows;
+    let told = [rows.sent, rows.acknowledged, rows.refused, rows.unknown];
+    (told, record.audit.found)
+}
+
+fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
+    let judgements = &record.judgements;
+    let measurement = judgements.measurement.reasons.iter();
+    let data = judgements.data.reasons.iter();
+    let objective = judgements.objective.reasons.iter();
+    let all = measurement.chain(data).chain(objective);
+    all.map(|reason| reason.code).collect()
+}
+
+#[test]
+fn a_run_that_meets_no_trap_is_clean_and_met() {
+    let (called, record, _) = run("plain", Script::default(), &["--rows", "350"]);
+    assert_eq!(rows(&record), ([350, 350, 0, 0], 350));
+    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.audit.server_counter, Some(350));
+    assert_eq!(called.code, Some(0), "{:?}", record.judgements);
+}
+
+#[test]
+fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
+    let script = Script {
+        before_insert: Some((1, BLOCK)),
+        ..Script::default()
+    };
+    let (called, record, _) = run("blocked", script, &["--rows", "100"]);
+    assert_eq!(rows(&record), ([100, 0, 100, 0], 0));
+    assert_eq!(inserts(&record).errors["statement"], 10);
+    assert!(reasons(&record).contains(&ReasonCode::NothingAcknowledged));
+    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
+    assert_eq!(called.code, Some(3), "{:?}", record.judgements);
+}
+
+#[test]
+fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
+    let script = Script {
+        before_insert: Some((21, BLOCK)),
+        ..Script::default()
+    };
+    let (called, record, _) = run("blocked-in-mid-run", script, &["--rows", "400"]);
+    assert_eq!(rows(&record), ([400, 200, 200, 0], 200));
+    assert_eq!(inserts(&record).errors["statement"], 20);
+    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
+    assert_ne!(called.code, Some(0), "{:?}", record.judgements);
+}
+
+#[test]
+fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
+    let more = ["--rows", "350", "--set", "shards=12"];
+    let (called, record, _) = run("full-write-pool", Script::default(), &more);
+    let ([sent, acknowledged, refused, unknown], found) = rows(&record);
+    assert_eq!((sent, unknown), (350, 0));
+    assert!(refused > 0 && acknowledged > 0, "{record:?}");
+    assert_eq!(acknowledged + refused, sent);
+    assert_eq!(found, acknowledged);
+    assert!(inserts(&record).errors["rejected"] > 0);
+    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
+    assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));
+    let told = |code: &str| record.findings.iter().any(|finding| finding.code == code);
+    assert!(
+        told("target"),
+        "requests that the pools rejected: {record:?}"
+    );
+    assert!(
+        matches!(called.code, Some(1 | 3)),
+        "{:?}",
+        record.judgements
+    );
+}
+
+#[test]
+fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
+    let script = Script {
+        dies_at_insert: Some(11),
+        ..Script::default()
+    };
+    let (called, record, inserts_sent) = run("plain", script, &["--rows", "350"]);
+    assert_eq!(inserts_sent, 11);
+    let ([_, acknowledged, _, unknown], _) = rows(&record);
+    assert_eq!((acknowledged, unknown), (100, 10));
+    assert_eq!(record.judgements.data.value, Data::Unverified, "{record:?}");
+    assert!(reasons(&record).contains(&ReasonCode::TargetLost));
+    assert_eq!(called.code, Some(5), "{:?}", record.judgements);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_message() {
+    let called = place().call(&words("crate://127.0.0.1:1/traps", &[]));
+    assert_eq!(called.code, Some(5));
+    assert!(called.stderr.contains("127.0.0.1:1"), "{called:?}");
+    assert!(called.stderr.lines().count() < 8, "{called:?}");
+}
+
+#[test]
+fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
+    let place = place();
+    let now = wall_clock();
+    let start = Nanos(now.0 - now.0 % 1_000_000).saturating_add(Nanos::from_secs(4));
+    let at = print_instant(start);
+    let stages = ["share-1", "share-2"].map(|tape| Stage::start(tape, Script::default()));
+    let running: Vec<Running> = [("1/2", "one"), ("2/2", "two")]
+        .iter()
+        .zip(&stages)
+        .map(|((share, store), stage)| {
+            let url = stage.url();
+            let more = [
+                "--rows",
+                "700",
+                "-c",
+                "2",
+                "--drop",
+                "--share",
+                share,
+                "--start-at",
+                &at,
+                "-o",
+                store,
+            ];
+            place.start(&words(&url, &more))
+        })
+        .collect();
+    for called in running.into_iter().map(Running::end) {
+        assert_eq!(
+            called.code,
+            Some(3),
+            "one share is not verified: {called:?}"
+        );
+        let record = report::parse(&called.stdout).unwrap();
+        assert_eq!(rows(&record).0, [350, 350, 0, 0], "{called:?}");
+    }
+    for stage in stages {
+        stage.finish();
+    }
+    let runs = ["one", "two"].map(|store| {
+        let mut runs = std::fs::read_dir(place.path().join(store)).unwrap();
+        runs.next().unwrap().unwrap().path().display().to_string()
+    });
+    let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
+    let merged = report::parse(&shown.stdout).unwrap();
+    assert_eq!(rows(&merged), ([700, 700, 0, 0], 700));
+    assert_eq!(merged.judgements.data.value, Data::Clean, "{shown:?}");
+    assert_eq!(merged.audit.status, "done");
+    assert_eq!(shown.code, Some(0), "{:?}", merged.judgements);
+}
