@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use highwater_core::analysis::scaling::Law;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::Ppm;
 use highwater_core::model::units::{Nanos, Rate, Seed};
@@ -237,7 +238,12 @@ pub enum CheckSubject {
         insert: Option<String>,
     },
     /// A workload file, or figures: CSV files, records, directories of runs. Never empty.
-    Files(Vec<String>),
+    Files {
+        /// Their names.
+        names: Vec<String>,
+        /// The law of growth that figures shall be fit for.
+        law: Option<Law>,
+    },
 }
 
 /// Everything `highwater workloads` needs to know.

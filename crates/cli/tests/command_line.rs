@@ -150,6 +150,10 @@ fn help_of_check() {
     Workload:
           --insert <MODE>  Way to insert, one of the target's own [default: the target's first]
 
+    Figures:
+          --law <LAW>  The law of growth that is asked for, with too few sizes for it named: linear,
+                       affine, amdahl, usl or power [default: all five, averaged]
+
     Output:
       -o, --out <DIR>  Directory that holds one directory per run [default: highwater-runs]
           --no-color   No colours, as with NO_COLOR set

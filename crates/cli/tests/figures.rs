@@ -130,6 +130,20 @@ fn what_is_not_there_is_said_with_what_there_is() {
 }
 
 #[test]
+fn figures_are_checked_for_the_law_that_is_asked_for() {
+    let check = |law: &str| {
+        let files = [("sweep.csv", SWEEP)];
+        told(&call(&files, &["check", "sweep.csv", "--law", law]))
+    };
+    let (code, said, _) = check("usl");
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("too_few_sizes"), "{said}");
+    assert!(said.contains("3 parameters, and 3 sizes"), "{said}");
+    let (code, said, _) = check("linear");
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
 fn runs_make_tables_and_are_checked_like_files() {
     let directory = TempDir::new().unwrap();
     let highwater = |words: &[&str]| {

@@ -87,6 +87,42 @@ fn published_growth_is_an_assumption_throughout() {
 }
 
 #[test]
+fn rows_and_queries_can_both_be_assumed() {
+    let both = ["--assume", "cratedb-1m", "--assume", "cratedb-queries"];
+    let plan = json(&[&["size", "300k", "10q/s"], &both[..]].concat());
+    let needs = plan["needs"].as_array().unwrap();
+    let of: Vec<&str> = needs
+        .iter()
+        .map(|need| need["origin"]["from"].as_str().unwrap())
+        .collect();
+    assert_eq!(of.len(), 2);
+    assert!(of[0].starts_with("cratedb-1m") && of[1].starts_with("cratedb-queries"));
+    let alone = |rate: &str| {
+        let plan = json(&[&["size", rate], &both[..]].concat());
+        plan["nodes"]["expected"].as_u64().unwrap()
+    };
+    let together = plan["nodes"]["expected"].as_u64().unwrap();
+    assert!(together > alone("300k").max(alone("10q/s")), "{plan}");
+}
+
+#[test]
+fn a_law_can_be_asked_for_and_its_lack_of_sizes_is_said() {
+    let words = ["size", "1M", "--assume", "cratedb-1m", "--law", "usl"];
+    let plan = json(&words);
+    let laws = plan["needs"][0]["laws"].as_array().unwrap();
+    assert_eq!(laws.len(), 1, "{laws:?}");
+    assert_eq!(laws[0]["law"], "usl");
+    let notes = plan["notes"].to_string();
+    assert!(
+        notes.contains("`USL` is fitted to 5 sizes; 6 are advised"),
+        "{notes}"
+    );
+    let inputs = plan["inputs"].as_array().unwrap();
+    let law = inputs.iter().find(|input| input["flag"] == "--law");
+    assert_eq!(law.unwrap()["value"], "USL");
+}
+
+#[test]
 fn one_measured_cluster_needs_a_growth() {
     let directory = TempDir::new().unwrap();
     let mut size = highwater(&directory);
@@ -156,7 +192,7 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 
 #[test]
 fn mistakes_have_a_cause_and_a_hint() {
-    let cases: [&[&str]; 9] = [
+    let cases: [&[&str]; 11] = [
         &["size"],
         &["size", "many", "--from", "sweep.csv"],
         &["size", "1M"],
@@ -166,6 +202,15 @@ fn mistakes_have_a_cause_and_a_hint() {
         &["size", "1M", "--from", "absent.csv"],
         &["size", "1M", "--from", "sweep.csv", "--spare", "100%"],
         &["size", "1M", "--from", "sweep.csv", "--retention", "90"],
+        &["size", "1M", "--from", "sweep.csv", "--law", "logistic"],
+        &[
+            "size",
+            "1M",
+            "--assume",
+            "cratedb-1m",
+            "--assume",
+            "cratedb-big-bite",
+        ],
     ];
     let messages: Vec<String> = cases.iter().map(|words| refused(words)).collect();
     assert_snapshot!(messages.join("\n"));

@@ -27,9 +27,9 @@ const SEED: Seed = Seed(42);
 /// Checks what the settings name and prints what was found.
 pub fn check(settings: &CheckSettings) -> Result<u8, Failure> {
     let text = match &settings.subject {
-        CheckSubject::Files(names) => match &names[..] {
+        CheckSubject::Files { names, law } => match &names[..] {
             [name] if !check_figures::is_figures(name) => describe_workload(Path::new(name))?,
-            names => return check_figures::check(names, &settings.out),
+            names => return check_figures::check(names, *law, &settings.out),
         },
         CheckSubject::Target { urls, insert } => check_target(urls.clone(), insert.as_ref())?,
     };

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use highwater_core::analysis::plausibility::{Weight, audit};
+use highwater_core::analysis::plausibility::{ModelAsked, Weight, audit};
+use highwater_core::analysis::scaling::Law;
 use highwater_core::analysis::series::{Role, SeriesSet};
 use highwater_core::model::display::foreign;
 use highwater_core::report::objections_text;
@@ -23,9 +24,9 @@ pub(super) fn is_figures(name: &str) -> bool {
 
 /// Prints what was read and what speaks against it; contradictions make the exit code that of
 /// figures which are not sound.
-pub(super) fn check(names: &[String], out: &Path) -> Result<u8, Failure> {
+pub(super) fn check(names: &[String], law: Option<Law>, out: &Path) -> Result<u8, Failure> {
     let set = figures::read(names, out)?;
-    let objections = audit(&set, None);
+    let objections = audit(&set, law.map(ModelAsked::of).as_ref());
     terminal::data(&format!(
         "{}\n{}",
         table(&facts(&set)),

@@ -2,7 +2,8 @@
 //!
 //! It chooses series and fills in what is not said; the arithmetic is the core's.
 
-use highwater_core::analysis::plausibility::audit;
+use highwater_core::analysis::plausibility::{ModelAsked, audit};
+use highwater_core::analysis::scaling::Law;
 use highwater_core::analysis::series::{self, PUBLISHED, Point, SeriesSet};
 use highwater_core::analysis::sizing::{
     Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
@@ -22,7 +23,7 @@ const SIZES_THAT_SHOW_GROWTH: usize = 2;
 /// Prints the plan, or says why there is none.
 pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     let figures = figures::read(&settings.from, &settings.out)?;
-    warn_of(&figures);
+    warn_of(&figures, settings.reading.law);
     let measured = figures.points;
     let published = published();
     let mut needs = Vec::new();
@@ -43,11 +44,11 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
 }
 
 /// What speaks against the figures is said before anything is made of them.
-fn warn_of(figures: &SeriesSet) {
+fn warn_of(figures: &SeriesSet, law: Option<Law>) {
     for note in &figures.notes {
         terminal::warn(note);
     }
-    let objections = audit(figures, None);
+    let objections = audit(figures, law.map(ModelAsked::of).as_ref());
     for objection in &objections {
         terminal::warn(&format!(
             "{} ({}): {}",
@@ -75,10 +76,7 @@ fn basis(
     measured: &[Point],
     published: &[Point],
 ) -> Result<Basis, Failure> {
-    let assumed = match &settings.assume {
-        Some(name) => assumed(settings, wanted, name, published)?,
-        None => None,
-    };
+    let assumed = assumed(settings, wanted, published)?;
     if settings.from.is_empty() {
         return assumed.ok_or_else(|| nothing_to_size_with(settings, wanted, published));
     }
@@ -122,32 +120,39 @@ fn is_wanted(wanted: &Wanted, point: &Point) -> bool {
     point.counts_rows() == wanted.rows && point.unit.ends_with("/s")
 }
 
-/// The growth that is assumed; `None` where it is of the other kind of work.
+/// The growth that is assumed; `None` where nothing is assumed of this kind of work.
 fn assumed(
     settings: &SizeSettings,
     wanted: &Wanted,
-    name: &str,
     published: &[Point],
 ) -> Result<Option<Basis>, Failure> {
-    let known: Vec<&str> = [growing(published, true), growing(published, false)].concat();
-    let Some(series) = known.iter().find(|known| **known == name) else {
-        let hint = match did_you_mean(name, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known.join(", ")),
-        };
-        return Err(Failure::usage(format!(
-            "--assume: no published series `{name}` has several sizes"
-        ))
-        .with_hint(hint));
-    };
-    let points = published.iter().filter(|point| point.series == *series);
-    let points: Vec<&Point> = points.filter(|point| is_wanted(wanted, point)).collect();
-    if points.is_empty() {
-        return Ok(None);
+    let mut of_kind: Vec<&str> = Vec::new();
+    for name in &settings.assume {
+        let series = known_series(name, published)?;
+        let points = published.iter().filter(|point| point.series == series);
+        if points.filter(|point| is_wanted(wanted, point)).count() > 0 && !of_kind.contains(&series)
+        {
+            of_kind.push(series);
+        }
     }
+    let series = match of_kind[..] {
+        [] => return Ok(None),
+        [series] => series,
+        _ => {
+            return Err(Failure::usage(format!(
+                "--assume: {} are both of {}",
+                of_kind.join(" and "),
+                unit(wanted)
+            ))
+            .with_hint("assume one growth of rows and one of queries"));
+        }
+    };
+    let points = published.iter().filter(|point| point.series == series);
+    let points: Vec<&Point> = points.filter(|point| is_wanted(wanted, point)).collect();
     // Objectives and errors of the user's own are about the user's own points.
     let reading = Reading {
         copy_cost: settings.reading.copy_cost,
+        law: settings.reading.law,
         published: true,
         ..Reading::default()
     };
@@ -155,6 +160,20 @@ fn assumed(
     basis
         .map(Some)
         .map_err(|error| Failure::usage(format!("--assume: {error}")))
+}
+
+/// A published series by its name, if it shows growth.
+fn known_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, Failure> {
+    let known: Vec<&str> = [growing(published, true), growing(published, false)].concat();
+    if let Some(series) = known.iter().find(|known| **known == name) {
+        return Ok(series);
+    }
+    let hint = match did_you_mean(name, known.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("there are {}", known.join(", ")),
+    };
+    let cause = format!("--assume: no published series `{name}` has several sizes");
+    Err(Failure::usage(cause).with_hint(hint))
 }
 
 /// Names of published series that were measured with several numbers of nodes.
@@ -181,9 +200,13 @@ fn nothing_to_size_with(settings: &SizeSettings, wanted: &Wanted, published: &[P
         "measure some sizes and give them with --from, or assume what others published: --assume {}",
         names.join(" or --assume ")
     );
-    let cause = match &settings.assume {
-        Some(name) => format!("--assume: `{name}` says nothing of {}", unit(wanted)),
-        None => format!("no figures for {}", unit(wanted)),
+    let cause = match &settings.assume[..] {
+        [] => format!("no figures for {}", unit(wanted)),
+        names => format!(
+            "--assume: `{}` says nothing of {}",
+            names.join("`, `"),
+            unit(wanted)
+        ),
     };
     Failure::usage(cause).with_hint(hint)
 }

@@ -91,6 +91,14 @@ const INSERT: Flag = value(
 )
 .under(DATA);
 
+const LAW: Flag = value(
+    "law",
+    "LAW",
+    "The law of growth that is asked for, with too few sizes for it named: linear, affine, amdahl, \
+     usl or power [default: all five, averaged]",
+)
+.under(FIGURES);
+
 /// Flags of `run`.
 pub const RUN: &[Flag] = &[
     value(
@@ -323,8 +331,9 @@ pub const SIZE: &[Flag] = &[
         "assume",
         "NAME",
         "Take the growth of a published series as an assumption, and its throughputs too where \
-         nothing was measured [default: none]",
+         nothing was measured; once for rows, once for queries [default: none]",
     )
+    .repeats()
     .under(FIGURES),
     value(
         "nodes",
@@ -346,6 +355,7 @@ pub const SIZE: &[Flag] = &[
          rows and 0% for queries]",
     )
     .under(FIGURES),
+    LAW,
     value(
         "squares",
         "KIND",
@@ -483,7 +493,7 @@ pub const TABLE: &[Flag] = &[
 ];
 
 /// Flags of `check`.
-pub const CHECK: &[Flag] = &[INSERT, OUT, NO_COLOR];
+pub const CHECK: &[Flag] = &[INSERT, LAW, OUT, NO_COLOR];
 
 /// Flags of `workloads`.
 pub const WORKLOADS: &[Flag] = &[NO_COLOR];

@@ -87,9 +87,10 @@ impl CheckSettings {
             })
             .collect();
         let subject = match &given[..] {
-            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => {
-                CheckSubject::Files(layers.positionals.clone())
-            }
+            [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
+                names: layers.positionals.clone(),
+                law: layers.parse("law", words::law)?,
+            },
             [] => CheckSubject::Target {
                 urls: targets(layers.list("target"), known)?,
                 insert: layers.parse("insert", words::word)?,

@@ -28,8 +28,8 @@ pub struct SizeSettings {
     pub from: Vec<String>,
     /// Names of the series to take, where there are several.
     pub series: Vec<String>,
-    /// A published series whose growth is taken as an assumption.
-    pub assume: Option<String>,
+    /// Published series whose growth is taken as an assumption, at most one of each kind of work.
+    pub assume: Vec<String>,
     /// How points are read.
     pub reading: Reading,
     /// The conditions.
@@ -99,12 +99,13 @@ impl SizeSettings {
             wanted: wanted(&rates)?,
             from,
             series: texts("series").collect(),
-            assume: layers.parse("assume", words::word)?,
+            assume: texts("assume").collect(),
             reading: Reading {
                 nodes: layers.parse("nodes", above_zero)?.map(f64::from),
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
                 copy_cost: layers.parse("copy-cost", part)?,
+                law: layers.parse("law", words::law)?,
                 published: false,
             },
             conditions: Conditions::resolve(layers)?,

@@ -680,7 +680,10 @@ fn check_takes_targets_or_a_workload_file() {
     };
     assert_eq!(
         check("check|my.toml|a.csv", &[]).unwrap(),
-        CheckSubject::Files(vec!["my.toml".to_owned(), "a.csv".to_owned()])
+        CheckSubject::Files {
+            names: vec!["my.toml".to_owned(), "a.csv".to_owned()],
+            law: None,
+        }
     );
     for (words, expected) in [
         ("check|db://h1|db://h2", vec!["db://h1", "db://h2"]),

@@ -1,5 +1,6 @@
 //! Parsers of single settings that are no quantities: kinds, shares, names and their values.
 
+use highwater_core::analysis::scaling::Law;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
@@ -30,6 +31,20 @@ pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
             "there are `constant` and `poisson`",
         )),
     }
+}
+
+/// A law of growth by its name in tables, in any case.
+pub(super) fn law(text: &str) -> Result<Law, QuantityError> {
+    let found = Law::ALL
+        .into_iter()
+        .find(|law| law.name().eq_ignore_ascii_case(text));
+    found.ok_or_else(|| {
+        wrong(
+            text,
+            "is not a law of growth",
+            "there are `linear`, `affine`, `amdahl`, `usl` and `power`",
+        )
+    })
 }
 
 pub(super) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {

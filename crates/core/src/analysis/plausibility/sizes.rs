@@ -1,6 +1,7 @@
 //! Too few sizes for the model that is asked for.
 
 use super::{Objection, Rule, Weight, by_nodes};
+use crate::analysis::scaling::Law;
 use crate::analysis::series::Point;
 
 /// A model that somebody wants to fit, and what it needs.
@@ -12,6 +13,18 @@ pub struct ModelAsked {
     pub parameters: usize,
     /// Sizes that it is advised to have.
     pub advised: usize,
+}
+
+impl ModelAsked {
+    /// A law of growth. Twice as many sizes as parameters are advised; for the universal
+    /// scalability law that is the half dozen of Gunther 2007.
+    pub fn of(law: Law) -> Self {
+        Self {
+            name: format!("the law `{}`", law.name()),
+            parameters: law.parameters(),
+            advised: 2 * law.parameters(),
+        }
+    }
 }
 
 pub(super) fn too_few(points: &[&Point], asked: &ModelAsked) -> Option<Objection> {

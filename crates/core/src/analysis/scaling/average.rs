@@ -132,18 +132,27 @@ impl Prediction {
 }
 
 impl Average {
-    /// Weighs the laws by a sweep.
+    /// Weighs all laws by a sweep.
     pub fn new(sweep: &Sweep) -> Self {
-        let mut average = Self::without_hindsight(sweep);
-        average.surprise = surprise(sweep);
+        Self::among(&Law::ALL, sweep)
+    }
+
+    /// One law alone, for who believes in it: no spread between laws widens its intervals.
+    pub fn by(law: Law, sweep: &Sweep) -> Self {
+        Self::among(&[law], sweep)
+    }
+
+    fn among(laws: &[Law], sweep: &Sweep) -> Self {
+        let mut average = Self::without_hindsight(laws, sweep);
+        average.surprise = surprise(laws, sweep);
         average
     }
 
-    fn without_hindsight(sweep: &Sweep) -> Self {
-        let widened = excess(&beliefs(sweep), sweep.sizes().len());
+    fn without_hindsight(laws: &[Law], sweep: &Sweep) -> Self {
+        let widened = excess(&beliefs(laws, sweep), sweep.sizes().len());
         let sweep = sweep.widened(widened);
         Self {
-            members: weighed(beliefs(&sweep), sweep.sizes()),
+            members: weighed(beliefs(laws, &sweep), sweep.sizes()),
             largest: sweep.largest(),
             error: sweep.error(),
             widened,
@@ -229,10 +238,10 @@ impl Member {
 #[expect(clippy::cast_precision_loss, reason = "five")]
 const LAWS: f64 = Law::ALL.len() as f64;
 
-fn beliefs(sweep: &Sweep) -> Vec<Belief> {
+fn beliefs(laws: &[Law], sweep: &Sweep) -> Vec<Belief> {
     let (smallest, largest) = (sweep.smallest(), sweep.largest());
-    let belief = |law| Belief::new(law, &shapes(law, smallest, largest), sweep.sizes());
-    Law::ALL.into_iter().filter_map(belief).collect()
+    let belief = |law: &Law| Belief::new(*law, &shapes(*law, smallest, largest), sweep.sizes());
+    laws.iter().filter_map(belief).collect()
 }
 
 /// Birge's ratio (1932) of the best law, at least 1: where even that law misses the points by more
@@ -288,10 +297,10 @@ fn weighed(beliefs: Vec<Belief>, sizes: &[Size]) -> Vec<Member> {
 /// predicts the larger ones as far as is allowed (leave-future-out, Bürkner and others 2020). The
 /// root mean square of the deviations, at least 1.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
-fn surprise(sweep: &Sweep) -> f64 {
+fn surprise(laws: &[Law], sweep: &Sweep) -> f64 {
     let mut deviations = Vec::new();
     for known in SIZES_TO_LEAVE_ONE_OUT..sweep.sizes().len() {
-        let average = Average::without_hindsight(&sweep.prefix(known));
+        let average = Average::without_hindsight(laws, &sweep.prefix(known));
         let later = &sweep.sizes()[known..];
         let near = later
             .iter()

@@ -7,9 +7,9 @@
 use std::fmt;
 
 use super::traced::{Origin, Traced};
-use crate::analysis::plausibility;
+use crate::analysis::plausibility::{self, ModelAsked};
 use crate::analysis::scaling::{
-    Average, Copies, CopyCost, Forecast, Point as Size, Sweep, SweepError,
+    Average, Copies, CopyCost, Forecast, Law, Point as Size, Sweep, SweepError,
 };
 use crate::analysis::series::{Point, SeriesSet, names};
 use crate::model::display;
@@ -23,6 +23,8 @@ pub struct Basis {
     pub sweep: Sweep,
     /// How throughput grows.
     pub average: Average,
+    /// The one law that it is taken to follow; absent where all are averaged.
+    pub law: Option<Law>,
     /// Where the points come from.
     pub origin: Origin,
     /// Where the growth comes from.
@@ -54,6 +56,8 @@ pub struct Reading {
     pub p99_s: Option<f64>,
     /// Cost of a further copy, if the user knows it.
     pub copy_cost: Option<f64>,
+    /// The one law to predict by, in place of the average of all.
+    pub law: Option<Law>,
     /// Whether the points are somebody else's, taken as an assumption.
     pub published: bool,
 }
@@ -82,7 +86,7 @@ impl fmt::Display for BasisError {
 impl Basis {
     /// From the points of one series; at least one.
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
-        let mut notes = doubts(points);
+        let mut notes = doubts(points, reading.law);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
         let sized: Vec<Sized<'_>> = kept
             .iter()
@@ -112,7 +116,11 @@ impl Basis {
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
         Ok(Self {
             unit: first.point.unit.clone(),
-            average: Average::new(&sweep),
+            average: match reading.law {
+                Some(law) => Average::by(law, &sweep),
+                None => Average::new(&sweep),
+            },
+            law: reading.law,
             growth: origin.clone(),
             replicas: replicas(&sized, base, &origin),
             copy_cost: copy_cost(&sized, &sweep, reading.copy_cost, &origin),
@@ -206,12 +214,12 @@ fn in_time<'a>(
 }
 
 /// What speaks against the figures themselves.
-fn doubts(points: &[&Point]) -> Vec<String> {
+fn doubts(points: &[&Point], asked: Option<Law>) -> Vec<String> {
     let set = SeriesSet {
         points: points.iter().map(|point| (*point).clone()).collect(),
         ..SeriesSet::default()
     };
-    let objections = plausibility::audit(&set, None);
+    let objections = plausibility::audit(&set, asked.map(ModelAsked::of).as_ref());
     let note = |objection: &plausibility::Objection| {
         format!(
             "Is it plausible? {} {}",

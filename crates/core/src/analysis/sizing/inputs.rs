@@ -37,6 +37,15 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
         };
         list.push(growth.input("growth with nodes", "as published", "--assume"));
     }
+    let averaged = (
+        "all five, averaged",
+        Origin::Assumed("no law is known to hold; what predicts best counts most".to_owned()),
+    );
+    let (law, origin) = basis.law.map_or(averaged, |law| {
+        (law.name(), Origin::Given("--law".to_owned()))
+    });
+    let growth = Traced { value: (), origin };
+    list.push(growth.input(&format!("law of growth, {unit}"), law.to_owned(), "--law"));
     let error = format!("{} of each measurement", percent(basis.average.error()));
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.copy_cost.value.cost;

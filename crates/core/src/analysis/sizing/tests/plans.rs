@@ -1,6 +1,7 @@
 //! Plans from known clusters.
 
 use super::fixture::{INGEST, QUERIES, basis, need, point, request};
+use crate::analysis::scaling::Law;
 use crate::analysis::series::names;
 use crate::analysis::sizing::{Basis, BasisError, Origin, Reading, Request, Traced, size};
 
@@ -217,6 +218,28 @@ fn points_without_nodes_need_to_be_told_them() {
     };
     assert_eq!(read(None), Err(BasisError::NoNodes));
     assert_eq!(read(Some(3.0)), Ok(3.0));
+}
+
+#[test]
+fn one_law_alone_is_narrower_and_its_lack_of_sizes_is_said() {
+    let point = |nodes: f64, per_s: f64| point("rows/s", per_s, &[(names::NODES, nodes)]);
+    let points = [point(1.0, 293e3), point(2.0, 494e3), point(3.0, 677e3)];
+    let points: Vec<_> = points.iter().collect();
+    let by = |law| {
+        let reading = Reading {
+            law,
+            ..Reading::default()
+        };
+        Basis::new(&points, &reading).unwrap()
+    };
+    let (averaged, alone) = (by(None), by(Some(Law::Usl)));
+    let width = |basis: &Basis| basis.forecast(5.0, 0.0, None).prediction().half_width();
+    assert!(averaged.notes.is_empty(), "{:?}", averaged.notes);
+    assert!(width(&alone) < width(&averaged));
+    assert_eq!(alone.average.members().len(), 1);
+    let told = alone.notes.join(" ");
+    assert!(told.contains("3 parameters, and 3 sizes"), "{told}");
+    assert!(by(Some(Law::Linear)).notes.is_empty());
 }
 
 #[test]
