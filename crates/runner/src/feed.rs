@@ -7,8 +7,8 @@ use highwater_core::workload::{OpContext, StreamSpec, Workload};
 
 /// Makes ops by index.
 pub(crate) trait Feed: Send + Sync {
-    /// The op of this index, made in full.
-    fn op(&self, index: u64) -> Op;
+    /// Makes the op of this index in full, in the memory of another one.
+    fn fill(&self, index: u64, op: &mut Op);
     /// Which op it is, without making it.
     fn op_id(&self, index: u64) -> OpId;
     /// First row and number of rows that the op writes, without making it.
@@ -26,8 +26,9 @@ pub(crate) struct StreamFeed {
 }
 
 impl Feed for StreamFeed {
-    fn op(&self, index: u64) -> Op {
-        self.workload.op(&self.stream, index, &self.context)
+    fn fill(&self, index: u64, op: &mut Op) {
+        self.workload
+            .fill_op(&self.stream, index, &self.context, op);
     }
 
     fn op_id(&self, index: u64) -> OpId {
@@ -58,14 +59,15 @@ pub(crate) struct LoadFeed {
 }
 
 impl Feed for LoadFeed {
-    fn op(&self, index: u64) -> Op {
+    fn fill(&self, index: u64, op: &mut Op) {
         let (first, rows) = self.rows(index);
         let rows = usize::try_from(rows).unwrap_or(0);
-        let batch = self.workload.row_batch(self.table, first, rows);
-        Op {
-            id: self.op,
-            index,
-            body: OpBody::Insert(batch),
+        op.id = self.op;
+        op.index = index;
+        if let OpBody::Insert(batch) = &mut op.body {
+            self.workload.fill_row_batch(self.table, first, rows, batch);
+        } else {
+            op.body = OpBody::Insert(self.workload.row_batch(self.table, first, rows));
         }
     }
 

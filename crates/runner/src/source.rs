@@ -38,6 +38,8 @@ pub struct Ticket {
     pub phase_start: Nanos,
     /// End of its phase as it stood when the op was claimed.
     pub phase_end: Nanos,
+    /// Version of the schedule that this end is of.
+    pub version: u64,
 }
 
 /// The answer to a claim.
@@ -136,7 +138,9 @@ impl Source {
                 if over {
                     return Claim::Dropped(ticket);
                 }
-                self.in_flight.fetch_add(1, Ordering::AcqRel);
+                if self.is_limited() {
+                    self.in_flight.fetch_add(1, Ordering::AcqRel);
+                }
                 return Claim::Op(ticket);
             }
         }
@@ -144,15 +148,30 @@ impl Source {
 
     /// The session is done with its op, or gives it back unasked.
     pub fn finished(&self) {
-        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+        if self.is_limited() {
+            self.in_flight.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether a phase can use up its ops and end by that: only then are those in flight counted,
+    /// because all threads would write to that count at every op.
+    fn is_limited(&self) -> bool {
+        self.plan.limit_ops.is_some()
     }
 
     /// Whether a claimed op that has not been started is still due: its phase may have ended.
     pub fn is_due(&self, ticket: &Ticket) -> bool {
         let due = ticket.intended.unwrap_or(ticket.phase_start);
-        self.schedule
-            .times(ticket.phase)
-            .is_some_and(|times| due < times.end)
+        due < self.phase_end(ticket)
+    }
+
+    /// The end of an op's phase as it stands now.
+    pub fn phase_end(&self, ticket: &Ticket) -> Nanos {
+        if self.schedule.version() == ticket.version {
+            return ticket.phase_end;
+        }
+        let times = self.schedule.times(ticket.phase);
+        times.map_or(Nanos::ZERO, |times| times.end)
     }
 
     /// Greater than the index of every op that was dealt out.
@@ -219,6 +238,7 @@ impl Source {
             intended,
             phase_start: state.times.start,
             phase_end: state.times.end,
+            version: state.version,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody, OpId};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::plan::RetryPlan;
 use highwater_core::model::units::Nanos;
@@ -82,8 +82,8 @@ struct Connected {
     free: Nanos,
     /// Ops in a row that failed for want of resources.
     out_of_resources: u32,
-    /// The buffer of the request before: a session needs two, whatever its number of ops.
-    spare: Vec<u8>,
+    /// The memory of the request before: a session needs two, whatever its number of ops.
+    spare: Request,
 }
 
 /// An op that is made and encoded.
@@ -123,18 +123,18 @@ impl Worker {
                         continue;
                     }
                     Claim::Op(ticket) => {
-                        let bytes = std::mem::take(&mut link.spare);
-                        self.prepare(link.encoder.as_mut(), ticket, bytes)
+                        let request = std::mem::replace(&mut link.spare, empty());
+                        self.prepare(link.encoder.as_mut(), ticket, request)
                     }
                 },
             };
-            if !self.wait_until_due(&prepared.ticket, &mut changed).await {
+            let Some(now) = self.wait_until_due(&prepared.ticket, &mut changed).await else {
                 self.source.finished();
                 self.note_not_sent(prepared.ticket.index);
-                link.spare = prepared.request.bytes;
+                link.spare = prepared.request;
                 continue;
-            }
-            if !self.perform(link, prepared, &mut ready).await {
+            };
+            if !self.perform(link, prepared, now, &mut ready).await {
                 connected = None;
             }
         }
@@ -152,11 +152,8 @@ impl Worker {
         }
     }
 
-    fn prepare(&self, encoder: &mut dyn Encoder, ticket: Ticket, bytes: Vec<u8>) -> Prepared {
-        let mut request = Request {
-            op: self.feed.op(ticket.index),
-            bytes,
-        };
+    fn prepare(&self, encoder: &mut dyn Encoder, ticket: Ticket, mut request: Request) -> Prepared {
+        self.feed.fill(ticket.index, &mut request.op);
         encoder.encode(&mut request);
         Prepared { ticket, request }
     }
@@ -166,6 +163,7 @@ impl Worker {
         &self,
         link: &mut Connected,
         mut prepared: Prepared,
+        started: Nanos,
         ready: &mut Option<Prepared>,
     ) -> bool {
         let ticket = prepared.ticket;
@@ -173,11 +171,14 @@ impl Worker {
         let rows = prepared.request.op.rows();
         let table = inserts_into(&self.bound, prepared.request.op.id);
         let (first, _) = self.feed.rows(ticket.index);
-        let started = self.timeline.now();
         let intended = ticket.intended.unwrap_or(started);
         let mut retries = 0;
+        let mut from = started;
         let (outcome, finished) = loop {
-            let outcome = self.execute(link, &mut prepared.request, ready).await;
+            let deadline = from.saturating_add(self.timeout);
+            let outcome = self
+                .execute(link, &mut prepared.request, deadline, ready)
+                .await;
             let finished = self.timeline.now();
             let again = outcome.certainty == Certainty::NotApplied
                 && outcome.session_usable
@@ -195,6 +196,7 @@ impl Worker {
                 .sleep_until(finished.saturating_add(wait))
                 .await;
             retries += 1;
+            from = self.timeline.now();
         };
         self.source.finished();
         let mut record = self.record.borrow_mut();
@@ -224,7 +226,7 @@ impl Worker {
         link.free = finished;
         drop(record);
         self.watch_resources(link, &outcome);
-        link.spare = prepared.request.bytes;
+        link.spare = prepared.request;
         outcome.session_usable
     }
 
@@ -258,11 +260,12 @@ impl Worker {
         Some(((self.keys)(phase, op), start))
     }
 
-    /// One attempt, given up at the time-out. In closed load the next op is made meanwhile.
+    /// One attempt, given up at the deadline. In closed load the next op is made meanwhile.
     async fn execute(
         &self,
         link: &mut Connected,
         request: &mut Request,
+        deadline: Nanos,
         ready: &mut Option<Prepared>,
     ) -> Outcome {
         let Connected {
@@ -273,7 +276,6 @@ impl Worker {
         } = link;
         let mut execution = session.execute(request);
         let mut first = self.ahead && ready.is_none();
-        let deadline = self.timeline.now().saturating_add(self.timeout);
         let outcome = self.guarded(deadline, |context| {
             let outcome = execution.as_mut().poll(context);
             if outcome.is_pending() && std::mem::take(&mut first) {
@@ -309,7 +311,11 @@ impl Worker {
             if self.watch.expired.get() {
                 return Poll::Ready(None);
             }
-            *self.watch.waker.borrow_mut() = Some(context.waker().clone());
+            match &mut *self.watch.waker.borrow_mut() {
+                // Mostly the same one, which then is not cloned.
+                Some(waker) => waker.clone_from(context.waker()),
+                waker @ None => *waker = Some(context.waker().clone()),
+            }
             Poll::Pending
         })
         .await;
@@ -317,9 +323,12 @@ impl Worker {
         answer
     }
 
-    fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Vec<u8>) -> Option<Prepared> {
+    fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Request) -> Option<Prepared> {
         match self.source.claim(self.slot, self.timeline.now()) {
-            Claim::Op(ticket) => Some(self.prepare(encoder, ticket, std::mem::take(spare))),
+            Claim::Op(ticket) => {
+                let request = std::mem::replace(spare, empty());
+                Some(self.prepare(encoder, ticket, request))
+            }
             Claim::Dropped(ticket) => {
                 self.record_dropped(&ticket);
                 None
@@ -339,26 +348,25 @@ impl Worker {
         self.note_not_sent(ticket.index);
     }
 
-    /// Waits for an op's intended time. False: its phase ended before.
-    async fn wait_until_due(&self, ticket: &Ticket, changed: &mut watch::Receiver<u64>) -> bool {
-        match ticket.intended {
-            None => {
-                let end = self
-                    .schedule
-                    .times(ticket.phase)
-                    .map_or(Nanos::ZERO, |times| times.end);
-                self.timeline.now() < end
+    /// Waits for an op's intended time, and says what time it is then. `None`: its phase ended
+    /// before.
+    async fn wait_until_due(
+        &self,
+        ticket: &Ticket,
+        changed: &mut watch::Receiver<u64>,
+    ) -> Option<Nanos> {
+        let Some(intended) = ticket.intended else {
+            let now = self.timeline.now();
+            return (now < self.source.phase_end(ticket)).then_some(now);
+        };
+        while self.source.is_due(ticket) {
+            let now = self.timeline.now();
+            if intended <= now {
+                return Some(now);
             }
-            Some(intended) => loop {
-                if !self.source.is_due(ticket) {
-                    return false;
-                }
-                if intended <= self.timeline.now() {
-                    return true;
-                }
-                self.wait_until(intended, Some(changed)).await;
-            },
+            self.wait_until(intended, Some(changed)).await;
         }
+        None
     }
 
     /// Waits until then, or until the schedule changes.
@@ -435,7 +443,7 @@ impl Worker {
             host,
             free: self.timeline.now(),
             out_of_resources: 0,
-            spare: Vec::new(),
+            spare: empty(),
         }
     }
 
@@ -452,6 +460,18 @@ impl Worker {
     fn give_up(&self, error: TargetError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());
+    }
+}
+
+/// A request without memory of its own.
+fn empty() -> Request {
+    Request {
+        op: Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Query(Vec::new()),
+        },
+        bytes: Vec::new(),
     }
 }
 

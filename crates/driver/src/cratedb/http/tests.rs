@@ -44,11 +44,9 @@ fn exchange(
         stream.set_nodelay(true).unwrap();
         let mut request = vec![0; reads];
         stream.read_exact(&mut request).unwrap();
-        for piece in pieces {
-            stream.write_all(&piece).unwrap();
-        }
-        // The client may have had enough, and be gone.
-        drop(stream.shutdown(Shutdown::Write));
+        // A client that has seen enough closes before all is written.
+        let written = pieces.iter().try_for_each(|piece| stream.write_all(piece));
+        drop(written.and_then(|()| stream.shutdown(Shutdown::Write)));
         // Until the client closes: a reset would take the answer away.
         drop(stream.read_to_end(&mut request));
     });

@@ -221,7 +221,7 @@ fn points_without_nodes_need_to_be_told_them() {
 }
 
 #[test]
-fn one_law_alone_is_narrower_and_its_lack_of_sizes_is_said() {
+fn one_law_alone_has_no_spread_and_its_lack_of_sizes_is_said() {
     let point = |nodes: f64, per_s: f64| point("rows/s", per_s, &[(names::NODES, nodes)]);
     let points = [point(1.0, 293e3), point(2.0, 494e3), point(3.0, 677e3)];
     let points: Vec<_> = points.iter().collect();
@@ -235,7 +235,8 @@ fn one_law_alone_is_narrower_and_its_lack_of_sizes_is_said() {
     let (averaged, alone) = (by(None), by(Some(Law::Usl)));
     let width = |basis: &Basis| basis.forecast(5.0, 0.0, None).prediction().half_width();
     assert!(averaged.notes.is_empty(), "{:?}", averaged.notes);
-    assert!(width(&alone) < width(&averaged));
+    let power = by(Some(Law::Power));
+    assert!(width(&power) < width(&averaged), "no spread between laws");
     assert_eq!(alone.average.members().len(), 1);
     let told = alone.notes.join(" ");
     assert!(told.contains("3 parameters, and 3 sizes"), "{told}");
