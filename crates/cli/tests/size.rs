@@ -107,7 +107,7 @@ fn rows_and_queries_can_both_be_assumed() {
 
 #[test]
 fn a_law_can_be_asked_for_and_its_lack_of_sizes_is_said() {
-    let words = ["size", "1M", "--assume", "cratedb-1m", "--law", "usl"];
+    let words = ["size", "600k", "--assume", "cratedb-1m", "--law", "usl"];
     let plan = json(&words);
     let laws = plan["needs"][0]["laws"].as_array().unwrap();
     assert_eq!(laws.len(), 1, "{laws:?}");
