@@ -13,7 +13,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use highwater_core::model::op::{ColumnData, Op, OpBody, RowBatch, Value};
 
-use super::json;
+use super::json::{self, Numbers};
 use super::statements::{InsertPlan, Mode, Plan};
 use crate::contract::{Encoder, Request};
 
@@ -135,11 +135,8 @@ fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8
             out.extend_from_slice(b"\",\"args\":[");
             for (position, column) in batch.columns.iter().enumerate() {
                 out.push(if position > 0 { b',' } else { b' ' });
-                let dictionary = quoted.of(position);
-                for row in 0..batch.rows {
-                    out.push(if row > 0 { b',' } else { b'[' });
-                    put_cell(out, column, dictionary, row);
-                }
+                out.push(b'[');
+                column_of(column, quoted.of(position), batch.rows, out);
                 out.push(b']');
             }
             out.extend_from_slice(b"]}");
@@ -147,30 +144,86 @@ fn insert(plan: &InsertPlan, quoted: &Quoted, batch: &RowBatch, out: &mut Vec<u8
     }
 }
 
+/// The values of one column, with commas between.
+fn column_of(
+    column: &ColumnData,
+    dictionary: Option<&QuotedDictionary>,
+    rows: usize,
+    out: &mut Vec<u8>,
+) {
+    if let Some(values) = whole_numbers(column, rows) {
+        let mut numbers = Numbers::new();
+        for (row, value) in values.iter().enumerate() {
+            numbers.put(out, *value, row == 0);
+        }
+        return numbers.flush(out);
+    }
+    for row in 0..rows {
+        if row > 0 {
+            out.push(b',');
+        }
+        put_cell(out, column, dictionary, row);
+    }
+}
+
+/// Columns that are written together.
+enum Part<'a> {
+    /// Whole numbers side by side.
+    Numbers(Vec<&'a [i64]>),
+    Cell(&'a ColumnData, Option<&'a QuotedDictionary>),
+}
+
 /// An array of all rows, the values of each between `around`.
 fn rows(batch: &RowBatch, quoted: &Quoted, around: [u8; 2], out: &mut Vec<u8>) {
     let [before, after] = around;
-    let columns: Vec<_> = batch
-        .columns
-        .iter()
-        .enumerate()
-        .map(|(position, column)| (column, quoted.of(position)))
-        .collect();
+    let parts = parts(batch, quoted);
+    let mut numbers = Numbers::new();
     out.push(b'[');
     for row in 0..batch.rows {
         if row > 0 {
             out.push(b',');
         }
         out.push(before);
-        for (position, (column, dictionary)) in columns.iter().enumerate() {
-            if position > 0 {
-                out.push(b',');
+        for (position, part) in parts.iter().enumerate() {
+            match part {
+                Part::Numbers(columns) => {
+                    for (number, values) in columns.iter().enumerate() {
+                        numbers.put(out, values[row], position == 0 && number == 0);
+                    }
+                    numbers.flush(out);
+                }
+                Part::Cell(column, dictionary) => {
+                    if position > 0 {
+                        out.push(b',');
+                    }
+                    put_cell(out, column, *dictionary, row);
+                }
             }
-            put_cell(out, column, *dictionary, row);
         }
         out.push(after);
     }
     out.push(b']');
+}
+
+/// The columns of a batch, those of whole numbers that stand side by side together.
+fn parts<'a>(batch: &'a RowBatch, quoted: &'a Quoted) -> Vec<Part<'a>> {
+    let mut parts = Vec::with_capacity(batch.columns.len());
+    for (position, column) in batch.columns.iter().enumerate() {
+        match (whole_numbers(column, batch.rows), parts.last_mut()) {
+            (Some(values), Some(Part::Numbers(columns))) => columns.push(values),
+            (Some(values), _) => parts.push(Part::Numbers(vec![values])),
+            (None, _) => parts.push(Part::Cell(column, quoted.of(position))),
+        }
+    }
+    parts
+}
+
+/// The values of a column that holds a whole number for each of so many rows.
+fn whole_numbers(column: &ColumnData, rows: usize) -> Option<&[i64]> {
+    match column {
+        ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values.get(..rows),
+        _ => None,
+    }
 }
 
 /// The value of a row; a row that is not there is null.

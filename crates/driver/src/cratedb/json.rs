@@ -1,5 +1,93 @@
 //! JSON values, written straight into a byte vector.
 
+/// Bytes that are gathered.
+const TEXT_BYTES: usize = 512;
+/// Bytes of one number with its comma, at most.
+const NUMBER_BYTES: usize = 24;
+
+/// The numbers of one or two digits with a comma before each: most metrics. Their length follows
+/// from their value.
+const SMALL: [[u8; 4]; 100] = small();
+
+#[expect(clippy::cast_possible_truncation, reason = "digits")]
+const fn small() -> [[u8; 4]; 100] {
+    let mut all = [[b','; 4]; 100];
+    let mut n = 0;
+    while n < all.len() {
+        let (tens, ones) = (b'0' + (n / 10) as u8, b'0' + (n % 10) as u8);
+        all[n] = if n < 10 {
+            [b',', ones, 0, 0]
+        } else {
+            [b',', tens, ones, 0]
+        };
+        n += 1;
+    }
+    all
+}
+
+/// Integers of a row that follow each other, gathered before they go out: the vector's room is
+/// looked at once for all of them.
+pub(super) struct Numbers {
+    text: [u8; TEXT_BYTES],
+    start: usize,
+    end: usize,
+    /// The last number of more than two digits, and its text: times repeat for many rows.
+    last: i64,
+    last_text: [u8; NUMBER_BYTES],
+    last_length: usize,
+}
+
+impl Numbers {
+    pub(super) const fn new() -> Self {
+        Self {
+            text: [0; TEXT_BYTES],
+            start: 0,
+            end: 0,
+            // A small number: never looked for among the long ones.
+            last: 0,
+            last_text: [0; NUMBER_BYTES],
+            last_length: 0,
+        }
+    }
+
+    /// A comma and a number; no comma for the `first` of all values.
+    #[inline]
+    pub(super) fn put(&mut self, out: &mut Vec<u8>, value: i64, first: bool) {
+        if self.end + NUMBER_BYTES > TEXT_BYTES {
+            self.flush(out);
+        }
+        if first {
+            self.start = self.end + 1;
+        }
+        let room = &mut self.text[self.end..self.end + NUMBER_BYTES];
+        match usize::try_from(value) {
+            Ok(small) if small < SMALL.len() => {
+                room[..4].copy_from_slice(&SMALL[small]);
+                self.end += 2 + usize::from(small > 9);
+            }
+            _ => {
+                if value != self.last {
+                    let mut buffer = itoa::Buffer::new();
+                    let digits = buffer.format(value).as_bytes();
+                    self.last = value;
+                    self.last_text[0] = b',';
+                    self.last_text[1..=digits.len()].copy_from_slice(digits);
+                    self.last_length = digits.len() + 1;
+                }
+                room.copy_from_slice(&self.last_text);
+                self.end += self.last_length;
+            }
+        }
+    }
+
+    /// Writes what was gathered.
+    #[inline]
+    pub(super) fn flush(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.text[self.start..self.end]);
+        (self.start, self.end) = (0, 0);
+    }
+}
+
 /// Writes an integer.
 #[inline]
 pub(super) fn put_integer(out: &mut Vec<u8>, value: i64) {
@@ -105,6 +193,23 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn gathered_numbers_are_those_written_one_by_one(
+            numbers in proptest::collection::vec(
+                prop_oneof![any::<i64>(), -3_i64..110, Just(1_451_606_400_000)], 0..60),
+        ) {
+            let text = written(|out| {
+                out.push(b'[');
+                let mut gathered = Numbers::new();
+                for (n, number) in numbers.iter().enumerate() {
+                    gathered.put(out, *number, n == 0);
+                }
+                gathered.flush(out);
+                out.push(b']');
+            });
+            prop_assert_eq!(serde_json::from_str::<Vec<i64>>(&text).unwrap(), numbers);
+        }
+
         #[test]
         fn a_json_reader_finds_the_same_values(text in ".{0,30}", integer: i64, float: f64) {
             let read = |text: String| serde_json::from_str::<serde_json::Value>(&text).unwrap();
