@@ -102,6 +102,7 @@ fn run(pace: PaceInput, measure: Nanos) -> Result<RunRecord, Box<dyn Error>> {
         workload: cpu_workload()?,
         settings: &[],
         target: TARGET,
+        insert: None,
         stream: "latest-metrics",
         pace,
         sessions: SESSIONS,

@@ -81,6 +81,7 @@ fn highwater_run(server: &Postgres, clients: u32) -> Result<Run, Box<dyn Error>>
         workload: WORKLOAD,
         settings: &[],
         target: &format!("{url}?sslmode=disable"),
+        insert: None,
         stream: "select",
         pace: PaceInput::Closed(Some(clients)),
         sessions: clients,

@@ -142,6 +142,7 @@ fn simulated(stream: &str) -> Result<f64, Box<dyn Error>> {
             workload: cpu_workload()?,
             settings: &[],
             target: SIMULATED,
+            insert: None,
             stream,
             pace: PaceInput::Closed(Some(64)),
             sessions: 64,

@@ -13,7 +13,7 @@ use highwater_driver::{Target, TargetError, TargetOptions, registry};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunRequest, run};
+use highwater_runner::run::{RunRequest, TableRequest, run};
 use highwater_runner::store::RunDirectory;
 
 /// The seed of all benchmarks.
@@ -28,6 +28,8 @@ pub struct Job<'a> {
     pub settings: &'a [(&'a str, &'a str)],
     /// URL.
     pub target: &'a str,
+    /// How rows are inserted; the target's first way when absent.
+    pub insert: Option<&'a str>,
     /// Name of the stream.
     pub stream: &'a str,
     /// Its pace.
@@ -51,7 +53,7 @@ impl Job<'_> {
     pub fn run(&self, observer: Rc<dyn Observer>) -> Result<RunRecord, Box<dyn Error>> {
         let root = tempfile::tempdir()?;
         let workload = workload(self.workload, self.settings)?;
-        let target = target(self.target)?;
+        let target = target_inserting(self.target, self.insert)?;
         let plan = planner::plan(&workload, &self.input())?;
         let request = RunRequest {
             directory: RunDirectory::create(root.path(), "bench", &plan)?,
@@ -62,6 +64,7 @@ impl Job<'_> {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             drop_tables: true,
             drop_foreign: Vec::new(),
+            tables: TableRequest::default(),
             guard_disk: true,
             ceilings: None,
             start_in: Nanos::ZERO,
@@ -137,8 +140,17 @@ pub fn cpu_workload() -> Result<&'static str, Box<dyn Error>> {
 ///
 /// If the URL is wrong.
 pub fn target(url: &str) -> Result<Arc<dyn Target>, TargetError> {
+    target_inserting(url, None)
+}
+
+/// The target of a URL, with a way to insert.
+///
+/// # Errors
+///
+/// If one of them is wrong.
+pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
     let options = TargetOptions {
-        insert: None,
+        insert: insert.map(str::to_owned),
         data_directory: None,
         application_name: "highwater-bench".to_owned(),
         seed: SEED,

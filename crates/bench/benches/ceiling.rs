@@ -1,0 +1,238 @@
+//! What the client can send: fresh `cpu` rows to a sink on loopback, rows per client CPU second,
+//! beside the parts of that path and beside a generator in Node.js.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::process::Command;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, workload};
+use highwater_bench::meters::{process_cpu, thread_cpu};
+use highwater_core::model::op::{Op, OpBody, OpId, RowBatch};
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::Workload;
+use highwater_driver::{Connect, Encoder, Request, Session, Target, Timeline};
+use highwater_runner::clock::{RealClock, RealTimeline};
+use highwater_runner::observer::Silent;
+use highwater_runner::planner::PaceInput;
+
+const ROUNDS: usize = 5;
+const BATCH: u32 = 1_000;
+const SESSIONS: u32 = 8;
+const MEASURE: Nanos = Nanos::from_secs(3);
+/// Batches of a round that are made and encoded, and of one whose body is sent again.
+const BATCHES: u32 = 2_000;
+/// The generator in Node.js, which makes the same kind of rows and bodies, and sends nothing.
+const NODE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/ceiling.js");
+/// Twice the bytes a second that 10 gigabit Ethernet carries.
+const TWICE_TEN_GBE: f64 = 2.0 * 1.25e9;
+
+/// A sink, a way to insert, and what was promised.
+const PATHS: [(&str, &str, Budget); 5] = [
+    ("null:crate", "bulk", Budget::AtLeast(3e6)),
+    ("null:crate", "values", Budget::None),
+    ("null:crate", "unnest", Budget::None),
+    ("null:postgres", "copy", Budget::None),
+    ("null:postgres", "values", Budget::None),
+];
+
+/// What a round found, rows per client CPU second.
+struct Round {
+    /// A whole run, every value fresh.
+    fresh: f64,
+    /// Rows made and encoded, nothing sent.
+    encoded: f64,
+    /// One body sent again and again on one session.
+    replayed: f64,
+    /// The fresh run's rows per second of the wall's clock.
+    rows_per_s: f64,
+    bytes_per_row: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut rounds: Vec<Vec<Round>> = PATHS.iter().map(|_| Vec::new()).collect();
+    let mut node = Vec::new();
+    for _ in 0..ROUNDS {
+        for ((sink, insert, _), rounds) in PATHS.into_iter().zip(&mut rounds) {
+            rounds.push(round(sink, insert)?);
+        }
+        node.extend(node_rows_per_cpu_s());
+    }
+    let mut shown = Vec::new();
+    for ((sink, insert, budget), rounds) in PATHS.into_iter().zip(&rounds) {
+        shown.extend(figures_of(&format!("{sink}, {insert}"), budget, rounds));
+    }
+    if !node.is_empty() {
+        let encoded: Vec<f64> = rounds[0].iter().map(|round| round.encoded).collect();
+        shown.push(
+            Figure::new(
+                "Node.js: rows made and put through JSON.stringify",
+                "rows/CPU s",
+                median(&node),
+            )
+            .beside("null:crate, bulk: made and encoded", median(&encoded)),
+        );
+    }
+    let without = if node.is_empty() {
+        " Node.js is not installed here, so its generator was left out."
+    } else {
+        ""
+    };
+    figures::print(
+        &shown,
+        &format!(
+            "Medians of {ROUNDS} interleaved rounds, CPU in user and kernel. Fresh: a whole closed \
+             run, {SESSIONS} sessions, batches of {BATCH} rows, {} s measured; generating, \
+             encoding, sending, recording and the ledger are in it; the sink's threads are not, \
+             but they share the machine, and the kernel does part of the receiver's work in the \
+             sender's time. Made and encoded: {BATCHES} batches on one thread, nothing sent. \
+             Replayed: one session sends one encoded batch {BATCHES} times. 10 GbE carries 1.25 \
+             GB/s, twice that is the budget in bytes.{without}",
+            MEASURE.0 / Nanos::SECOND.0
+        ),
+    )?;
+    Ok(())
+}
+
+fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
+    let middle = |of: fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
+    let name = |what: &str| format!("{path}: {what}");
+    let (fresh, bytes) = (middle(|r| r.fresh), middle(|r| r.bytes_per_row));
+    let replayed = middle(|r| r.replayed);
+    [
+        Figure::new(name("fresh rows"), "rows/client CPU s", fresh)
+            .beside("replayed body", replayed)
+            .budget(budget),
+        Figure::new(
+            name("made and encoded"),
+            "rows/CPU s",
+            middle(|r| r.encoded),
+        )
+        .beside("fresh rows", fresh),
+        Figure::new(
+            name("fresh rows in bytes"),
+            "MB/client CPU s",
+            fresh * bytes / 1e6,
+        )
+        .beside("replayed body", replayed * bytes / 1e6)
+        .budget(Budget::AtLeast(TWICE_TEN_GBE / 1e6)),
+        Figure::new(name("on this machine"), "rows/s", middle(|r| r.rows_per_s)),
+        Figure::new(name("a row"), "bytes", bytes),
+    ]
+}
+
+fn round(sink: &'static str, insert: &'static str) -> Result<Round, Box<dyn Error>> {
+    let job = Job {
+        workload: cpu_workload()?,
+        settings: &[],
+        target: sink,
+        insert: Some(insert),
+        stream: "insert",
+        pace: PaceInput::Closed(Some(SESSIONS)),
+        sessions: SESSIONS,
+        warm_up: Nanos::from_secs(1),
+        measure: MEASURE,
+        audit: AuditLevel::Off,
+    };
+    let record = job.run(Rc::new(Silent))?;
+    let result = measured(&record)?;
+    let cpu_seconds = record
+        .clients
+        .first()
+        .map_or(0.0, |client| client.cpu_seconds);
+    let rows_per_s = result.throughput.rows_per_s;
+    let workload = workload(cpu_workload()?, &[])?;
+    let target = target_inserting(sink, Some(insert))?;
+    let (encoded, replayed, bytes_per_row) = parts(&workload, &target)?;
+    Ok(Round {
+        fresh: rows_per_s * MEASURE.as_secs_f64() / cpu_seconds,
+        encoded,
+        replayed,
+        rows_per_s,
+        bytes_per_row,
+    })
+}
+
+/// Rows per CPU second that are made and encoded, and of one body that is sent again and again;
+/// bytes of a row.
+fn parts(
+    workload: &Arc<Workload>,
+    target: &Arc<dyn Target>,
+) -> Result<(f64, f64, f64), Box<dyn Error>> {
+    RealTimeline::block_on(RealClock::start(), |timeline| {
+        let (workload, target) = (Arc::clone(workload), Arc::clone(target));
+        async move {
+            let timeline: Rc<dyn Timeline> = timeline;
+            let mut admin = target.administer(Rc::clone(&timeline)).await?;
+            let dialects = admin.facts().await?.dialects;
+            let bound = workload.bind(&dialects, target.placeholders());
+            let connect = Connect {
+                workload: Arc::new(bound.map_err(|mistake| mistake.message)?),
+                number: 0,
+                attempt: 0,
+                timeline,
+            };
+            let mut session = target.connect(connect).await?;
+            let mut request = Request {
+                op: Op {
+                    id: OpId(0),
+                    index: 0,
+                    body: OpBody::Insert(RowBatch::default()),
+                },
+                bytes: Vec::new(),
+            };
+            let encoded = made_and_encoded(&workload, session.encoder().as_mut(), &mut request);
+            let bytes = f64::from(u32::try_from(request.bytes.len())?) / f64::from(BATCH);
+            let replayed = replayed(target.as_ref(), session.as_mut(), &mut request).await?;
+            Ok((encoded, replayed, bytes))
+        }
+    })?
+}
+
+fn made_and_encoded(workload: &Workload, encoder: &mut dyn Encoder, request: &mut Request) -> f64 {
+    let begin = thread_cpu();
+    for number in 0..BATCHES {
+        if let OpBody::Insert(batch) = &mut request.op.body {
+            let first = u64::from(number) * u64::from(BATCH);
+            workload.fill_row_batch(0, first, BATCH as usize, batch);
+        }
+        encoder.encode(request);
+        black_box(&request.bytes);
+    }
+    rows_per_s(thread_cpu().saturating_sub(begin))
+}
+
+async fn replayed(
+    target: &dyn Target,
+    session: &mut dyn Session,
+    request: &mut Request,
+) -> Result<f64, Box<dyn Error>> {
+    let used = || process_cpu().saturating_sub(Duration::from_nanos(target.embedded_cpu().0));
+    let begin = used();
+    for _ in 0..BATCHES {
+        let outcome = session.execute(request).await;
+        if !outcome.is_success() {
+            return Err(format!("{outcome:?}").into());
+        }
+    }
+    Ok(rows_per_s(used().saturating_sub(begin)))
+}
+
+fn rows_per_s(cpu: Duration) -> f64 {
+    f64::from(BATCH) * f64::from(BATCHES) / cpu.as_secs_f64()
+}
+
+/// Rows per CPU second of the generator in Node.js; none where that is not installed.
+fn node_rows_per_cpu_s() -> Option<f64> {
+    let batches = (BATCHES / 10).to_string();
+    let said = Command::new("node")
+        .args([NODE, &BATCH.to_string(), &batches])
+        .output()
+        .ok()
+        .filter(|output| output.status.success())?;
+    String::from_utf8(said.stdout).ok()?.trim().parse().ok()
+}
