@@ -18,7 +18,7 @@ use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
-use highwater_runner::run::{self as runner, RunRequest};
+use highwater_runner::run::{self as runner, RunRequest, TableRequest};
 use highwater_runner::store::RunDirectory;
 
 use crate::failure::Failure;
@@ -78,6 +78,7 @@ pub fn measure(
         started_at: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)),
         drop_tables: false,
         drop_foreign: Vec::new(),
+        tables: TableRequest::default(),
         guard_disk: false,
         ceilings: None,
         start_in: Nanos::ZERO,

@@ -35,6 +35,10 @@ pub struct RunSettings {
     pub targets: Vec<TargetUrl>,
     /// `--insert`; the target's first way to insert when absent.
     pub insert: Option<String>,
+    /// Flags that were given and need a target with shards.
+    pub shard_flags: Vec<&'static str>,
+    /// `--with`: settings of new tables, by name.
+    pub table_settings: BTreeMap<String, String>,
     /// Make tables of the list anew, whatever they hold.
     pub drop: bool,
     /// Tables that may be dropped although they are not in the list.

@@ -256,6 +256,9 @@ fn check_says_what_a_target_is() {
     dialects                         sim, sqlite, postgresql
     --insert                         bulk
     --sessions                       16 by default
+    spread                           all 16 sessions to one URL
+    rights                           nobody is refused anything
+    disk                             the target does not tell
     note                             simulated · 3 nodes × 4 cores · 6 shards · 1 replica
     alter                            0
     answer_bytes                     128

@@ -21,6 +21,7 @@ use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_core::model::units::{Nanos, Seed};
 
 use crate::disk::DiskSpace;
+use crate::rights::Right;
 use crate::table_list::{TableNote, TableWish};
 use crate::target_url::TargetUrl;
 
@@ -110,6 +111,17 @@ pub struct TargetFacts {
     pub settings: BTreeMap<String, String>,
     /// A few words for the summary's first line, such as `one writer`.
     pub traits: Vec<String>,
+    /// What its tables have besides columns.
+    pub tables: TableFeatures,
+}
+
+/// What can be said of a table when it is made, besides its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableFeatures {
+    /// It is cut into shards, and each has replicas: `--shards`, `--replicas`.
+    pub shards: bool,
+    /// It has settings of its own: `--with`.
+    pub settings: bool,
 }
 
 /// Why a target cannot be used. Never holds a secret.
@@ -327,6 +339,14 @@ pub trait Admin {
     /// Room where the target keeps its tables, where it or this machine can tell. Asked once a
     /// second beside the load, so it must be cheap.
     fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+    /// Makes, fills, reads and drops a small table of this name, to see what the user may do; none
+    /// where nobody is refused anything. What is not allowed is no error.
+    fn try_rights<'a>(
+        &'a mut self,
+        _table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
     /// Bytes on disk of the workload's tables, where the target can tell.

@@ -11,16 +11,19 @@ mod network;
 pub mod null;
 pub mod postgres;
 pub mod registry;
+pub mod rights;
 pub mod sim;
 pub mod sqlite;
 pub mod table_list;
 pub mod target_url;
+mod with_clause;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Request, RowTaker, Session, ShardCopies, Target, TargetError, TargetErrorKind, TargetFacts,
-    TargetOptions, Timeline,
+    Request, RowTaker, Session, ShardCopies, TableFeatures, Target, TargetError, TargetErrorKind,
+    TargetFacts, TargetOptions, Timeline,
 };
 pub use disk::DiskSpace;
+pub use rights::Right;
 pub use table_list::{TableNote, TableWish};
 pub use target_url::{Secret, TargetUrl};

@@ -39,6 +39,8 @@ pub struct TableWish<'a> {
     pub drop: bool,
     /// `--drop-foreign`: tables that may be dropped although they are not in the list.
     pub drop_foreign: &'a [String],
+    /// `--with`: settings of tables that are made, by name.
+    pub settings: &'a [(String, String)],
 }
 
 /// What becomes of a table.
@@ -60,6 +62,7 @@ impl<'a> TableWish<'a> {
             seed,
             drop: false,
             drop_foreign: &[],
+            settings: &[],
         }
     }
 
@@ -106,7 +109,15 @@ impl<'a> TableWish<'a> {
                 ),
             )),
             (true, Some(_)) if self.drop || foreign() => Ok(Fate::Replace),
-            (true, Some(note)) if note.fingerprint == self.fingerprint => Ok(Fate::Keep(note)),
+            (true, Some(note)) if note.fingerprint == self.fingerprint => {
+                if self.settings.is_empty() {
+                    return Ok(Fate::Keep(note));
+                }
+                Err(refused(
+                    format!("table `{table}` is there already, and --with is for new tables"),
+                    "give --drop to make it anew, or leave --with out to go on with it",
+                ))
+            }
             (true, Some(note)) => Err(refused(
                 format!(
                     "table `{table}` holds another workload: fingerprint {} with seed {}, and \
@@ -146,6 +157,26 @@ mod tests {
             next_index: 100,
             ..TableWish::new(fingerprint, Seed(1)).fresh("t")
         }
+    }
+
+    #[test]
+    fn settings_are_for_new_tables_only() {
+        let settings = [("a".to_owned(), "1".to_owned())];
+        let wish = |drop| TableWish {
+            settings: &settings,
+            ..wish(drop, &[])
+        };
+        assert_eq!(wish(false).fate("t", false, None), Ok(Fate::Create));
+        assert_eq!(
+            wish(true).fate("t", true, Some(note("mine"))),
+            Ok(Fate::Replace)
+        );
+        let error = wish(false).fate("t", true, Some(note("mine"))).unwrap_err();
+        assert!(
+            error.message.contains("--with is for new tables"),
+            "{error}"
+        );
+        assert!(error.hint.unwrap().contains("--drop"));
     }
 
     fn wish(drop: bool, foreign: &[String]) -> TableWish<'_> {

@@ -8,10 +8,11 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures_util::future::{Either, pending, select};
+use highwater_core::model::display::bytes;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Admin, DiskSpace, Timeline};
 
-use crate::estimate::{bytes, must_stop, reserve};
+use crate::estimate::{must_stop, reserve};
 
 /// Between two looks.
 const LOOK_EVERY: Nanos = Nanos::from_secs(1);

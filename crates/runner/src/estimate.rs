@@ -2,7 +2,7 @@
 //!
 //! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
 
-use highwater_core::model::display::{count, span};
+use highwater_core::model::display::{bytes, count, span};
 use highwater_core::model::op::{ColumnData, RowBatch};
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{DiskRecord, EstimateRecord};
@@ -194,23 +194,6 @@ pub(crate) fn check(estimate: &EstimateRecord) -> Result<(), TargetError> {
         "free space, ask for fewer rows (--rate, -d, --rows, --set rows=…), or give \
          --no-disk-guard if the target stores rows in less than their values take",
     ))
-}
-
-/// Powers of ten, two or three digits.
-pub(crate) fn bytes(n: u64) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let mut scale = 1_u64;
-    let mut unit = 0;
-    while n / scale >= 1_000 && unit + 1 < units.len() {
-        scale *= 1_000;
-        unit += 1;
-    }
-    let (whole, tenth) = (n / scale, n % scale * 10 / scale);
-    if whole >= 100 || unit == 0 {
-        format!("{whole} {}", units[unit])
-    } else {
-        format!("{whole}.{tenth} {}", units[unit])
-    }
 }
 
 #[cfg(test)]

@@ -64,6 +64,7 @@ impl<'a> Intention<'a> {
                 seed: plan.seed,
                 drop: request.drop_tables,
                 drop_foreign: &request.drop_foreign,
+                settings: &request.tables.settings,
             },
             writes: plan.workload.rows_to_load > 0 || inserts.sum::<u64>() > 0,
             audits: plan.audit.level != AuditLevel::Off,

@@ -9,7 +9,7 @@ use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
-use highwater_driver::{Target, TargetError};
+use highwater_driver::{Target, TargetError, TargetFacts};
 
 use crate::store::{RunDirectory, StoreError};
 
@@ -31,6 +31,8 @@ pub struct RunRequest {
     pub drop_tables: bool,
     /// Tables that may be dropped although they are not in the list.
     pub drop_foreign: Vec<String>,
+    /// What was asked of tables that a target's may not have.
+    pub tables: TableRequest,
     /// Refuse what cannot fit on the target's disk, and stop before that is full.
     pub guard_disk: bool,
     /// Where ceilings of this machine are kept, and the sink that stands for this target.
@@ -43,6 +45,41 @@ pub struct RunRequest {
     pub given: BTreeMap<String, Vec<String>>,
     /// Version of the program.
     pub version: String,
+}
+
+/// What was asked of tables besides their columns.
+#[derive(Debug, Clone, Default)]
+pub struct TableRequest {
+    /// Flags that were given and need shards, such as `--shards`.
+    pub shard_flags: Vec<&'static str>,
+    /// `--with`, by name.
+    pub settings: Vec<(String, String)>,
+}
+
+impl TableRequest {
+    /// Refuses what the tables of a target with these features do not have.
+    pub(crate) fn check(
+        &self,
+        target: &dyn Target,
+        facts: &TargetFacts,
+    ) -> Result<(), TargetError> {
+        let simulated = target.capabilities().simulated;
+        let refused = |flag: &str, lack: &str| {
+            let (message, hint) = if simulated {
+                let message = format!("{flag}: a simulated cluster is described by its URL");
+                (message, "such as `sim:?shards=6&replicas=1`")
+            } else {
+                let message = format!("{flag}: tables of {} have no {lack}", facts.version);
+                (message, "leave it out for this target")
+            };
+            Err(TargetError::usage(message).with_hint(hint))
+        };
+        match (self.shard_flags.first(), self.settings.is_empty()) {
+            (Some(flag), _) if !facts.tables.shards => refused(flag, "shards"),
+            (_, false) if !facts.tables.settings => refused("--with", "settings of their own"),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Rows that an op of a stream writes at most; 0 if it writes none.

@@ -26,7 +26,7 @@ use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
 use crate::summing::{self, Parts};
 
-pub use crate::request::{Ended, RunEnd, RunError, RunRequest};
+pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest};
 
 /// Why an audit cannot be trusted.
 const STILL_AT_WORK: &str = "statements of this run may still have been at work";
@@ -110,6 +110,7 @@ impl Run {
         let plan = Arc::new(self.request.plan.clone());
         let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
         let facts = admin.facts().await?;
+        self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
         if plan.share.index == 1 {
             let intention = Intention::of(&self.request);

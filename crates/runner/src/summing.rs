@@ -53,6 +53,10 @@ impl Parts {
         let mut skeleton = skeleton(request, &facts);
         let ceiling = ceiling(request, &facts);
         skeleton.target.tables.clone_from(&ground.tables);
+        for (name, value) in &request.tables.settings {
+            let settings = &mut skeleton.target.settings;
+            settings.insert(format!("with.{name}"), value.clone());
+        }
         Self {
             facts,
             bytes_before: None,

@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::display::{duration, rate, whole};
+use highwater_core::model::display::{bytes, duration, rate, whole};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
-    Connect, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline, registry,
+    Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl,
+    Timeline, registry,
 };
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
@@ -31,7 +32,11 @@ pub fn check(settings: &CheckSettings) -> Result<u8, Failure> {
             [name] if !check_figures::is_figures(name) => describe_workload(Path::new(name))?,
             names => return check_figures::check(names, *law, &settings.out),
         },
-        CheckSubject::Target { urls, insert } => check_target(urls.clone(), insert.as_ref())?,
+        CheckSubject::Target { urls, insert } => {
+            let (text, missing) = check_target(urls.clone(), insert.as_ref())?;
+            terminal::data(&text)?;
+            return missing.map_or(Ok(exit::WELL), Err);
+        }
     };
     terminal::data(&text)?;
     Ok(exit::WELL)
@@ -88,7 +93,20 @@ impl Drop for Scratch {
     }
 }
 
-fn check_target(mut urls: Vec<TargetUrl>, insert: Option<&String>) -> Result<String, Failure> {
+/// What a target says of itself and of this user.
+struct Looked {
+    facts: TargetFacts,
+    /// Absent where nobody is refused anything, or nobody asked.
+    rights: Option<Vec<Right>>,
+    disk: Option<DiskSpace>,
+}
+
+/// The facts of a target, and what its user lacks.
+fn check_target(
+    mut urls: Vec<TargetUrl>,
+    insert: Option<&String>,
+) -> Result<(String, Option<Failure>), Failure> {
+    let probe = format!("highwater_check_{}", std::process::id());
     let scratch = Scratch::new()?;
     let options = TargetOptions {
         insert: insert.cloned(),
@@ -100,13 +118,14 @@ fn check_target(mut urls: Vec<TargetUrl>, insert: Option<&String>) -> Result<Str
     let mut asked = false;
     loop {
         let target = registry::open_urls(&urls, &options)?;
-        match ask(&target) {
-            Ok(facts) => {
-                let mut lines = describe_target(target.as_ref(), &facts);
+        match look(&target, Some(probe.clone())) {
+            Ok(looked) => {
+                let mut lines = describe_target(target.as_ref(), &looked);
+                let missing = missing(&looked, &probe);
                 if let Some(sink) = registry::driver_of(&urls)?.sink() {
                     lines.push(fact("ceiling", ceiling_of(sink, insert, &scratch.0)?));
                 }
-                return Ok(table(&lines));
+                return Ok((table(&lines), missing));
             }
             Err(error) if !asked && prompt::for_password(&error, &mut urls) => asked = true,
             Err(error) => return Err(error.into()),
@@ -116,24 +135,32 @@ fn check_target(mut urls: Vec<TargetUrl>, insert: Option<&String>) -> Result<Str
 
 /// Connects to every host, and asks the target what it is.
 pub(super) fn ask(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> {
+    look(target, None).map(|looked| looked.facts)
+}
+
+/// The same, and what the user may do to a table of that name.
+fn look(target: &Arc<dyn Target>, table: Option<String>) -> Result<Looked, TargetError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();
-        let facts = timeline.block_on(facts_of(target, Rc::new(timeline.clone())));
-        return facts
+        let looked = timeline.block_on(look_at(target, Rc::new(timeline.clone()), table));
+        return looked
             .unwrap_or_else(|| Err(TargetError::unreachable("the target answered nothing")));
     }
-    let facts = RealTimeline::block_on(RealClock::start(), |timeline| facts_of(target, timeline));
-    facts.unwrap_or_else(|error| {
+    let looked = RealTimeline::block_on(RealClock::start(), |timeline| {
+        look_at(target, timeline, table)
+    });
+    looked.unwrap_or_else(|error| {
         let cause = format!("cannot wait for the target: {error}");
         Err(TargetError::unreachable(cause))
     })
 }
 
-async fn facts_of(
+async fn look_at(
     target: Arc<dyn Target>,
     timeline: Rc<dyn Timeline>,
-) -> Result<TargetFacts, TargetError> {
+    table: Option<String>,
+) -> Result<Looked, TargetError> {
     let nothing = Arc::new(BoundWorkload {
         tables: Vec::new(),
         ops: Vec::new(),
@@ -148,7 +175,41 @@ async fn facts_of(
         };
         drop(target.connect(connect).await?);
     }
-    target.administer(timeline).await?.facts().await
+    let mut admin = target.administer(timeline).await?;
+    let facts = admin.facts().await?;
+    let (mut rights, mut disk) = (None, None);
+    if let Some(table) = table {
+        disk = admin.disk().await?;
+        rights = admin.try_rights(&table).await?;
+    }
+    Ok(Looked {
+        facts,
+        rights,
+        disk,
+    })
+}
+
+/// The first right that a run needs and this user has not.
+fn missing(looked: &Looked, table: &str) -> Option<Failure> {
+    let rights = looked.rights.as_ref()?;
+    let refused = rights.iter().find(|right| right.refusal.is_some())?;
+    let refusal = refused.refusal.clone()?;
+    let hint = refusal
+        .hint
+        .as_deref()
+        .unwrap_or("grant the user the right to");
+    let dropped = rights.last().is_some_and(|right| right.refusal.is_none());
+    let left = if rights.len() > 1 && !dropped {
+        format!("; table `{table}` is still there")
+    } else {
+        String::new()
+    };
+    Some(Failure {
+        exit: exit::TARGET,
+        message: format!("may not {}: {}", refused.name, refusal.message),
+        place: None,
+        hint: Some(format!("{hint}{left}")),
+    })
 }
 
 /// What this machine could send to such a target, measured now.
@@ -168,8 +229,9 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
     ))
 }
 
-fn describe_target(target: &dyn Target, facts: &TargetFacts) -> Vec<Fact> {
+fn describe_target(target: &dyn Target, looked: &Looked) -> Vec<Fact> {
     let capabilities = target.capabilities();
+    let facts = &looked.facts;
     let mut lines: Vec<Fact> = target
         .urls()
         .into_iter()
@@ -182,11 +244,58 @@ fn describe_target(target: &dyn Target, facts: &TargetFacts) -> Vec<Fact> {
         "--sessions",
         format!("{} by default", capabilities.default_sessions),
     ));
+    lines.push(fact("spread", spread(target)));
+    lines.push(fact("rights", rights(looked.rights.as_deref())));
+    lines.push(fact("disk", disk(looked.disk.as_ref())));
     if !facts.traits.is_empty() {
         lines.push(fact("note", facts.traits.join(" · ")));
     }
     lines.extend(facts.settings.iter().map(|(name, value)| fact(name, value)));
     lines
+}
+
+/// How the default sessions go round the hosts.
+fn spread(target: &dyn Target) -> String {
+    let sessions = target.capabilities().default_sessions;
+    let mut of_host = vec![0_u32; target.urls().len()];
+    for number in 0..sessions {
+        if let Some(count) = of_host.get_mut(target.host_of(number, 0)) {
+            *count += 1;
+        }
+    }
+    match &of_host[..] {
+        [_] => format!("all {sessions} sessions to one URL"),
+        counts => {
+            let counts: Vec<String> = counts.iter().map(u32::to_string).collect();
+            format!("{sessions} sessions round robin: {}", counts.join(" + "))
+        }
+    }
+}
+
+fn rights(rights: Option<&[Right]>) -> String {
+    let Some(rights) = rights else {
+        return "nobody is refused anything".to_owned();
+    };
+    let told = rights.iter().map(|right| match right.refusal {
+        None => right.name.to_owned(),
+        Some(_) => format!("NOT {}", right.name),
+    });
+    format!(
+        "{}, tried on a table of its own",
+        told.collect::<Vec<_>>().join(", ")
+    )
+}
+
+fn disk(disk: Option<&DiskSpace>) -> String {
+    match disk {
+        None => "the target does not tell".to_owned(),
+        Some(disk) => format!(
+            "{} of {} free at {}",
+            bytes(disk.free_bytes),
+            bytes(disk.total_bytes),
+            disk.place
+        ),
+    }
 }
 
 /// A name and what there is to say.

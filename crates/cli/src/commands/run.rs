@@ -15,7 +15,7 @@ use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PlanError};
-use highwater_runner::run::{self as runner, RunError, RunRequest};
+use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest};
 use highwater_runner::store::RunDirectory;
 
 use super::check;
@@ -139,6 +139,10 @@ fn request(
         driver,
         directory,
         started_at,
+        tables: TableRequest {
+            shard_flags: settings.shard_flags.clone(),
+            settings: settings.table_settings.clone().into_iter().collect(),
+        },
         drop_tables: settings.drop,
         drop_foreign: settings.drop_foreign.clone(),
         guard_disk: settings.guard_disk,

@@ -39,6 +39,8 @@ Examples:
       ingest goes on while dashboards step up
   highwater run cpu $URL -d 1m..30m --until 'ci95<1%'
       as long as it takes to be sure
+  highwater run cpu $URL --drop --shards 12 --replicas 1 --with refresh_interval=5000
+      new tables of 12 shards with one replica each, and a setting of their own
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
       the second of four load machines";
 
@@ -54,7 +56,7 @@ Examples:
 const CHECK: &str = "\
 Examples:
   highwater check $URL
-      connect to each host, say what it is and what it allows
+      connect to each host; say version, rights, spread, disk and this machine's own ceiling
   highwater check my-workload.toml
       read a workload file and say what it would do
   highwater check sweep.csv

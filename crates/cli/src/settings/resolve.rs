@@ -37,6 +37,8 @@ impl RunSettings {
             parameters,
             targets: targets(layers.list("target"), known)?,
             insert: layers.parse("insert", words::word)?,
+            shard_flags: shard_flags(layers),
+            table_settings: pairs(layers, "with")?,
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
@@ -176,25 +178,39 @@ fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
 
 fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
     let mut parameters = pairs(layers, "set")?;
-    let Some(batch) = layers.one("batch") else {
-        return Ok(parameters);
-    };
-    let rows = batch.parse(words::positive_long)?.to_string();
-    let set_strength = layers
-        .everywhere("set")
-        .filter(|(_, given)| given.text.starts_with("batch="))
-        .map(|(strength, _)| strength)
-        .last();
-    match (set_strength, layers.strength("batch")) {
-        (Some(set), Some(batch_strength)) if set == batch_strength => {
-            return Err(batch.failure("cannot be given together with --set batch=…"));
+    for name in ["batch", "shards", "replicas"] {
+        let Some(given) = layers.one(name) else {
+            continue;
+        };
+        let value = match name {
+            // A range such as 0-1 is the target's to judge.
+            "replicas" => given.parse(words::word)?,
+            _ => given.parse(words::positive_long)?.to_string(),
+        };
+        let set_strength = layers
+            .everywhere("set")
+            .filter(|(_, set)| set.text.split('=').next() == Some(name))
+            .map(|(strength, _)| strength)
+            .last();
+        let strength = layers.strength(name);
+        if set_strength.is_some() && set_strength == strength {
+            let cause = format!("cannot be given together with --set {name}=…");
+            return Err(given.failure(cause));
         }
-        (set, batch_strength) if set > batch_strength => {}
-        _ => {
-            parameters.insert("batch".to_owned(), rows);
+        if set_strength < strength {
+            parameters.insert(name.to_owned(), value);
         }
     }
     Ok(parameters)
+}
+
+/// The flags that mean nothing to a target without shards.
+fn shard_flags(layers: &Layers) -> Vec<&'static str> {
+    let flags = [("shards", "--shards"), ("replicas", "--replicas")];
+    let given = flags
+        .into_iter()
+        .filter(|(name, _)| layers.one(name).is_some());
+    given.map(|(_, flag)| flag).collect()
 }
 
 fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
 mod called;
+mod checking;
 mod continuing;
 mod endings;
 mod exit_codes;

@@ -52,6 +52,30 @@ fn a_wrong_target() {
 }
 
 #[test]
+fn what_tables_of_a_target_do_not_have() {
+    let place = Place::new();
+    assert_snapshot!(said(&place, &["run", "cpu", "sqlite:mine.db", "--shards", "6"]), @"
+    error: --shards: tables of SQLite 3.54.1 have no shards
+
+    hint: leave it out for this target
+    ");
+    assert_snapshot!(said(&place, &["run", "cpu", "sqlite:mine.db", "--with", "codec=best"]), @"
+    error: --with: tables of SQLite 3.54.1 have no settings of their own
+
+    hint: leave it out for this target
+    ");
+    assert_snapshot!(said(&place, &["run", "cpu", "sim:", "--replicas", "0-1"]), @"
+    error: --replicas: a simulated cluster is described by its URL
+
+    hint: such as `sim:?shards=6&replicas=1`
+    ");
+    assert_snapshot!(
+        said(&place, &["run", "cpu", "null:crate", "--shards", "6", "--set", "shards=6"]),
+        @"error: --shards: cannot be given together with --set shards=…"
+    );
+}
+
+#[test]
 fn a_wrong_certificate() {
     let place = Place::new();
     place.file("empty.pem", "");

@@ -176,9 +176,35 @@ pub fn whole(value: f64) -> u64 {
     value.round() as u64
 }
 
+/// Bytes in powers of ten, two or three digits.
+pub fn bytes(n: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut scale = 1_u64;
+    let mut unit = 0;
+    while n / scale >= 1_000 && unit + 1 < units.len() {
+        scale *= 1_000;
+        unit += 1;
+    }
+    let (whole, tenth) = (n / scale, n % scale * 10 / scale);
+    if whole >= 100 || unit == 0 {
+        format!("{whole} {}", units[unit])
+    } else {
+        format!("{whole}.{tenth} {}", units[unit])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_have_a_unit_and_few_digits() {
+        let shown = [0, 999, 1_000, 99_949, 100_000, 1_234_567, u64::MAX].map(bytes);
+        let expected = [
+            "0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1.2 MB", "18.4 EB",
+        ];
+        assert_eq!(shown, expected);
+    }
 
     #[test]
     fn counts_have_thousands_separators() {

@@ -22,6 +22,7 @@ use crate::contract::{
     TargetFacts, Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
@@ -330,10 +331,29 @@ impl Admin for HttpAdmin {
                 .zip(least)
                 .zip(total)
                 .map(|((nodes, least), total_bytes)| DiskSpace {
-                    place: format!("the disks of {nodes} nodes, by the fullest"),
+                    place: if nodes == 1 {
+                        "the node's disk".to_owned()
+                    } else {
+                        format!("the disks of {nodes} nodes, by the fullest")
+                    },
                     free_bytes: least.saturating_mul(nodes),
                     total_bytes,
                 }))
+        })
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        Box::pin(async move {
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&quoted(table)) {
+                if !rights.note(name, self.run(&sql).await)? {
+                    break;
+                }
+            }
+            Ok(Some(rights.told()))
         })
     }
 

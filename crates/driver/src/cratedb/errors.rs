@@ -166,7 +166,11 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
         _ => TargetErrorKind::Statement,
     };
     let hint = match (status, reason.code) {
+        (_, 4011) => Some("GRANT DDL, DML, DQL ON SCHEMA … TO the user"),
         (401, _) => Some("check user and password: URL, or CRATEDB_PASSWORD"),
+        (_, 4045) if reason.text.contains("'sys'") => {
+            Some("health and counters are read from sys: GRANT DQL ON SCHEMA sys TO the user")
+        }
         (_, 4045 | 4041) => Some(
             "name the schema in the URL: `…/SCHEMA`; a schema that the user has no right to is \
              missing for it",
@@ -191,5 +195,42 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
         kind,
         message: format!("{place}: {}{code}", one_line(&reason.text)),
         hint: hint.map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_right_has_a_hint_of_its_own() {
+        for (status, code, text, hint) in [
+            (
+                404,
+                4045,
+                "SchemaUnknownException[Schema 'sys' unknown]",
+                "GRANT DQL ON SCHEMA sys",
+            ),
+            (
+                404,
+                4045,
+                "SchemaUnknownException[Schema 'doc' unknown]",
+                "/SCHEMA",
+            ),
+            (
+                401,
+                4011,
+                "MissingPrivilegeException[Missing 'DDL' …]",
+                "GRANT DDL, DML, DQL",
+            ),
+            (401, 0, "HTTP 401: …", "user and password"),
+        ] {
+            let reason = Reason {
+                code,
+                text: text.to_owned(),
+            };
+            let error = target_error("crate://h", status, &reason);
+            assert!(error.hint.unwrap().contains(hint), "{text}");
+        }
     }
 }

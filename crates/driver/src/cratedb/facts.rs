@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::admin::HttpAdmin;
 use super::pools::{self, Pool};
-use crate::contract::{TargetError, TargetFacts};
+use crate::contract::{TableFeatures, TargetError, TargetFacts};
 use crate::network::one_line;
 
 /// Settings of the cluster that change what a load sees, by the beginning of their names.
@@ -108,6 +108,10 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
             format!("{count} {noun}"),
             format!("insert={}", admin.insert()),
         ],
+        tables: TableFeatures {
+            shards: true,
+            settings: true,
+        },
     })
 }
 

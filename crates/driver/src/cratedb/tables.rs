@@ -11,6 +11,7 @@ use super::admin::{HttpAdmin, number};
 use super::statements::{literal, quoted};
 use crate::contract::TargetError;
 use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
+use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
@@ -136,7 +137,9 @@ async fn apply(
     }
     // Created before it is noted: a note without a table of ours would be a licence to drop.
     for statement in &table.create {
-        admin.run(statement).await?;
+        admin
+            .run(&with_settings(statement, wish.settings, quoted))
+            .await?;
     }
     let note = wish.fresh(&table.name);
     write(admin, &note).await?;

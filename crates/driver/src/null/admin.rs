@@ -32,6 +32,7 @@ impl Admin for NullAdmin {
                 "stores nothing".to_owned(),
                 format!("insert={}", self.insert),
             ],
+            tables: self.protocol.table_features(),
             ..TargetFacts::default()
         };
         let settings = &mut facts.settings;

@@ -23,8 +23,8 @@ use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
 
 use crate::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
-    Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, TableFeatures, Target, TargetError,
+    TargetOptions, Timeline,
 };
 use crate::cratedb::CrateDbDriver;
 use crate::postgres::PostgresDriver;
@@ -68,6 +68,14 @@ impl Protocol {
         match self {
             Self::Postgres => &["postgresql"],
             Self::Crate => &["cratedb", "postgresql"],
+        }
+    }
+
+    /// What tables have besides columns, where they are real.
+    const fn table_features(self) -> TableFeatures {
+        TableFeatures {
+            shards: matches!(self, Self::Crate),
+            settings: true,
         }
     }
 

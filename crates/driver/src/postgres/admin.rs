@@ -22,6 +22,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
 
 /// First pause between two looks at a server that is not done.
@@ -347,6 +348,21 @@ impl Admin for WireAdmin {
             }
             let directory = self.directory.get().and_then(Option::as_deref);
             Ok(directory.and_then(DiskSpace::of_path))
+        })
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        Box::pin(async move {
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&escape_identifier(table)) {
+                if !rights.note(name, self.run(&sql).await)? {
+                    break;
+                }
+            }
+            Ok(Some(rights.told()))
         })
     }
 

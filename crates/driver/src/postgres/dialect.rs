@@ -1,6 +1,8 @@
 //! Which member of the family answers, told by what the server says of itself, and how its SQL
 //! differs from PostgreSQL's. The only place that knows.
 
+use crate::contract::TableFeatures;
+
 /// The product behind the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -41,6 +43,23 @@ impl Dialect {
             Self::CrateDb => &["cratedb", "postgresql"],
         };
         names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    /// What tables have besides columns.
+    pub(super) fn table_features(self) -> TableFeatures {
+        TableFeatures {
+            shards: self == Self::CrateDb,
+            settings: true,
+        }
+    }
+
+    /// The name of a table's setting. PostgreSQL's may be two names with a dot between, CrateDB's
+    /// is one name with dots in it.
+    pub(super) fn setting(self, name: &str) -> String {
+        match self {
+            Self::CrateDb => format!("\"{name}\""),
+            Self::PostgreSql | Self::CockroachDb => name.to_owned(),
+        }
     }
 
     /// Whether `COPY … FROM STDIN` is there.

@@ -58,6 +58,7 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
         dialects: dialect.names(),
         settings,
         traits,
+        tables: dialect.table_features(),
     })
 }
 

@@ -10,6 +10,7 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 use super::admin::{WireAdmin, number};
 use crate::contract::TargetError;
 use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
+use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
@@ -179,7 +180,9 @@ async fn apply(
     }
     // Created before it is noted: a note without a table of ours would be a licence to drop.
     for statement in &table.create {
-        admin.run(statement).await?;
+        let quote = |name: &str| admin.dialect().setting(name);
+        let statement = with_settings(statement, wish.settings, quote);
+        admin.run(&statement).await?;
     }
     let note = wish.fresh(&table.name);
     write(admin, &note).await?;

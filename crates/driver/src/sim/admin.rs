@@ -13,8 +13,8 @@ use super::cluster::Cluster;
 use super::parameters::SimParameters;
 use super::{INSERT_MODE, down, lock, no_table};
 use crate::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetErrorKind, TargetFacts,
-    Timeline,
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
+    TargetFacts, Timeline,
 };
 use crate::table_list::{TableNote, TableWish};
 
@@ -223,6 +223,8 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         dialects: DIALECTS.lines().map(str::to_owned).collect(),
         traits: traits_of(parameters),
         settings,
+        // Its shards are those of its URL.
+        tables: TableFeatures::default(),
     }
 }
 

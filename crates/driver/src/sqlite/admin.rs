@@ -17,6 +17,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
 
 use super::audit;
@@ -89,12 +90,14 @@ impl Admin for SqliteAdmin {
         let workload = workload.clone();
         let (fingerprint, foreign) = (wish.fingerprint.to_owned(), wish.drop_foreign.to_vec());
         let (seed, drop) = (wish.seed, wish.drop);
+        let settings = wish.settings.to_vec();
         Box::pin(self.ask(move |connection| {
             let wish = TableWish {
                 fingerprint: &fingerprint,
                 seed,
                 drop,
                 drop_foreign: &foreign,
+                settings: &settings,
             };
             let _turn = database.turns().wait();
             tables::create(connection, &workload, &wish)
@@ -175,6 +178,29 @@ impl Admin for SqliteAdmin {
         let path = self.database.settings().path.clone();
         // On the connection's thread: a file system may take its time.
         Box::pin(self.ask(move |_| Ok(DiskSpace::of_path(&path))))
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        let database = Arc::clone(&self.database);
+        let quoted = tables::quoted(table);
+        Box::pin(self.ask(move |connection| {
+            let _turn = database.turns().wait();
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&quoted) {
+                let what = format!("cannot {name}");
+                let attempt = connection.execute_batch(&sql);
+                if !rights.note(
+                    name,
+                    attempt.map_err(|error| statement_error(&what, &error)),
+                )? {
+                    break;
+                }
+            }
+            Ok(Some(rights.told()))
+        }))
     }
 
     /// Bytes of the whole file and its write-ahead log, whichever tables are in it.

@@ -25,7 +25,7 @@ use highwater_driver::{Target, TargetOptions, registry};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunEnd, RunError, RunRequest, run};
+use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, run};
 use highwater_runner::store::RunDirectory;
 
 use self::faulty::{Faults, Faulty};
@@ -118,6 +118,7 @@ impl Job {
             started_at: self.started_at.clone(),
             drop_tables: false,
             drop_foreign: Vec::new(),
+            tables: TableRequest::default(),
             guard_disk: true,
             ceilings: None,
             start_in: self.start_in,

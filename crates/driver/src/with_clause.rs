@@ -1,0 +1,160 @@
+//! Settings of a table, added to the statement that creates it: `WITH (name = value, …)`.
+//!
+//! The text of a workload is taken as it stands; what is looked for is only the clause at its
+//! end. What must not be here: what a setting means.
+
+/// The same statement with these settings, in place of those of the same names. Statements that
+/// create no table are left alone; `quote` makes a name one of the dialect's.
+///
+/// All values are written as text literals: the dialects that know the clause read numbers and
+/// switches from them.
+pub(crate) fn with_settings(
+    create: &str,
+    settings: &[(String, String)],
+    quote: impl Fn(&str) -> String,
+) -> String {
+    if settings.is_empty() || !creates_table(create) {
+        return create.to_owned();
+    }
+    let (before, clause) = split_clause(create.trim_end());
+    let mut entries: Vec<String> = clause
+        .map(|clause| split_entries(clause))
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|entry| settings.iter().all(|(name, _)| name_of(entry) != *name))
+        .map(|entry| entry.trim().to_owned())
+        .collect();
+    entries.extend(settings.iter().map(|(name, value)| {
+        let value = value.replace('\'', "''");
+        format!("{} = '{value}'", quote(name))
+    }));
+    format!("{} WITH ({})", before.trim_end(), entries.join(", "))
+}
+
+fn creates_table(statement: &str) -> bool {
+    let mut words = statement.split_whitespace().map(str::to_ascii_uppercase);
+    let first = (words.next(), words.next());
+    matches!(
+        (first.0.as_deref(), first.1.as_deref()),
+        (Some("CREATE"), Some("TABLE"))
+    )
+}
+
+/// The statement without its last clause in parentheses, and that clause, if it is a WITH.
+fn split_clause(statement: &str) -> (&str, Option<&str>) {
+    let plain = outside_quotes(statement);
+    let mut depth = 0_u32;
+    for (at, c) in plain.into_iter().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > 0 {
+            continue;
+        }
+        let (before, clause) = statement.split_at(at);
+        let inside = clause.strip_prefix('(').and_then(|c| c.strip_suffix(')'));
+        let before = before.trim_end();
+        let word_at = before.len().saturating_sub("WITH".len());
+        let without = before.get(..word_at).filter(|_| {
+            let word = before.get(word_at..).unwrap_or_default();
+            word.eq_ignore_ascii_case("WITH")
+        });
+        return match (without, inside) {
+            (Some(without), Some(inside)) => (without, Some(inside)),
+            _ => (statement, None),
+        };
+    }
+    (statement, None)
+}
+
+/// Parts between commas outside of quotes and parentheses.
+fn split_entries(clause: &str) -> Vec<&str> {
+    let (mut depth, mut start) = (0_u32, 0);
+    let mut entries = Vec::new();
+    for (at, c) in outside_quotes(clause) {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                entries.extend(clause.get(start..at));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    entries.extend(clause.get(start..));
+    entries.retain(|entry| !entry.trim().is_empty());
+    entries
+}
+
+/// Positions and characters that are part of no quoted text.
+fn outside_quotes(text: &str) -> Vec<(usize, char)> {
+    let mut quote = None;
+    let mut plain = Vec::new();
+    for (at, c) in text.char_indices() {
+        match quote {
+            Some(open) if open == c => quote = None,
+            None if c == '\'' || c == '"' => quote = Some(c),
+            None => plain.push((at, c)),
+            Some(_) => {}
+        }
+    }
+    plain
+}
+
+/// The name that an entry sets, without quotes.
+fn name_of(entry: &str) -> String {
+    let name = entry.split('=').next().unwrap_or_default().trim();
+    name.trim_matches('"').to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(create: &str, settings: &[(&str, &str)]) -> String {
+        let settings: Vec<(String, String)> = settings
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        with_settings(create, &settings, |name| format!("\"{name}\""))
+    }
+
+    #[test]
+    fn a_clause_is_added_where_there_is_none() {
+        for (create, expected) in [
+            (
+                "CREATE TABLE t (n INTEGER)",
+                "CREATE TABLE t (n INTEGER) WITH (\"a.b\" = 'x''y')",
+            ),
+            (
+                "create table t (ts TIMESTAMP WITH TIME ZONE)\n",
+                "create table t (ts TIMESTAMP WITH TIME ZONE) WITH (\"a.b\" = 'x''y')",
+            ),
+            (
+                "CREATE TABLE t (n INTEGER) CLUSTERED INTO 4 SHARDS",
+                "CREATE TABLE t (n INTEGER) CLUSTERED INTO 4 SHARDS WITH (\"a.b\" = 'x''y')",
+            ),
+            ("CREATE INDEX i ON t (n)", "CREATE INDEX i ON t (n)"),
+        ] {
+            assert_eq!(set(create, &[("a.b", "x'y")]), expected);
+        }
+        assert_eq!(
+            set("CREATE TABLE t (n INTEGER)", &[]),
+            "CREATE TABLE t (n INTEGER)"
+        );
+    }
+
+    #[test]
+    fn a_clause_that_is_there_keeps_what_nobody_sets_anew() {
+        let create = "CREATE TABLE t (n INTEGER DEFAULT (1))\nWITH (number_of_replicas = '0-1', \
+                      \"b.c\" = '(),', x = 1)";
+        assert_eq!(
+            set(create, &[("number_of_replicas", "1"), ("y", "2")]),
+            "CREATE TABLE t (n INTEGER DEFAULT (1)) WITH (\"b.c\" = '(),', x = 1, \
+             \"number_of_replicas\" = '1', \"y\" = '2')"
+        );
+    }
+}
