@@ -13,6 +13,8 @@ use crate::failure::{Failure, did_you_mean};
 
 mod examples;
 pub mod flags;
+mod load_flags;
+mod parameters;
 
 #[cfg(test)]
 mod tests;
@@ -24,6 +26,8 @@ use flags::Flag;
 pub enum Command {
     /// `highwater run`
     Run,
+    /// `highwater load`
+    Load,
     /// `highwater show`
     Show,
     /// `highwater size`
@@ -60,8 +64,9 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Run,
+        Self::Load,
         Self::Show,
         Self::Size,
         Self::Table,
@@ -73,6 +78,7 @@ impl Command {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
+            Self::Load => "load",
             Self::Show => "show",
             Self::Size => "size",
             Self::Table => "table",
@@ -82,21 +88,22 @@ impl Command {
     }
 
     /// Its flags.
-    pub const fn flags(self) -> &'static [Flag] {
+    pub fn flags(self) -> &'static [Flag] {
         match self {
             Self::Run => flags::RUN,
+            Self::Load => load_flags::load_flags(),
             Self::Show => flags::SHOW,
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
-            Self::Workloads => flags::WORKLOADS,
+            Self::Workloads => load_flags::workloads_flags(),
         }
     }
 
     /// Settings that its positional arguments stand for.
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
-            Self::Run => &["workload", "target"],
+            Self::Run | Self::Load => &["workload", "target"],
             Self::Show | Self::Size | Self::Table | Self::Workloads => &[],
             Self::Check => &["target"],
         }
@@ -111,6 +118,7 @@ impl Command {
     fn about(self) -> &'static str {
         match self {
             Self::Run => "Put load on a target, audit what it kept, judge the result",
+            Self::Load => "Fill a workload's tables to a size, audit what is kept, for later runs",
             Self::Show => "Show a finished run, or merge the shares of one",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
             Self::Table => "Show what one setting does to the throughput, from a file or from runs",
@@ -124,11 +132,14 @@ impl Command {
     fn usage(self) -> &'static str {
         match self {
             Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
+            Self::Load => "highwater load [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
             Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
             Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
-            Self::Workloads => "highwater workloads [OPTIONS] [show NAME | new [FILE] | schema]",
+            Self::Workloads => {
+                "highwater workloads [OPTIONS] [show NAME | new [FILE] | schema | from TARGET]"
+            }
         }
     }
 
@@ -141,7 +152,7 @@ impl Command {
                 .action(ArgAction::Append)
         };
         match self {
-            Self::Run => vec![
+            Self::Run | Self::Load => vec![
                 Arg::new("first")
                     .value_name("WORKLOAD")
                     .help("Workload by name; the first argument without a colon [default: cpu]"),
@@ -180,8 +191,8 @@ impl Command {
                 "rest",
                 "ACTION",
                 "`show NAME` prints a workload's file, `new` a commented one to begin with (or \
-                 writes it to a new FILE), `schema` the JSON Schema of such files for editors \
-                 [default: a list]",
+                 writes it to a new FILE), `schema` the JSON Schema of such files for editors, `from \
+                 TARGET --table NAME` one sketched from a table that is there [default: a list]",
             )],
         }
     }
@@ -189,7 +200,15 @@ impl Command {
 
 /// Reads the command line; `arguments` begins with the program's name.
 pub fn parse(arguments: &[String]) -> Result<Request, Failure> {
-    let matches = match command_line().try_get_matches_from(arguments) {
+    let mut parsed = command_line().try_get_matches_from(arguments);
+    if parsed
+        .as_ref()
+        .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
+        && let Some(arguments) = parameters::as_settings(arguments)
+    {
+        parsed = command_line().try_get_matches_from(arguments);
+    }
+    let matches = match parsed {
         Ok(matches) => matches,
         Err(error) => return answer_or_failure(&error, arguments),
     };

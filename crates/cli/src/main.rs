@@ -48,10 +48,11 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
     let known = KnownTargets::built_in();
     match command {
         Command::Run => run::run(&RunSettings::resolve(&layers, &known)?),
+        Command::Load => run::run(&RunSettings::resolve_load(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Table => table::table(&TableSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
-        Command::Workloads => workloads::workloads(&WorkloadsSettings::resolve(&layers)?),
+        Command::Workloads => workloads::workloads(&WorkloadsSettings::resolve(&layers, &known)?),
     }
 }

@@ -1,8 +1,8 @@
 //! Shows on stderr how a run goes: one line a second, and one for each part without a pace.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
-use highwater_core::report;
+use highwater_core::report::{self, Filling};
 use highwater_runner::observer::{Event, Observer};
 
 use crate::terminal;
@@ -11,6 +11,8 @@ use crate::terminal;
 #[derive(Debug, Default)]
 pub struct Progress {
     header_shown: Cell<bool>,
+    /// How far a table is filled, where that is what the run is for.
+    filling: RefCell<Option<Filling>>,
 }
 
 impl Observer for Progress {
@@ -20,11 +22,20 @@ impl Observer for Progress {
                 terminal::note(&format!("{title}\n{directory}\n\n"));
             }
             Event::Phase { name, about } => terminal::note(&format!("{name}: {about}\n")),
+            Event::Filling { there, rows } => {
+                let filling = Filling::new(*there, *rows);
+                terminal::note(&format!("{filling}\n"));
+                *self.filling.borrow_mut() = Some(filling);
+            }
             Event::Second(line) => {
                 if !self.header_shown.replace(true) {
                     terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
                 }
-                terminal::note(&format!("{}\n", report::interval_line(line)));
+                let mut text = report::interval_line(line);
+                if let Some(filling) = self.filling.borrow_mut().as_mut() {
+                    text.push_str(&filling.after(line));
+                }
+                terminal::note(&format!("{text}\n"));
             }
             Event::Warning(text) => terminal::warn(text),
         }

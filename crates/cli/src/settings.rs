@@ -11,6 +11,7 @@ use highwater_core::model::quantity::Ppm;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
 
+mod fill;
 mod given;
 mod load;
 mod resolve;
@@ -51,6 +52,8 @@ pub struct RunSettings {
     pub load: Load,
     /// When it ends.
     pub length: Length,
+    /// Whether the run is to fill the workload's tables up to a number of rows, and no more.
+    pub fills: bool,
     /// What must hold.
     pub objectives: Objectives,
     /// An op without an answer after this long is given up.
@@ -82,6 +85,8 @@ pub enum WorkloadChoice {
     Named(String),
     /// The user's own file.
     File(PathBuf),
+    /// The user's own statements, a file each, and how often each is asked beside the others.
+    Scripts(Vec<(PathBuf, u32)>),
 }
 
 /// What is asked, and how fast.
@@ -270,6 +275,13 @@ pub enum WorkloadsAction {
     New(Option<PathBuf>),
     /// The JSON Schema of workload files.
     Schema,
+    /// A file sketched from a table of a target.
+    From {
+        /// The target, at one or more URLs.
+        urls: Vec<TargetUrl>,
+        /// The table.
+        table: String,
+    },
 }
 
 /// What is known of targets before any is opened.

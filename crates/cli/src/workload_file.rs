@@ -1,10 +1,12 @@
-//! Reads workload files, and shows every mistake in them at its place.
+//! Reads workload files and SQL files, and shows every mistake in them at its place.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use highwater_core::workload::{CatalogueEntry, Mistake, WorkloadSpec, builtin, catalogue};
+use highwater_core::workload::{CatalogueEntry, Mistake, Script, WorkloadSpec, builtin, catalogue};
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::settings::WorkloadChoice;
@@ -13,10 +15,14 @@ use crate::terminal;
 /// A workload file beyond this many bytes is not one.
 const LARGEST: u64 = 1 << 20;
 
-/// The workload that the settings choose.
-pub fn choose(choice: &WorkloadChoice) -> Result<WorkloadSpec, Failure> {
+/// The workload that the settings choose, with these values of its parameters.
+pub fn choose(
+    choice: &WorkloadChoice,
+    parameters: &BTreeMap<String, String>,
+) -> Result<WorkloadSpec, Failure> {
     match choice {
         WorkloadChoice::File(path) => read(path),
+        WorkloadChoice::Scripts(files) => scripts(files, parameters),
         WorkloadChoice::Named(name) => parse(name, builtin_named(name)?.text),
     }
 }
@@ -35,12 +41,55 @@ pub fn builtin_named(name: &str) -> Result<&'static CatalogueEntry, Failure> {
 
 /// Reads a workload file.
 pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
-    let name = path.display().to_string();
+    parse(&path.display().to_string(), &text_of(path)?)
+}
+
+/// Reads SQL files; every mistake is shown in its own.
+fn scripts(
+    files: &[(PathBuf, u32)],
+    parameters: &BTreeMap<String, String>,
+) -> Result<WorkloadSpec, Failure> {
+    let texts: Vec<String> = files
+        .iter()
+        .map(|(path, _)| text_of(path))
+        .collect::<Result<_, _>>()?;
+    let scripts: Vec<Script<'_>> = files
+        .iter()
+        .zip(&texts)
+        .map(|((path, weight), text)| Script {
+            name: path.file_stem().and_then(OsStr::to_str).unwrap_or("sql"),
+            text,
+            weight: *weight,
+        })
+        .collect();
+    WorkloadSpec::from_scripts(&scripts, parameters).map_err(|mistakes| {
+        let failures = mistakes.iter().map(|(number, mistake)| {
+            let file = number.and_then(|number| files.get(number).zip(texts.get(number)));
+            match file {
+                Some(((path, _), text)) => failure(mistake, &path.display().to_string(), text),
+                None => failure(mistake, "", ""),
+            }
+        });
+        last_of(failures.collect())
+    })
+}
+
+fn text_of(path: &Path) -> Result<String, Failure> {
     let mut text = String::new();
     fs::File::open(path)
         .and_then(|file| file.take(LARGEST).read_to_string(&mut text))
-        .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?;
-    parse(&name, &text)
+        .map_err(|error| Failure::usage(format!("cannot read {}: {error}", path.display())))?;
+    Ok(text)
+}
+
+/// Shows all failures but the last one, which is returned.
+fn last_of(mut failures: Vec<Failure>) -> Failure {
+    let last = failures.pop();
+    for failure in failures {
+        terminal::fail(&failure);
+        terminal::note("\n");
+    }
+    last.unwrap_or_else(|| Failure::usage("the files cannot be read"))
 }
 
 fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
@@ -49,14 +98,7 @@ fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
 
 /// Shows all mistakes of a file but the last one, which is returned.
 pub fn tell(mistakes: &[Mistake], name: &str, text: &str) -> Failure {
-    let Some((last, others)) = mistakes.split_last() else {
-        return Failure::usage(format!("{name} cannot be read"));
-    };
-    for mistake in others {
-        terminal::fail(&failure(mistake, name, text));
-        terminal::note("\n");
-    }
-    failure(last, name, text)
+    last_of(mistakes.iter().map(|m| failure(m, name, text)).collect())
 }
 
 fn failure(mistake: &Mistake, name: &str, text: &str) -> Failure {

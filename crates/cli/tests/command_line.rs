@@ -51,6 +51,7 @@ fn help_of_the_program() {
 
     Commands:
       run        Put load on a target, audit what it kept, judge the result
+      load       Fill a workload's tables to a size, audit what is kept, for later runs
       show       Show a finished run, or merge the shares of one
       size       Say which cluster a rate needs, from measured or published figures
       table      Show what one setting does to the throughput, from a file or from runs

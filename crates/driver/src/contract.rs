@@ -18,6 +18,7 @@ use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle}
 use highwater_core::model::outcome::Outcome;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow};
+use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::{Nanos, Seed};
 
 use crate::disk::DiskSpace;
@@ -324,6 +325,14 @@ pub trait Admin {
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// What a table that is there looks like, from a sample of its rows.
+    fn describe<'a>(
+        &'a mut self,
+        _table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        let error = TargetError::usage("this target cannot describe a table");
+        Box::pin(std::future::ready(Err(error)))
+    }
     /// Rows of each copy of each shard, where there are copies that can be counted one by one.
     fn copies<'a>(
         &'a mut self,

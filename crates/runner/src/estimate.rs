@@ -86,6 +86,8 @@ fn rows(known: &Known<'_>) -> Option<u64> {
         }
         for phase in &plan.phases {
             let limit = plan.stop.rows.filter(|_| phase.kind == PhaseKind::Measure);
+            let there = if plan.stop.fills { known.first_row } else { 0 };
+            let limit = limit.map(|rows| rows.saturating_sub(there));
             let paced = match plan.pace(position, phase.step) {
                 Pace::Open { rate } => {
                     let units = rate.as_f64() * phase.duration.as_secs_f64();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::model::op::{Op, OpBody, OpId};
-use highwater_core::workload::{OpContext, StreamSpec, Workload};
+use highwater_core::workload::{OpContext, Replaced, StreamSpec, Workload};
 
 /// Makes ops by index.
 pub(crate) trait Feed: Send + Sync {
@@ -13,6 +13,8 @@ pub(crate) trait Feed: Send + Sync {
     fn op_id(&self, index: u64) -> OpId;
     /// First row and number of rows that the op writes, without making it.
     fn rows(&self, index: u64) -> (u64, u64);
+    /// The keys that an op of this index writes, where rows replace each other.
+    fn replaced(&self, op: &Op) -> Option<Replaced>;
 }
 
 /// The ops of a stream.
@@ -37,8 +39,12 @@ impl Feed for StreamFeed {
 
     fn rows(&self, index: u64) -> (u64, u64) {
         let rows = self.workload.rows_per_op(self.op_id(index));
-        let before = index.saturating_mul(rows);
+        let before = self.workload.rows_before(&self.stream, index);
         (self.context.first_row.saturating_add(before), rows)
+    }
+
+    fn replaced(&self, op: &Op) -> Option<Replaced> {
+        self.workload.replaced(op, self.rows(op.index).0)
     }
 }
 
@@ -79,5 +85,9 @@ impl Feed for LoadFeed {
         let skipped = index.saturating_mul(self.batch);
         let first = self.first.saturating_add(skipped);
         (first, self.batch.min(self.rows.saturating_sub(skipped)))
+    }
+
+    fn replaced(&self, op: &Op) -> Option<Replaced> {
+        self.workload.replaced(op, self.rows(op.index).0)
     }
 }

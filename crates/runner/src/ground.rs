@@ -81,6 +81,10 @@ pub(crate) async fn prepare(
     intention: &Intention<'_>,
     timeline: &Rc<dyn Timeline>,
 ) -> Result<Ground, TargetError> {
+    if bound.tables.is_empty() {
+        // The user's own tables are nothing that this run creates, fills or notes.
+        return Ok(Ground::default());
+    }
     let mut notes = admin.create_tables(bound, &intention.wish).await?;
     if intention.shares > 1 {
         refuse_to_share(&notes)?;
@@ -251,8 +255,10 @@ impl Ground {
         let loaded = self.first_row.saturating_add(loaded).min(begin);
         let streams = request.plan.streams.iter().enumerate();
         let ends = streams.filter_map(|(position, stream)| {
-            let rows = rows_per_op(&request.workload, &stream.name);
-            let sent = ops(&passes.main, position).saturating_mul(rows);
+            let spec = request.workload.stream(&stream.name)?;
+            let sent = request
+                .workload
+                .rows_before(&spec, ops(&passes.main, position));
             (sent > 0).then(|| begin.saturating_add(sent))
         });
         ends.fold(loaded, u64::max)

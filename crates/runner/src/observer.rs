@@ -20,6 +20,13 @@ pub enum Event {
         /// What is done, in a few words.
         about: String,
     },
+    /// A table is to be filled; so many rows of it are there.
+    Filling {
+        /// Rows that are there.
+        there: u64,
+        /// Rows that are to be there.
+        rows: u64,
+    },
     /// A second of load is over.
     Second(IntervalLine),
     /// Something went wrong that does not end the run.

@@ -86,7 +86,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         .collect::<Result<_, _>>()?;
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
-    check_identity(workload, input.audit.level)?;
+    check_identity(workload, input)?;
     let steps = streams
         .iter()
         .map(|stream| stream.paces.len())
@@ -122,7 +122,18 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
 }
 
 /// Rows that repeat have no keys of their own: an audit by key would take them for lost.
-fn check_identity(workload: &Workload, level: AuditLevel) -> Result<(), PlanError> {
+fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
+    let level = input.audit.level;
+    let replaces = (0..workload.tables()).any(|table| workload.replacing_column(table).is_some());
+    if replaces && input.share.of > 1 && level != AuditLevel::Off {
+        return Err(PlanError {
+            message:
+                "--share: rows replace each other, and which is the last depends on times that \
+                      load machines do not share"
+                    .to_owned(),
+            hint: "run it with --audit off, or on one load machine".to_owned(),
+        });
+    }
     match workload.distinct_rows() {
         Some(rows) if level != AuditLevel::Off => Err(PlanError {
             message: format!(

@@ -168,17 +168,18 @@ impl Worker {
     ) -> bool {
         let ticket = prepared.ticket;
         let op = usize::from(prepared.request.op.id.0);
-        let rows = prepared.request.op.rows();
-        let table = inserts_into(&self.bound, prepared.request.op.id);
-        let (first, _) = self.feed.rows(ticket.index);
+        let (first, rows) = self.feed.rows(ticket.index);
         let intended = ticket.intended.unwrap_or(started);
         let mut retries = 0;
         let mut from = started;
         let (outcome, finished) = loop {
             let deadline = from.saturating_add(self.timeout);
-            let outcome = self
+            let mut outcome = self
                 .execute(link, &mut prepared.request, deadline, ready)
                 .await;
+            if matches!(prepared.request.op.body, OpBody::Query(_)) {
+                outcome = outcome.of_rows(rows);
+            }
             let finished = self.timeline.now();
             let again = outcome.certainty == Certainty::NotApplied
                 && outcome.session_usable
@@ -213,8 +214,12 @@ impl Worker {
             retries,
             outcome: &outcome,
         });
-        if let Some(table) = table {
-            let batch = match &prepared.request.op.body {
+        let op = &prepared.request.op;
+        if let Some(replaced) = self.feed.replaced(op) {
+            let times = (started, finished);
+            record.ledgers[replaced.table].note_replaced(&replaced, times, rows, &outcome);
+        } else if let Some(table) = inserts_into(&self.bound, op.id) {
+            let batch = match &op.body {
                 OpBody::Insert(batch) => Some(batch),
                 OpBody::Query(_) => None,
             };

@@ -25,6 +25,7 @@ pub(super) fn plan_input(settings: &RunSettings, default_sessions: u32) -> PlanI
         step: length.at_most,
         stop: StopRule {
             rows: length.rows,
+            fills: settings.fills,
             minimum: length.at_least,
             until: length.until,
         },

@@ -14,7 +14,7 @@ use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::Observer;
-use highwater_runner::planner::{self, PlanError};
+use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest};
 use highwater_runner::store::RunDirectory;
 
@@ -33,7 +33,7 @@ const HASH_IN_ID: usize = 6;
 
 /// Does what the settings ask for; returns the exit code.
 pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
-    let spec = workload_file::choose(&settings.workload)?;
+    let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
     let parameters = in_data_time(settings, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.seed)?);
     let urls = with_password(settings)?;
@@ -100,9 +100,39 @@ fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
 
 fn plan(settings: &RunSettings, workload: &Workload, urls: &[TargetUrl]) -> Result<Plan, Failure> {
     let target = open(settings, urls, &settings.out)?;
-    let input = plan_input(settings, target.capabilities().default_sessions);
-    planner::plan(workload, &input)
-        .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))
+    let mut input = plan_input(settings, target.capabilities().default_sessions);
+    if settings.fills {
+        fill_input(&mut input, workload)?;
+    }
+    let mut plan = planner::plan(workload, &input)
+        .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
+    if settings.fills {
+        // The rows are what is measured, not what comes before.
+        plan.workload.rows_to_load = 0;
+        plan.phases
+            .iter_mut()
+            .for_each(|phase| "fill".clone_into(&mut phase.name));
+    }
+    Ok(plan)
+}
+
+/// The stream that writes the rows to load, up to their number.
+fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure> {
+    let Some(op) = workload.load_op() else {
+        let message = format!("workload `{}` has nothing to load", workload.name());
+        return Err(Failure::usage(message).with_hint("its file has no [load]"));
+    };
+    let rows = input.stop.rows.or(Some(workload.rows_to_load()));
+    input.stop.rows = rows.filter(|rows| *rows > 0);
+    if input.stop.rows.is_none() {
+        let message = "how many rows is not said";
+        return Err(Failure::usage(message).with_hint("add --rows, such as --rows 10M"));
+    }
+    input.streams = vec![StreamInput {
+        name: Some(workload.op_name(op).to_owned()),
+        paces: vec![PaceInput::Closed(None)],
+    }];
+    Ok(())
 }
 
 /// Shares are parts of one load on one target. A target that lives in this process, or in a

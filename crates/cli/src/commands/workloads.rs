@@ -5,12 +5,18 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalogue, file_schema};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalogue, file_schema, sketch};
+use highwater_driver::{TargetOptions, TargetUrl, registry};
+use highwater_runner::clock::{RealClock, RealTimeline};
 
 use crate::exit;
 use crate::failure::Failure;
 use crate::settings::{WorkloadsAction, WorkloadsSettings};
-use crate::{terminal, workload_file};
+use crate::{prompt, terminal, workload_file};
+
+/// How long the target has to answer.
+const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// Prints or writes what the settings ask for.
 pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
@@ -18,6 +24,7 @@ pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
         WorkloadsAction::List => list(),
         WorkloadsAction::Show(name) => workload_file::builtin_named(name)?.text.to_owned(),
         WorkloadsAction::Schema => format!("{}\n", file_schema()),
+        WorkloadsAction::From { urls, table } => sketched(urls.clone(), table)?,
         WorkloadsAction::New(None) => EXAMPLE.to_owned(),
         WorkloadsAction::New(Some(path)) => {
             create(path)?;
@@ -29,6 +36,35 @@ pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
     };
     terminal::data(&text)?;
     Ok(exit::WELL)
+}
+
+/// A workload file from a table of a target.
+fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
+    let options = TargetOptions {
+        insert: None,
+        data_directory: None,
+        application_name: "highwater workloads".to_owned(),
+        seed: Seed(0),
+        connect_timeout: CONNECT_TIMEOUT,
+    };
+    let mut asked = false;
+    loop {
+        let target = registry::open_urls(&urls, &options)?;
+        if target.capabilities().simulated_clock {
+            return Err(Failure::usage(
+                "a simulated cluster has no table to look at",
+            ));
+        }
+        let shape = RealTimeline::block_on(RealClock::start(), |timeline| async move {
+            target.administer(timeline).await?.describe(table).await
+        });
+        let waiting = |error| Failure::usage(format!("cannot wait for the target: {error}"));
+        match shape.map_err(waiting)? {
+            Ok(shape) => return Ok(sketch(&shape)),
+            Err(error) if !asked && prompt::for_password(&error, &mut urls) => asked = true,
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Name, summary, streams and dialects of each workload.

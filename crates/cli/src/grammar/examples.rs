@@ -41,8 +41,19 @@ Examples:
       as long as it takes to be sure
   highwater run cpu $URL --drop --shards 12 --replicas 1 --with refresh_interval=5000
       new tables of 12 shards with one replica each, and a setting of their own
+  highwater run -f top.sql -f write.sql@3 $URL -c 50 --audit off
+      statements of your own, on tables of your own, one to three
+  highwater run kv --read-percent 0 -c 384 -d 2h URL1 … URL30
+      a workload's parameters are flags too
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
       the second of four load machines";
+
+const LOAD: &str = "\
+Examples:
+  highwater load sensors $URL --rows 314M
+      fill the table; the same command again goes on where this one ended
+  highwater load kv $URL --rows 10M --batch 1
+      the keys that later reads find";
 
 const SHOW: &str = "\
 Examples:
@@ -75,6 +86,7 @@ Examples:
 pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
     match command {
         Command::Run => (SHORT, RUN),
+        Command::Load => (SHORT, LOAD),
         Command::Show => (SHORT, SHOW),
         // Databases are named in its text, which therefore is no code.
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),

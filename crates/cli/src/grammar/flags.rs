@@ -184,15 +184,18 @@ pub const RUN: &[Flag] = &[
     .under(LENGTH),
     value(
         "file",
-        "FILE.toml",
-        "Own workload file, in place of a workload's name [default: none]",
+        "FILE[@WEIGHT]",
+        "Own workload file (.toml), in place of a workload's name; or one statement (.sql) on own \
+         tables, several with their weights for a mix [default: none]",
     )
     .short('f')
+    .repeats()
     .under(DATA),
     value(
         "set",
         "NAME=VALUE",
-        "Set a parameter of the workload [default: the workload's own]",
+        "Set a parameter of the workload; those of the workloads that come with the program also \
+         stand as flags, as --read-percent 0 [default: the workload's own]",
     )
     .repeats()
     .under(DATA),
@@ -357,6 +360,3 @@ pub const TABLE: &[Flag] = &[
 
 /// Flags of `check`.
 pub const CHECK: &[Flag] = &[INSERT, LAW, OUT, NO_COLOR];
-
-/// Flags of `workloads`.
-pub const WORKLOADS: &[Flag] = &[NO_COLOR];

@@ -43,8 +43,16 @@ pub(super) fn given(
         .filter(|name| by_user(name))
         .filter_map(|name| Some((name.to_owned(), vec![layers.one(name)?.text.clone()])))
         .collect();
-    if let WorkloadChoice::File(path) = workload {
-        given.insert("file".to_owned(), vec![path.display().to_string()]);
+    match workload {
+        WorkloadChoice::Named(_) => {}
+        WorkloadChoice::File(path) => {
+            given.insert("file".to_owned(), vec![path.display().to_string()]);
+        }
+        WorkloadChoice::Scripts(scripts) => {
+            let files = scripts.iter();
+            let files = files.map(|(path, weight)| format!("{}@{weight}", path.display()));
+            given.insert("file".to_owned(), files.collect());
+        }
     }
     if !parameters.is_empty() {
         let pairs = parameters.iter();

@@ -22,6 +22,8 @@ use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
 const DEFAULT_WORKLOAD: &str = "cpu";
 /// Most labels of a run, and most parameters of a workload.
 const MOST_PAIRS: usize = 256;
+/// Most SQL files of a mix.
+const MOST_SCRIPTS: usize = 100;
 /// Most URLs of one target.
 const MOST_TARGETS: usize = 1_000;
 
@@ -45,6 +47,7 @@ impl RunSettings {
             seed: layers.require("seed", words::seed)?,
             length: length(layers, &load, share)?,
             load,
+            fills: false,
             objectives: objectives(layers)?,
             timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
             retries: layers.require("retries", words::retries)?,
@@ -79,15 +82,8 @@ impl ShowSettings {
 impl CheckSettings {
     /// Settings of `highwater check`.
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
-        let given: Vec<Given> = layers
-            .positionals
-            .iter()
-            .map(|text| Given {
-                name: "target",
-                text: text.clone(),
-                origin: Origin::CommandLine,
-            })
-            .collect();
+        let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
+        let given = as_targets(&words);
         let subject = match &given[..] {
             [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
                 names: layers.positionals.clone(),
@@ -111,7 +107,7 @@ impl CheckSettings {
 }
 
 /// Only the command line counts: a table named once in a file would be dropped for ever after.
-fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
+pub(super) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
     let named = layers.everywhere("drop-foreign");
     named
         .map(|(strength, given)| match strength {
@@ -125,9 +121,15 @@ fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
 
 impl WorkloadsSettings {
     /// Settings of `highwater workloads`.
-    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let action = match words[..] {
+            ["from", ref rest @ ..] => WorkloadsAction::From {
+                urls: targets(&as_targets(rest), known)?,
+                table: layers.parse("table", words::word)?.ok_or_else(|| {
+                    Failure::usage("--table is missing").with_hint("add --table NAME")
+                })?,
+            },
             [] => WorkloadsAction::List,
             ["show", name] => WorkloadsAction::Show(name.to_owned()),
             ["new"] => WorkloadsAction::New(None),
@@ -145,25 +147,36 @@ impl WorkloadsSettings {
     }
 }
 
+/// Words of the command line that are URLs of a target.
+fn as_targets(words: &[&str]) -> Vec<Given> {
+    let given = words.iter().map(|text| Given {
+        name: "target",
+        text: (*text).to_owned(),
+        origin: Origin::CommandLine,
+    });
+    given.collect()
+}
+
 fn action_hint(first: &str) -> String {
-    const ACTIONS: [&str; 3] = ["show", "new", "schema"];
-    match did_you_mean(first, ACTIONS) {
+    match did_you_mean(first, ["show", "new", "schema", "from"]) {
         Some("show") => "write `highwater workloads show NAME`".to_owned(),
         Some("new") => "write `highwater workloads new`, or `new FILE`".to_owned(),
+        Some("from") => "write `highwater workloads from TARGET --table NAME`".to_owned(),
         Some(near) => format!("did you mean `{near}`?"),
-        None => "there are `show NAME`, `new [FILE]` and `schema`".to_owned(),
+        None => "there are `show NAME`, `new [FILE]`, `schema` and `from TARGET --table NAME`"
+            .to_owned(),
     }
 }
 
-fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
+pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
     let file = layers.one("file");
     let named = layers.one("workload");
     match (named, file) {
         (None, None) => Ok(WorkloadChoice::Named(DEFAULT_WORKLOAD.to_owned())),
-        (Some(_), Some(file)) if layers.second_counts("workload", "file")? => {
-            Ok(WorkloadChoice::File(file.parse(words::word)?.into()))
+        (Some(_), Some(_)) if layers.second_counts("workload", "file")? => {
+            files(layers.list("file"))
         }
-        (None, Some(file)) => Ok(WorkloadChoice::File(file.parse(words::word)?.into())),
+        (None, Some(_)) => files(layers.list("file")),
         (Some(named), _) => {
             let name = named.parse(words::word)?;
             if Path::new(&name).extension().is_some() || name.contains('/') {
@@ -176,7 +189,31 @@ fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
     }
 }
 
-fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
+/// One workload file, or SQL files with their weights.
+fn files(given: &[Given]) -> Result<WorkloadChoice, Failure> {
+    let mut scripts = Vec::new();
+    for one in given {
+        let (path, weight) = one.parse(words::weighted_file)?;
+        let sql = path.extension().is_some_and(|ending| ending == "sql");
+        match (sql, weight) {
+            (true, weight) => scripts.push((path, weight.unwrap_or(1))),
+            (false, None) if given.len() == 1 => return Ok(WorkloadChoice::File(path)),
+            (false, _) => {
+                return Err(one
+                    .failure("several files, or one with a weight, are SQL files")
+                    .with_hint("a workload file stands alone, and has weights in its streams"));
+            }
+        }
+    }
+    if scripts.len() > MOST_SCRIPTS {
+        return Err(Failure::usage(format!(
+            "--file: more than {MOST_SCRIPTS} files"
+        )));
+    }
+    Ok(WorkloadChoice::Scripts(scripts))
+}
+
+pub(super) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
     let mut parameters = pairs(layers, "set")?;
     for name in ["batch", "shards", "replicas"] {
         let Some(given) = layers.one(name) else {
@@ -205,7 +242,7 @@ fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
 }
 
 /// The flags that mean nothing to a target without shards.
-fn shard_flags(layers: &Layers) -> Vec<&'static str> {
+pub(super) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     let flags = [("shards", "--shards"), ("replicas", "--replicas")];
     let given = flags
         .into_iter()
@@ -213,7 +250,7 @@ fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     given.map(|(_, flag)| flag).collect()
 }
 
-fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
     let mut pairs = BTreeMap::new();
     for (_, given) in layers.everywhere(name) {
         let (key, value) = given.parse(words::pair)?;
@@ -225,7 +262,7 @@ fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failur
     Ok(pairs)
 }
 
-fn targets(given: &[Given], known: &KnownTargets) -> Result<Vec<TargetUrl>, Failure> {
+pub(super) fn targets(given: &[Given], known: &KnownTargets) -> Result<Vec<TargetUrl>, Failure> {
     let fallback: Vec<Given> = known
         .default_url
         .filter(|_| given.is_empty())
@@ -351,7 +388,7 @@ fn step(layers: &Layers, load: &Load) -> Result<Option<Nanos>, Failure> {
     }
 }
 
-fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
+pub(super) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
     match (layers.parse(name, parse_duration)?, layers.one(name)) {
         (Some(Nanos::ZERO), Some(given)) => Err(given.failure("is not above zero")),
         (duration, _) => Ok(duration),

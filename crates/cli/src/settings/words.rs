@@ -1,5 +1,7 @@
 //! Parsers of single settings that are no quantities: kinds, shares, names and their values.
 
+use std::path::PathBuf;
+
 use highwater_core::analysis::scaling::Law;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::{
@@ -174,6 +176,23 @@ pub(super) fn pair(text: &str) -> Result<(String, String), QuantityError> {
         ));
     }
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// A file, and a weight behind an `@` if there is one.
+pub(super) fn weighted_file(text: &str) -> Result<(PathBuf, Option<u32>), QuantityError> {
+    let (path, weight) = match text.rsplit_once('@') {
+        Some((path, weight)) if weight.bytes().all(|b| b.is_ascii_digit()) => (path, Some(weight)),
+        _ => (text, None),
+    };
+    let weight = weight.map(|weight| match weight.parse() {
+        Ok(weight @ 1..=1_000_000) => Ok(weight),
+        _ => Err(wrong(
+            text,
+            "has no usable weight",
+            "a weight is from 1 to 1,000,000",
+        )),
+    });
+    Ok((PathBuf::from(word(path)?), weight.transpose()?))
 }
 
 pub(super) fn word(text: &str) -> Result<String, QuantityError> {

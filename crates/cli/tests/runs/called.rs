@@ -34,6 +34,19 @@ impl Place {
         fs::write(self.path().join(name), text).unwrap();
     }
 
+    /// Makes a database with these statements.
+    pub(crate) fn database(&self, name: &str, statements: &str) {
+        let connection = rusqlite::Connection::open(self.path().join(name)).unwrap();
+        connection.execute_batch(statements).unwrap();
+    }
+
+    /// The only value of the answer, as text.
+    pub(crate) fn query(&self, name: &str, sql: &str) -> String {
+        let connection = rusqlite::Connection::open(self.path().join(name)).unwrap();
+        let sql = format!("SELECT CAST(({sql}) AS TEXT)");
+        connection.query_row(&sql, [], |row| row.get(0)).unwrap()
+    }
+
     /// The program here, without any of our variables.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         self.prepared(Command::new(env!("CARGO_BIN_EXE_highwater")), words)

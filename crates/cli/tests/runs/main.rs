@@ -9,6 +9,7 @@ mod endings;
 mod exit_codes;
 mod mistakes;
 mod outputs;
+mod own;
 mod secrets;
 mod shares;
 mod stage;

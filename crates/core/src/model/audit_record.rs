@@ -54,8 +54,22 @@ pub struct AuditRecord {
     /// What was expected and found per table and key bucket, for merging shares; kept only where
     /// this process wrote a part of the plan.
     pub expectations: Vec<Expectation>,
+    /// How rows that replace each other were compared; absent where none do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced: Option<ReplacedRecord>,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+}
+
+/// The comparison of rows that replace each other by their key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplacedRecord {
+    /// Keys whose last value was compared.
+    pub keys: u64,
+    /// They are one in so many of those written: 1 for all of them.
+    pub one_in: u64,
+    /// Whether rows have their number in them; else only the keys were compared.
+    pub marked: bool,
 }
 
 /// Batches, or parts of batches, of unknown fate: what the audit found of them.

@@ -125,6 +125,7 @@ reason_codes! {
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record knows one.";
+    ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values have no room for what tells them apart.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotQuiet = "not_quiet", "data", "Statements of this run were still at work when the audit began.";
     ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";

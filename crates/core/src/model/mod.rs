@@ -13,4 +13,5 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod stored;
+pub mod table_shape;
 pub mod units;

@@ -209,6 +209,24 @@ impl Outcome {
         outcome
     }
 
+    /// The outcome of a statement that writes so many rows. Where the target counts none, it did
+    /// what it says it did.
+    #[must_use]
+    pub fn of_rows(mut self, rows: u64) -> Self {
+        match self.certainty {
+            Certainty::Applied if self.error.is_none() => {
+                self.rows_applied = match self.rows_applied {
+                    0 => rows,
+                    applied => applied.min(rows),
+                };
+                self.rows_refused = rows - self.rows_applied;
+            }
+            Certainty::NotApplied => self.rows_refused = rows,
+            Certainty::Applied | Certainty::Unknown => {}
+        }
+        self
+    }
+
     /// Whether the op did all that was asked.
     pub fn is_success(&self) -> bool {
         self.error.is_none()

@@ -166,6 +166,10 @@ pub enum PhaseKind {
 pub struct StopRule {
     /// Stop after so many rows were sent by all streams that count rows.
     pub rows: Option<u64>,
+    /// Whether those rows are counted from the table's beginning: what is there already is not
+    /// written again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fills: bool,
     /// Not before this much of the measured phase is over.
     pub minimum: Nanos,
     /// Stop when this holds; looked at once a second.

@@ -20,7 +20,7 @@ pub use figures::{
 };
 pub use json::{ParseError, json, parse, schema};
 pub use merge::{MergeError, merge};
-pub use progress::{IntervalLine, StreamProgress, interval_header, interval_line};
+pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};
 #[cfg(test)]
 pub(crate) use tests::fixture;

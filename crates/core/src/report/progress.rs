@@ -40,6 +40,70 @@ pub struct StreamProgress {
     pub p99_at_least: bool,
 }
 
+/// How far a table is filled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Filling {
+    first: f64,
+    there: f64,
+    rows: f64,
+    seconds: f64,
+}
+
+impl Filling {
+    /// So many rows are there, of those that are to be.
+    pub fn new(there: u64, rows: u64) -> Self {
+        let [there, rows] = [there, rows].map(real);
+        Self {
+            first: there,
+            there,
+            rows,
+            seconds: 0.0,
+        }
+    }
+
+    /// Behind the line of a second: the share of the rows, and the time left at the pace so far.
+    pub fn after(&mut self, line: &IntervalLine) -> String {
+        self.seconds += 1.0;
+        self.there += line
+            .streams
+            .first()
+            .map_or(0.0, |stream| stream.units_per_s);
+        let pace = (self.there - self.first) / self.seconds;
+        let share = (self.there / self.rows * 100.0).min(100.0);
+        let left = (self.rows - self.there).max(0.0) / pace;
+        if !left.is_finite() {
+            return format!("  {share:5.1} %");
+        }
+        format!("  {share:5.1} %, {} left", duration(nanos(left)))
+    }
+}
+
+impl std::fmt::Display for Filling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "fill: {} of {} rows are there",
+            rate(self.there),
+            rate(self.rows)
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a share for people")]
+fn real(number: u64) -> f64 {
+    number as f64
+}
+
+/// Whole seconds as nanoseconds.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "not negative; saturates"
+)]
+fn nanos(seconds: f64) -> u64 {
+    (seconds.ceil() as u64).saturating_mul(1_000_000_000)
+}
+
 const PHASE_WIDTH: usize = 10;
 const P99_WIDTH: usize = 10;
 const RATE_WIDTH: usize = 11;
@@ -90,6 +154,33 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn filling_tells_the_share_and_the_time_left() {
+        let line = |units_per_s| IntervalLine {
+            second: 1,
+            phase: "fill".to_owned(),
+            streams: vec![StreamProgress {
+                stream: "insert".to_owned(),
+                unit: Unit::Rows,
+                units_per_s,
+                p99_ns: None,
+                p99_at_least: false,
+            }],
+            errors: 0,
+            dropped: 0,
+            sessions: 1,
+        };
+        let mut filling = Filling::new(20_000, 100_000);
+        assert_eq!(
+            filling.to_string(),
+            "fill: 20,000 of 100,000 rows are there"
+        );
+        assert_eq!(filling.after(&line(0.0)), "   20.0 %");
+        // 20,000 rows in two seconds, 60,000 to go.
+        assert_eq!(filling.after(&line(20_000.0)), "   40.0 %, 6.00 s left");
+        assert_eq!(filling.after(&line(60_000.0)), "  100.0 %, 0 ns left");
+    }
 
     #[test]
     fn lines_stand_below_their_header() {

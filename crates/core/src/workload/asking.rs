@@ -50,6 +50,10 @@ impl Workload {
                         _ => Value::Null,
                     });
                 }
+                ParameterGenerator::Written { table, column } => {
+                    let rows = (0..parameter.count).map(|n| op.1.first_row.saturating_add(n));
+                    values.extend(rows.map(|row| self.cell(*table, *column, row)));
+                }
                 ParameterGenerator::Entity {
                     entity,
                     attribute,
@@ -122,19 +126,24 @@ impl Workload {
                 let row = reference::row_of(of.distribution, draws, index, rows);
                 match of.column {
                     None => Value::Integer(i64::try_from(row).unwrap_or(i64::MAX)),
-                    Some(column) => self
-                        .tables
-                        .get(of.table)
-                        .and_then(|table| table.cell(column, row))
-                        .map_or(Value::Null, |cell| first_of(&cell)),
+                    Some(column) => self.cell(of.table, column, row),
                 }
             }
             // Made where all values of the op are known.
-            ParameterGenerator::Entity { .. } | ParameterGenerator::Plus { .. } => Value::Null,
+            ParameterGenerator::Entity { .. }
+            | ParameterGenerator::Plus { .. }
+            | ParameterGenerator::Written { .. } => Value::Null,
         }
     }
 
-    /// The tick of the last row before the stream.
+    /// What a row has in a column; null if there is no such column.
+    fn cell(&self, table: usize, column: usize, row: u64) -> Value {
+        let table = self.tables.get(table);
+        let cell = table.and_then(|table| table.cell(column, row));
+        cell.map_or(Value::Null, |cell| first_of(&cell))
+    }
+
+    /// The tick of the last row before the op.
     fn last_tick(&self, table: usize, context: OpContext) -> u64 {
         let last_row = context.first_row.saturating_sub(1);
         self.tables

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::distribution::{Distribution, Sampler};
+use super::keys::KeyShape;
 use super::parameter::{ParameterSpec, Setting};
 use super::random::Draws;
 use super::sql::Sql;
@@ -119,6 +120,9 @@ pub(super) struct Table {
     /// Row i is what row i modulo this is; 0 for rows without end.
     #[serde(skip_serializing_if = "is_zero")]
     pub(super) repeat: u64,
+    /// Position of the column whose value a later row takes over: it replaces the earlier one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) replaces: Option<usize>,
     pub(super) columns: Vec<Column>,
     /// Dialect to statements.
     pub(super) create: BTreeMap<String, Vec<String>>,
@@ -204,7 +208,7 @@ pub(super) struct Reference {
     pub(super) table: usize,
     /// Position of the column, which is no reference itself; without one, the row's index.
     pub(super) column: Option<usize>,
-    /// Rows that there are; without a number, those before the row itself, or before the stream.
+    /// Rows that there are; without a number, those before the row itself, or before the op.
     pub(super) rows: Option<u64>,
     pub(super) distribution: Distribution,
 }
@@ -278,6 +282,7 @@ pub(super) enum Plain {
         sampler: Sampler,
     },
     Text(TextShape),
+    Keys(KeyShape),
     Dictionary {
         words: WordShape,
         #[serde(serialize_with = "described")]
@@ -349,7 +354,31 @@ pub(super) enum OpBodyDefinition {
     Query {
         sql: BTreeMap<String, Sql>,
         parameters: Vec<QueryParameter>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        writes: Option<Writes>,
     },
+}
+
+/// What a statement does to the rows of a table whose rows replace each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(super) struct Writes {
+    pub(super) kind: WriteKind,
+    /// Position of the table.
+    pub(super) table: usize,
+    /// Position of the parameter that has the keys.
+    pub(super) key: usize,
+    /// How many keys there are.
+    pub(super) rows: u64,
+}
+
+/// How a statement changes rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum WriteKind {
+    /// The next rows of the table take the places of those with the same keys.
+    Upsert,
+    /// Rows with these keys are gone.
+    Delete,
 }
 
 /// Rows of an insert, at most.
@@ -368,7 +397,7 @@ pub(super) struct QueryParameter {
 }
 
 /// Values of one parameter, at most.
-pub(super) const MAX_COUNT: i64 = 256;
+pub(super) const MAX_COUNT: i64 = 1_000;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_one(number: &u64) -> bool {
@@ -416,6 +445,11 @@ pub(super) enum ParameterGenerator {
         add: i64,
     },
     Reference(Reference),
+    /// What the rows that the op writes have in a column.
+    Written {
+        table: usize,
+        column: usize,
+    },
 }
 
 /// Ops that are asked at one pace.

@@ -17,10 +17,11 @@ use super::random::Draws;
 pub(super) enum Distribution {
     /// All alike.
     Uniform,
-    /// Rank k (from 0) with a probability proportional to (k + 1)^-theta; 0 < theta < 1.
+    /// Rank k (from 0) with a probability proportional to (k + 1)^-theta; theta above 0, and not 1.
     Zipfian {
         theta: f64,
-        /// Ranks are drawn among [`SCRAMBLED_RANKS`] and scattered over the items by a hash.
+        /// Ranks are scattered over the items by a hash; for a theta below 1 they are drawn among
+        /// [`SCRAMBLED_RANKS`].
         scrambled: bool,
     },
     /// Zipfian ranks counted back from the last item: the newest are meant most.
@@ -42,7 +43,23 @@ pub(super) struct Sampler {
     distribution: Distribution,
     /// At least 1.
     items: u64,
-    zipf: Option<Zipf>,
+    zipf: Option<Ranks>,
+}
+
+/// What draws ranks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Ranks {
+    Gray(Zipf),
+    Power(PowerLaw),
+}
+
+impl Ranks {
+    fn rank(&self, draws: &Draws, n: u64) -> u64 {
+        match self {
+            Self::Gray(zipf) => zipf.rank(draws.unit(n)),
+            Self::Power(law) => law.rank(draws, n),
+        }
+    }
 }
 
 impl Sampler {
@@ -50,12 +67,15 @@ impl Sampler {
     pub(super) fn new(distribution: Distribution, items: u64) -> Self {
         let items = items.max(1);
         let zipf = match distribution {
+            Distribution::Zipfian { theta, .. } if theta > 1.0 => {
+                Some(Ranks::Power(PowerLaw::new(theta, 1.0, items - 1)))
+            }
             Distribution::Zipfian {
                 theta,
                 scrambled: true,
-            } => Some(Zipf::new(SCRAMBLED_RANKS, theta)),
+            } => Some(Ranks::Gray(Zipf::new(SCRAMBLED_RANKS, theta))),
             Distribution::Zipfian { theta, .. } | Distribution::Latest { theta } => {
-                Some(Zipf::new(items, theta))
+                Some(Ranks::Gray(Zipf::new(items, theta)))
             }
             _ => None,
         };
@@ -74,7 +94,7 @@ impl Sampler {
     /// The n-th item, below the number of items.
     pub(super) fn pick(&self, draws: &Draws, n: u64) -> u64 {
         let last = self.items - 1;
-        let rank = || self.zipf.map_or(0, |zipf| zipf.rank(draws.unit(n)));
+        let rank = || self.zipf.map_or(0, |zipf| zipf.rank(draws, n));
         match self.distribution {
             Distribution::Uniform => draws.below(n, self.items),
             Distribution::Zipfian {
@@ -146,6 +166,71 @@ impl Zipf {
         let alpha = 1.0 / (1.0 - self.theta);
         let share = libm::pow(self.eta * unit - self.eta + 1.0, alpha);
         floor(count(self.items) * share).min(self.items - 1)
+    }
+}
+
+/// Numbers from 0 on, number k with a probability proportional to (v + k)^-s: Zipf's law with an
+/// exponent above 1, by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to
+/// generate variates from monotone discrete distributions", ACM TOMACS 1996) as in Go's
+/// `math/rand` Zipf.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct PowerLaw {
+    s: f64,
+    v: f64,
+    last: u64,
+    #[serde(skip)]
+    most: f64,
+    #[serde(skip)]
+    width: f64,
+    #[serde(skip)]
+    sure: f64,
+}
+
+/// Draws of one number, at most; each fails with a probability below a half.
+const ATTEMPTS: u64 = 64;
+
+impl PowerLaw {
+    /// Numbers up to `last`, for an exponent `s` above 1 and a `v` of at least 1.
+    pub(super) fn new(s: f64, v: f64, last: u64) -> Self {
+        let mut law = Self {
+            s,
+            v,
+            last,
+            most: 0.0,
+            width: 0.0,
+            sure: 0.0,
+        };
+        law.most = law.integral(count(last) + 0.5);
+        law.width = law.integral(0.5) - libm::pow(v, -s) - law.most;
+        law.sure = 1.0 - law.inverse(law.integral(1.5) - libm::pow(v + 1.0, -s));
+        law
+    }
+
+    /// The n-th number.
+    pub(super) fn rank(&self, draws: &Draws, n: u64) -> u64 {
+        let mut rank = 0.0;
+        for attempt in 0..ATTEMPTS {
+            // Far from the numbers of other n.
+            let area = self.most + draws.unit(n.wrapping_add(attempt << 56)) * self.width;
+            let x = self.inverse(area);
+            rank = libm::floor(x + 0.5);
+            if rank - x <= self.sure
+                || area >= self.integral(rank + 0.5) - libm::pow(rank + self.v, -self.s)
+            {
+                break;
+            }
+        }
+        floor(rank.max(0.0)).min(self.last)
+    }
+
+    /// ∫ (v + x)^-s dx.
+    fn integral(&self, x: f64) -> f64 {
+        libm::pow(self.v + x, 1.0 - self.s) / (1.0 - self.s)
+    }
+
+    /// Where the integral has a value.
+    fn inverse(&self, area: f64) -> f64 {
+        libm::pow((1.0 - self.s) * area, 1.0 / (1.0 - self.s)) - self.v
     }
 }
 

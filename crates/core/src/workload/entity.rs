@@ -112,6 +112,7 @@ impl Plain {
             | Self::Skewed { prefix, .. } => {
                 format!("{prefix}{}", self.integer(draws, n))
             }
+            Self::Keys(shape) => shape.key(draws, n).to_string(),
             Self::Text(shape) => shape.text(draws, n),
             Self::Dictionary { words, sampler } => words.word(draws, sampler.pick(draws, n)),
             Self::Uuid => words::uuid(draws, n),
@@ -163,6 +164,7 @@ impl Plain {
                 .values
                 .get(choices.pick(draws, n))
                 .map_or(0, Literal::integer),
+            Self::Keys(shape) => shape.key(draws, n),
             Self::UniformFloat { .. } | Self::Normal { .. } => self.float(draws, n).floor() as i64,
             Self::Text(_) | Self::Dictionary { .. } | Self::Uuid => 0,
         }

@@ -11,11 +11,11 @@ use sha2::{Digest, Sha256};
 use super::asking;
 use super::definition::{
     Arrivals, Column, ColumnGenerator, Definition, OpBodyDefinition, OpDefinition,
-    ParameterGenerator, StreamSpec, Table, Unit,
+    ParameterGenerator, StreamSpec, Table, Unit, WriteKind,
 };
 use super::entity::Attributes;
-use super::random::Draws;
 use super::rows::TableRows;
+use super::sql::Sql;
 use crate::mistake::Mistake;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
@@ -32,8 +32,8 @@ const ANY_DIALECT: &str = "any";
 /// What an op depends on besides seed, stream and index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OpContext {
-    /// Rows loaded before the stream began: insert op j covers the rows from
-    /// `first_row + j·batch` on, and "now" in the data's time is the time of the row before.
+    /// Rows loaded before the stream began: the first op that writes rows begins with this one,
+    /// and "now" in the data's time is the time of the row before the op.
     pub first_row: u64,
 }
 
@@ -146,10 +146,19 @@ impl Workload {
         self.op_definition(id).map_or("", |op| op.name.as_str())
     }
 
-    /// Rows that an op writes; 0 for a query.
+    /// How many tables there are.
+    pub fn tables(&self) -> usize {
+        self.definition.tables.len()
+    }
+
+    /// Rows that an op writes; 0 for a query, and for what deletes.
     pub fn rows_per_op(&self, id: OpId) -> u64 {
         match self.op_definition(id).map(|op| &op.body) {
             Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
+            Some(OpBodyDefinition::Query {
+                writes: Some(writes),
+                ..
+            }) if writes.kind == WriteKind::Upsert => writes.rows,
             _ => 0,
         }
     }
@@ -158,6 +167,17 @@ impl Workload {
     /// holds once the loaded rows fill every window that the op asks about.
     pub fn expected_rows(&self, id: OpId) -> Option<(u64, u64)> {
         self.op_definition(id)?.answer
+    }
+
+    /// Whether a statement of an op may change rows in a way that the workload does not describe.
+    pub fn changes_unknown_rows(&self) -> bool {
+        let mut bodies = self.definition.ops.iter().map(|op| &op.body);
+        bodies.any(|body| match body {
+            OpBodyDefinition::Query {
+                sql, writes: None, ..
+            } => !sql.values().all(Sql::only_asks),
+            OpBodyDefinition::Query { .. } | OpBodyDefinition::Insert { .. } => false,
+        })
     }
 
     /// Different rows that all tables together can have; none if one of them has no end.
@@ -199,13 +219,12 @@ impl Workload {
 
     /// [`Workload::op`] into the memory of another op.
     pub fn fill_op(&self, stream: &StreamSpec, index: u64, context: &OpContext, op: &mut Op) {
-        op.id = self.op_id(stream, index);
+        let (id, rows_before) = self.dealt(stream, index);
+        op.id = id;
         op.index = index;
+        let first_row = context.first_row.saturating_add(rows_before);
         match self.op_definition(op.id).map(|known| (known, &known.body)) {
             Some((_, OpBodyDefinition::Insert { table, batch })) => {
-                let first_row = context
-                    .first_row
-                    .saturating_add(index.saturating_mul(*batch));
                 let rows = usize::try_from(*batch).unwrap_or(usize::MAX);
                 if !matches!(op.body, OpBody::Insert(_)) {
                     op.body = OpBody::Insert(RowBatch::default());
@@ -216,30 +235,11 @@ impl Workload {
             }
             Some((known, OpBodyDefinition::Query { parameters, .. })) => {
                 let path = ["stream", &stream.name, &known.name];
-                op.body = OpBody::Query(self.values(&path, parameters, (index, context)));
+                let context = OpContext { first_row };
+                op.body = OpBody::Query(self.values(&path, parameters, (index, &context)));
             }
             None => op.body = OpBody::Query(Vec::new()),
         }
-    }
-
-    /// Which op a stream asks at an index: by weight, from a number of its own.
-    pub fn op_id(&self, stream: &StreamSpec, index: u64) -> OpId {
-        if let [(only, _)] = stream.ops.as_slice() {
-            return *only;
-        }
-        let total = stream
-            .ops
-            .iter()
-            .map(|(_, weight)| u64::from(*weight))
-            .sum();
-        let mut point = Draws::of(self.seed, &["stream", &stream.name]).below(index, total);
-        for (id, weight) in &stream.ops {
-            match point.checked_sub(u64::from(*weight)) {
-                Some(rest) => point = rest,
-                None => return *id,
-            }
-        }
-        stream.ops.last().map_or(OpId(0), |(id, _)| *id)
     }
 
     /// The workload in SQL: for every table and op the first of `dialects` that it knows.
@@ -264,7 +264,9 @@ impl Workload {
                     table: *table,
                     batch: *batch,
                 },
-                OpBodyDefinition::Query { sql, parameters } => {
+                OpBodyDefinition::Query {
+                    sql, parameters, ..
+                } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     let counts: Vec<u64> = parameters.iter().map(|p| p.count).collect();
                     BoundOpKind::Query {
@@ -314,8 +316,12 @@ impl Workload {
             .collect()
     }
 
-    fn op_definition(&self, id: OpId) -> Option<&OpDefinition> {
+    pub(super) fn op_definition(&self, id: OpId) -> Option<&OpDefinition> {
         self.definition.ops.get(usize::from(id.0))
+    }
+
+    pub(super) fn table_definition(&self, table: usize) -> Option<&Table> {
+        self.definition.tables.get(table)
     }
 }
 

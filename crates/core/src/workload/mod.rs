@@ -9,18 +9,23 @@
 mod asking;
 mod column;
 mod data_time;
+mod dealing;
 mod definition;
 mod distribution;
 mod entity;
 mod fields;
 mod instance;
+mod keys;
 mod parameter;
 pub mod random;
 mod reading;
 mod reference;
+mod replacing;
 mod rows;
 mod schema;
+mod script;
 mod section;
+mod sketch;
 mod sql;
 #[cfg(test)]
 mod tests;
@@ -33,7 +38,10 @@ pub use crate::mistake::Mistake;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
 pub use parameter::{ParameterKind, ParameterSpec};
+pub use replacing::Replaced;
 pub use schema::file_schema;
+pub use script::{Script, ScriptMistake};
+pub use sketch::sketch;
 
 use crate::model::units::Seed;
 use definition::{Definition, OpBodyDefinition};
@@ -48,7 +56,7 @@ pub struct CatalogueEntry {
 }
 
 /// In the order in which they are listed.
-static CATALOGUE: [CatalogueEntry; 6] = [
+static CATALOGUE: [CatalogueEntry; 7] = [
     CatalogueEntry {
         name: "cpu",
         text: include_str!("../../workloads/cpu.toml"),
@@ -68,6 +76,10 @@ static CATALOGUE: [CatalogueEntry; 6] = [
     CatalogueEntry {
         name: "sensors",
         text: include_str!("../../workloads/sensors.toml"),
+    },
+    CatalogueEntry {
+        name: "kv",
+        text: include_str!("../../workloads/kv.toml"),
     },
     CatalogueEntry {
         name: "tsbs",

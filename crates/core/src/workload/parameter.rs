@@ -189,7 +189,7 @@ pub(super) fn parse_timestamp(text: &str) -> Option<i64> {
 }
 
 /// RFC 3339 in UTC; the milliseconds as digits where the year leaves that format.
-fn format_timestamp(ms: i64) -> String {
+pub(super) fn format_timestamp(ms: i64) -> String {
     OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000)
         .ok()
         .and_then(|time| time.format(&Rfc3339).ok())

@@ -126,11 +126,28 @@ fn entity() -> Value {
 
 fn table() -> Value {
     let columns = alternatives(&[PLAIN, OF_COLUMNS], true, &[]);
+    let two = json!({
+        "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
+    });
+    let conditional = object(
+        "a statement that counts if two texts are the same, or unless they are",
+        &[
+            ("sql", text("one statement"), true),
+            ("when", two.clone(), false),
+            ("unless", two, false),
+        ],
+    );
+    let statement = json!({ "anyOf": [{ "type": "string" }, conditional] });
+    let values = json!({
+        "type": "object",
+        "description": "per dialect and column an integer expression that stands for the value",
+        "additionalProperties": named(&json!({ "type": "string" })),
+    });
     let statements = json!({
         "type": "object", "minProperties": 1,
         "description": "the table and its indexes, for each dialect",
         "additionalProperties": {
-            "anyOf": [{ "type": "string" }, list(&json!({ "type": "string" }))],
+            "anyOf": [{ "type": "string" }, list(&statement)],
         },
     });
     object(
@@ -145,6 +162,17 @@ fn table() -> Value {
                 "key",
                 per_dialect("the row's index as an integer expression"),
                 true,
+            ),
+            ("values", values, false),
+            (
+                "locate",
+                per_dialect("a condition for keys from :first to :last that an index answers"),
+                false,
+            ),
+            (
+                "replaces",
+                text("the bigint column whose value a later row takes over"),
+                false,
             ),
         ],
     )
@@ -177,6 +205,9 @@ fn op() -> Value {
             ),
             ("parameters", list(&parameters), false),
             ("answer", answer, false),
+            ("upserts", text("the table whose rows it writes"), false),
+            ("deletes", text("the table whose rows it deletes"), false),
+            ("key", text("the parameter with the keys"), false),
         ],
     );
     op["oneOf"] = json!([{ "required": ["insert", "batch"] }, { "required": ["sql"] }]);
@@ -184,12 +215,13 @@ fn op() -> Value {
 }
 
 fn stream() -> Value {
+    let weight = json!({ "anyOf": [shape(Shape::Integer), { "const": "rest" }] });
     object(
         "ops that are asked at one pace",
         &[
             ("unit", json!({ "enum": ["rows", "queries"] }), true),
             ("arrivals", json!({ "enum": ["constant", "poisson"] }), true),
-            ("ops", named(&shape(Shape::Integer)), true),
+            ("ops", named(&weight), true),
         ],
     )
 }

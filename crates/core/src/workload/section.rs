@@ -237,7 +237,8 @@ impl<'a, 't> Section<'a, 't> {
         self.number_of(reader, key, entry, ParameterKind::Timestamp)
     }
 
-    /// A finite number; absent, it is `default`, or a mistake if there is none.
+    /// A finite number, also that of a parameter of any type that is one; absent, it is `default`,
+    /// or a mistake if there is none.
     pub(super) fn float(
         &mut self,
         reader: &mut Reader<'_>,
@@ -251,7 +252,15 @@ impl<'a, 't> Section<'a, 't> {
                 Some(entry) => entry,
             },
         };
-        float_of(entry).or_else(|| {
+        let number = match entry.get_ref() {
+            DeValue::String(text) => parameter_in(text).and_then(|(name, negative)| {
+                let setting = reader.setting(name, &entry.span())?;
+                let number: f64 = setting.in_text().parse().ok()?;
+                Some(if negative { -number } else { number }).filter(|n| n.is_finite())
+            }),
+            _ => float_of(entry),
+        };
+        number.or_else(|| {
             let other = entry.get_ref().type_str();
             self.wrong_type(reader, key, entry.span(), ("a finite number", other));
             None

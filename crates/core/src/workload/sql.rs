@@ -20,6 +20,8 @@ enum Piece {
     Text(String),
     /// A parameter's position in the op's list.
     Parameter(usize),
+    /// `:(a, b)`: for each value of these parameters a row `($1, $3), ($2, $4)`.
+    Rows(Vec<usize>),
 }
 
 /// What is wrong with a statement.
@@ -44,6 +46,28 @@ impl Serialize for Sql {
 }
 
 impl Sql {
+    /// The names of all parameters of a text, each once, in order of appearance.
+    pub(super) fn names(text: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let mut at = 0;
+        while at < text.len() {
+            let length = match Token::first(text.get(at..).unwrap_or_default()) {
+                Err(_) => break,
+                Ok(Token::Other(length)) => length,
+                Ok(Token::Semicolon) => 1,
+                Ok(Token::Parameter(name)) => {
+                    if !names.iter().any(|known| known == name) {
+                        names.push(name.to_owned());
+                    }
+                    1 + name.len()
+                }
+                Ok(Token::Rows(list)) => 3 + list.len(),
+            };
+            at += length;
+        }
+        names
+    }
+
     /// Cuts `text` at the parameters called `names`; collects everything that is wrong.
     pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlMistake>> {
         let text = text.trim().trim_end_matches(';').trim_end();
@@ -76,6 +100,23 @@ impl Sql {
                     at += 1 + name.len();
                     copied = at;
                 }
+                Ok(Token::Rows(list)) => {
+                    let before = text.get(copied..at).unwrap_or_default();
+                    pieces.push(Piece::Text(before.to_owned()));
+                    let mut row = Vec::new();
+                    for name in list.split(',').map(str::trim) {
+                        match names.iter().position(|known| *known == name) {
+                            Some(position) => {
+                                used[position] = true;
+                                row.push(position);
+                            }
+                            None => mistakes.push(SqlMistake::UnknownParameter(name.to_owned())),
+                        }
+                    }
+                    pieces.push(Piece::Rows(row));
+                    at += 3 + list.len();
+                    copied = at;
+                }
             }
         }
         pieces.push(Piece::Text(
@@ -94,8 +135,32 @@ impl Sql {
         }
     }
 
+    /// Whether it is a statement that changes nothing, as far as its words tell.
+    pub(super) fn only_asks(&self) -> bool {
+        const ASK: [&str; 7] = [
+            "select", "with", "values", "table", "show", "explain", "pragma",
+        ];
+        const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
+        let mut words = words(&self.text);
+        let first = words.next().unwrap_or_default();
+        let asks = ASK.iter().any(|word| first.eq_ignore_ascii_case(word));
+        let changes = |word: &str| {
+            CHANGE
+                .iter()
+                .any(|change| word.eq_ignore_ascii_case(change))
+        };
+        // SELECT … FOR UPDATE only locks; SELECT … INTO makes a table.
+        let locks = words
+            .clone()
+            .zip(words.clone().skip(1))
+            .filter(|(a, b)| a.eq_ignore_ascii_case("for") && b.eq_ignore_ascii_case("update"));
+        let locks = locks.count();
+        asks && words.filter(|word| changes(word)).count() <= locks
+    }
+
     /// The statement with numbered placeholders. `counts` says how many values each parameter of
     /// the op stands for; numbers follow each other, those of a list with commas between them.
+    /// Rows are as many as the first of their parameters has values.
     pub(super) fn with_placeholders(&self, style: PlaceholderStyle, counts: &[u64]) -> String {
         let mark = match style {
             PlaceholderStyle::Dollar => '$',
@@ -107,14 +172,49 @@ impl Sql {
             let numbers = (before + 1..=before + count).map(|number| format!("{mark}{number}"));
             numbers.collect::<Vec<_>>().join(", ")
         };
+        let begin = |position: usize| counts.iter().take(position).sum::<u64>() + 1;
+        let rows = |row: &[usize]| {
+            let first = row.first().and_then(|position| counts.get(*position));
+            let all = (0..first.copied().unwrap_or(1)).map(|n| {
+                let values = row.iter().map(|position| begin(*position) + n);
+                let values: Vec<String> = values.map(|number| format!("{mark}{number}")).collect();
+                format!("({})", values.join(", "))
+            });
+            all.collect::<Vec<_>>().join(", ")
+        };
         self.pieces
             .iter()
             .map(|piece| match piece {
+                Piece::Rows(row) => rows(row),
                 Piece::Text(text) => text.clone(),
                 Piece::Parameter(position) => placeholders(*position),
             })
             .collect()
     }
+}
+
+/// The words outside of quotes and comments.
+fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let mut at = 0;
+    let all: Vec<&str> = std::iter::from_fn(|| {
+        while at < text.len() {
+            let rest = text.get(at..)?;
+            let length = match Token::first(rest).ok()? {
+                Token::Other(length) => length,
+                Token::Semicolon => 1,
+                Token::Parameter(name) => 1 + name.len(),
+                Token::Rows(list) => 3 + list.len(),
+            };
+            at += length.max(1);
+            let piece = rest.get(..length).unwrap_or_default();
+            if piece.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                return Some(piece);
+            }
+        }
+        None
+    })
+    .collect();
+    all.into_iter()
 }
 
 /// What a text begins with.
@@ -124,6 +224,8 @@ enum Token<'t> {
     Semicolon,
     /// The name behind a colon.
     Parameter(&'t str),
+    /// The list of names between a colon's parentheses.
+    Rows(&'t str),
 }
 
 impl<'t> Token<'t> {
@@ -145,6 +247,21 @@ impl<'t> Token<'t> {
             (':', Some(c)) if c.is_ascii_alphabetic() || c == '_' => Ok(Self::Parameter(
                 name_at_start(text.get(1..).unwrap_or_default()),
             )),
+            (':', Some('(')) => {
+                let list = text.get(2..).unwrap_or_default();
+                let list = list.split_once(')').map_or("", |(list, _)| list);
+                let named = |name: &str| {
+                    let name = name.trim();
+                    !name.is_empty()
+                        && name_at_start(name) == name
+                        && !name.starts_with(char::is_numeric)
+                };
+                Ok(if list.split(',').all(named) {
+                    Self::Rows(list)
+                } else {
+                    Self::Other(2)
+                })
+            }
             (';', _) => Ok(Self::Semicolon),
             ('$', Some(c)) if c == '$' || c.is_ascii_alphabetic() || c == '_' => {
                 let tag = name_at_start(text.get(1..).unwrap_or_default());
@@ -208,6 +325,21 @@ mod tests {
     }
 
     #[test]
+    fn rows_have_a_placeholder_for_each_value_of_each_parameter() {
+        let sql = Sql::parse("VALUES :(k, v) AND :x", &["x", "k", "v"]).unwrap();
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Dollar, &[1, 2, 2]),
+            "VALUES ($2, $4), ($3, $5) AND $1"
+        );
+        refused(
+            "VALUES :(k, w)",
+            &["k"],
+            SqlMistake::UnknownParameter("w".into()),
+        );
+        check("a[1:(2)]", &[], "a[1:(2)]");
+    }
+
+    #[test]
     fn other_colons_are_left_alone() {
         check(
             "SELECT ':no', \":no\", `:no`, 'it''s :no', x::text, :a::int, a[1:2] -- :no ;\n/* :no; */",
@@ -220,6 +352,26 @@ mod tests {
             "SELECT $$ :no; $$, $t$ :no $$ $t$, $1",
         );
         check("SELECT 'é', :a, 'ü:no'", &["a"], "SELECT 'é', $1, 'ü:no'");
+    }
+
+    #[test]
+    fn statements_that_change_rows_are_told_from_those_that_ask() {
+        for (text, asks) in [
+            ("SELECT 'insert into t' FROM t -- delete", true),
+            ("select * from t where id = 1 for update", true),
+            ("WITH x AS (SELECT 1) SELECT * FROM x", true),
+            ("VALUES (1)", true),
+            (
+                "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
+                false,
+            ),
+            ("SELECT * INTO u FROM t", false),
+            ("UPDATE t SET a = 1", false),
+            ("INSERT INTO t VALUES (1)", false),
+            ("/* select */ TRUNCATE t", false),
+        ] {
+            assert_eq!(Sql::parse(text, &[]).unwrap().only_asks(), asks, "{text}");
+        }
     }
 
     #[test]

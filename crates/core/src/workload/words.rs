@@ -25,7 +25,13 @@ pub(super) struct TextShape {
     /// Characters at the beginning that are the value's number in decimal, with zeros before it;
     /// 0 for none.
     pub(super) digits: u64,
+    /// Whether texts of at least [`MARK`] characters begin with their number in base 64.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) marked: bool,
 }
+
+/// Characters of a number in base 64, the greatest digit first; it must be below 2⁴⁸.
+pub(super) const MARK: u64 = 8;
 
 /// Characters of a random text, at most.
 pub(super) const MAX_LENGTH: i64 = 1 << 20;
@@ -47,6 +53,12 @@ impl TextShape {
             let width = usize::try_from(self.digits).unwrap_or(0);
             // Writing to a string cannot fail.
             let _ = write!(text, "{n:0width$}");
+        }
+        if self.marked && length >= MARK {
+            let digits = (0..MARK).rev().map(|place| n >> (6 * place) & 63);
+            text.extend(
+                digits.map(|digit| char::from(ALPHABET[usize::try_from(digit).unwrap_or(0)])),
+            );
         }
         let made = length.saturating_sub(text.len() as u64);
         let random = ((made as f64 / self.repeat).ceil() as u64).clamp(1, made.max(1));

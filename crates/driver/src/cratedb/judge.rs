@@ -68,7 +68,11 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
     } else if !context.insert {
         // A statement without columns has one empty row.
         let rows = if answer.columns == 0 { 0 } else { answer.rows };
-        Outcome::answered(rows, 0)
+        let counted = answer.rowcount.filter(|_| answer.columns == 0);
+        Outcome {
+            rows_applied: counted.and_then(|n| u64::try_from(n).ok()).unwrap_or(0),
+            ..Outcome::answered(rows, 0)
+        }
     } else if context.bulk {
         bulk(answer, context)
     } else {

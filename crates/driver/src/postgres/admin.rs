@@ -7,11 +7,13 @@ use std::rc::Rc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::{KeyRange, is_within};
+use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::audit;
 use super::connect::Opened;
+use super::describe;
 use super::dialect::Dialect;
 use super::facts;
 use super::message;
@@ -326,6 +328,13 @@ impl Admin for WireAdmin {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(self.read(table, ranges, take))
+    }
+
+    fn describe<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        Box::pin(describe::describe(self, table))
     }
 
     fn rows_inserted<'a>(

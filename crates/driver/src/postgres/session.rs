@@ -234,7 +234,10 @@ fn judge(op: &Op, answer: Answer) -> Outcome {
         return outcome;
     }
     if matches!(op.body, OpBody::Query(_)) {
-        return Outcome::answered(answer.rows, answer.bytes);
+        return Outcome {
+            rows_applied: answer.applied,
+            ..Outcome::answered(answer.rows, answer.bytes)
+        };
     }
     let mut outcome = Outcome::applied(answer.applied.min(sent));
     outcome.rows_refused = sent - outcome.rows_applied;

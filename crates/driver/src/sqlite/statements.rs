@@ -103,7 +103,11 @@ impl<'c> Statements<'c> {
                     if self.abandoned.load(Ordering::Acquire) {
                         return Outcome::unknown(nobody_waits());
                     }
-                    query.ask(values)
+                    let mut outcome = query.ask(values);
+                    if outcome.is_success() {
+                        outcome.rows_applied = self.connection.changes();
+                    }
+                    outcome
                 } else {
                     query.ask(values)
                 };

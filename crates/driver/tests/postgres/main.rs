@@ -10,6 +10,7 @@
 mod support;
 
 mod client;
+mod cockroach;
 mod connecting;
 mod failing;
 mod inserting;

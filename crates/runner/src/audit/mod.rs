@@ -4,6 +4,7 @@
 //! then the server's own counters and copies.
 
 mod narrow;
+mod replaced;
 mod resolve;
 mod rows;
 mod table;
@@ -190,13 +191,17 @@ async fn ask(
         let audit = TableAudit {
             input,
             table,
+            position,
             ledger,
             admin: &mut *admin,
             rows: Regenerator::new(input.workload, position, &table.columns),
             figures: Figures::default(),
             before: rows_before.get(position).copied().unwrap_or(0),
         };
-        let figures = audit.run(timeline, narrow_until).await?;
+        let figures = match input.workload.replacing_column(position) {
+            Some(column) => audit.run_replaced(column).await?,
+            None => audit.run(timeline, narrow_until).await?,
+        };
         quiet &= figures.late == 0;
         rows.push(figures.rows_in_all);
         add(record, figures);
@@ -208,9 +213,11 @@ async fn ask(
         return Ok((quiet, rows));
     }
     "reading the server's counters".clone_into(&mut input.stage.borrow_mut());
-    let counter = admin.rows_inserted(input.bound).await?;
-    record.server_counter =
-        counter.map(|now| now.saturating_sub(input.ground.counter.unwrap_or(0)));
+    if record.replaced.is_none() {
+        let counter = admin.rows_inserted(input.bound).await?;
+        record.server_counter =
+            counter.map(|now| now.saturating_sub(input.ground.counter.unwrap_or(0)));
+    }
     for shard in admin.copies(input.bound).await? {
         record.copies += shard.rows.len() as u64;
         let differ = shard.rows.windows(2).any(|pair| pair[0] != pair[1]);
@@ -236,6 +243,7 @@ fn add(record: &mut AuditRecord, figures: Figures) {
     record.expectations.extend(figures.expectation);
     record.examples.extend(figures.examples);
     record.examples.truncate(EXAMPLES_MAX);
+    record.replaced = record.replaced.or(figures.replaced);
     let (sum, more) = (&mut record.resolved, figures.resolved);
     sum.applied += more.applied;
     sum.partly += more.partly;
@@ -309,6 +317,7 @@ pub(crate) fn empty(level: AuditLevel) -> AuditRecord {
         estimate_ns: 0,
         duration_ns: 0,
         expectations: Vec::new(),
+        replaced: None,
         error: None,
     }
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::{self, Comparison, EXAMPLES_MAX};
+use highwater_core::model::audit_record::ReplacedRecord;
 use highwater_core::model::op::BoundTable;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{
@@ -24,6 +25,8 @@ const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
 pub(crate) struct TableAudit<'a> {
     pub(super) input: &'a AuditInput<'a>,
     pub(super) table: &'a BoundTable,
+    /// Position of the table in the workload.
+    pub(super) position: usize,
     pub(super) ledger: &'a mut Ledger,
     pub(super) admin: &'a mut dyn Admin,
     pub(super) rows: Regenerator<'a>,
@@ -54,6 +57,8 @@ pub(crate) struct Figures {
     pub(crate) narrowed: bool,
     /// For merging shares.
     pub(crate) expectation: Option<Expectation>,
+    /// How rows that replace each other were compared.
+    pub(crate) replaced: Option<ReplacedRecord>,
 }
 
 impl Figures {
@@ -230,7 +235,7 @@ impl TableAudit<'_> {
         }
     }
 
-    fn tell(&self, what: &str) {
+    pub(super) fn tell(&self, what: &str) {
         let stage = format!("{what} of table `{}`", self.table.name);
         *self.input.stage.borrow_mut() = stage;
     }

@@ -5,6 +5,7 @@
 //! kept by batch and row.
 
 pub(crate) mod exceptions;
+pub(crate) mod replaced;
 
 use std::ops::Range;
 
@@ -12,9 +13,12 @@ use highwater_core::analysis::sums::Buckets;
 use highwater_core::model::op::{BoundColumn, RowBatch};
 use highwater_core::model::outcome::{Certainty, Outcome};
 use highwater_core::model::record::ExpectedBucket;
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::Replaced;
 
 use crate::store::Spill;
 use exceptions::{Exceptions, Fate};
+use replaced::Replacements;
 
 /// Rows of a table, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Ledger {
     unknown: Buckets,
     totals: Totals,
     exceptions: Exceptions,
+    /// By key, where rows replace each other; then there is nothing else but the totals.
+    replaced: Option<Box<Replacements>>,
     /// Rows from `begin` to `end` are acknowledged or excepted; no others were meant.
     begin: u64,
     end: u64,
@@ -49,6 +55,7 @@ impl Ledger {
             unknown: Buckets::new(&[]),
             totals: Totals::default(),
             exceptions: Exceptions::new(spill),
+            replaced: None,
             begin: u64::MAX,
             end: 0,
         }
@@ -64,6 +71,40 @@ impl Ledger {
             // Rows that nobody has any more cannot be added up: the audit looks for them.
             (Certainty::Applied, None) | (Certainty::Unknown, _) => self.doubt(first, rows),
         }
+    }
+
+    /// Notes what became of rows that replace others: `rows` are those written, none for deletes.
+    pub(crate) fn note_replaced(
+        &mut self,
+        written: &Replaced,
+        (started, finished): (Nanos, Nanos),
+        rows: u64,
+        outcome: &Outcome,
+    ) {
+        let replaced = self.replaced.get_or_insert_default();
+        let certain = match outcome.certainty {
+            Certainty::NotApplied => {
+                self.totals.refused += rows;
+                return;
+            }
+            Certainty::Applied if outcome.rows_applied == rows => Some(finished),
+            Certainty::Applied | Certainty::Unknown => None,
+        };
+        match certain {
+            Some(_) => self.totals.acknowledged += rows,
+            None => self.totals.unknown += rows,
+        }
+        replaced.note(&written.keys, written.first_row, (started, certain));
+    }
+
+    /// Gives away what became of rows that replace each other.
+    pub(crate) fn take_replacements(&mut self) -> Replacements {
+        self.replaced.take().map(|kept| *kept).unwrap_or_default()
+    }
+
+    /// Whether rows that replace each other were written.
+    pub(crate) fn has_replacements(&self) -> bool {
+        self.replaced.is_some()
     }
 
     /// These rows were never sent, although later ones were.
@@ -205,7 +246,7 @@ impl Ledger {
 
     /// Whether anything was meant to be written.
     pub fn is_empty(&self) -> bool {
-        self.totals == Totals::default()
+        self.totals == Totals::default() && self.replaced.is_none()
     }
 
     /// All rows that were meant lie in here.
@@ -234,6 +275,9 @@ impl Ledger {
         self.begin = self.begin.min(other.begin);
         self.end = self.end.max(other.end);
         self.exceptions.append(other.exceptions);
+        if let Some(theirs) = other.replaced {
+            self.replaced.get_or_insert_default().merge(*theirs);
+        }
     }
 
     fn meant(&mut self, first: u64, rows: u64) {

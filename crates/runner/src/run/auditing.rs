@@ -14,6 +14,12 @@ use crate::audit::{self, AuditInput, Audited};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 
+/// Why rows that replace each other cannot be compared on a model.
+const NO_VALUES: &str = "the target is a model that does not keep which row replaced which";
+
+/// Why the effect of the user's own statements cannot be compared.
+const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
+
 impl Run {
     /// Audits, unless there is nothing to audit, nobody to ask, or no time.
     pub(super) async fn audit(
@@ -27,14 +33,22 @@ impl Run {
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
         let level = plan.audit.level.min(capabilities.auditable);
+        let replaced = ledgers.iter().any(Ledger::has_replacements);
         let status = match (audit::is_due(ledgers), plan.audit.level, level) {
             (_, AuditLevel::Off, _) => Some("off"),
+            (false, ..) if self.request.workload.changes_unknown_rows() => Some("no_invariant"),
             (false, ..) => Some("nothing_written"),
             (true, _, AuditLevel::Off) => Some("stores_nothing"),
+            _ if replaced && !capabilities.stores_values => Some("no_invariant"),
             _ => None,
         };
         if let Some(status) = status {
-            return Audited::unasked(audit::not_done(level, ledgers, status, None));
+            let why = match (status, replaced) {
+                ("no_invariant", true) => Some(NO_VALUES.to_owned()),
+                ("no_invariant", false) => Some(NO_KEY.to_owned()),
+                _ => None,
+            };
+            return Audited::unasked(audit::not_done(level, ledgers, status, why));
         }
         if self.interrupts.wished() == Some(Wish::StopAtOnce) {
             return Audited::unasked(audit::stopped_at_once(level, ledgers));

@@ -18,6 +18,7 @@ use crate::estimate::{self, Known};
 use crate::executor::{Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::ground::Intention;
+use crate::observer::Event;
 use crate::pass::{self, PassRecord};
 use crate::planner::load_plan;
 use crate::request::rows_per_op;
@@ -100,6 +101,10 @@ impl Run {
         let context = OpContext {
             first_row: self.ground.first_row.max(plan.workload.rows_to_load),
         };
+        if let Some(rows) = plan.stop.rows.filter(|_| plan.stop.fills) {
+            let there = context.first_row.min(rows);
+            self.observer.event(&Event::Filling { there, rows });
+        }
         let streams = plan
             .streams
             .iter()
@@ -107,7 +112,14 @@ impl Run {
                 let spec = self.request.workload.stream(&stream.name)?;
                 let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
                 let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
-                let limit = limit.map(|rows| rows.div_ceil(rows_per_op));
+                let there = if plan.stop.fills {
+                    context.first_row
+                } else {
+                    0
+                };
+                let limit = limit.map(|rows| rows.saturating_sub(there));
+                let workload = &self.request.workload;
+                let limit = limit.map(|rows| workload.ops_for_rows(&spec, rows));
                 let workload = Arc::clone(&self.request.workload);
                 let feed: Arc<dyn Feed> = Arc::new(StreamFeed {
                     workload,

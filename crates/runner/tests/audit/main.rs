@@ -10,6 +10,7 @@ mod named;
 mod plans;
 mod proxy;
 mod random;
+mod replacing;
 mod simulated;
 #[path = "../support/mod.rs"]
 mod support;

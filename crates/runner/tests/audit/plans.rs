@@ -240,7 +240,7 @@ impl Database {
         }
     }
 
-    fn clone_for_tamper(&self) -> Self {
+    pub(crate) fn clone_for_tamper(&self) -> Self {
         match self {
             Self::Sqlite(path) => Self::Sqlite(path.clone()),
             Self::Postgres(server) => Self::Postgres(Arc::clone(server)),
@@ -299,6 +299,7 @@ pub(crate) fn carry_out(
             }
             *noted.lock().unwrap() = planted;
         })),
+        ..Faults::default()
     };
     let record = execute(Tampered::target(inner, faults), level, root);
     let planted = done.lock().unwrap().clone();

@@ -26,6 +26,8 @@ pub(crate) struct Faults {
     pub(crate) applied_late: BTreeSet<u64>,
     /// When the tables have been made, before the first row.
     pub(crate) made: Option<Box<dyn FnOnce() + Send>>,
+    /// Ops, by index, that are acknowledged and not applied.
+    pub(crate) not_applied: BTreeSet<u64>,
     /// Runs on a connection of its own.
     pub(crate) tamper: Option<Tamper>,
 }
@@ -123,6 +125,16 @@ impl Session for Losing {
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
             let index = request.op.index;
+            if self
+                .state
+                .lock()
+                .unwrap()
+                .faults
+                .not_applied
+                .contains(&index)
+            {
+                return Outcome::answered(0, 0);
+            }
             let (loses, late) = {
                 let state = self.state.lock().unwrap();
                 let faults = &state.faults;

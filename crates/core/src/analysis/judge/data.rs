@@ -45,7 +45,13 @@ fn compared(record: &RunRecord) -> Judgement<Data> {
     // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
     let counter = push(&mut reasons, counter_differs(record)) && audit.level < AuditLevel::Sums;
     push(&mut reasons, resent_unknown(audit));
-    let value = match (lost, altered, surplus, not_quiet || copies || counter) {
+    let too_short = push(&mut reasons, value_too_short(audit));
+    let value = match (
+        lost,
+        altered,
+        surplus,
+        not_quiet || copies || counter || too_short,
+    ) {
         (true, ..) => Data::Lost,
         (_, true, ..) => Data::Altered,
         (_, _, true, _) => Data::Duplicated,
@@ -161,6 +167,20 @@ fn counter_differs(record: &RunRecord) -> Option<Reason> {
     let message = "the server's own count of rows contradicts what it acknowledged";
     let hint = "counters start anew when a server restarts; else look at the target's log";
     reason(ReasonCode::CounterDiffers, message, &places, hint)
+}
+
+/// Keys alone cannot say which of several writes is there; who asks for counts asks no more.
+fn value_too_short(audit: &AuditRecord) -> Option<Reason> {
+    let replaced = audit.replaced.filter(|replaced| !replaced.marked)?;
+    if audit.level < AuditLevel::Sums {
+        return None;
+    }
+    let places = [format!("{} keys compared", count(replaced.keys))];
+    let message =
+        "the values are too short to tell which write they are of; only keys were compared";
+    let hint = "at least 8 bytes a value tell (kv: --set min_block_bytes=8 max_block_bytes=8), or \
+                ask for keys alone with --audit count";
+    reason(ReasonCode::ValueTooShort, message, &places, hint)
 }
 
 fn copies_differ(audit: &AuditRecord) -> Option<Reason> {

@@ -41,6 +41,7 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     let mut rows = Vec::new();
     if offered > 0 || sent > 0 {
         let found = match (audited, same) {
+            (true, _) if audit.replaced.is_some() => format!("{} keys", count(audit.found)),
             (true, true) => count(audit.found),
             (true, false) => String::new(),
             (false, _) => ABSENT.to_owned(),
@@ -49,7 +50,7 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
         let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
         rows.push(Row::new(cells).remark(throughput(measured, Unit::Rows)));
     }
-    if audited && !same {
+    if audited && !same && audit.replaced.is_none() {
         let [acknowledged, found] = [audit.acknowledged, audit.found].map(count);
         let cells = [
             "all rows".to_owned(),

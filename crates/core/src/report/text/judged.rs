@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::model::display::{count, foreign};
 use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::plan::{AuditLevel, Objective};
-use crate::model::record::RunRecord;
+use crate::model::record::{AuditRecord, RunRecord};
 
 use super::table::labelled;
 
@@ -89,6 +89,7 @@ fn audited(record: &RunRecord) -> String {
             let buckets = count(audit.buckets);
             let read_back = count(audit.read_back);
             let mut text = match audit.level {
+                _ if audit.replaced.is_some() => replaced(audit),
                 AuditLevel::Full => format!("all {read_back} rows read back"),
                 AuditLevel::Sums => {
                     format!("sums over {buckets} key buckets, {read_back} rows read back")
@@ -110,6 +111,27 @@ fn audited(record: &RunRecord) -> String {
             text
         }
     }
+}
+
+/// What was compared of rows that replace each other.
+fn replaced(audit: &AuditRecord) -> String {
+    let Some(replaced) = audit.replaced else {
+        return String::new();
+    };
+    let keys = count(replaced.keys);
+    let part = match replaced.one_in {
+        1 => String::new(),
+        n => format!(", one key in {}", count(n)),
+    };
+    let what = if replaced.marked {
+        "the last value"
+    } else {
+        "the presence"
+    };
+    format!(
+        "{what} of {keys} keys{part}, {} rows read back",
+        count(audit.read_back)
+    )
 }
 
 fn objectives(record: &RunRecord) -> String {

@@ -40,6 +40,9 @@ pub(super) fn command(
         Data::Unverified => return check(),
         Data::Clean | Data::Off => {}
     }
+    if record.plan.intention.stop.fills {
+        return base(record, &["rows"]);
+    }
     if measured.is_empty() {
         return check();
     }
@@ -148,7 +151,10 @@ fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
 fn base(record: &RunRecord, without: &[&str]) -> String {
     const FILE: &str = "file";
     let workload = match record.given.get(FILE).map(Vec::as_slice) {
-        Some([path]) => format!("-f {}", quoted(path)),
+        Some(paths) if !paths.is_empty() => {
+            let files = paths.iter().map(|path| format!("-f {}", quoted(path)));
+            files.collect::<Vec<_>>().join(" ")
+        }
         _ => quoted(&record.workload.name),
     };
     let mut command = format!("highwater run {workload} {}", targets(record));

@@ -27,7 +27,7 @@ pub(super) fn read_distribution(
 ) -> Option<Distribution> {
     match name {
         "zipfian" => {
-            let theta = share(reader, section, "theta", THETA);
+            let theta = exponent(reader, section);
             let scrambled = read_order(reader, section);
             Some(Distribution::Zipfian {
                 theta: theta?,
@@ -92,6 +92,19 @@ fn read_order(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Option<
     }
 }
 
+/// The exponent of a zipfian distribution: above 0, at most 1,000, and not 1.
+fn exponent(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Option<f64> {
+    let number = section.float(reader, "theta", Some(THETA))?;
+    if 0.0 < number && number <= 1_000.0 && (number - 1.0).abs() > 1e-6 {
+        return Some(number);
+    }
+    let span = section.optional("theta").map_or(0..0, toml::Spanned::span);
+    let message = format!("`theta` of {} is {number}", section.place);
+    let hint = "above 0, at most 1000, and not 1; such as 0.99, or 1.1".to_owned();
+    reader.report(span, message, Some(hint));
+    None
+}
+
 /// A number between 0 and 1, both excluded.
 fn share(
     reader: &mut Reader<'_>,
@@ -144,6 +157,17 @@ pub(super) fn read_random_text(
         most.or(Some(1)),
     );
     let digits = section.integer(reader, "digits", 0..=18, Some(0));
+    let marked = match section.optional("marked") {
+        None => false,
+        Some(entry) => match entry.get_ref() {
+            toml::de::DeValue::Boolean(marked) => *marked,
+            other => {
+                let found = other.type_str();
+                section.wrong_type(reader, "marked", entry.span(), ("boolean", found));
+                false
+            }
+        },
+    };
     let repeat = section.float(reader, "repeat", Some(1.0))?;
     let (least, most, digits) = (least?, most?, digits?);
     if repeat < 1.0 {
@@ -151,6 +175,12 @@ pub(super) fn read_random_text(
         let message = format!("`repeat` of {} is {repeat}", section.place);
         let hint = "1 for random text, 2 for text that shrinks to half of that, and so on";
         reader.report(span, message, Some(hint.to_owned()));
+        return None;
+    }
+    if marked && digits > 0 {
+        let message = format!("the text of {} begins with two numbers", section.place);
+        let hint = "`digits` or `marked`, not both".to_owned();
+        reader.report(section.span.clone(), message, Some(hint));
         return None;
     }
     if digits > least {
@@ -164,6 +194,7 @@ pub(super) fn read_random_text(
         most: most.unsigned_abs(),
         repeat,
         digits: digits.unsigned_abs(),
+        marked,
     }))
 }
 

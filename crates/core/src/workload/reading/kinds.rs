@@ -206,6 +206,20 @@ pub(in crate::workload) const PLAIN: &[Kind] = &[
             ("least", Integer, false),
             ("repeat", Float, false),
             ("digits", Integer, false),
+            ("marked", Literal, false),
+        ],
+    },
+    Kind {
+        name: "keys",
+        about: "the key of a row where the same keys come again: hash, sequential or zipfian",
+        makes: &[ColumnType::Bigint],
+        options: &[
+            ("order", Text, true),
+            ("cycle", Integer, false),
+            ("different", Integer, false),
+            ("apart", Integer, false),
+            ("s", Float, false),
+            ("v", Float, false),
         ],
     },
     Kind {
@@ -330,9 +344,15 @@ pub(in crate::workload) const OF_PARAMETERS: &[Kind] = &[
     },
     Kind {
         name: "reference",
-        about: "what a row that was there before the stream has in a column",
+        about: "what a row that was there before the op has in a column",
         makes: SCALARS,
         options: REFERENCE,
+    },
+    Kind {
+        name: "written",
+        about: "what the rows that the op upserts have in a column; `count` rows",
+        makes: SCALARS,
+        options: &[("table", Text, true), ("column", Text, true)],
     },
 ];
 

@@ -8,12 +8,14 @@ mod distribution;
 mod entity;
 mod field;
 mod generator;
+mod keys;
 pub(super) mod kinds;
 mod op;
 mod parameter;
 mod plain;
 mod reference;
 mod table;
+mod writes;
 
 pub(super) use distribution::DISTRIBUTIONS;
 

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use toml::de::DeValue;
+
+use super::super::dealing::MAX_CARDS;
 use super::super::definition::{
     Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, QueryParameter, StreamSpec,
     Table, Unit,
@@ -10,9 +13,12 @@ use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
 use super::super::sql::{Sql, SqlMistake};
 use super::table::per_dialect;
-use super::{check_name, generator, limited, named_element, parameter, position_of};
+use super::{check_name, generator, limited, named_element, parameter, position_of, writes};
 use crate::mistake::suggest;
 use crate::model::op::OpId;
+
+/// The weight that makes the others up to a hundred.
+const REST: &str = "rest";
 
 /// Reads `[ops]`.
 pub(super) fn read_ops(
@@ -68,6 +74,7 @@ fn read_op(
         }
         (None, Some(_)) => {
             op.body = read_query(reader, &mut section, known);
+            writes::read(reader, &mut section, &mut op.body, known.1);
             op.answer = read_answer(reader, &mut section);
         }
         (_, _) => {
@@ -150,7 +157,11 @@ fn read_query(
             }
         }
     }
-    OpBodyDefinition::Query { sql, parameters }
+    OpBodyDefinition::Query {
+        sql,
+        parameters,
+        writes: None,
+    }
 }
 
 fn report_sql(
@@ -239,15 +250,22 @@ fn read_stream(
     let place = format!("`ops` of {}", section.place);
     let part = section.as_section(reader, "ops", entry, place)?;
     let mut mix = Vec::new();
+    let mut rest = None;
     for (op, span, weight) in part.entries() {
         let names = ops.iter().map(|op| op.name.as_str());
         let position = position_of(reader, names, "op", (op, span));
+        if let DeValue::String(text) = weight.get_ref()
+            && text == REST
+        {
+            rest = position;
+            continue;
+        }
         let weight = part
             .number_of(reader, op, weight, ParameterKind::Integer)
             .and_then(|number| u32::try_from(number).ok())
-            .filter(|number| (1..=1_000_000).contains(number))
+            .filter(|number| (0..=1_000_000).contains(number))
             .or_else(|| {
-                let hint = Some("a whole number from 1 to 1,000,000".to_owned());
+                let hint = Some("a whole number from 0, for never, to 1,000,000".to_owned());
                 reader.report(weight.span(), format!("`{op}` has no usable weight"), hint);
                 None
             });
@@ -256,6 +274,17 @@ fn read_stream(
         }
     }
     section.finish(reader);
+    if let Some(position) = rest {
+        let others: u32 = mix.iter().map(|(_, weight)| *weight).sum();
+        if let Some(weight) = 100_u32.checked_sub(others) {
+            mix.push((position, weight));
+        } else {
+            let message = format!("{} adds up to {others} %", part.place);
+            let hint = "what is not \"rest\" is at most 100".to_owned();
+            reader.report(part.span.clone(), message, Some(hint));
+        }
+    }
+    mix.retain(|(_, weight)| *weight > 0);
     check_mix(reader, &part, (name, unit?), (ops, &mix));
     let ops = mix
         .iter()
@@ -269,7 +298,7 @@ fn read_stream(
 }
 
 /// A stream of rows is one insert, so that its ops cover the rows without a gap; a stream of
-/// queries writes nothing.
+/// queries has none. Where some of them write, each op looks at all weights.
 fn check_mix(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
@@ -289,6 +318,24 @@ fn check_mix(
         let message = format!("{} does not fit its unit", part.place);
         let hint = "unit = \"rows\" takes exactly one insert, \"queries\" takes queries only";
         reader.report(part.span.clone(), message, Some(hint.to_owned()));
+    }
+    let written = mix
+        .iter()
+        .filter_map(|(position, _)| ops.get(*position))
+        .any(|op| {
+            matches!(
+                op.body,
+                OpBodyDefinition::Query {
+                    writes: Some(_),
+                    ..
+                }
+            )
+        });
+    let weights: u64 = mix.iter().map(|(_, weight)| u64::from(*weight)).sum();
+    if written && weights > MAX_CARDS {
+        let message = format!("the weights of {} add up to {weights}", part.place);
+        let hint = format!("with an op that writes among them to at most {MAX_CARDS}");
+        reader.report(part.span.clone(), message, Some(hint));
     }
     let other_op = ops.iter().position(|op| op.name == name);
     if other_op.is_some_and(|op| mix.iter().any(|(position, _)| *position != op)) {

@@ -28,6 +28,7 @@ pub(super) fn read_parameter(
         "data-time" => read_data_time(reader, &mut section, tables),
         "window" => read_window(reader, &mut section, tables),
         "plus" => read_plus(reader, &mut section, earlier),
+        "written" => read_written(reader, &mut section, kind, tables),
         "reference" => {
             let tables: Vec<&Table> = tables.iter().collect();
             reference::read(reader, &mut section, kind, &tables).map(ParameterGenerator::Reference)
@@ -153,6 +154,24 @@ fn read_plus(
         parameter,
         add: add?,
     })
+}
+
+/// A `column` of a `table`, of the parameter's type.
+fn read_written(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    kind: ColumnType,
+    tables: &[Table],
+) -> Option<ParameterGenerator> {
+    let tables: Vec<&Table> = tables.iter().collect();
+    let found = reference::read_place(reader, section, kind, &tables)?;
+    let (table, Some(column)) = found else {
+        let message = format!("{} names no column", section.place);
+        let hint = "add column = \"…\"".to_owned();
+        reader.report(section.span.clone(), message, Some(hint));
+        return None;
+    };
+    Some(ParameterGenerator::Written { table, column })
 }
 
 /// The `table`, and the time line of its rows.

@@ -8,6 +8,7 @@ use super::super::definition::{Choices, Literal, Plain};
 use super::super::parameter::{ParameterKind, Setting};
 use super::super::section::{Entry, Reader, Section, float_of, integer_of};
 use super::distribution::{read_dictionary, read_random_text, read_skewed};
+use super::keys;
 use super::kinds::name_of;
 use crate::model::op::ColumnType;
 
@@ -67,6 +68,7 @@ pub(super) fn read_plain(
             read_skewed(reader, section, name, (range, prefix))
         }
         "text" => read_random_text(reader, section),
+        "keys" => keys::read(reader, section).map(Plain::Keys),
         "dictionary" => read_dictionary(reader, section),
         "uuid" => Some(Plain::Uuid),
         _ => read_choice(reader, section, kind).map(Plain::Choice),

@@ -14,8 +14,6 @@ pub(super) fn read(
     kind: ColumnType,
     tables: &[&Table],
 ) -> Option<Reference> {
-    let entry = section.required(reader, "table", "\"…\"");
-    let column = section.optional("column");
     let rows = match section.optional("rows") {
         None => Some(None),
         Some(_) => section
@@ -23,6 +21,24 @@ pub(super) fn read(
             .map(|rows| Some(rows.unsigned_abs())),
     };
     let distribution = read_chosen_distribution(reader, section);
+    let (table, column) = read_place(reader, section, kind, tables)?;
+    Some(Reference {
+        table,
+        column,
+        rows: rows?,
+        distribution: distribution?,
+    })
+}
+
+/// Reads a `table` and perhaps a `column` of it, which has the type `kind`.
+pub(super) fn read_place(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    kind: ColumnType,
+    tables: &[&Table],
+) -> Option<(usize, Option<usize>)> {
+    let entry = section.required(reader, "table", "\"…\"");
+    let column = section.optional("column");
     let entry = entry?;
     let name = section.text_of(reader, "table", entry)?;
     let names = tables.iter().map(|table| table.name.as_str());
@@ -59,10 +75,5 @@ pub(super) fn read(
             Some(Some(column))
         }
     };
-    Some(Reference {
-        table: position,
-        column: column?,
-        rows: rows?,
-        distribution: distribution?,
-    })
+    Some((position, column?))
 }

@@ -27,6 +27,7 @@ pub(super) fn read_tables(
             entity: None,
             order: Order::TimeMajor,
             repeat: 0,
+            replaces: None,
             columns: Vec::new(),
             create: BTreeMap::new(),
             key: BTreeMap::new(),
@@ -101,7 +102,30 @@ fn read_table(
     }
     read_values(reader, &mut section, table);
     read_locate(reader, &mut section, table);
+    read_replaces(reader, &mut section, table);
     section.finish(reader);
+}
+
+/// Reads `replaces`: the column whose value a later row takes over.
+fn read_replaces(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
+    let Some(entry) = section.optional("replaces") else {
+        return;
+    };
+    let Some(name) = section.text_of(reader, "replaces", entry) else {
+        return;
+    };
+    let names = table.columns.iter().map(|column| column.name.as_str());
+    let position = position_of(reader, names, "column", (&name, entry.span()));
+    let column = position.and_then(|position| table.columns.get(position));
+    if column.is_some_and(|column| column.kind != ColumnType::Bigint) {
+        let message = format!(
+            "column `{name}` of {} is not of type `bigint`",
+            section.place
+        );
+        let hint = "rows replace each other by a column of type bigint".to_owned();
+        reader.report(entry.span(), message, Some(hint));
+    }
+    table.replaces = position;
 }
 
 /// Reads `[values.DIALECT]`: per column an integer expression for what stands for its value.
@@ -199,7 +223,7 @@ pub(super) fn per_dialect<'a, 't>(
     Some(part)
 }
 
-/// One statement or a list of them.
+/// One statement or a list of them; one that is a table counts under a condition only.
 fn statements_of(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
@@ -211,7 +235,10 @@ fn statements_of(
     };
     let statements: Vec<String> = elements
         .into_iter()
-        .filter_map(|element| part.text_of(reader, dialect, element))
+        .filter_map(|element| match element.get_ref() {
+            DeValue::Table(_) => conditional(reader, part, (dialect, element)),
+            _ => part.text_of(reader, dialect, element),
+        })
         .map(|statement| statement.trim().trim_end_matches(';').to_owned())
         .collect();
     if statements.iter().all(String::is_empty) {
@@ -220,6 +247,37 @@ fn statements_of(
         reader.report(entry.span(), message, Some(hint));
     }
     statements
+}
+
+/// `{ sql = "…", when = ["${parameter}", "value"] }`, or `unless`: the statement, if it counts.
+fn conditional(
+    reader: &mut Reader<'_>,
+    part: &Section<'_, '_>,
+    (dialect, entry): (&str, Entry<'_, '_>),
+) -> Option<String> {
+    let place = format!("a statement for `{dialect}` of {}", part.place);
+    let mut section = part.as_section(reader, dialect, entry, place)?;
+    let sql = section.text(reader, "sql");
+    let mut counts = true;
+    for (key, wanted) in [("when", true), ("unless", false)] {
+        let Some(condition) = section.optional(key) else {
+            continue;
+        };
+        let texts: Vec<String> = section
+            .list(reader, key)
+            .into_iter()
+            .filter_map(|text| section.text_of(reader, key, text))
+            .collect();
+        if let [left, right] = texts.as_slice() {
+            counts &= (left == right) == wanted;
+        } else {
+            let message = format!("`{key}` of {} is not two texts", section.place);
+            let hint = format!("{key} = [\"${{parameter}}\", \"value\"]");
+            reader.report(condition.span(), message, Some(hint));
+        }
+    }
+    section.finish(reader);
+    sql.filter(|_| counts)
 }
 
 fn read_column(

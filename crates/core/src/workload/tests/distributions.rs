@@ -180,6 +180,63 @@ fn a_hotspot_gets_its_share_and_is_flat_within_and_without() {
 }
 
 #[test]
+fn zipfian_keys_follow_the_power_law() {
+    // Σ (1 + k)^-s over all k up to 2⁶³ − 1: some thousand one by one, the others by the integral.
+    let all = |s: f64| {
+        let from = 10_000;
+        let few: f64 = (0..from).map(|k| f64::from(k + 1).powf(-s)).sum();
+        let area = |x: f64| x.powf(1.0 - s) / (1.0 - s);
+        few + area(9_223_372_036_854_775_808.0) - area(f64::from(from) + 0.5)
+    };
+    let batch = rows(
+        "bigint",
+        r#""keys", order = "zipfian", s = 1.1, v = 1.0"#,
+        DRAWS,
+    );
+    // What is beyond a thousand is counted together, as the last one.
+    let mut counts = vec![0; 1_001];
+    for key in integers(&batch, 0) {
+        counts[usize::try_from(*key).unwrap().min(1_000)] += 1;
+    }
+    let cdf = |s: f64| {
+        let whole = all(s);
+        let mut sum = 0.0;
+        let shares: Vec<f64> = (1..=1_000)
+            .map(|k| {
+                sum += f64::from(k).powf(-s) / whole;
+                sum
+            })
+            .collect();
+        move |k: f64| {
+            let share = shares
+                .iter()
+                .zip(1..)
+                .find(|(_, at)| f64::from(*at) + 0.5 > k);
+            share.map_or(1.0, |(share, _)| *share)
+        }
+    };
+    check(&counts, cdf(1.1), cdf(1.12));
+}
+
+#[test]
+fn zipfian_ranks_with_an_exponent_above_one_are_those_of_the_power_law() {
+    let counts = counts(
+        r#""zipfian", min = 0, max = 99, theta = 1.5, order = "ranked""#,
+        100,
+    );
+    let cdf = |s: f64| {
+        move |k: f64| {
+            let first: f64 = (1..=100)
+                .take_while(|i| f64::from(*i) <= k)
+                .map(|i| f64::from(i).powf(-s))
+                .sum();
+            first / zeta(100, s)
+        }
+    };
+    check(&counts, cdf(1.5), cdf(1.53));
+}
+
+#[test]
 fn exponential_numbers_have_their_percentile_within_their_share() {
     let counts = counts(
         r#""exponential", min = 0, max = 999, percentile = 0.95, data = 0.4"#,

@@ -4,9 +4,12 @@ mod catalogue;
 mod cpu;
 mod distributions;
 mod generators;
+mod kv;
 mod made;
 mod mistakes;
 mod schema;
+mod script;
+mod sketch;
 mod walk;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,66 @@
+//! Parameters of the workloads that come with the program, as flags of `run` and `load`: `--read-percent 0`
+//! stands for `--set read_percent=0`.
+
+use std::collections::BTreeSet;
+
+use highwater_core::workload::{WorkloadSpec, catalogue};
+
+use super::Command;
+
+/// The words with every such flag written as `--set`; none if there is no such flag.
+pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
+    let (program, words) = arguments.split_first()?;
+    let command = [Command::Run, Command::Load]
+        .into_iter()
+        .find(|command| words.first().is_some_and(|word| word == command.name()))?;
+    let known = names();
+    let mut changed = false;
+    let mut all = vec![program.clone()];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            all.push(word.clone());
+            all.extend(words.by_ref().cloned());
+            break;
+        }
+        let Some((name, value)) = parameter(word, command, &known) else {
+            all.push(word.clone());
+            continue;
+        };
+        let Some(value) = value.or_else(|| words.next().cloned()) else {
+            // Without a value it is left to the parser to say so.
+            all.push(word.clone());
+            continue;
+        };
+        changed = true;
+        all.extend(["--set".to_owned(), format!("{name}={value}")]);
+    }
+    changed.then_some(all)
+}
+
+/// The parameter that a word names as a flag, and its value if that stands in the same word.
+fn parameter(
+    word: &str,
+    command: Command,
+    known: &BTreeSet<String>,
+) -> Option<(String, Option<String>)> {
+    let flag = word.strip_prefix("--")?;
+    let (flag, value) = match flag.split_once('=') {
+        Some((flag, value)) => (flag, Some(value.to_owned())),
+        None => (flag, None),
+    };
+    let name = flag.replace('-', "_");
+    let taken = command.flags().iter().any(|own| own.name == flag);
+    (!taken && known.contains(&name)).then_some((name, value))
+}
+
+fn names() -> BTreeSet<String> {
+    let specs = catalogue()
+        .iter()
+        .filter_map(|entry| WorkloadSpec::parse(entry.text).ok());
+    let names = specs.flat_map(|spec| {
+        let parameters = spec.parameters().iter();
+        parameters.map(|p| p.name.clone()).collect::<Vec<_>>()
+    });
+    names.collect()
+}

@@ -1,0 +1,225 @@
+//! Own statements on own tables, tables that are filled, and parameters as flags.
+
+use highwater_core::model::judgement::Data;
+use highwater_core::model::plan::Pace;
+use highwater_core::model::record::RunRecord;
+
+use crate::called::{Called, Place};
+
+fn record(called: &Called) -> RunRecord {
+    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+/// A file with a table of the user's own, which holds a thousand rows.
+fn place_with_table() -> Place {
+    let place = Place::new();
+    place.database(
+        "own.db",
+        "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT); \
+         INSERT INTO book WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+         SELECT i, 'title ' || i FROM n",
+    );
+    place.file(
+        "get.sql",
+        "\\set id random(1, 10 * :scale)\nSELECT title FROM book WHERE id = :id;\n",
+    );
+    place.file(
+        "put.sql",
+        "\\set id random(1, 1000)\nUPDATE book SET title = title || '!' WHERE id = :id\n",
+    );
+    place
+}
+
+#[test]
+fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
+    let place = place_with_table();
+    let words = [
+        "run",
+        "-f",
+        "get.sql",
+        "--set",
+        "scale=100",
+        "sqlite:own.db",
+    ];
+    let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let record = record(&called);
+    let result = &record.results[record.results.len() - 1];
+    assert_eq!((result.op.as_str(), result.stream.as_str()), ("get", "get"));
+    assert!(result.acknowledged > 100);
+    // Every id is there, so every answer has a row.
+    assert_eq!(result.response_rows, result.acknowledged);
+    assert_eq!(record.judgements.data.value, Data::Off);
+    // Nothing was added to the user's database.
+    let tables = place.query("own.db", "SELECT group_concat(name) FROM sqlite_master");
+    assert_eq!(tables, "book");
+}
+
+#[test]
+fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
+    let place = place_with_table();
+    let files = [
+        "run",
+        "-f",
+        "get.sql@3",
+        "-f",
+        "put.sql@1",
+        "--set",
+        "scale=100",
+    ];
+    let rest = ["sqlite:own.db", "-c", "2", "-d", "4s", "--json"];
+    let called = place.call(&[&files[..], &rest].concat());
+    assert_eq!(called.code, Some(3), "{called:?}");
+    let record = record(&called);
+    assert_eq!(record.judgements.data.value, Data::Unverified);
+    let of = |op: &str| {
+        let results = record.results.iter();
+        let of = results.filter(|r| r.op == op && r.phase == "measure");
+        of.map(|r| r.acknowledged).sum::<u64>()
+    };
+    let (get, put) = (of("get"), of("put"));
+    assert!(put > 30, "{get} {put}");
+    // Three to one, within five deviations of √(n · ¾ · ¼).
+    let all = f64::from(u32::try_from(get + put).unwrap());
+    let share = f64::from(u32::try_from(get).unwrap()) / all;
+    assert!(
+        (share - 0.75).abs() < 5.0 * (0.1875 / all).sqrt(),
+        "{get} {put}"
+    );
+    let off = place.call(&[&files[..], &rest, &["--audit", "off"]].concat());
+    assert_eq!(off.code, Some(0), "{off:?}");
+}
+
+#[test]
+fn mistakes_in_own_statements_are_shown_at_their_places() {
+    let place = place_with_table();
+    place.file("wrong.sql", "\\sleep 1\nSELECT :n");
+    let called = place.call(&["run", "-f", "wrong.sql", "sqlite:own.db"]);
+    assert_eq!(called.code, Some(2));
+    for part in [
+        "unknown command `\\sleep`",
+        "wrong.sql:1:1",
+        "`:n` is not set",
+        "wrong.sql:2:8",
+        "--set n=",
+    ] {
+        assert!(called.stderr.contains(part), "{part}: {}", called.stderr);
+    }
+    let called = place.call(&["run", "-f", "get.sql", "sqlite:own.db"]);
+    assert!(called.stderr.contains("--set scale="), "{}", called.stderr);
+    let both = ["run", "-f", "get.sql", "-f", "mine.toml", "sqlite:own.db"];
+    let called = place.call(&both);
+    assert!(called.stderr.contains("stands alone"), "{}", called.stderr);
+}
+
+#[test]
+fn a_table_is_filled_and_filled_further_and_then_recognised() {
+    let place = Place::new();
+    let load = |rows: &str| {
+        let words = [
+            "load",
+            "loadtest",
+            "sqlite:kept.db",
+            "--bytes",
+            "20",
+            "--rows",
+            rows,
+        ];
+        let called = place.call(&[&words[..], &["--json"]].concat());
+        assert_eq!(called.code, Some(0), "{called:?}");
+        let record = record(&called);
+        assert_eq!(record.judgements.data.value, Data::Clean, "{rows}");
+        record
+    };
+    let count = || place.query("kept.db", "SELECT count(*) FROM loadtest");
+    let first = load("20k");
+    assert_eq!(
+        (first.audit.acknowledged, count().as_str()),
+        (20_000, "20000")
+    );
+    let second = load("50k");
+    assert_eq!(
+        (second.audit.acknowledged, count().as_str()),
+        (30_000, "50000")
+    );
+    assert_eq!(second.target.tables[0].rows_before, Some(20_000));
+    // All is there: nothing is written, and nothing is wrong.
+    let words = [
+        "load",
+        "loadtest",
+        "sqlite:kept.db",
+        "--bytes",
+        "20",
+        "--rows",
+        "50k",
+    ];
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    assert!(
+        called.stderr.contains("50,000 of 50,000 rows are there"),
+        "{called:?}"
+    );
+    assert_eq!(count(), "50000");
+    let run = [
+        "run",
+        "loadtest",
+        "sqlite:kept.db",
+        "--bytes",
+        "20",
+        "--rows",
+        "5k",
+        "--json",
+    ];
+    let run = record(&place.call(&run));
+    assert_eq!(run.target.tables[0].first_index, 50_000);
+    assert_eq!(run.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn a_load_without_rows_or_of_a_workload_without_any_is_refused() {
+    let place = place_with_table();
+    let called = place.call(&["load", "loadtest", "sqlite:kept.db"]);
+    assert_eq!(called.code, Some(2));
+    assert!(called.stderr.contains("--rows 10M"), "{}", called.stderr);
+    let called = place.call(&["load", "-f", "put.sql", "sqlite:own.db", "--rows", "5"]);
+    assert_eq!(called.code, Some(2));
+    assert!(
+        called.stderr.contains("nothing to load"),
+        "{}",
+        called.stderr
+    );
+}
+
+#[test]
+fn one_line_has_the_words_of_the_article() {
+    let place = Place::new();
+    let urls = [
+        "postgres://root@n1:26257?sslmode=disable",
+        "postgres://root@n2:26257?sslmode=disable",
+    ];
+    let words = [
+        "run",
+        "kv",
+        "--read-percent",
+        "0",
+        "-c",
+        "384",
+        "-d",
+        "2h",
+        "--plan",
+    ];
+    let called = place.call(&[&words[..], &urls].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let plan: highwater_core::model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
+    assert_eq!(plan.workload.parameters["read_percent"], "0");
+    assert_eq!(plan.workload.parameters["max_block_bytes"], "1");
+    assert_eq!(plan.streams[0].paces, [Pace::Closed { sessions: 384 }]);
+    let measured = plan.phases.last().unwrap();
+    assert_eq!(measured.duration.0, 7_200_000_000_000);
+    let called = place.call(&["run", "kv", "--read-percnt", "0", "sim:"]);
+    assert!(
+        called.stderr.contains("unknown flag `--read-percnt`"),
+        "{}",
+        called.stderr
+    );
+}

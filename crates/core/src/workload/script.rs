@@ -1,0 +1,370 @@
+//! Workloads from SQL: one statement a file, on the user's own tables, as pgbench takes it.
+//!
+//! `\set NAME EXPRESSION` says how a parameter is made, for each op anew; a parameter that is not
+//! set so is given from outside. What comes out is a workload file, and read as one.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::WorkloadSpec;
+use super::sql::{Sql, SqlMistake};
+use crate::mistake::{Mistake, suggest};
+
+/// An SQL file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script<'a> {
+    /// Its name without directory and ending.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// How often it is asked, beside the others; at least 1.
+    pub weight: u32,
+}
+
+/// What is wrong, and with which of the files; without a number with what was given beside them.
+pub type ScriptMistake = (Option<usize>, Mistake);
+
+impl WorkloadSpec {
+    /// A workload whose ops are the statements of these files, asked by their weights. `settings`
+    /// are values of parameters that no file sets.
+    pub fn from_scripts(
+        scripts: &[Script<'_>],
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Self, Vec<ScriptMistake>> {
+        let mut mistakes = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        let mut used = Vec::new();
+        let (mut ops, mut weights) = (String::new(), String::new());
+        for (number, script) in scripts.iter().enumerate() {
+            let name = op_name(script.name, &names);
+            let mut reading = Reading {
+                script,
+                settings,
+                parameters: Vec::new(),
+                used: Vec::new(),
+                mistakes: Vec::new(),
+            };
+            let sql = reading.read();
+            mistakes.extend(reading.mistakes.into_iter().map(|m| (Some(number), m)));
+            used.extend(reading.used);
+            write_op(&mut ops, &name, &sql, &reading.parameters);
+            let _ = write!(
+                weights,
+                "{}{} = {}",
+                separator(number),
+                quoted(&name),
+                script.weight
+            );
+            names.push(name);
+        }
+        for name in settings.keys().filter(|name| !used.contains(name)) {
+            let message = format!("no file has a parameter `:{name}`");
+            let hint = suggest(name, used.iter().map(String::as_str));
+            mistakes.push((None, Mistake::elsewhere(message).with_hint(hint)));
+        }
+        if !mistakes.is_empty() {
+            return Err(mistakes);
+        }
+        let name = match names.as_slice() {
+            [only] => only.clone(),
+            _ => "files".to_owned(),
+        };
+        let parameters = settings.iter().map(|(name, value)| {
+            let (kind, value) = match value.parse::<i64>() {
+                Ok(number) => ("integer", number.to_string()),
+                Err(_) => ("text", quoted(value)),
+            };
+            format!("{name} = {{ type = \"{kind}\", default = {value} }}\n")
+        });
+        let text = format!(
+            "format = 1\nname = {}\nversion = 1\nsummary = \"statements of files\"\n\
+             [parameters]\n{}{ops}[streams.{}]\nunit = \"queries\"\narrivals = \"poisson\"\n\
+             ops = {{ {weights} }}\n",
+            quoted(&name),
+            parameters.collect::<String>(),
+            quoted(&name),
+        );
+        Self::parse(&text).map_err(|mistakes| mistakes.into_iter().map(|m| (None, m)).collect())
+    }
+}
+
+/// One file.
+struct Reading<'a> {
+    script: &'a Script<'a>,
+    settings: &'a BTreeMap<String, String>,
+    /// Name, type and generator.
+    parameters: Vec<(String, &'static str, String)>,
+    /// Names of settings that the file uses.
+    used: Vec<String>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Reading<'_> {
+    /// The statement, and the parameters that it uses.
+    fn read(&mut self) -> String {
+        // Lines of commands become empty ones, so that places stay.
+        let mut sql = String::new();
+        let mut at = 0;
+        for line in self.script.text.split_inclusive('\n') {
+            let span = at..at + line.trim_end().len();
+            at += line.len();
+            match line.trim_start().strip_prefix('\\') {
+                Some(command) => {
+                    self.command(command.trim(), span);
+                    sql.extend(line.chars().map(|c| if c == '\n' { c } else { ' ' }));
+                }
+                None => sql.push_str(line),
+            }
+        }
+        if let Some(place) = sql.find("${") {
+            self.report(
+                place..place + 2,
+                "`${` cannot stand in a statement",
+                "write `$ {`",
+            );
+        }
+        self.take_settings(&sql);
+        let names: Vec<&str> = self
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.as_str())
+            .collect();
+        if let Err(mistakes) = Sql::parse(&sql, &names) {
+            for mistake in mistakes {
+                self.report_sql(&sql, &mistake);
+            }
+        }
+        // What is set and not used is no mistake in a script; nor does it become a parameter.
+        sql.trim().trim_end_matches(';').trim_end().to_owned()
+    }
+
+    /// A line that begins with a backslash.
+    fn command(&mut self, command: &str, span: Range<usize>) {
+        let (word, rest) = command
+            .split_once(char::is_whitespace)
+            .unwrap_or((command, ""));
+        if word != "set" {
+            let hint = "a file has lines `\\set NAME EXPRESSION` and one statement";
+            self.report(span, format!("unknown command `\\{word}`"), hint);
+            return;
+        }
+        let (name, expression) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((rest, ""));
+        let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !good || self.parameters.iter().any(|(known, ..)| known == name) {
+            let hint = "\\set NAME EXPRESSION, each name once";
+            self.report(span, format!("`{name}` cannot be set"), hint);
+            return;
+        }
+        match self.generator(expression.trim()) {
+            Ok(generator) => self.parameters.push((name.to_owned(), "bigint", generator)),
+            Err(message) => {
+                let hint = "an integer, or random(1, 100000 * :scale), random_zipfian(FIRST, LAST, \
+                            EXPONENT), random_gaussian(…) or random_exponential(FIRST, LAST, PARAMETER)";
+                self.report(span, message, hint);
+            }
+        }
+    }
+
+    /// The generator of an expression, in the words of a workload file.
+    fn generator(&mut self, expression: &str) -> Result<String, String> {
+        let Some((function, arguments)) = expression.split_once('(') else {
+            let value = self.number(expression)?;
+            return Ok(format!("generator = \"constant\", value = {value}"));
+        };
+        let function = function.trim();
+        if !function.starts_with("random") {
+            let value = self.number(expression)?;
+            return Ok(format!("generator = \"constant\", value = {value}"));
+        }
+        let arguments = arguments.trim_end().strip_suffix(')').unwrap_or(arguments);
+        let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
+        let ([first, last] | [first, last, _]) = arguments[..] else {
+            return Err(format!("`{function}` has not two or three arguments"));
+        };
+        let (first, last) = (self.number(first)?, self.number(last)?);
+        if first > last {
+            return Err(format!(
+                "`{function}` ends before it begins: {first} to {last}"
+            ));
+        }
+        let ends = format!("min = {first}, max = {last}");
+        let shape = arguments.get(2).map(|text| text.parse::<f64>());
+        match (function, shape) {
+            ("random", None) => Ok(format!("generator = \"uniform\", {ends}")),
+            ("random_zipfian", Some(Ok(s))) if s > 0.0 && (s - 1.0).abs() > 1e-6 => Ok(format!(
+                "generator = \"zipfian\", order = \"ranked\", theta = {s:?}, {ends}"
+            )),
+            ("random_gaussian", Some(Ok(p))) if p >= 2.0 => {
+                let (mean, deviation) = bell(first, last, p);
+                let (least, most) = (real(first), real(last));
+                Ok(format!(
+                    "generator = \"normal\", mean = {mean:?}, deviation = {deviation:?}, \
+                     min = {least:?}, max = {most:?}"
+                ))
+            }
+            // gamma · items = p, as pgbench has it, with half of the items as the share.
+            ("random_exponential", Some(Ok(p))) if p > 0.0 && p < 70.0 => Ok(format!(
+                "generator = \"exponential\", data = 0.5, percentile = {:?}, {ends}",
+                1.0 - libm::exp(-p / 2.0)
+            )),
+            _ => Err(format!("`{expression}` is no expression that can be made")),
+        }
+    }
+
+    /// A sum of products of integers and given parameters.
+    fn number(&mut self, text: &str) -> Result<i64, String> {
+        let mut sum: i64 = 0;
+        for (sign, term) in terms(text) {
+            let mut product: i64 = sign;
+            for factor in term.split('*').map(str::trim) {
+                let value = match factor.strip_prefix(':') {
+                    Some(name) => {
+                        self.used.push(name.to_owned());
+                        let given = self.settings.get(name);
+                        let given = given
+                            .ok_or_else(|| format!("`:{name}` is not given: add --set {name}=…"))?;
+                        given.parse()
+                    }
+                    None => factor.parse(),
+                };
+                let value: i64 = value.map_err(|_| format!("`{factor}` is no whole number"))?;
+                product = product
+                    .checked_mul(value)
+                    .ok_or("the number is too great")?;
+            }
+            sum = sum.checked_add(product).ok_or("the number is too great")?;
+        }
+        Ok(sum)
+    }
+
+    /// Parameters of the statement that come from outside, and only those set that it uses.
+    fn take_settings(&mut self, sql: &str) {
+        let wanted = Sql::names(sql);
+        self.parameters.retain(|(name, ..)| wanted.contains(name));
+        for name in wanted {
+            if self.parameters.iter().any(|(known, ..)| *known == name) {
+                continue;
+            }
+            if let Some(value) = self.settings.get(&name) {
+                self.used.push(name.clone());
+                let (kind, value) = match value.parse::<i64>() {
+                    Ok(_) => ("bigint", format!("\"${{{name}}}\"")),
+                    Err(_) => ("text", quoted(value)),
+                };
+                let generator = match kind {
+                    "bigint" => format!("generator = \"uniform\", min = {value}, max = {value}"),
+                    _ => format!("generator = \"constant\", value = {value}"),
+                };
+                self.parameters.push((name, kind, generator));
+            }
+        }
+    }
+
+    fn report_sql(&mut self, sql: &str, mistake: &SqlMistake) {
+        let whole = 0..sql.trim_end().len();
+        match mistake {
+            SqlMistake::UnknownParameter(name) => {
+                let place = sql.find(&format!(":{name}")).unwrap_or(0);
+                let hint = format!("add a line `\\set {name} random(1, 1000)`, or --set {name}=…");
+                self.report(
+                    place..place + name.len() + 1,
+                    format!("`:{name}` is not set"),
+                    &hint,
+                );
+            }
+            SqlMistake::SeveralStatements => {
+                let place = sql.find(';').unwrap_or(0);
+                let hint = "one statement a file; give several files, each with -f";
+                self.report(place..place + 1, "more than one statement", hint);
+            }
+            SqlMistake::Unterminated(what) => {
+                self.report(whole, format!("a {what} does not end"), "close it");
+            }
+            SqlMistake::Empty => self.report(0..0, "there is no statement", "write one"),
+            // Only what is used became a parameter.
+            SqlMistake::UnusedParameter(_) => {}
+        }
+    }
+
+    fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
+        let mistake = Mistake::at(self.script.text, span, message);
+        self.mistakes.push(mistake.with_hint(Some(hint.to_owned())));
+    }
+}
+
+/// The signed terms of a sum.
+fn terms(text: &str) -> Vec<(i64, &str)> {
+    let mut terms = Vec::new();
+    let (mut begin, mut sign) = (0, 1);
+    for (place, c) in text.char_indices() {
+        let before = text.get(begin..place).unwrap_or_default();
+        if matches!(c, '+' | '-') && (!before.trim().is_empty() || place == 0) {
+            if place > 0 {
+                terms.push((sign, before));
+            }
+            sign = if c == '-' { -1 } else { 1 };
+            begin = place + 1;
+        }
+    }
+    terms.push((sign, text.get(begin..).unwrap_or_default()));
+    terms
+}
+
+/// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; whole numbers are
+/// rounded down.
+fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
+    let width = real(last) - real(first) + 1.0;
+    (real(first) + width / 2.0, width / (2.0 * p))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "ends of a random range")]
+fn real(number: i64) -> f64 {
+    number as f64
+}
+
+fn write_op(text: &mut String, name: &str, sql: &str, parameters: &[(String, &str, String)]) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "[ops.{}]\nparameters = [", quoted(name));
+    for (name, kind, generator) in parameters {
+        let name = quoted(name);
+        let _ = writeln!(text, "{{ name = {name}, type = \"{kind}\", {generator} }},");
+    }
+    let _ = writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql));
+}
+
+/// A name of letters, digits and dashes that none of the others has.
+fn op_name(name: &str, taken: &[String]) -> String {
+    let mut plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(50)
+        .collect();
+    if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        plain.insert(0, 'f');
+    }
+    let all = std::iter::once(plain.clone()).chain((2..).map(|n| format!("{plain}-{n}")));
+    let free = all
+        .into_iter()
+        .find(|name| !taken.contains(name) && name != "files");
+    free.unwrap_or(plain)
+}
+
+/// A TOML string: JSON's escapes are among TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn separator(number: usize) -> &'static str {
+    if number == 0 { "" } else { ", " }
+}

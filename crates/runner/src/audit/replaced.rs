@@ -1,0 +1,159 @@
+//! The audit of rows that replace each other: every row is read back, and of each key that the
+//! ledger kept its last value must be that of a write which no acknowledged one followed.
+
+use highwater_core::model::audit_record::ReplacedRecord;
+use highwater_core::model::op::{BoundTable, Value};
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::record::{AuditExample, Fault};
+use highwater_core::model::stored::{KeyRange, StoredRow, difference};
+use highwater_driver::TargetError;
+
+use super::table::{Figures, TableAudit};
+use crate::ledger::replaced::{Replacements, Verdict};
+
+/// Every key.
+const ALL: KeyRange = KeyRange {
+    first: 0,
+    end: i64::MAX.unsigned_abs(),
+};
+
+impl TableAudit<'_> {
+    /// Reads all rows; `column` decides which of them replace each other.
+    pub(super) async fn run_replaced(mut self, column: usize) -> Result<Figures, TargetError> {
+        let mut kept = self.ledger.take_replacements();
+        let marked = self.input.level >= AuditLevel::Sums
+            && self.input.workload.rows_are_marked(self.position);
+        self.tell("counting rows");
+        let counts = self.admin.count_by_key(self.table, u64::MAX).await?;
+        let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
+        self.figures.rows_in_all = with_key + counts.without_key;
+        self.tell("reading back the rows");
+        let read = self.table_to_read(column, marked);
+        let at = if marked { column } else { 0 };
+        {
+            let (figures, workload) = (&mut self.figures, self.input.workload);
+            let (position, first_row) = (self.position, self.input.ground.first_row);
+            let columns = &read.columns;
+            let mut take = |row: StoredRow| {
+                figures.found += 1;
+                figures.read_back += 1;
+                let Some(Value::Integer(key)) = row.values.get(at) else {
+                    figures.altered += 1;
+                    return;
+                };
+                if marked {
+                    let sent = workload.row_batch(position, row.key, 1);
+                    if let Some(difference) = difference(columns, &sent, 0, &row.values) {
+                        figures.altered += 1;
+                        // The row is there, whatever it holds.
+                        kept.judge(*key, Some(row.key));
+                        let column = columns.get(difference.column).map(|c| c.name.clone());
+                        figures.example(AuditExample {
+                            column,
+                            expected: Some(difference.expected),
+                            stored: Some(difference.found),
+                            ..example(Fault::Altered, &read.name, row.key)
+                        });
+                        return;
+                    }
+                }
+                let verdict = kept.judge(*key, marked.then_some(row.key));
+                note(figures, &read.name, (*key, row.key, verdict), first_row);
+            };
+            self.admin.read_rows(&read, &[ALL], &mut take).await?;
+        }
+        self.note_missing(&kept);
+        self.figures.narrowed = true;
+        self.figures.replaced = Some(ReplacedRecord {
+            keys: kept.len(),
+            one_in: kept.one_in(),
+            marked,
+        });
+        Ok(self.figures)
+    }
+
+    /// The table as it is read back: all columns, or the key alone where rows have no mark.
+    fn table_to_read(&self, column: usize, marked: bool) -> BoundTable {
+        let mut table = self.table.clone();
+        table.locate = None;
+        if !marked {
+            table.columns = table.columns.get(column).cloned().into_iter().collect();
+            "0".clone_into(&mut table.key);
+        }
+        table
+    }
+
+    /// Keys without a row. Where not all keys were kept and none comes twice, counts tell more.
+    fn note_missing(&mut self, kept: &Replacements) {
+        for (key, row) in kept.missing() {
+            self.figures.missing += 1;
+            self.figures.example(AuditExample {
+                column: Some(format!("key {key}")),
+                expected: Some(format!("row {row}")),
+                stored: Some("not there".to_owned()),
+                ..example(Fault::Missing, &self.table.name, row)
+            });
+        }
+        let countable = !kept.is_whole()
+            && !kept.has_deletes()
+            && self.input.ground.first_row == 0
+            && self.input.workload.keys_never_repeat(self.position);
+        if countable {
+            let acknowledged = self.ledger.totals().acknowledged;
+            let fewer = acknowledged.saturating_sub(self.figures.found);
+            self.figures.missing = self.figures.missing.max(fewer);
+        }
+    }
+}
+
+/// Counts what is wrong with a row that was found.
+fn note(
+    figures: &mut Figures,
+    table: &str,
+    (key, row, verdict): (i64, u64, Verdict),
+    first_row: u64,
+) {
+    let named = |fault, expected: String| AuditExample {
+        column: Some(format!("key {key}")),
+        expected: Some(expected),
+        stored: Some(format!("row {row}")),
+        ..example(fault, table, row)
+    };
+    match verdict {
+        Verdict::Fits | Verdict::NotKept => {}
+        Verdict::Stale(newest) => {
+            figures.missing += 1;
+            figures.example(named(Fault::Missing, format!("row {newest}")));
+        }
+        Verdict::Deleted => {
+            figures.surplus += 1;
+            figures.example(named(Fault::Surplus, "a delete".to_owned()));
+        }
+        // Rows of earlier runs are not this run's.
+        Verdict::Unsent if first_row > 0 => {}
+        Verdict::Unsent => {
+            figures.surplus += 1;
+            figures.example(named(Fault::Surplus, "nothing".to_owned()));
+        }
+        Verdict::Twice => {
+            figures.surplus += 1;
+            figures.duplicated += 1;
+            figures.example(example(Fault::Duplicated, table, row));
+        }
+    }
+}
+
+fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
+    AuditExample {
+        fault,
+        table: table.to_owned(),
+        first_key: row,
+        last_key: row,
+        acknowledged: 1,
+        unknown: 0,
+        found: 0,
+        column: None,
+        expected: None,
+        stored: None,
+    }
+}

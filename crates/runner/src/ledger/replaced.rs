@@ -1,0 +1,338 @@
+//! What became of rows that replace each other: per key, the writes of which one must be there.
+//!
+//! Of a key the last value is that of a write for which no acknowledged write to the same key
+//! started after it had finished; of writes that overlapped in time any may be the last. What is of
+//! unknown fate may be applied at any time, and is never too old.
+//!
+//! Memory is bounded: when there are too many keys, half of them are let go of, chosen by a hash, so
+//! that what is left is a random part of all. What must not be here: what is in the target.
+
+use std::collections::HashMap;
+
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::random::mix;
+
+/// Keys that one executor keeps.
+const KEYS_MAX: usize = 1 << 17;
+/// Writes beside one a key that it keeps; beyond that, keys with several are not judged.
+const MORE_MAX: usize = 1 << 18;
+
+/// A write that may be the last one of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Write {
+    /// Index of the row that was written; none where the row was deleted.
+    pub(crate) row: Option<u64>,
+    /// When it was acknowledged; [`Nanos::MAX`] where it never was.
+    finished: Nanos,
+}
+
+/// What is known of one key.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fates {
+    /// When the latest acknowledged write started.
+    latest: Option<Nanos>,
+    /// Writes that may be the last one.
+    writes: Vec<Write>,
+    /// Writes were let go of: nothing is said about this key.
+    unclear: bool,
+    /// The audit saw a row with this key.
+    seen: bool,
+}
+
+/// What a row that was found says about its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// As it may be.
+    Fits,
+    /// An older row than this one, which was acknowledged.
+    Stale(u64),
+    /// A row that was deleted.
+    Deleted,
+    /// A row that nobody was told about.
+    Unsent,
+    /// A second row with this key.
+    Twice,
+    /// The key is not among those that are kept.
+    NotKept,
+}
+
+/// The keys of one table.
+#[derive(Debug, Default)]
+pub(crate) struct Replacements {
+    keys: HashMap<i64, Fates>,
+    /// Keys are kept if so many low bits of their hash are 0.
+    sieve: u32,
+    /// Writes beside one a key.
+    more: usize,
+    /// Rows deleted, or of which that is unknown.
+    deletes: bool,
+}
+
+impl Fates {
+    fn add(&mut self, write: Write, started: Nanos) {
+        if write.finished < Nanos::MAX {
+            self.latest = self.latest.max(Some(started));
+        }
+        self.writes.push(write);
+        self.settle();
+    }
+
+    /// Lets go of writes that were replaced for certain.
+    fn settle(&mut self) {
+        if let Some(latest) = self.latest {
+            self.writes.retain(|write| write.finished >= latest);
+        }
+    }
+
+    /// Whether it may be that there is no row.
+    fn may_be_absent(&self) -> bool {
+        self.unclear || self.latest.is_none() || self.writes.iter().any(|w| w.row.is_none())
+    }
+
+    /// The newest row that must have been there.
+    fn newest(&self) -> Option<u64> {
+        self.writes.iter().filter_map(|write| write.row).max()
+    }
+}
+
+impl Replacements {
+    /// Notes writes to keys: `times` are start and finish, without a finish of unknown fate.
+    pub(crate) fn note(
+        &mut self,
+        keys: &[i64],
+        first_row: Option<u64>,
+        (started, finished): (Nanos, Option<Nanos>),
+    ) {
+        self.deletes |= first_row.is_none();
+        for (key, offset) in keys.iter().zip(0..) {
+            if !self.keeps(*key) {
+                continue;
+            }
+            let fates = self.keys.entry(*key).or_default();
+            let before = fates.writes.len();
+            let write = Write {
+                row: first_row.map(|row| row + offset),
+                finished: finished.unwrap_or(Nanos::MAX),
+            };
+            fates.add(write, started);
+            if fates.writes.len() > before && before > 0 {
+                self.more += 1;
+                if self.more > MORE_MAX {
+                    fates.unclear = true;
+                }
+            } else {
+                self.more = self
+                    .more
+                    .saturating_sub(before.saturating_sub(fates.writes.len()));
+            }
+            if fates.unclear {
+                fates.writes.clear();
+            }
+        }
+        self.fit();
+    }
+
+    /// Adds what another executor noted.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.sieve = self.sieve.max(other.sieve);
+        self.deletes |= other.deletes;
+        for (key, theirs) in other.keys {
+            let mine = self.keys.entry(key).or_default();
+            mine.latest = mine.latest.max(theirs.latest);
+            mine.unclear |= theirs.unclear;
+            mine.writes.extend(theirs.writes);
+            mine.settle();
+        }
+        let sieve = self.sieve;
+        self.keys.retain(|key, _| kept(*key, sieve));
+    }
+
+    /// Whether all keys are kept that were written.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.sieve == 0
+    }
+
+    /// One key in so many is kept.
+    pub(crate) fn one_in(&self) -> u64 {
+        1 << self.sieve.min(63)
+    }
+
+    /// Keys that are kept.
+    pub(crate) fn len(&self) -> u64 {
+        self.keys.len() as u64
+    }
+
+    /// Whether any row was meant to be deleted.
+    pub(crate) fn has_deletes(&self) -> bool {
+        self.deletes
+    }
+
+    /// Judges a row that was found; `row` is its index, where it has one in it.
+    pub(crate) fn judge(&mut self, key: i64, row: Option<u64>) -> Verdict {
+        if !self.keeps(key) {
+            return Verdict::NotKept;
+        }
+        let Some(fates) = self.keys.get_mut(&key) else {
+            return Verdict::Unsent;
+        };
+        if std::mem::replace(&mut fates.seen, true) {
+            return Verdict::Twice;
+        }
+        if fates.unclear {
+            return Verdict::Fits;
+        }
+        let fits = |write: &Write| match row {
+            Some(_) => write.row == row,
+            None => write.row.is_some(),
+        };
+        if fates.writes.iter().any(fits) {
+            return Verdict::Fits;
+        }
+        match (fates.latest, fates.newest()) {
+            (Some(_), Some(newest)) => Verdict::Stale(newest),
+            (Some(_), None) => Verdict::Deleted,
+            (None, _) if row.is_none() => Verdict::Fits,
+            (None, _) => Verdict::Unsent,
+        }
+    }
+
+    /// Keys without a row that must have one, and the newest of the rows that it can be.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
+        let unseen = self.keys.iter().filter(|(_, fates)| !fates.seen);
+        unseen
+            .filter(|(_, fates)| !fates.may_be_absent())
+            .filter_map(|(key, fates)| Some((*key, fates.newest()?)))
+    }
+
+    fn keeps(&self, key: i64) -> bool {
+        kept(key, self.sieve)
+    }
+
+    /// Lets go of keys until the others fit.
+    fn fit(&mut self) {
+        while self.keys.len() > KEYS_MAX {
+            self.sieve += 1;
+            let sieve = self.sieve;
+            self.keys.retain(|key, _| kept(*key, sieve));
+            self.more = self
+                .keys
+                .values()
+                .map(|fates| fates.writes.len().saturating_sub(1))
+                .sum();
+        }
+    }
+}
+
+/// A hash apart from those that make keys.
+fn kept(key: i64, sieve: u32) -> bool {
+    mix(key.cast_unsigned() ^ 0x5bd1_e995_9c6e_f372).trailing_zeros() >= sieve
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    /// Writes of rows (deletes without one) to key 1, from start to finish in milliseconds.
+    fn noted(writes: &[(Option<u64>, u64, Option<u64>)]) -> Replacements {
+        let mut all = Replacements::default();
+        for (row, started, finished) in writes {
+            all.note(&[1], *row, (MS(*started), finished.map(MS)));
+        }
+        all
+    }
+
+    fn check(writes: &[(Option<u64>, u64, Option<u64>)], found: Option<u64>, expected: Verdict) {
+        let mut all = noted(writes);
+        assert_eq!(all.judge(1, found), expected, "{writes:?}, found {found:?}");
+        // What several executors saw is what one would have seen.
+        let mut parts = Replacements::default();
+        for write in writes {
+            parts.merge(noted(&[*write]));
+        }
+        assert_eq!(parts.judge(1, found), expected, "merged {writes:?}");
+    }
+
+    #[test]
+    fn the_last_value_is_that_of_a_write_that_none_followed() {
+        let after = [(Some(4), 0, Some(10)), (Some(5), 11, Some(20))];
+        check(&after, Some(5), Verdict::Fits);
+        check(&after, Some(4), Verdict::Stale(5));
+        check(&after, Some(6), Verdict::Stale(5));
+    }
+
+    #[test]
+    fn of_writes_that_overlapped_any_may_be_the_last() {
+        let overlapping = [(Some(4), 0, Some(10)), (Some(5), 10, Some(20))];
+        check(&overlapping, Some(5), Verdict::Fits);
+        check(&overlapping, Some(4), Verdict::Fits);
+        // A third one that began when both had finished replaces both.
+        let third = [overlapping[0], overlapping[1], (Some(6), 21, Some(22))];
+        check(&third, Some(4), Verdict::Stale(6));
+        check(&third, Some(5), Verdict::Stale(6));
+    }
+
+    #[test]
+    fn what_is_of_unknown_fate_is_never_too_old_and_replaces_nothing() {
+        let unknown = [
+            (Some(4), 0, None),
+            (Some(5), 50, Some(60)),
+            (Some(6), 70, None),
+        ];
+        for row in [4, 5, 6] {
+            check(&unknown, Some(row), Verdict::Fits);
+        }
+        check(&unknown, Some(3), Verdict::Stale(6));
+    }
+
+    #[test]
+    fn a_deleted_row_may_be_absent_and_may_not_be_there() {
+        let deleted = [(Some(4), 0, Some(10)), (None, 11, Some(20))];
+        check(&deleted, Some(4), Verdict::Deleted);
+        assert_eq!(noted(&deleted).missing().count(), 0);
+        let written_again = [deleted[0], deleted[1], (Some(7), 30, Some(40))];
+        check(&written_again, Some(7), Verdict::Fits);
+        assert_eq!(
+            noted(&written_again).missing().collect::<Vec<_>>(),
+            [(1, 7)]
+        );
+        let perhaps = [(Some(4), 0, Some(10)), (None, 11, None)];
+        check(&perhaps, Some(4), Verdict::Fits);
+        assert_eq!(noted(&perhaps).missing().count(), 0);
+    }
+
+    #[test]
+    fn a_row_that_is_not_there_is_missing_if_a_write_was_acknowledged() {
+        let written = [(Some(4), 0, Some(10))];
+        assert_eq!(noted(&written).missing().collect::<Vec<_>>(), [(1, 4)]);
+        assert_eq!(noted(&[(Some(4), 0, None)]).missing().count(), 0);
+        let mut seen = noted(&written);
+        assert_eq!(seen.judge(1, Some(4)), Verdict::Fits);
+        assert_eq!(seen.missing().count(), 0);
+        assert_eq!(seen.judge(1, Some(4)), Verdict::Twice);
+        assert_eq!(seen.judge(2, Some(9)), Verdict::Unsent);
+    }
+
+    #[test]
+    fn without_a_mark_in_the_row_any_write_of_the_key_fits() {
+        check(&[(Some(4), 0, Some(10))], None, Verdict::Fits);
+        check(&[(None, 0, Some(10))], None, Verdict::Deleted);
+    }
+
+    #[test]
+    fn too_many_keys_become_a_random_part_of_them() {
+        let mut all = Replacements::default();
+        let keys: Vec<i64> = (0..400_000).collect();
+        for chunk in keys.chunks(1_000) {
+            all.note(chunk, Some(0), (MS(0), Some(MS(1))));
+        }
+        assert_eq!(all.one_in(), 4);
+        // A quarter of them, within five deviations: √(400,000 · ¼ · ¾) = 274.
+        assert!((98_600..101_400).contains(&all.len()), "{}", all.len());
+        let found = keys
+            .iter()
+            .filter(|key| all.judge(**key, Some(0)) == Verdict::NotKept);
+        assert_eq!(found.count() as u64, 400_000 - all.len());
+    }
+}
