@@ -73,6 +73,10 @@ const PAGES: &[Page] = &[
     help("highwater", &["run", "--quiet", "--", "--help"]),
     help("highwater run", &["run", "--quiet", "--", "run", "--help"]),
     help(
+        "highwater load",
+        &["run", "--quiet", "--", "load", "--help"],
+    ),
+    help(
         "highwater show",
         &["run", "--quiet", "--", "show", "--help"],
     ),

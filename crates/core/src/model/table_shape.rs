@@ -9,6 +9,8 @@ pub struct TableShape {
     pub name: String,
     /// The dialect of the target, for `create` and `key`.
     pub dialect: String,
+    /// How the dialect writes the milliseconds since 1970 of `{column}`.
+    pub milliseconds: String,
     /// Rows that were looked at.
     pub rows: u64,
     /// In the table's order.

@@ -1,6 +1,6 @@
 //! Keys of a workload that writes the same ones again and again: which key the n-th row has.
 //!
-//! After CockroachDB's workload `kv`: numbers in a sequence, which may begin again, become keys.
+//! After the original of the workload `kv`: numbers in a sequence, which may begin again, become keys.
 //! Where the original hashes a number with SHA-1, ours is the bijection of [`Draws::word`], so that
 //! different numbers never meet.
 

@@ -218,11 +218,7 @@ fn write_key(text: &mut String, name: &str, table: &TableShape, made: &[&ColumnS
             format!("{} - ({start})", column.name)
         }
         (None, Some((column, ends))) => {
-            let since = if table.dialect == "cratedb" {
-                format!("CAST({} AS bigint)", column.name)
-            } else {
-                format!("CAST(extract(epoch FROM {}) * 1000 AS bigint)", column.name)
-            };
+            let since = table.milliseconds.replace("{column}", &column.name);
             format!("({since} - ({})) / {}", ends.0, interval(ends, table.rows))
         }
         (None, None) => {

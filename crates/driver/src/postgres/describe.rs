@@ -46,6 +46,7 @@ pub(super) async fn describe(
     let mut shape = TableShape {
         name: table.to_owned(),
         dialect: dialect.names().into_iter().next().unwrap_or_default(),
+        milliseconds: dialect.milliseconds("{column}"),
         rows: first(&rows),
         columns: Vec::new(),
         queries: Vec::new(),

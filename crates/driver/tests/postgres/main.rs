@@ -12,5 +12,6 @@ mod support;
 mod client;
 mod cockroach;
 mod connecting;
+mod describing;
 mod failing;
 mod inserting;

@@ -273,7 +273,7 @@ pub(crate) fn carry_out(
                     database.execute(&triggers);
                 }
             })),
-            tamper: None,
+            ..Faults::default()
         };
         let record = execute(Tampered::target(inner, faults), level, root);
         return (record, plan.planted.clone());

@@ -8,7 +8,7 @@ use crate::mistake::suggest;
 /// Orders by name.
 const ORDERS: [&str; 3] = ["hash", "sequential", "zipfian"];
 
-/// The exponent and the offset of CockroachDB's workload.
+/// The exponent and the offset of the original of the workload `kv`.
 const S: f64 = 1.1;
 const V: f64 = 1.0;
 

@@ -40,6 +40,7 @@ fn orders() -> TableShape {
     TableShape {
         name: "orders".to_owned(),
         dialect: "postgresql".to_owned(),
+        milliseconds: "CAST(extract(epoch FROM {column}) * 1000 AS bigint)".to_owned(),
         rows: 1_000,
         columns: vec![
             between(
