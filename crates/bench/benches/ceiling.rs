@@ -87,7 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         &format!(
             "Medians of {ROUNDS} interleaved rounds, CPU in user and kernel. Fresh: a whole closed \
              run, {SESSIONS} sessions, batches of {BATCH} rows, {} s measured; generating, \
-             encoding, sending, recording and the ledger are in it; the sink's threads are not, \
+             encoding, sending, recording and the ledger's counts are in it, its checksums are not \
+             (--audit off); the sink's threads are not, \
              but they share the machine, and the kernel does part of the receiver's work in the \
              sender's time. Made and encoded: {BATCHES} batches on one thread, nothing sent. \
              Replayed: one session sends one encoded batch {BATCHES} times. 10 GbE carries 1.25 \
