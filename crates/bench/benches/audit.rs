@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload, workload};
+use highwater_bench::meters::PeakMemory;
 use highwater_core::model::judgement::Data;
 use highwater_core::model::op::PlaceholderStyle;
 use highwater_core::model::outcome::Outcome;
@@ -25,8 +26,12 @@ const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
 /// Batches of the ledger's figure, and how often they are noted.
 const BATCHES: u64 = 200;
 const ROUNDS: u64 = 20;
-/// Rows that are loaded into PostgreSQL.
+/// Rows that are loaded into PostgreSQL, and into SQLite.
 const LOADED: &str = "20000000";
+const LOADED_EMBEDDED: &str = "3000000";
+/// 96 MiB, and two batches of 1,000 numbers for each of the sessions.
+const MEMORY_MIB: f64 = 97.0;
+const SESSIONS: u32 = 64;
 /// 10⁹ rows on the simulated clock, of which about two are altered.
 const SIMULATED: &str = "sim:?nodes=1&cores=64&shards=1&replicas=0&request=100us&row=100ns\
                          &queue=inf&alter=0.000000002";
@@ -35,14 +40,17 @@ const ROWS_PER_S: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut figures = ledger()?;
-    figures.push(narrowing()?);
+    figures.extend(narrowing()?);
+    figures.extend(sqlite()?);
     figures.extend(postgres()?);
     figures::print(
         &figures,
         "The ledger: `cpu` rows, twelve columns, in batches of 1,000 that were made before, noted as \
          acknowledged with counts and checksums. The simulated run: 10⁹ rows of one column, one value in \
          5·10⁸ altered; the audit makes all rows again, adds them up, and narrows the buckets that \
-         differ to their rows. PostgreSQL: 20 million `cpu` rows loaded by COPY with the workload's two \
+         differ to their rows; its memory is the greatest resident memory of the process during load, \
+         audit and narrowing, and its budget 96 MiB + sessions × 2 × batch bytes. SQLite: 3 million \
+         `cpu` rows. PostgreSQL: 20 million `cpu` rows loaded by COPY with the workload's two \
          indexes, then audited at the level `sums`; the server keeps its default settings and shares \
          the machine.",
     )?;
@@ -98,7 +106,8 @@ impl Observer for Begin {
     }
 }
 
-fn narrowing() -> Result<Figure, Box<dyn Error>> {
+fn narrowing() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let memory = PeakMemory::start();
     let job = Job {
         workload: PLAIN_ROWS,
         settings: &[],
@@ -106,7 +115,7 @@ fn narrowing() -> Result<Figure, Box<dyn Error>> {
         insert: None,
         stream: "insert",
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
-        sessions: 64,
+        sessions: SESSIONS,
         warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(LONG_SECONDS),
         audit: AuditLevel::Sums,
@@ -127,31 +136,59 @@ fn narrowing() -> Result<Figure, Box<dyn Error>> {
         "audit of {rows} simulated rows, {} altered ones named",
         audit.altered
     );
-    Ok(Figure::new(what, "s", took.as_secs_f64()).budget(Budget::AtMost(60.0)))
+    let mib = to_f64(memory.finish()) / f64::from(1 << 20);
+    Ok(vec![
+        Figure::new(what, "s", took.as_secs_f64()).budget(Budget::AtMost(60.0)),
+        Figure::new("memory meanwhile, load included", "MiB", mib)
+            .budget(Budget::AtMost(MEMORY_MIB)),
+    ])
 }
 
-fn postgres() -> Result<Vec<Figure>, Box<dyn Error>> {
-    let server = Postgres::start();
-    let url = server.url(SUPERUSER, "postgres");
+/// Seconds of a phase.
+fn seconds(record: &RunRecord, kind: PhaseKind) -> f64 {
+    let phases = record.phases.iter().filter(|phase| phase.kind == kind);
+    Nanos(phases.map(|phase| phase.duration_ns).sum()).as_secs_f64()
+}
+
+/// Loads `cpu` rows and audits them.
+fn loaded(url: &str, rows: &str, sessions: u32) -> Result<RunRecord, Box<dyn Error>> {
     let job = Job {
         workload: cpu_workload()?,
-        settings: &[("rows", LOADED), ("batch", "5000")],
-        target: &url,
+        settings: &[("rows", rows), ("batch", "5000")],
+        target: url,
         insert: None,
         stream: "insert",
-        pace: PaceInput::Closed(Some(2)),
-        sessions: 2,
+        pace: PaceInput::Closed(Some(sessions)),
+        sessions,
         warm_up: Nanos::ZERO,
         measure: Nanos::from_secs(1),
         audit: AuditLevel::Sums,
     };
     let record = job.run(Rc::new(Silent))?;
     check(&record, Data::Clean)?;
-    let phase = |kind: PhaseKind| {
-        let phases = record.phases.iter().filter(|phase| phase.kind == kind);
-        Nanos(phases.map(|phase| phase.duration_ns).sum()).as_secs_f64()
-    };
-    let (load, audit) = (phase(PhaseKind::Load), phase(PhaseKind::Audit));
+    Ok(record)
+}
+
+fn sqlite() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let root = tempfile::tempdir()?;
+    let url = format!("sqlite:{}", root.path().join("bench.db").display());
+    let record = loaded(&url, LOADED_EMBEDDED, 2)?;
+    let audit = seconds(&record, PhaseKind::Audit);
+    let load = seconds(&record, PhaseKind::Load);
+    let rows = to_f64(record.audit.found);
+    Ok(vec![
+        Figure::new("audit of 3 million rows in SQLite, `sums`", "s", audit)
+            .beside("the load", load),
+        Figure::new("the same, per row", "ns", audit * 1e9 / rows),
+    ])
+}
+
+fn postgres() -> Result<Vec<Figure>, Box<dyn Error>> {
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let record = loaded(&url, LOADED, 2)?;
+    let load = seconds(&record, PhaseKind::Load);
+    let audit = seconds(&record, PhaseKind::Audit);
     let rows = to_f64(record.audit.found);
     Ok(vec![
         Figure::new("load of 20 million rows into PostgreSQL", "s", load),

@@ -12,6 +12,7 @@ use super::health;
 use super::http::HttpConnection;
 use super::options::Node;
 use crate::contract::{TargetError, Timeline};
+use crate::network::one_line;
 
 /// A cluster is waited for no longer than this after its tables were made.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
@@ -52,10 +53,11 @@ pub(super) async fn settle(
             node.trouble.set_normal(health);
             let mut remarks = Vec::new();
             if !at_rest {
-                remarks.push(
-                    "the cluster was not GREEN, or shards were starting or moving, when the load began"
-                        .to_owned(),
-                );
+                let why = unassigned(connection, node, tables).await.map_err(failed)?;
+                remarks.push(format!(
+                    "the cluster was not GREEN, or shards were starting or moving, when the load \
+                     began{why}"
+                ));
             }
             remarks.extend(uneven);
             return Ok(Settled { remarks });
@@ -63,6 +65,31 @@ pub(super) async fn settle(
         timeline.sleep_until(now.saturating_add(pause)).await;
         pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
     }
+}
+
+/// Why a copy has no node, in the server's words; empty where it does not say.
+async fn unassigned(
+    connection: &mut HttpConnection,
+    node: &Node,
+    tables: &[String],
+) -> Result<String, Failure> {
+    if tables.is_empty() {
+        return Ok(String::new());
+    }
+    let question = format!(
+        "SELECT explanation FROM sys.allocations WHERE table_schema = current_schema \
+         AND table_name IN ({}) AND current_state <> 'STARTED' AND explanation IS NOT NULL LIMIT 1",
+        names(tables)
+    );
+    let rows = ask::rows(connection, node, &question).await?;
+    let explanation = rows.first().and_then(|row| row.first()?.as_str());
+    Ok(explanation.map_or(String::new(), |text| {
+        format!(
+            ": {}; look at sys.allocations, and whether a disk is beyond \
+             cluster.routing.allocation.disk.watermark.low",
+            one_line(text)
+        )
+    }))
 }
 
 /// Copies of shards, primaries and replicas alike.

@@ -223,6 +223,9 @@ impl WireAdmin {
     }
 
     async fn make_visible(&mut self, table: &BoundTable) -> Result<(), TargetError> {
+        if let Some(question) = self.dialect.before_a_look() {
+            self.rows(question).await?;
+        }
         match self.dialect.refresh(&escape_identifier(&table.name)) {
             Some(statement) => self.run(&statement).await,
             None => Ok(()),

@@ -177,6 +177,19 @@ impl Dialect {
         }
     }
 
+    /// What to ask before a look at a whole table. PostgreSQL takes the rows that its workers would
+    /// hand over for so costly that it computes every checksum in one process; a server that does
+    /// not know these settings is left as it is.
+    pub(super) fn before_a_look(self) -> Option<&'static str> {
+        match self {
+            Self::PostgreSql => Some(
+                "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
+                 WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
+            ),
+            Self::CockroachDb | Self::CrateDb => None,
+        }
+    }
+
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
     /// Backends that lost their client count as long as they are there.
     pub(super) fn count_running(self, name: &str, departed: &[i32]) -> String {
