@@ -71,10 +71,18 @@ const PAGES: &[Page] = &[
         measured: false,
     },
     help("highwater", &["run", "--quiet", "--", "--help"]),
+    help(
+        "highwater demo",
+        &["run", "--quiet", "--", "demo", "--help"],
+    ),
     help("highwater run", &["run", "--quiet", "--", "run", "--help"]),
     help(
         "highwater load",
         &["run", "--quiet", "--", "load", "--help"],
+    ),
+    help(
+        "highwater find",
+        &["run", "--quiet", "--", "find", "--help"],
     ),
     help(
         "highwater show",

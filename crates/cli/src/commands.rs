@@ -2,6 +2,8 @@
 
 pub mod check;
 mod check_figures;
+pub mod demo;
+pub mod find;
 pub mod manual;
 mod plan_input;
 pub mod run;

@@ -24,10 +24,14 @@ use flags::Flag;
 /// A command that takes settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
+    /// `highwater demo`
+    Demo,
     /// `highwater run`
     Run,
     /// `highwater load`
     Load,
+    /// `highwater find`
+    Find,
     /// `highwater show`
     Show,
     /// `highwater size`
@@ -64,9 +68,11 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
+        Self::Demo,
         Self::Run,
         Self::Load,
+        Self::Find,
         Self::Show,
         Self::Size,
         Self::Table,
@@ -77,8 +83,10 @@ impl Command {
     /// The word on the command line, and the name of its table in `highwater.toml`.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Demo => "demo",
             Self::Run => "run",
             Self::Load => "load",
+            Self::Find => "find",
             Self::Show => "show",
             Self::Size => "size",
             Self::Table => "table",
@@ -90,8 +98,10 @@ impl Command {
     /// Its flags.
     pub fn flags(self) -> &'static [Flag] {
         match self {
+            Self::Demo => flags::DEMO,
             Self::Run => flags::RUN,
             Self::Load => load_flags::load_flags(),
+            Self::Find => flags::FIND,
             Self::Show => flags::SHOW,
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
@@ -103,8 +113,8 @@ impl Command {
     /// Settings that its positional arguments stand for.
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
-            Self::Run | Self::Load => &["workload", "target"],
-            Self::Show | Self::Size | Self::Table | Self::Workloads => &[],
+            Self::Run | Self::Load | Self::Find => &["workload", "target"],
+            Self::Demo | Self::Show | Self::Size | Self::Table | Self::Workloads => &[],
             Self::Check => &["target"],
         }
     }
@@ -117,8 +127,10 @@ impl Command {
 
     fn about(self) -> &'static str {
         match self {
+            Self::Demo => "Show the whole path on a simulated cluster, in seconds",
             Self::Run => "Put load on a target, audit what it kept, judge the result",
             Self::Load => "Fill a workload's tables to a size, audit what is kept, for later runs",
+            Self::Find => "Find the highest rate that a target sustains under an objective",
             Self::Show => "Show a finished run, or merge the shares of one",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
             Self::Table => "Show what one setting does to the throughput, from a file or from runs",
@@ -131,8 +143,10 @@ impl Command {
 
     fn usage(self) -> &'static str {
         match self {
+            Self::Demo => "highwater demo [OPTIONS]",
             Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Load => "highwater load [OPTIONS] [WORKLOAD] [TARGET]...",
+            Self::Find => "highwater find [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
             Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
@@ -152,7 +166,8 @@ impl Command {
                 .action(ArgAction::Append)
         };
         match self {
-            Self::Run | Self::Load => vec![
+            Self::Demo => Vec::new(),
+            Self::Run | Self::Load | Self::Find => vec![
                 Arg::new("first")
                     .value_name("WORKLOAD")
                     .help("Workload by name; the first argument without a colon [default: cpu]"),
@@ -274,7 +289,8 @@ fn argument(flag: &Flag) -> Arg {
         .long(flag.name)
         .help(help)
         .help_heading(flag.heading)
-        .short(flag.short);
+        .short(flag.short)
+        .aliases(flag.alias);
     match flag.value {
         None => argument.action(ArgAction::SetTrue),
         Some(value) => argument

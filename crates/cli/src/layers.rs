@@ -132,7 +132,7 @@ impl Layers {
                 layers.add(Strength::CommandLine, name, text, Origin::CommandLine);
             }
         }
-        if matches!(command, Command::Run | Command::Load) {
+        if matches!(command, Command::Run | Command::Load | Command::Find) {
             layers.add_run_positionals(words.positionals);
         } else {
             layers.positionals = words.positionals;

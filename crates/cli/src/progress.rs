@@ -38,6 +38,27 @@ impl Observer for Progress {
                 terminal::note(&format!("{text}\n"));
             }
             Event::Warning(text) => terminal::warn(text),
+            Event::Probe { .. } | Event::Probed(_) => {}
+        }
+    }
+}
+
+/// Tells of a search as it goes on: two lines a probe.
+#[derive(Debug, Default)]
+pub struct SearchProgress;
+
+impl Observer for SearchProgress {
+    fn event(&self, event: &Event) {
+        match event {
+            Event::Probe { number, about } => terminal::note(&format!("probe {number}: {about}\n")),
+            Event::Probed(probe) => {
+                terminal::note(&format!("  {}\n", report::probe_line(probe)));
+            }
+            Event::Warning(text) => terminal::warn(text),
+            Event::Begun { .. }
+            | Event::Phase { .. }
+            | Event::Filling { .. }
+            | Event::Second(_) => {}
         }
     }
 }

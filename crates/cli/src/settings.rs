@@ -8,10 +8,12 @@ use std::path::PathBuf;
 use highwater_core::analysis::scaling::Law;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::Ppm;
+use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
 
 mod fill;
+mod find;
 mod given;
 mod load;
 mod resolve;
@@ -118,7 +120,7 @@ pub enum Streams {
 /// One `--stream`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSetting {
-    /// A stream or an op of the workload.
+    /// A stream or an op of the workload; empty for its first stream.
     pub name: String,
     /// One per step; a single one holds for all steps. Never empty; all open or all closed.
     pub paces: Vec<PaceSetting>,
@@ -198,6 +200,45 @@ pub struct RunOutput {
     pub plan_only: bool,
     /// No colours, whatever the terminal can do.
     pub no_color: bool,
+}
+
+/// Everything `highwater find` needs to know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FindSettings {
+    /// What all probes have in common. Its streams hold the fixed paces; that of the searched one
+    /// is each probe's own, as is the length.
+    pub run: RunSettings,
+    /// What is varied.
+    pub axis: SearchAxis,
+    /// Position of the searched stream in the settings of the run.
+    pub searched: usize,
+    /// Where to begin.
+    pub first: Option<f64>,
+    /// Nothing above this is probed.
+    pub highest: Option<f64>,
+    /// How near the ends of the mark must be, as a share.
+    pub width: Ppm,
+    /// How long each probe is measured.
+    pub probe: Nanos,
+    /// How long each confirmation is measured.
+    pub confirm: Nanos,
+    /// How long the target is left alone between probes.
+    pub settle: Nanos,
+    /// Time for the whole search.
+    pub budget: Nanos,
+    /// The mark must reach this.
+    pub floor: Option<Rate>,
+    /// Nothing was said about errors, so no op may fail.
+    pub no_errors: bool,
+    /// Only say what would be done.
+    pub dry_run: bool,
+}
+
+/// Everything `highwater demo` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DemoSettings {
+    /// The directory below which the searches are kept.
+    pub out: PathBuf,
 }
 
 /// Everything `highwater show` needs to know.

@@ -50,8 +50,10 @@ fn help_of_the_program() {
     Usage: highwater <COMMAND>
 
     Commands:
+      demo       Show the whole path on a simulated cluster, in seconds
       run        Put load on a target, audit what it kept, judge the result
       load       Fill a workload's tables to a size, audit what is kept, for later runs
+      find       Find the highest rate that a target sustains under an objective
       show       Show a finished run, or merge the shares of one
       size       Say which cluster a rate needs, from measured or published figures
       table      Show what one setting does to the throughput, from a file or from runs
@@ -63,8 +65,10 @@ fn help_of_the_program() {
       -V, --version  Print version
 
     Examples:
+      highwater demo                                   the whole path on a simulated cluster
       highwater run                                    as fast as an embedded database goes, 10 s
       highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
+      highwater find cpu $URL --p99 50ms               the highest rate that holds 50 ms
       highwater show                                   the newest run again
       highwater size 1M --from highwater-runs          which cluster carries a million rows per second
 

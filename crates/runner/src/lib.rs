@@ -24,6 +24,7 @@ pub mod recorder;
 pub mod request;
 pub mod run;
 pub mod schedule;
+pub mod search;
 pub mod source;
 mod stop;
 pub mod store;

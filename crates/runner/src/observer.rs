@@ -1,6 +1,7 @@
 //! What a run tells while it goes on. Observers cannot slow it: they are called once a second,
 //! beside the load, and return nothing.
 
+use highwater_core::model::search::ProbeRecord;
 use highwater_core::report::IntervalLine;
 
 /// Something worth showing.
@@ -27,6 +28,15 @@ pub enum Event {
         /// Rows that are to be there.
         rows: u64,
     },
+    /// A probe of a search begins.
+    Probe {
+        /// From 1.
+        number: u32,
+        /// What is probed, in a few words.
+        about: String,
+    },
+    /// A probe of a search is over.
+    Probed(ProbeRecord),
     /// A second of load is over.
     Second(IntervalLine),
     /// Something went wrong that does not end the run.

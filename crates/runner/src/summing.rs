@@ -353,6 +353,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         findings: Vec::new(),
         environment: environment::describe(),
         intervals: Vec::new(),
+        search: None,
         probes: Vec::new(),
         labels: request.labels.clone(),
         given: request.given.clone(),

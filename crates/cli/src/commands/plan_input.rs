@@ -60,7 +60,7 @@ fn streams(streams: &Streams) -> Vec<StreamInput> {
         Streams::Named(streams) => streams
             .iter()
             .map(|stream| StreamInput {
-                name: Some(stream.name.clone()),
+                name: (!stream.name.is_empty()).then(|| stream.name.clone()),
                 paces: stream.paces.iter().copied().map(pace).collect(),
             })
             .collect(),

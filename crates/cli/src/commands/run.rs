@@ -63,7 +63,7 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
 
 /// The workload's parameters; a start that follows the clock is fixed from here on. Each share
 /// would read a clock of its own, and ask for other rows.
-fn in_data_time(
+pub(super) fn in_data_time(
     settings: &RunSettings,
     spec: &WorkloadSpec,
 ) -> Result<BTreeMap<String, String>, Failure> {
@@ -84,7 +84,7 @@ fn in_data_time(
 }
 
 /// The URLs of the target, with a password that was asked for where one is wanted.
-fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
+pub(super) fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
     let mut urls = settings.targets.clone();
     let target = open(settings, &urls, &settings.out)?;
     let capabilities = target.capabilities();
@@ -98,7 +98,11 @@ fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
     }
 }
 
-fn plan(settings: &RunSettings, workload: &Workload, urls: &[TargetUrl]) -> Result<Plan, Failure> {
+pub(super) fn plan(
+    settings: &RunSettings,
+    workload: &Workload,
+    urls: &[TargetUrl],
+) -> Result<Plan, Failure> {
     let target = open(settings, urls, &settings.out)?;
     let mut input = plan_input(settings, target.capabilities().default_sessions);
     if settings.fills {
@@ -153,17 +157,38 @@ fn request(
     plan: Plan,
     urls: &[TargetUrl],
 ) -> Result<RunRequest, Failure> {
+    let id = id("", workload.name(), &plan.hash());
+    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
+    let data = directory.path().to_owned();
+    request_in(settings, workload, (plan, directory), urls, &data)
+}
+
+/// The id of a run, or of a search, that begins now.
+pub(super) fn id(kind: &str, workload: &str, hash: &str) -> String {
+    let now = wall_clock();
+    let second = print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0));
+    let time = second.trim_end_matches('Z').replace(':', "-");
+    let hash: String = hash.chars().take(HASH_IN_ID).collect();
+    let parts = [time.as_str(), kind, workload, hash.as_str()];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("-")
+}
+
+/// The request of a run that is kept in a directory; an embedded target would put its files in
+/// `data`.
+pub(super) fn request_in(
+    settings: &RunSettings,
+    workload: Arc<Workload>,
+    (plan, directory): (Plan, RunDirectory),
+    urls: &[TargetUrl],
+    data: &Path,
+) -> Result<RunRequest, Failure> {
     let now = wall_clock();
     let started_at = print_instant(Nanos(now.0 - now.0 % 1_000_000));
-    let second = print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0));
-    let hash: String = plan.hash().chars().take(HASH_IN_ID).collect();
-    let time = second.trim_end_matches('Z').replace(':', "-");
-    let id = format!("{time}-{}-{hash}", workload.name());
     let driver = registry::driver_of(urls)?;
     let (driver, sink) = (driver.name().to_owned(), driver.sink());
-    let directory = RunDirectory::create(&settings.out, &id, &plan)?;
     Ok(RunRequest {
-        target: open(settings, urls, directory.path())?,
+        target: open(settings, urls, data)?,
         plan,
         workload,
         driver,
@@ -205,7 +230,7 @@ fn open(
 }
 
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) as the run's wishes.
-fn signals() -> Result<Interrupts, Failure> {
+pub(super) fn signals() -> Result<Interrupts, Failure> {
     let (interrupter, interrupts) = interrupts::channel();
     ctrlc::set_handler(move || interrupter.interrupt())
         .map_err(|error| Failure::usage(format!("cannot listen for interrupts: {error}")))?;

@@ -5,8 +5,10 @@ use super::Command;
 /// Below the list of commands.
 pub(super) const TOP: &str = "\
 Examples:
+  highwater demo                                   the whole path on a simulated cluster
   highwater run                                    as fast as an embedded database goes, 10 s
   highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
+  highwater find cpu $URL --p99 50ms               the highest rate that holds 50 ms
   highwater show                                   the newest run again
   highwater size 1M --from highwater-runs          which cluster carries a million rows per second
 
@@ -55,6 +57,29 @@ Examples:
   highwater load kv $URL --rows 10M --batch 1
       the keys that later reads find";
 
+const FIND: &str = "\
+Examples:
+  highwater find cpu $URL --p99 50ms --budget 30m
+      the highest rate of rows at which 99 % of the batches are answered within 50 ms
+  highwater find cpu $URL --quick --dry-run
+      what would be done, and how long it takes
+  highwater find cpu $URL --stream insert@1k --stream dashboards@find --p99 2s
+      the queries that 1,000 rows/s of ingest leave room for
+  highwater find cpu $URL --axis sessions --p99 100ms
+      the most sessions that wait no longer
+  highwater find cpu $URL --min-rate 50k
+      a gate: exit code 1 if the mark is below 50,000 rows/s
+
+Without a flag the objective is: at least 99 % of the offered rate is acknowledged, nothing is \
+rejected, no op fails, no backlog grows. These hold beside any objective that is given, but for \
+--errors and --rejected, which take the place of theirs.";
+
+const DEMO: &str = "\
+Examples:
+  highwater demo
+      find the mark of a simulated cluster, see how it grows with nodes, size one; the commands \
+      are shown and can be pasted";
+
 const SHOW: &str = "\
 Examples:
   highwater show
@@ -85,8 +110,10 @@ Examples:
 /// The end of a command's short help, and its examples.
 pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
     match command {
+        Command::Demo => (SHORT, DEMO),
         Command::Run => (SHORT, RUN),
         Command::Load => (SHORT, LOAD),
+        Command::Find => (SHORT, FIND),
         Command::Show => (SHORT, SHOW),
         // Databases are named in its text, which therefore is no code.
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),

@@ -9,6 +9,8 @@ pub struct Flag {
     pub name: &'static str,
     /// Short name.
     pub short: Option<char>,
+    /// Another long name, on the command line only.
+    pub alias: Option<&'static str>,
     /// What stands for its value in the help; `None` for a switch.
     pub value: Option<&'static str>,
     /// Whether it may be given several times.
@@ -25,6 +27,7 @@ const fn value(name: &'static str, value: &'static str, help: &'static str) -> F
     Flag {
         name,
         short: None,
+        alias: None,
         value: Some(value),
         repeats: false,
         default: None,
@@ -48,6 +51,13 @@ impl Flag {
         }
     }
 
+    const fn alias(self, alias: &'static str) -> Self {
+        Self {
+            alias: Some(alias),
+            ..self
+        }
+    }
+
     const fn default(self, default: &'static str) -> Self {
         Self {
             default: Some(default),
@@ -67,8 +77,10 @@ impl Flag {
     }
 }
 
+mod find;
 mod size;
 
+pub use find::{DEMO, FIND};
 pub use size::SIZE;
 
 const LOAD: &str = "Load";
@@ -285,12 +297,14 @@ pub const RUN: &[Flag] = &[
         "RATE",
         "Least acknowledged rate per second, in the stream's unit, such as 50k [default: none]",
     )
+    .alias("floor")
     .under(OBJECTIVES),
     value(
         "max-cpu",
         "PERCENT",
         "Greatest CPU use of this machine, such as 80% [default: none]",
     )
+    .alias("cpu")
     .under(OBJECTIVES),
     value(
         "audit",

@@ -58,6 +58,7 @@ pub(super) fn workloads_flags() -> &'static [Flag] {
         let table = Flag {
             name: "table",
             short: None,
+            alias: None,
             value: Some("NAME"),
             repeats: false,
             default: None,

@@ -56,8 +56,8 @@ fn wrong_commands() {
 
     hint: did you mean `run`?
     ");
-    assert_snapshot!(failure(&["highwater", "find"]), @"
-    error: unknown command `find`
+    assert_snapshot!(failure(&["highwater", "quantum"]), @"
+    error: unknown command `quantum`
 
     hint: `highwater --help` lists the commands
     ");

@@ -14,16 +14,24 @@ const REPEATED: &[&str] = &[
     "arrivals",
     "audit",
     "audit-timeout",
+    "begin",
+    "confirm",
+    "highest",
     "insert",
     "out",
+    "probe",
     "retries",
     "rows",
     "seed",
+    "settle",
     "spawn-rate",
     "timeout",
     "until",
     "warm-up",
+    "width",
 ];
+/// A search's own lengths in one word.
+const QUICK: &str = "quick";
 
 /// By name; a switch has no value.
 pub(super) fn given(
@@ -43,6 +51,9 @@ pub(super) fn given(
         .filter(|name| by_user(name))
         .filter_map(|name| Some((name.to_owned(), vec![layers.one(name)?.text.clone()])))
         .collect();
+    if by_user(QUICK) && layers.switch(QUICK).unwrap_or(false) {
+        given.insert(QUICK.to_owned(), Vec::new());
+    }
     match workload {
         WorkloadChoice::Named(_) => {}
         WorkloadChoice::File(path) => {

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// Most streams side by side.
-const MOST_STREAMS: usize = 64;
+pub(super) const MOST_STREAMS: usize = 64;
 /// Most steps of a stream.
 const MOST_STEPS: usize = 1_000;
 
@@ -64,7 +64,7 @@ fn streams(layers: &Layers) -> Result<Vec<StreamSetting>, Failure> {
     Ok(streams)
 }
 
-fn stream(text: &str) -> Result<StreamSetting, QuantityError> {
+pub(super) fn stream(text: &str) -> Result<StreamSetting, QuantityError> {
     let fail = |message: String| QuantityError {
         message,
         hint: STREAM_HINT,

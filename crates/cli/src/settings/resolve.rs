@@ -11,9 +11,9 @@ use highwater_driver::TargetUrl;
 
 use super::given::given;
 use super::{
-    CheckSettings, CheckSubject, KnownTargets, Length, Load, Objectives, Quantile, RunOutput,
-    RunSettings, Share, ShowSettings, Streams, WorkloadChoice, WorkloadsAction, WorkloadsSettings,
-    load, words,
+    CheckSettings, CheckSubject, DemoSettings, KnownTargets, Length, Load, Objectives, Quantile,
+    RunOutput, RunSettings, Share, ShowSettings, Streams, WorkloadChoice, WorkloadsAction,
+    WorkloadsSettings, load, words,
 };
 use crate::failure::{Failure, did_you_mean};
 use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
@@ -32,6 +32,17 @@ impl RunSettings {
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
         let load = load::load(layers)?;
         let share = layers.require("share", words::share)?;
+        let length = length(layers, &load, share)?;
+        Self::of(layers, known, load, length)
+    }
+
+    /// The same with a load and a length that were read before.
+    pub(super) fn of(
+        layers: &Layers,
+        known: &KnownTargets,
+        load: Load,
+        length: Length,
+    ) -> Result<Self, Failure> {
         let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         Ok(Self {
             given: given(layers, &workload, &parameters, &load),
@@ -45,7 +56,7 @@ impl RunSettings {
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
             seed: layers.require("seed", words::seed)?,
-            length: length(layers, &load, share)?,
+            length,
             load,
             fills: false,
             objectives: objectives(layers)?,
@@ -53,7 +64,9 @@ impl RunSettings {
             retries: layers.require("retries", words::retries)?,
             audit: layers.require("audit", words::audit)?,
             audit_timeout: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
-            share,
+            share: layers
+                .parse("share", words::share)?
+                .unwrap_or(Share { index: 1, of: 1 }),
             start_at: layers.parse("start-at", words::start_at)?,
             out: layers.require("out", words::word)?.into(),
             labels: pairs(layers, "label")?,
@@ -64,6 +77,14 @@ impl RunSettings {
                 no_color: layers.switch("no-color")?,
             },
         })
+    }
+}
+
+impl DemoSettings {
+    /// Settings of `highwater demo`.
+    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let out: String = layers.require("out", words::word)?;
+        Ok(Self { out: out.into() })
     }
 }
 

@@ -7,6 +7,7 @@ use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
 };
+use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::Seed;
 
 use super::{Format, Share, StartAt};
@@ -47,6 +48,26 @@ pub(super) fn law(text: &str) -> Result<Law, QuantityError> {
             "there are `linear`, `affine`, `amdahl`, `usl` and `power`",
         )
     })
+}
+
+pub(super) fn axis(text: &str) -> Result<SearchAxis, QuantityError> {
+    match text {
+        "rate" => Ok(SearchAxis::Rate),
+        "sessions" => Ok(SearchAxis::Sessions),
+        _ => Err(wrong(
+            text,
+            "is not an axis",
+            "there are `rate` and `sessions`",
+        )),
+    }
+}
+
+/// A share from 0.5 % to 50 %.
+pub(super) fn width(text: &str) -> Result<Ppm, QuantityError> {
+    match parse_percent(text)? {
+        width if (5_000..=500_000).contains(&width.0) => Ok(width),
+        _ => Err(wrong(text, "is out of range", "give 0.5% to 50%")),
+    }
 }
 
 pub(super) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {

@@ -7,6 +7,7 @@ mod checking;
 mod continuing;
 mod endings;
 mod exit_codes;
+mod finding;
 mod mistakes;
 mod outputs;
 mod own;

@@ -1,17 +1,19 @@
 //! What a record means: statistics and judgements, as pure functions.
 //!
-//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgements. Nothing
-//! here reads a clock, draws a random number or prints.
+//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgements, the
+//! policy of searches. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
 pub mod buckets;
 pub mod exceedance;
+pub mod findings;
 pub mod judge;
 pub mod littles_law;
 mod long_run;
 pub mod plausibility;
 pub mod queueing;
 pub mod scaling;
+pub mod search;
 pub mod series;
 pub mod sizing;
 pub mod sums;

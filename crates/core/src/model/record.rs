@@ -14,6 +14,7 @@ pub use super::audit_record::{
 use super::histogram::LatencySummary;
 use super::judgement::Judgements;
 use super::plan::{PhaseKind, Plan, Unit};
+use super::search::{ProbeRecord, SearchRecord};
 use super::units::Seed;
 
 /// Version of the record's shape.
@@ -64,8 +65,12 @@ pub struct RunRecord {
     pub environment: BTreeMap<String, String>,
     /// One second of one op each.
     pub intervals: Vec<IntervalRecord>,
-    /// Probes of a search that this run belongs to; empty for a plain run.
-    pub probes: Vec<serde_json::Value>,
+    /// The search that this record is of; its other figures are then those of the last probe,
+    /// which is the last confirmation where a mark was found. Absent for a plain run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<SearchRecord>,
+    /// Probes of that search, in order; empty for a plain run.
+    pub probes: Vec<ProbeRecord>,
     /// What the user noted with `--label`.
     pub labels: BTreeMap<String, String>,
     /// What the user gave that the plan does not show as such, by flag: the workload file, its

@@ -7,6 +7,7 @@
 //!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
 //!   record.json      the record; written whole, or not at all
 //!   exceptions-N.bin while it runs, where refused and unknown batches are more than fit memory
+//!   probes/          of a search: the runs of its probes
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
@@ -37,6 +38,8 @@ pub use spill::Spill;
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
+/// The directory of a search's probes, each of which is kept like any other run.
+pub(crate) const PROBES: &str = "probes";
 
 /// Why a file could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +119,7 @@ impl RunDirectory {
         for file in [PLAN, "draft.json", "intervals.jsonl"] {
             drop(fs::remove_file(self.path.join(file)));
         }
+        drop(fs::remove_dir(self.path.join(PROBES)));
         drop(fs::remove_dir(&self.path));
     }
 

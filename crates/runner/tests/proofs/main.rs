@@ -7,6 +7,7 @@ mod support;
 
 mod endings;
 mod faults;
+mod marks;
 mod percentiles;
 mod queues;
 mod recovery;

@@ -107,12 +107,22 @@ impl Job {
 
     /// The request against that target.
     pub(crate) fn request(&self, target: Arc<dyn Target>, root: &Path) -> RunRequest {
-        let workload = self.workload();
-        let plan = self.plan(&workload, target.capabilities().default_sessions);
+        let plan = self.plan(&self.workload(), target.capabilities().default_sessions);
+        let directory = RunDirectory::create(root, "test", &plan).unwrap();
+        self.request_in(target, plan, directory)
+    }
+
+    /// The same with a plan and a directory that were made before.
+    pub(crate) fn request_in(
+        &self,
+        target: Arc<dyn Target>,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> RunRequest {
         RunRequest {
-            directory: RunDirectory::create(root, "test", &plan).unwrap(),
+            directory,
             plan,
-            workload,
+            workload: self.workload(),
             target,
             driver: "test".to_owned(),
             started_at: self.started_at.clone(),
@@ -128,7 +138,7 @@ impl Job {
         }
     }
 
-    fn plan(&self, workload: &Workload, default_sessions: u32) -> Plan {
+    pub(crate) fn plan(&self, workload: &Workload, default_sessions: u32) -> Plan {
         let input = PlanInput {
             streams: self
                 .streams

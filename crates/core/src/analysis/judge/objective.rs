@@ -23,16 +23,16 @@ pub const OPS_BEYOND_PERCENTILE: u64 = 10;
 pub const SUSTAINED_SHARE: f64 = 0.99;
 
 /// What one latency objective came to, for one op in one phase.
-pub(super) struct LatencyVerdict {
+pub(in crate::analysis) struct LatencyVerdict {
     pub(super) place: String,
     /// `p99`, or `p99 of rows`.
     pub(super) percentile: String,
-    pub(super) shown: Shown,
+    pub(in crate::analysis) shown: Shown,
 }
 
 /// What the ops show of a percentile.
 #[derive(Debug, PartialEq)]
-pub(super) enum Shown {
+pub(in crate::analysis) enum Shown {
     /// With 95 % confidence below its bound.
     Met,
     /// More ops above the bound than allowed.
@@ -74,17 +74,12 @@ pub(super) fn judge(
 }
 
 /// All latency objectives, for every op that they apply to.
-pub(super) fn latency_verdicts(
+pub(in crate::analysis) fn latency_verdicts(
     objectives: &[Objective],
     measured: &[MeasuredStream<'_>],
 ) -> Vec<LatencyVerdict> {
-    let of_latency = objectives.iter().filter_map(|objective| match *objective {
-        Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max, false)),
-        Objective::RowLatency { quantile_ppm, max } => Some((quantile_ppm, max, true)),
-        _ => None,
-    });
     let mut verdicts = Vec::new();
-    for (index, (ppm, max, of_rows)) in of_latency.enumerate() {
+    for (index, (ppm, max, of_rows)) in latency_objectives(objectives).enumerate() {
         let mut applied = false;
         for stream in measured {
             let results = stream.results.iter();
@@ -123,22 +118,13 @@ fn shown(
     index: usize,
     (ppm, max, of_rows): (u32, Nanos, bool),
 ) -> Shown {
-    let windows = &result.windows;
-    let beyond_ppm = u64::from(1_000_000_u32.saturating_sub(ppm)).max(1);
+    let beyond_ppm = beyond(ppm);
     let needed = OPS_BEYOND_PERCENTILE * 1_000_000 / beyond_ppm;
-    let samples: u64 = windows.ended.iter().sum();
+    let samples: u64 = result.windows.ended.iter().sum();
     let too_few = Shown::TooFew { samples, needed };
-    let Some(over) = windows.over.get(index).filter(|_| samples > 0) else {
+    let Some(bound) = exceeded(result, rows_per_op, index, of_rows) else {
         return too_few;
     };
-    // Of a row latency objective windows count rows.
-    let scale = if of_rows { rows_per_op } else { 1 };
-    let ended: Vec<u64> = windows
-        .ended
-        .iter()
-        .map(|n| n.saturating_mul(scale))
-        .collect();
-    let bound = exceedance(&ended, over);
     let allowed = ratio(beyond_ppm, 1_000_000);
     let evidence = || latency_evidence(result, &bound, (ppm, max, of_rows));
     if samples >= needed && bound.upper95 <= allowed {
@@ -152,6 +138,72 @@ fn shown(
     } else {
         Shown::Unproven(evidence())
     }
+}
+
+/// Millionths of the ops that a percentile leaves beyond it.
+fn beyond(ppm: u32) -> u64 {
+    u64::from(1_000_000_u32.saturating_sub(ppm)).max(1)
+}
+
+/// The share of ops, or of rows, above the bound of a latency objective; absent without ops.
+fn exceeded(
+    result: &ResultRecord,
+    rows_per_op: u64,
+    index: usize,
+    of_rows: bool,
+) -> Option<Exceedance> {
+    let windows = &result.windows;
+    let over = windows.over.get(index)?;
+    // Of a row latency objective windows count rows.
+    let scale = if of_rows { rows_per_op } else { 1 };
+    let ended = windows.ended.iter().map(|n| n.saturating_mul(scale));
+    let ended: Vec<u64> = ended.collect();
+    (ended.iter().sum::<u64>() > 0).then(|| exceedance(&ended, over))
+}
+
+/// How near a run is to missing its latency objectives.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pressure {
+    /// ln(share of ops above the bound, with 95 % confidence ÷ share allowed); above 0 the objective
+    /// is not shown to be met.
+    pub bound: f64,
+    /// Share of ops above the bound ÷ share allowed, as it was measured.
+    pub late: f64,
+}
+
+/// The greatest pressure of all latency objectives; absent without one.
+pub fn latency_pressure(
+    objectives: &[Objective],
+    measured: &[MeasuredStream<'_>],
+) -> Option<Pressure> {
+    let mut greatest: Option<Pressure> = None;
+    for (index, (ppm, _, of_rows)) in latency_objectives(objectives).enumerate() {
+        for stream in measured {
+            for result in &stream.results {
+                let Some(bound) = exceeded(result, stream.units_per_op(), index, of_rows) else {
+                    continue;
+                };
+                let allowed = ratio(beyond(ppm), 1_000_000);
+                let pressure = Pressure {
+                    bound: (bound.upper95 / allowed).ln(),
+                    late: bound.fraction / allowed,
+                };
+                if greatest.is_none_or(|most| most.bound < pressure.bound) {
+                    greatest = Some(pressure);
+                }
+            }
+        }
+    }
+    greatest
+}
+
+/// (quantile in millionths, bound, whether of rows) of each latency objective, in order.
+fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = (u32, Nanos, bool)> {
+    objectives.iter().filter_map(|objective| match *objective {
+        Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max, false)),
+        Objective::RowLatency { quantile_ppm, max } => Some((quantile_ppm, max, true)),
+        _ => None,
+    })
 }
 
 fn latency_evidence(

@@ -10,6 +10,7 @@ use super::header::normalised;
 use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::model::record::RunRecord;
+use crate::model::search::SearchOutcome;
 use crate::model::units::Nanos;
 
 /// The points of a set of records, in their order.
@@ -17,8 +18,13 @@ pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<P
     records.into_iter().flat_map(of_record).collect()
 }
 
-/// The points of one record; a stream that acknowledged nothing in a phase has none.
+/// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
+/// has a search that confirmed no mark: its last probe shows what the target did not sustain.
 pub fn of_record(record: &RunRecord) -> Vec<Point> {
+    let outcome = record.search.as_ref().map(|search| &search.outcome);
+    if outcome.is_some_and(|outcome| !matches!(outcome, Some(SearchOutcome::Mark(_)))) {
+        return Vec::new();
+    }
     let measured = measured_streams(record);
     let several = measured.len() > 1;
     measured

@@ -16,7 +16,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     vec![target(record), plan(record, measured)]
 }
 
-fn target(record: &RunRecord) -> String {
+pub(super) fn target(record: &RunRecord) -> String {
     let target = &record.target;
     let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
     if target.urls.len() > TARGETS_NAMED {

@@ -134,7 +134,7 @@ fn replaced(audit: &AuditRecord) -> String {
     )
 }
 
-fn objectives(record: &RunRecord) -> String {
+pub(super) fn objectives(record: &RunRecord) -> String {
     use crate::model::display::{percent_asked as share, plain, quantile, span};
     let stated = record.plan.intention.objectives.iter();
     let named: Vec<String> = stated

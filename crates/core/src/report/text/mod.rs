@@ -8,10 +8,14 @@ mod head;
 mod judged;
 mod next;
 mod ops;
+mod search;
 pub(super) mod table;
 mod tail;
 #[cfg(test)]
 mod tests;
+
+pub use next::quoted;
+pub use search::probe_line;
 
 use crate::analysis::judge::measured_streams;
 use crate::model::record::RunRecord;
@@ -24,21 +28,37 @@ pub fn text(record: &RunRecord) -> String {
 /// The summary; `directory` is where the record is stored, as the user would type it.
 pub fn text_at(record: &RunRecord, directory: &str) -> String {
     let measured = measured_streams(record);
+    if let Some(of_search) = &record.search {
+        let mut blocks = search::blocks(record, of_search);
+        let next = search::command(record, of_search, &measured);
+        blocks.push(end(record, directory, &next));
+        return joined(&blocks);
+    }
+    let next = next::command(record, &measured, directory);
     let blocks = [
         head::lines(record, &measured),
         counts::lines(record, &measured),
         ops::lines(record, &measured),
         tail::lines(record, &measured),
-        judged::lines(record),
-        vec![
-            table::labelled("record", directory),
-            table::labelled("next:", &next::command(record, &measured, directory)),
-        ],
+        end(record, directory, &next),
     ];
+    joined(&blocks)
+}
+
+/// The judgements, the record and the next command: one block to the eye.
+fn end(record: &RunRecord, directory: &str, next: &str) -> Vec<String> {
+    let mut lines = judged::lines(record);
+    lines.push(table::labelled("record", directory));
+    lines.push(table::labelled("next:", next));
+    lines
+}
+
+/// Blocks with an empty line between them.
+fn joined(blocks: &[Vec<String>]) -> String {
+    let blocks = blocks.iter().filter(|block| !block.is_empty());
     let mut text = String::new();
-    // The judgements, the record and the next command are one block to the eye.
-    for (index, block) in blocks.iter().enumerate().filter(|(_, b)| !b.is_empty()) {
-        if index > 0 && index < 5 {
+    for (index, block) in blocks.enumerate() {
+        if index > 0 {
             text.push('\n');
         }
         for line in block {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{flag_span, plain, whole};
 use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
-use crate::model::plan::Objective;
+use crate::model::plan::{Objective, Pace, StreamPlan};
 use crate::model::record::RunRecord;
 
 /// An open run at this share of what a closed run reached shows latencies without a queue.
@@ -15,6 +15,10 @@ const COMFORTABLE: f64 = 0.7;
 const FURTHER: f64 = 1.25;
 /// How much longer to measure when there was too little.
 const LONGER: u64 = 3;
+/// Flags that only a search takes.
+const OF_SEARCHES: &[&str] = &[
+    "begin", "confirm", "highest", "probe", "quick", "settle", "width",
+];
 /// The shortest run that is proposed, seconds.
 const SHORTEST_S: u64 = 30;
 
@@ -24,7 +28,6 @@ pub(super) fn command(
     directory: &str,
 ) -> String {
     let show = |rest: &str| format!("highwater show {}{rest}", quoted(directory));
-    let check = || format!("highwater check {}", targets(record));
     let share = &record.plan.intention.share;
     match record.judgements.data.value {
         _ if share.of > 1 => {
@@ -33,18 +36,18 @@ pub(super) fn command(
         Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
         Data::Unverified if record.audit.status == "timeout" && !measured.is_empty() => {
             let limit = record.plan.intention.audit.limit.0.saturating_mul(LONGER);
-            let begin = base(record, &["audit-timeout"]);
+            let begin = base("run", record, &["audit-timeout"]);
             let again = run(record, begin, measured, (1.0, 1));
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
-        Data::Unverified => return check(),
+        Data::Unverified => return check(record),
         Data::Clean | Data::Off => {}
     }
     if record.plan.intention.stop.fills {
-        return base(record, &["rows"]);
+        return base("run", record, &["rows"]);
     }
     if measured.is_empty() {
-        return check();
+        return check(record);
     }
     if record.judgements.measurement.value != Measurement::Sound {
         let reasons = record.judgements.measurement.reasons.iter();
@@ -54,7 +57,7 @@ pub(super) fn command(
             Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
                 again(record, measured, (1.0, LONGER))
             }
-            _ => check(),
+            _ => check(record),
         };
     }
     if measured
@@ -75,7 +78,7 @@ pub(super) fn command(
 
 /// The same run with its paces and its length changed by a factor, and with a percentile bound.
 fn again(record: &RunRecord, measured: &[MeasuredStream<'_>], factors: (f64, u64)) -> String {
-    run(record, base(record, &[]), measured, factors)
+    run(record, base("run", record, &[]), measured, factors)
 }
 
 fn run(
@@ -127,7 +130,7 @@ fn run(
 /// After a closed run: an open one, whose latencies are what a user would feel.
 fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     // Sessions that appear one by one are closed.
-    let mut command = base(record, &["spawn-rate"]);
+    let mut command = base("run", record, &["spawn-rate"]);
     match measured {
         [one] => {
             let rate = flag_rate(one.units_per_s() * COMFORTABLE);
@@ -147,8 +150,8 @@ fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     command + &format!(" -d {SHORTEST_S}s") + &objectives(record, measured)
 }
 
-/// Workload, targets and what else the user gave, but for these flags.
-fn base(record: &RunRecord, without: &[&str]) -> String {
+/// A command, the workload, the targets and what else the user gave, but for these flags.
+pub(super) fn base(command: &str, record: &RunRecord, without: &[&str]) -> String {
     const FILE: &str = "file";
     let workload = match record.given.get(FILE).map(Vec::as_slice) {
         Some(paths) if !paths.is_empty() => {
@@ -157,13 +160,38 @@ fn base(record: &RunRecord, without: &[&str]) -> String {
         }
         _ => quoted(&record.workload.name),
     };
-    let mut command = format!("highwater run {workload} {}", targets(record));
-    let given = record.given.iter();
-    let repeated = given.filter(|(name, _)| *name != FILE && !without.contains(&name.as_str()));
-    for (name, value) in repeated.flat_map(|(name, values)| values.iter().map(move |v| (name, v))) {
-        let _ = write!(command, " --{name} {}", quoted(value));
+    let mut command = format!("highwater {command} {workload} {}", targets(record));
+    for (name, values) in &record.given {
+        if name == FILE || without.contains(&name.as_str()) {
+            continue;
+        }
+        if values.is_empty() {
+            let _ = write!(command, " --{name}");
+        }
+        for value in values {
+            let _ = write!(command, " --{name} {}", quoted(value));
+        }
     }
     command
+}
+
+pub(super) fn check(record: &RunRecord) -> String {
+    format!("highwater check {}", targets(record))
+}
+
+/// A longer run below the mark that a search found.
+pub(super) fn soak(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let begin = base("run", record, OF_SEARCHES);
+    run(record, begin, measured, (COMFORTABLE, LONGER))
+}
+
+/// The pace of a stream, as `--stream NAME@PACE` takes it.
+pub(super) fn pace(stream: &StreamPlan) -> String {
+    match stream.paces.first() {
+        Some(Pace::Open { rate }) => flag_rate(rate.as_f64()),
+        Some(Pace::Closed { sessions }) => format!("{sessions}c"),
+        None => "max".to_owned(),
+    }
 }
 
 fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
@@ -201,7 +229,7 @@ fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
 }
 
 /// The flag of an objective; nothing for a percentile that has none.
-fn flag(objective: &Objective) -> String {
+pub(super) fn flag(objective: &Objective) -> String {
     let share = |ppm: u32| format!("{}%", plain(f64::from(ppm) / 10_000.0));
     match *objective {
         Objective::Latency { quantile_ppm, max } => {
@@ -269,7 +297,7 @@ fn targets(record: &RunRecord) -> String {
 }
 
 /// In single quotes where a shell would read more than a word.
-fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@,+=%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

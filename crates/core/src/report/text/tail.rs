@@ -3,6 +3,7 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
+use crate::analysis::findings::findings as rules;
 use crate::analysis::judge::MeasuredStream;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
@@ -26,7 +27,21 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     }
     lines.extend(labels(record));
     lines.extend(findings(record));
+    lines.extend(told(record));
     lines
+}
+
+/// What the rules say of the record, each with what to try.
+pub(super) fn told(record: &RunRecord) -> Vec<String> {
+    let told = rules(record);
+    let shown = told.iter().take(FINDINGS_SHOWN);
+    shown
+        .flat_map(|told| {
+            let said = format!("{}: {}", told.sentence, told.evidence);
+            let hint = format!("  try: {}", told.hint);
+            [labelled("finding", &foreign(&said, WORDS)), hint]
+        })
+        .collect()
 }
 
 fn availability(record: &RunRecord) -> String {

@@ -1,7 +1,14 @@
 //! Summaries as a reader sees them. Every snapshot is a whole summary.
 
 use super::*;
+use crate::analysis;
+use crate::model::judgement::ReasonCode;
 use crate::model::plan::Share;
+use crate::model::plan::Unit;
+use crate::model::search::{
+    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
+    SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
+};
 use crate::report::fixture::{self, judged, lose_rows, note};
 
 #[test]
@@ -135,4 +142,118 @@ fn a_record_without_a_measured_phase_has_a_summary() {
     let text = text(&judged(record));
     assert!(text.contains("nothing measured"), "{text}");
     assert!(text.contains("measurement    UNKNOWN"), "{text}");
+}
+
+fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
+    let missed = verdict == ProbeVerdict::Missed;
+    ProbeRecord {
+        number: 0,
+        purpose,
+        at,
+        verdict,
+        reasons: if missed {
+            vec![ReasonCode::ObjectiveLatency]
+        } else {
+            Vec::new()
+        },
+        acknowledged_per_s: at.max(1_200.0).min(at + 1_100.0),
+        pressure: Some(-0.4),
+        late: Some(0.3),
+        p99_ns: Some(if missed { 61_000_000 } else { 44_000_000 }),
+        failed_ops: 0,
+        rows_before: 500_000,
+        bytes_before: Some(52_428_800),
+        started_at: "2026-11-20T18:20:11.000Z".to_owned(),
+        measured_ns: 60 * fixture::S,
+        took_ns: 66 * fixture::S,
+        settled_ns: 5 * fixture::S,
+        run: "probes/01-search".to_owned(),
+    }
+}
+
+/// The gate's run as the last probe of a search with this outcome.
+fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
+    let last = fixture::open_gate();
+    let objective = SearchObjective {
+        stated: last.plan.intention.objectives.clone(),
+        no_errors: true,
+    };
+    let search = SearchRecord {
+        axis: SearchAxis::Rate,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        objective_hash: objective.hash(),
+        objective,
+        floor: Some(1_010.0),
+        policy: SearchPolicy {
+            axis: SearchAxis::Rate,
+            first: None,
+            lowest: 1.0,
+            highest: None,
+            width: 0.02,
+            confirmations: 3,
+            probes_max: 25,
+            budget_ns: Some(1_800 * fixture::S),
+            probe_cost_ns: 70 * fixture::S,
+            confirmation_cost_ns: 310 * fixture::S,
+        },
+        outcome: Some(outcome),
+    };
+    let mut probes = probes.to_vec();
+    for (number, probe) in (1..).zip(&mut probes) {
+        probe.number = number;
+    }
+    analysis::search::conclude(
+        last,
+        search,
+        probes,
+        "2026-11-20T18-20-11-find-kv".to_owned(),
+    )
+}
+
+#[test]
+fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
+    let mark = Mark {
+        confirmed: 1_000.0,
+        failed: Some(1_019.0),
+        limited_by: vec![ReasonCode::ObjectiveLatency],
+        hold_ns: 300 * fixture::S,
+        rows: 500_000,
+        bytes: Some(52_428_800),
+        passed_above: vec![1_500.0],
+        wider: false,
+    };
+    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met);
+    let record = searched(
+        SearchOutcome::Mark(mark),
+        &[
+            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Missed),
+            confirm.clone(),
+            confirm.clone(),
+            confirm,
+        ],
+    );
+    insta::assert_snapshot!(text(&record));
+}
+
+#[test]
+fn a_search_without_a_mark_says_why_and_what_it_knows() {
+    let no_mark = NoMark {
+        why: NoMarkReason::BudgetSpent,
+        highest_met: Some(1_000.0),
+        lowest_failed: Some(1_500.0),
+        limited_by: vec![ReasonCode::ObjectiveLatency],
+    };
+    let record = searched(
+        SearchOutcome::NoMark(no_mark),
+        &[
+            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+        ],
+    );
+    insta::assert_snapshot!(text(&record));
 }

@@ -1,0 +1,176 @@
+//! `highwater find` on the simulated cluster: the summary, the same from the record, exit codes.
+
+use std::fs;
+
+use highwater_core::model::judgement::Data;
+use highwater_runner::store;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use rustix::process::Signal;
+
+use crate::called::{Called, Place};
+
+/// As many ops per second as the default cluster, but of 10 rows instead of 1,000: rows are the
+/// test's time. An insert is 6 pieces of each of 2 copies, on 3 nodes of 4 cores.
+const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=6";
+const CAPACITY: f64 = 10.0 * 12.0 / (12.0 * 0.0005 + 2.0 * 10.0 * 0.004);
+
+/// The highest rate confirmed, as the summary says it.
+fn confirmed(summary: &str) -> f64 {
+    let line = summary.lines().find(|line| line.starts_with("mark "));
+    let figure = line.and_then(|line| line.split_whitespace().nth(1));
+    figure.unwrap_or_default().replace(',', "").parse().unwrap()
+}
+
+#[test]
+fn a_mark_is_printed_kept_and_shown_again() {
+    let place = Place::new();
+    let called = place.call(&[
+        "find", "cpu", TARGET, "--batch", "10", "--quick", "-c", "512",
+    ]);
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let mark = confirmed(&called.stdout);
+    assert!((mark / CAPACITY - 1.0).abs() < 0.03, "{}", called.stdout);
+    assert!(
+        called.stdout.contains("objective      met"),
+        "{}",
+        called.stdout
+    );
+    assert!(
+        called.stderr.contains("probe 1: estimate"),
+        "{}",
+        called.stderr
+    );
+    let runs = place.runs();
+    assert_eq!(runs.len(), 1, "probes are kept below the search");
+    let shown = place.call(&["show"]);
+    assert_eq!(shown.stdout, called.stdout);
+    assert_eq!(shown.code, Some(0));
+    let probes = fs::read_dir(runs[0].join("probes")).unwrap().count();
+    assert!((6..=25).contains(&probes), "{probes}");
+    let first = runs[0].join("probes").join("01-estimate");
+    let shown = place.call(&["show", first.to_str().unwrap()]);
+    assert!(
+        shown.stdout.contains("closed, 512 sessions"),
+        "{}",
+        shown.stdout
+    );
+}
+
+#[test]
+fn a_mark_below_its_floor_is_an_objective_missed() {
+    let place = Place::new();
+    let words = [
+        "find", TARGET, "--batch", "10", "--quick", "-c", "512", "--floor", "1M",
+    ];
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(1), "{}", called.stdout);
+    assert!(called.stdout.contains("MISSED"), "{}", called.stdout);
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_done_and_does_nothing() {
+    let place = Place::new();
+    let called = place.call(&[
+        "find",
+        "sim:",
+        "--dry-run",
+        "--p99",
+        "50ms",
+        "--budget",
+        "30m",
+    ]);
+    assert_eq!(called.code, Some(0), "{}", called.stderr);
+    assert!(
+        called.stdout.contains("30 min, the budget"),
+        "{}",
+        called.stdout
+    );
+    assert!(place.runs().is_empty());
+}
+
+#[test]
+fn a_target_that_is_not_there_leaves_nothing_behind() {
+    let place = Place::new();
+    let called = place.call(&["find", "sim:?die=0s", "--quick"]);
+    assert_eq!(called.code, Some(5), "{}", called.stderr);
+    assert!(place.runs().is_empty());
+}
+
+/// Short probes, for databases whose figures a test does not judge.
+const SHORT: &[&str] = &[
+    "--batch",
+    "100",
+    "-c",
+    "4",
+    "--warm-up",
+    "200ms",
+    "--probe",
+    "1s",
+    "--confirm",
+    "1s",
+    "--settle",
+    "50ms",
+    "--width",
+    "20%",
+    "--budget",
+    "15s",
+];
+
+#[test]
+fn ctrl_c_keeps_what_is_known() {
+    let place = Place::new();
+    let mut running = place.start(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    running.wait_for("probe 3: ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called
+            .stdout
+            .contains("\nmark           NONE: the search was stopped"),
+        "{called:?}"
+    );
+    let shown = place.call(&["show"]);
+    assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
+}
+
+/// Every probe is in the record, has a whole record of its own, and its rows were found.
+fn is_whole(place: &Place, called: &Called) {
+    // How well a busy machine measures is not this test's business; the data are.
+    assert!(
+        matches!(called.code, Some(0 | 1 | 3)),
+        "{}{}",
+        called.stdout,
+        called.stderr
+    );
+    let directory = place.runs().pop().unwrap();
+    let record = store::read(&directory).unwrap();
+    assert!(record.search.as_ref().unwrap().outcome.is_some());
+    assert!(record.probes.len() >= 3, "{:?}", record.probes);
+    for (number, probe) in (1..).zip(&record.probes) {
+        assert_eq!(probe.number, number);
+        let run = store::read(&directory.join(&probe.run)).unwrap();
+        assert_eq!(run.judgements.data.value, Data::Clean, "probe {number}");
+        assert_eq!(probe.rows_before, 0, "tables are made anew");
+        assert!(probe.acknowledged_per_s > 0.0);
+    }
+}
+
+#[test]
+fn a_search_on_an_embedded_database_is_whole_and_its_data_are_clean() {
+    let place = Place::new();
+    let called = place.call(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    is_whole(&place, &called);
+}
+
+#[test]
+fn a_search_on_a_server_is_whole_and_its_data_are_clean() {
+    if skipped() {
+        return;
+    }
+    let place = Place::new();
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let called = place.call(&[&["find", "cpu", &url], SHORT].concat());
+    is_whole(&place, &called);
+}

@@ -1,0 +1,56 @@
+//! Findings: what a record says of the target, in one sentence, with figures and what to try.
+//!
+//! A rule reads a record and nothing else, and changes no judgement; what a judgement says already
+//! (client saturated, not steady, growing backlog) no rule says again. A rule is silent unless the
+//! figures speak for it: a wrong advice costs more than a missing one.
+
+mod load;
+mod target;
+#[cfg(test)]
+mod tests;
+
+use crate::model::record::RunRecord;
+
+use super::judge::{MeasuredStream, measured_streams};
+
+/// One sentence about a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Stable name of the rule.
+    pub code: &'static str,
+    /// What is the case.
+    pub sentence: String,
+    /// The figures that say so.
+    pub evidence: String,
+    /// What to try.
+    pub hint: &'static str,
+}
+
+/// A record, read once for all rules.
+struct Read<'a> {
+    record: &'a RunRecord,
+    measured: Vec<MeasuredStream<'a>>,
+}
+
+type Rule = fn(&Read<'_>) -> Option<Told>;
+
+/// In the order in which they are told.
+const RULES: [Rule; 8] = [
+    load::rejected_writes,
+    load::sessions_busy,
+    load::more_sessions_less,
+    target::few_shards,
+    target::many_shards,
+    target::unequal_hosts,
+    target::periodic_stalls,
+    target::slows_with_data,
+];
+
+/// What all rules say of a record.
+pub fn findings(record: &RunRecord) -> Vec<Told> {
+    let read = Read {
+        record,
+        measured: measured_streams(record),
+    };
+    RULES.iter().filter_map(|rule| rule(&read)).collect()
+}

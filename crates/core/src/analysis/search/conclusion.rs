@@ -1,0 +1,198 @@
+//! The record of a search: the last probe's record, with the search and its judgements.
+//!
+//! It changes no figure of the probe; it only judges the search as a whole.
+
+use crate::model::display::rate;
+use crate::model::judgement::{
+    Judgement, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
+use crate::model::record::{Finding, RunRecord};
+use crate::model::search::{
+    Mark, NoMark, NoMarkReason, ProbeRecord, SearchAxis, SearchOutcome, SearchRecord,
+};
+
+/// The record of a search so far, from that of its last probe.
+pub fn conclude(
+    last: RunRecord,
+    search: SearchRecord,
+    probes: Vec<ProbeRecord>,
+    id: String,
+) -> RunRecord {
+    let mut record = RunRecord {
+        id,
+        started_at: probes
+            .first()
+            .map_or_else(|| last.started_at.clone(), |probe| probe.started_at.clone()),
+        ..last
+    };
+    match &search.outcome {
+        None => unfinished(&mut record.judgements),
+        Some(SearchOutcome::Mark(mark)) => marked(&mut record.judgements, &search, mark),
+        Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut record, &search, no_mark),
+    }
+    record.search = Some(search);
+    record.probes = probes;
+    record
+}
+
+fn unfinished(judged: &mut Judgements) {
+    judged.measurement = unknown(
+        ReasonCode::Interrupted,
+        "the search has not ended",
+        "its record has no outcome".to_owned(),
+        None,
+    );
+}
+
+fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark) {
+    let Some(floor) = search.floor.filter(|floor| mark.confirmed < *floor) else {
+        // The confirmations show it together, whatever the last one shows by itself.
+        judged.objective = Judgement {
+            value: ObjectiveValue::Met,
+            reasons: Vec::new(),
+        };
+        return;
+    };
+    let reason = Reason {
+        code: ReasonCode::RateNotSustained,
+        message: "the mark is below what was asked for".to_owned(),
+        evidence: format!(
+            "{} confirmed, {} wanted",
+            of_axis(search, mark.confirmed),
+            of_axis(search, floor)
+        ),
+        hint: None,
+    };
+    judged.objective = Judgement {
+        value: ObjectiveValue::Missed,
+        reasons: vec![reason],
+    };
+}
+
+fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
+    let known = known(search, no_mark);
+    let judged = &mut record.judgements;
+    match no_mark.why {
+        NoMarkReason::BelowLowest => {
+            let own = judged.objective.reasons.clone();
+            let reason = Reason {
+                code: ReasonCode::RateNotSustained,
+                message: "no value met the objective, down to the lowest that was probed"
+                    .to_owned(),
+                evidence: known,
+                hint: Some("give the objective a wider bound, or look at the probes".to_owned()),
+            };
+            judged.objective = Judgement {
+                value: ObjectiveValue::Missed,
+                reasons: [vec![reason], own].concat(),
+            };
+        }
+        NoMarkReason::ClientCeiling => {
+            judged.measurement = Judgement {
+                value: Measurement::Unsound,
+                reasons: vec![Reason {
+                    code: ReasonCode::ClientSaturated,
+                    message: "the load machine gave out before the target did".to_owned(),
+                    evidence: known,
+                    hint: Some("use a larger load machine".to_owned()),
+                }],
+            };
+        }
+        NoMarkReason::TooFewOps => {
+            let hint = "probe longer with --probe, or bound a lower percentile";
+            judged.measurement = unknown(
+                ReasonCode::TooFewSamples,
+                "a probe has too few ops for the percentile that the objective names",
+                known,
+                Some(hint),
+            );
+        }
+        NoMarkReason::BudgetSpent => {
+            judged.measurement = unknown(
+                ReasonCode::TooShort,
+                "probes or time ran out before a candidate was confirmed",
+                known,
+                Some("allow more time with --budget, or probe shorter with --quick"),
+            );
+        }
+        NoMarkReason::NothingAcknowledged => {
+            judged.measurement = unknown(
+                ReasonCode::NothingAcknowledged,
+                "closed load acknowledged nothing, so there is nothing to start from",
+                known,
+                Some("ask highwater check about the target"),
+            );
+        }
+        NoMarkReason::TargetLost => {
+            note(record, "target_lost", "the target went away");
+        }
+        NoMarkReason::Interrupted => {
+            note(record, "interrupted", "the search was stopped by the user");
+        }
+        // The judgement of the data is that of the probe that found it.
+        NoMarkReason::WrongData => {}
+    }
+}
+
+/// What ended a search ends its record too.
+fn note(record: &mut RunRecord, code: &str, message: &str) {
+    if record.findings.iter().all(|finding| finding.code != code) {
+        record.findings.push(Finding {
+            code: code.to_owned(),
+            message: message.to_owned(),
+        });
+    }
+    let code = match code {
+        "interrupted" => ReasonCode::Interrupted,
+        _ => ReasonCode::TargetLost,
+    };
+    let judged = &mut record.judgements;
+    if judged.measurement.reasons.iter().all(|r| r.code != code) {
+        judged.measurement.value = Measurement::Unsound;
+        judged.measurement.reasons.push(Reason {
+            code,
+            message: message.to_owned(),
+            evidence: "no mark was confirmed before".to_owned(),
+            hint: None,
+        });
+    }
+}
+
+fn unknown(
+    code: ReasonCode,
+    message: &str,
+    evidence: String,
+    hint: Option<&str>,
+) -> Judgement<Measurement> {
+    Judgement {
+        value: Measurement::Unknown,
+        reasons: vec![Reason {
+            code,
+            message: message.to_owned(),
+            evidence,
+            hint: hint.map(str::to_owned),
+        }],
+    }
+}
+
+fn known(search: &SearchRecord, no_mark: &NoMark) -> String {
+    let met = no_mark
+        .highest_met
+        .map(|at| of_axis(search, at) + " passed");
+    let failed = no_mark.lowest_failed;
+    let failed = failed.map(|at| of_axis(search, at) + " failed");
+    let said: Vec<String> = met.into_iter().chain(failed).collect();
+    if said.is_empty() {
+        "nothing passed and nothing failed".to_owned()
+    } else {
+        said.join(", ")
+    }
+}
+
+/// A value with its unit: `98,300 rows/s`, `12 sessions`.
+pub(crate) fn of_axis(search: &SearchRecord, at: f64) -> String {
+    match search.axis {
+        SearchAxis::Rate => format!("{} {}/s", rate(at), search.unit.name()),
+        SearchAxis::Sessions => format!("{} sessions", rate(at)),
+    }
+}

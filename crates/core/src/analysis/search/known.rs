@@ -1,0 +1,291 @@
+//! What finished probes say of each value: passed, failed, or beyond the load machine.
+//!
+//! It gathers and answers; it decides nothing.
+
+use crate::model::judgement::ReasonCode;
+use crate::model::search::{
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
+};
+
+use super::{Step, askable, is_same};
+
+/// Probes of the load machine's own doing that make a value its ceiling: one, and its repetition.
+const UNSOUND_TIMES: usize = 2;
+
+/// What is known of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// The objective was met, at last.
+    Met,
+    /// It was missed, at last, or its confirmations refute it.
+    Failed,
+    /// The load machine gave out, twice.
+    Ceiling,
+}
+
+/// A value, and all its probes together.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) at: f64,
+    pub(super) status: Status,
+    /// Probes that failed.
+    pub(super) failures: u32,
+    /// It failed only because its probes were too short to show that it passes.
+    pub(super) is_open: bool,
+    /// Confirmations that passed.
+    pub(super) confirmed: u32,
+    /// Of the longest probe that has one.
+    pub(super) pressure: Option<f64>,
+    /// Units acknowledged per second, of the last probe.
+    pub(super) acknowledged_per_s: f64,
+    /// Why it failed, of the last probe that did.
+    pub(super) reasons: Vec<ReasonCode>,
+}
+
+/// All that is known.
+#[derive(Debug)]
+pub(super) struct Known<'a> {
+    pub(super) search: &'a SearchRecord,
+    probes: &'a [ProbeRecord],
+    /// Ascending.
+    values: Vec<Value>,
+}
+
+impl<'a> Known<'a> {
+    pub(super) fn new(search: &'a SearchRecord, probes: &'a [ProbeRecord]) -> Self {
+        let wanted = usize::try_from(search.policy.confirmations).unwrap_or(usize::MAX);
+        let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
+        at.sort_by(f64::total_cmp);
+        at.dedup_by(|a, b| is_same(*a, *b));
+        let values = at
+            .into_iter()
+            .filter_map(|at| {
+                let of_value: Vec<&ProbeRecord> =
+                    judged(probes).filter(|p| is_same(p.at, at)).collect();
+                value(at, &of_value, wanted)
+            })
+            .collect();
+        Self {
+            search,
+            probes,
+            values,
+        }
+    }
+
+    pub(super) fn policy(&self) -> &SearchPolicy {
+        &self.search.policy
+    }
+
+    pub(super) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The lowest value that did not pass.
+    pub(super) fn high(&self) -> Option<&Value> {
+        self.values.iter().find(|v| v.status != Status::Met)
+    }
+
+    /// The highest value that passed, below all that did not.
+    pub(super) fn low(&self) -> Option<&Value> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        passed.last()
+    }
+
+    /// Values that passed above one that failed.
+    pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
+        let above = self.values.iter().filter(|v| v.at > failed);
+        above
+            .filter(|v| v.status == Status::Met)
+            .map(|v| v.at)
+            .collect()
+    }
+
+    /// Units per second that closed load reached, if it was asked.
+    pub(super) fn closed_throughput(&self) -> Option<f64> {
+        let mut estimates = self.probes.iter().rev();
+        let estimate = estimates.find(|probe| probe.verdict == ProbeVerdict::Estimated)?;
+        Some(estimate.acknowledged_per_s)
+    }
+
+    /// Probes that passed one after the other, to the last one.
+    pub(super) fn met_streak(&self) -> u32 {
+        self.streak(passes)
+    }
+
+    /// Probes that failed one after the other, to the last one.
+    pub(super) fn failed_streak(&self) -> u32 {
+        self.streak(has_failed)
+    }
+
+    fn streak(&self, of: impl Fn(&ProbeRecord) -> bool) -> u32 {
+        let telling = |probe: &&ProbeRecord| passes(probe) || has_failed(probe);
+        let telling: Vec<&ProbeRecord> = judged(self.probes).filter(telling).collect();
+        let streak = telling.iter().rev().take_while(|probe| of(probe));
+        u32::try_from(streak.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether a confirmation had too few ops: lower rates have fewer still.
+    pub(super) fn confirms_too_little(&self) -> bool {
+        let last = self.probes.last();
+        last.is_some_and(|probe| {
+            probe.purpose == ProbePurpose::Confirm && probe.verdict == ProbeVerdict::TooFewOps
+        })
+    }
+
+    /// Candidates that did not stand their confirmation.
+    pub(super) fn failed_confirmations(&self) -> u32 {
+        let failed = judged(self.probes).filter(|p| p.purpose == ProbePurpose::Confirm);
+        let failed = failed.filter(|probe| has_failed(probe)).count();
+        u32::try_from(failed).unwrap_or(u32::MAX)
+    }
+
+    /// Confirmations that a value has passed.
+    pub(super) fn confirmed_at(&self, at: f64) -> u32 {
+        u32::try_from(self.confirmations_at(at).len()).unwrap_or(u32::MAX)
+    }
+
+    /// The probes that confirmed a value.
+    pub(super) fn confirmations_at(&self, at: f64) -> Vec<&'a ProbeRecord> {
+        let confirmations = self
+            .probes
+            .iter()
+            .filter(|probe| probe.purpose == ProbePurpose::Confirm && has_held(probe));
+        confirmations.filter(|p| is_same(p.at, at)).collect()
+    }
+
+    /// Whether the ends of a bracket are as near as asked, or nothing lies between them.
+    pub(super) fn is_narrow(&self, low: f64, high: f64) -> bool {
+        let policy = self.policy();
+        let adjacent = policy.axis == SearchAxis::Sessions && high - low <= 1.0 + 1e-9;
+        // Rounded values may differ by a digit more than the width.
+        adjacent || high / low <= (1.0 + policy.width) * (1.0 + 1e-3)
+    }
+
+    /// A value within the search's bounds, as it can be asked.
+    pub(super) fn value(&self, at: f64) -> f64 {
+        let policy = self.policy();
+        let most = policy.highest.unwrap_or(f64::MAX);
+        askable(policy.axis, at.max(policy.lowest).min(most))
+    }
+
+    /// The next value above one that can be asked, where values are whole; else the same.
+    pub(super) fn after(&self, at: f64) -> f64 {
+        match self.policy().axis {
+            SearchAxis::Sessions => at + 1.0,
+            SearchAxis::Rate => at,
+        }
+    }
+
+    pub(super) fn probe(&self, at: f64) -> Step {
+        Step::Probe { at: self.value(at) }
+    }
+}
+
+/// Probes that were to judge a value.
+fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
+    probes
+        .iter()
+        .filter(|probe| probe.purpose != ProbePurpose::Estimate)
+}
+
+/// Too few ops are no failure yet: a higher rate, or a longer probe, has more.
+fn passes(probe: &ProbeRecord) -> bool {
+    match probe.verdict {
+        ProbeVerdict::Met => true,
+        ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Search,
+        _ => false,
+    }
+}
+
+fn has_failed(probe: &ProbeRecord) -> bool {
+    match probe.verdict {
+        ProbeVerdict::Missed | ProbeVerdict::NotShown => true,
+        ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Confirm,
+        _ => false,
+    }
+}
+
+/// Whether a probe met the objective, though perhaps with too little confidence by itself.
+fn has_held(probe: &ProbeRecord) -> bool {
+    match (probe.verdict, probe.pressure, probe.late) {
+        (ProbeVerdict::Met, ..) => true,
+        (ProbeVerdict::NotShown, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
+        _ => false,
+    }
+}
+
+/// Whether confirmations that held show together what each may not: the mean of independent shares
+/// of late ops has the root of the summed squares of their margins, by their number, as its margin.
+fn hold_together(held: &[&ProbeRecord]) -> bool {
+    if held.iter().all(|probe| probe.verdict == ProbeVerdict::Met) {
+        return true;
+    }
+    let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
+    for probe in held {
+        let (Some(bound), Some(share)) = (probe.pressure, probe.late) else {
+            return false;
+        };
+        late += share;
+        margins += (bound.exp() - share).powi(2);
+        number += 1.0;
+    }
+    (late + margins.sqrt()) / number <= 1.0
+}
+
+/// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
+/// a stall; or enough held, and do not show it together.
+fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize) -> bool {
+    let held: Vec<&ProbeRecord> = confirmations
+        .iter()
+        .copied()
+        .filter(|probe| has_held(probe))
+        .collect();
+    let failed = confirmations
+        .iter()
+        .filter(|p| has_failed(p) && !has_held(p));
+    match failed.count() {
+        0 => held.len() >= wanted && !hold_together(&held),
+        1 => held.is_empty() || (held.len() >= wanted && !hold_together(&held)),
+        _ => true,
+    }
+}
+
+fn value(at: f64, probes: &[&ProbeRecord], wanted: usize) -> Option<Value> {
+    let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) = probes
+        .iter()
+        .partition(|probe| probe.purpose == ProbePurpose::Confirm);
+    let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p)).collect();
+    let held = confirmations.iter().filter(|p| has_held(p)).count();
+    let unsound = probes
+        .iter()
+        .rev()
+        .take_while(|probe| probe.verdict == ProbeVerdict::Unsound)
+        .count();
+    let mut searches = searches.iter().rev();
+    let search = searches.find(|probe| passes(probe) || has_failed(probe));
+    let status = if is_refuted(&confirmations, wanted) {
+        Status::Failed
+    } else if unsound >= UNSOUND_TIMES {
+        Status::Ceiling
+    } else if held > 0 || passes(search?) {
+        Status::Met
+    } else {
+        Status::Failed
+    };
+    let longest = probes.iter().filter(|probe| probe.pressure.is_some());
+    let last = probes.last()?;
+    Some(Value {
+        at,
+        status,
+        failures: u32::try_from(failed.len()).unwrap_or(u32::MAX),
+        is_open: status == Status::Failed
+            && confirmations.is_empty()
+            && failed.iter().all(|p| p.verdict == ProbeVerdict::NotShown),
+        confirmed: u32::try_from(held).ok()?,
+        pressure: longest
+            .max_by_key(|probe| probe.measured_ns)
+            .and_then(|probe| probe.pressure),
+        acknowledged_per_s: last.acknowledged_per_s,
+        reasons: failed.last().unwrap_or(&last).reasons.clone(),
+    })
+}

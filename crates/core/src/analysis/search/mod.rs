@@ -1,0 +1,324 @@
+//! The search for the mark: from the finished probes to the next one, or to the end.
+//!
+//! A pure function of the search's record and its probes; a caller runs the probe and asks again.
+//! Nothing here runs anything, keeps state, or draws a random number.
+//!
+//! 1. *Estimate*: closed load shows the order of magnitude (unless a first value is given).
+//! 2. *Steps*: up while probes pass, down while they fail, by factors that grow.
+//! 3. *Narrowing* of the bracket [highest that passed, lowest that failed]. What probes measured
+//!    says where to look: the throughput that a failed probe reached is where the target gives
+//!    out, and the logarithm of the share of late ops is nearly straight in the rate (exactly so
+//!    for M/M/1, where P(T > t) = e^(−(μ−λ)t)). Where the guess does not help, steps from the
+//!    nearer end double, up to the middle; so no shape of the target can hold the search up.
+//! 4. *Confirmation* of the highest that passed, over longer probes. One failure lowers the
+//!    candidate, unless it contradicts one that held: then it is made again, once. What each of
+//!    them shows with too little confidence, all of them may show together. A failure that nothing
+//!    foretold is looked at again first: it may have been a stall.
+//!
+//! A probe that was unsound, or lost its target, says nothing; so the same step follows it again.
+//!
+//! Bracketing and safeguarded interpolation: R. P. Brent, "Algorithms for minimization without
+//! derivatives", 1973, chapter 4; doubling steps: J. L. Bentley & A. C. Yao, "An almost optimal
+//! algorithm for unbounded searching", Information Processing Letters 5, 1976.
+
+mod budget;
+mod conclusion;
+mod guess;
+mod known;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use crate::model::search::{
+    Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+};
+
+use budget::Budget;
+use known::{Known, Status, Value};
+
+pub use conclusion::conclude;
+pub(crate) use conclusion::of_axis;
+pub use verdict::{Probed, probed};
+
+/// Where the first probe after an estimate goes, as a share of closed load's throughput: just
+/// below it where nothing bounds the latency, else where queues are usually still short.
+const SHARE_WITHOUT_LATENCY: f64 = 0.985;
+const SHARE_WITH_LATENCY: f64 = 0.8;
+/// The load machine gave out at the upper end of the bracket, and the target did not this much
+/// below it: narrowing further would say nothing of the target.
+const CEILING_NEAR: f64 = 1.5;
+/// Bounds of a single step up or down.
+const LONGEST_STEP: f64 = 64.0;
+/// Digits that a rate is asked with.
+const DIGITS: i32 = 4;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// Closed load, which judges nothing.
+    Estimate,
+    /// A probe at this value.
+    Probe {
+        /// On the axis.
+        at: f64,
+    },
+    /// A longer probe at the candidate.
+    Confirm {
+        /// On the axis.
+        at: f64,
+    },
+    /// Nothing more.
+    End(SearchOutcome),
+}
+
+/// What to do after these probes.
+pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
+    let known = Known::new(search, probes);
+    if let Some(why) = stopped(probes) {
+        return no_mark(&known, why);
+    }
+    let budget = Budget::new(&search.policy, probes);
+    within(&known, &budget, wish(&known))
+}
+
+/// The end of a search that is not to go on, with what is known all the same.
+pub fn give_up(search: &SearchRecord, probes: &[ProbeRecord], why: NoMarkReason) -> SearchOutcome {
+    SearchOutcome::NoMark(nothing_confirmed(&Known::new(search, probes), why))
+}
+
+/// What ends a search whatever it knows.
+fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
+    let last = probes.last()?;
+    let before = probes.iter().rev().nth(1).map(|probe| probe.verdict);
+    match last.verdict {
+        ProbeVerdict::Interrupted => Some(NoMarkReason::Interrupted),
+        ProbeVerdict::WrongData => Some(NoMarkReason::WrongData),
+        ProbeVerdict::TargetLost if before == Some(ProbeVerdict::TargetLost) => {
+            Some(NoMarkReason::TargetLost)
+        }
+        _ => None,
+    }
+}
+
+fn wish(known: &Known<'_>) -> Step {
+    if known.confirms_too_little() {
+        return no_mark(known, NoMarkReason::TooFewOps);
+    }
+    match (known.low(), known.high()) {
+        (None, None) => first(known),
+        (None, Some(high)) => down(known, high),
+        (Some(low), None) => up(known, low),
+        (Some(low), Some(high)) => between(known, low, high),
+    }
+}
+
+fn first(known: &Known<'_>) -> Step {
+    if let Some(first) = known.policy().first {
+        return known.probe(first);
+    }
+    match known.closed_throughput() {
+        None => Step::Estimate,
+        Some(reached) if reached > 0.0 => {
+            let share = if known.search.objective.bounds_latency() {
+                SHARE_WITH_LATENCY
+            } else {
+                SHARE_WITHOUT_LATENCY
+            };
+            known.probe(reached * share)
+        }
+        Some(_) => no_mark(known, NoMarkReason::NothingAcknowledged),
+    }
+}
+
+/// Nothing failed yet: up, to where the limit is expected, or by growing steps.
+fn up(known: &Known<'_>, low: &Value) -> Step {
+    let width = 1.0 + known.policy().width;
+    if known.policy().highest.is_some_and(|most| low.at >= most) {
+        return confirm(known, low, None);
+    }
+    let streak = known.met_streak();
+    let grown = if known.closed_throughput().is_some() {
+        grow(width, streak.saturating_sub(1))
+    } else {
+        // Doubled twice, then wider: the limit is far.
+        if streak <= 2 { 2.0 } else { 4.0 }
+    };
+    let at = match guess::mark(known, None) {
+        Some(mark) if mark > low.at * width * width && streak <= 2 => mark * below(known),
+        _ => low.at * grown,
+    };
+    known.probe(at.max(low.at * width).max(known.after(low.at)))
+}
+
+/// Nothing passed yet: down, to where the limit is expected, or by growing steps.
+fn down(known: &Known<'_>, high: &Value) -> Step {
+    let policy = known.policy();
+    if high.at <= policy.lowest * (1.0 + policy.width / 2.0) {
+        let ceiling = high.status == Status::Ceiling;
+        let why = if ceiling {
+            NoMarkReason::ClientCeiling
+        } else {
+            NoMarkReason::BelowLowest
+        };
+        return no_mark(known, why);
+    }
+    let streak = known.failed_streak().max(1);
+    let width = 1.0 + policy.width;
+    let stepped = high.at / grow(2.0, streak - 1);
+    let at = match guess::mark(known, None) {
+        Some(mark) if streak <= 3 => (mark * below(known)).min(high.at / width),
+        Some(mark) => (mark * below(known)).min(stepped),
+        None => stepped,
+    };
+    known.probe(at.max(policy.lowest))
+}
+
+/// Narrows the bracket, then confirms its lower end.
+fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
+    let width = 1.0 + known.policy().width;
+    if known.is_narrow(low.at, high.at) {
+        return settle(known, low, high);
+    }
+    if high.status == Status::Ceiling && high.at / low.at <= CEILING_NEAR {
+        return no_mark(known, NoMarkReason::ClientCeiling);
+    }
+    let middle = (low.at * high.at).sqrt();
+    let at = match guess::mark(known, None).filter(|mark| *mark < high.at) {
+        Some(mark) if mark <= low.at * width => {
+            (low.at * grow(width, known.met_streak().saturating_sub(1))).min(middle)
+        }
+        Some(mark) if mark >= high.at / width => {
+            (high.at / grow(width, known.failed_streak().saturating_sub(1))).max(middle)
+        }
+        Some(mark) => mark * below(known),
+        None => middle,
+    };
+    // One more probe there must leave a narrow bracket, or one that is narrower by its middle.
+    let (least, most) = (low.at * width, high.at / width);
+    let at = if least <= most {
+        at.clamp(least, most)
+    } else {
+        middle
+    };
+    let asked = known.value(at);
+    let inside = low.at < asked && asked < high.at;
+    let asked = if inside { asked } else { known.value(middle) };
+    Step::Probe {
+        at: asked.max(known.after(low.at)),
+    }
+}
+
+/// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
+fn settle(known: &Known<'_>, low: &Value, high: &Value) -> Step {
+    if high.status == Status::Ceiling {
+        return no_mark(known, NoMarkReason::ClientCeiling);
+    }
+    if low.confirmed < known.policy().confirmations && high.is_open {
+        // A longer probe decides; and where it passes, it confirms.
+        return Step::Confirm { at: high.at };
+    }
+    let fluke = high.failures == 1 && !guess::foretells(known, high);
+    if fluke && low.confirmed == 0 && known.failed_confirmations() == 0 {
+        return Step::Probe { at: high.at };
+    }
+    confirm(known, low, Some(high))
+}
+
+fn confirm(known: &Known<'_>, low: &Value, high: Option<&Value>) -> Step {
+    if low.confirmed < known.policy().confirmations {
+        return Step::Confirm { at: low.at };
+    }
+    let of_candidate = known.confirmations_at(low.at);
+    let wider = high.is_some_and(|high| !known.is_narrow(low.at, high.at));
+    Step::End(SearchOutcome::Mark(Mark {
+        confirmed: low.at,
+        failed: high.map(|high| high.at),
+        limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
+        hold_ns: of_candidate
+            .iter()
+            .map(|p| p.measured_ns)
+            .min()
+            .unwrap_or(0),
+        rows: of_candidate.last().map_or(0, |probe| probe.rows_before),
+        bytes: of_candidate.last().and_then(|probe| probe.bytes_before),
+        passed_above: known.met_above(high.map_or(f64::INFINITY, |high| high.at)),
+        wider,
+    }))
+}
+
+/// What can be done of a wish: where probes or time run out, the best so far is confirmed.
+fn within(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
+    let wanted = known.policy().confirmations;
+    match wish {
+        Step::Probe { .. } if budget.allows(1, wanted) => wish,
+        Step::Probe { .. } => match (known.low(), known.high()) {
+            (Some(low), high) if budget.allows(0, wanted.saturating_sub(low.confirmed)) => {
+                confirm(known, low, high)
+            }
+            (None, _) if budget.allows(1, 0) => wish,
+            _ => no_mark(known, NoMarkReason::BudgetSpent),
+        },
+        Step::Confirm { at } => {
+            let missing = wanted.saturating_sub(known.confirmed_at(at));
+            if budget.allows(0, missing) {
+                wish
+            } else {
+                no_mark(known, NoMarkReason::BudgetSpent)
+            }
+        }
+        Step::Estimate if !budget.allows(1, 0) => no_mark(known, NoMarkReason::BudgetSpent),
+        Step::Estimate | Step::End(_) => wish,
+    }
+}
+
+fn no_mark(known: &Known<'_>, why: NoMarkReason) -> Step {
+    Step::End(SearchOutcome::NoMark(nothing_confirmed(known, why)))
+}
+
+fn nothing_confirmed(known: &Known<'_>, why: NoMarkReason) -> NoMark {
+    let high = known.high().filter(|high| high.status == Status::Failed);
+    NoMark {
+        why,
+        highest_met: known.low().map(|low| low.at),
+        lowest_failed: high.map(|high| high.at),
+        limited_by: known.high().map_or_else(Vec::new, |v| v.reasons.clone()),
+    }
+}
+
+/// `step`, its fourth power, its sixteenth …, bounded.
+fn grow(step: f64, times: u32) -> f64 {
+    step.powf(4_f64.powf(f64::from(times.min(8))))
+        .min(LONGEST_STEP)
+}
+
+/// A guess is probed a little below it: a pass moves the end that counts.
+fn below(known: &Known<'_>) -> f64 {
+    1.0 - known.policy().width / 2.0
+}
+
+fn is_same(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
+}
+
+/// A value as it can be asked: whole sessions, rates of four digits; rounded down, so that a step
+/// of the wanted width is never wider.
+fn askable(axis: SearchAxis, at: f64) -> f64 {
+    match axis {
+        SearchAxis::Sessions => at.floor().max(1.0),
+        SearchAxis::Rate if at <= 0.0 => 0.0,
+        SearchAxis::Rate => {
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "the logarithm of a finite number is below 309"
+            )]
+            let decimals = DIGITS - 1 - at.log10().floor() as i32;
+            let scale = 10_f64.powi(decimals.abs());
+            // A value that was rounded before must stay.
+            if decimals > 0 {
+                (at * scale + 1e-6).floor() / scale
+            } else {
+                (at / scale + 1e-6).floor() * scale
+            }
+        }
+    }
+}

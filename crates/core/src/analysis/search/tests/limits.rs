@@ -1,0 +1,299 @@
+//! Searches that cannot name a mark say why, and what they know all the same.
+
+use super::*;
+
+/// A capacity, and everything else that can come between.
+struct Awkward {
+    capacity: f64,
+    /// From this rate on the load machine gives out.
+    client: f64,
+    /// So many probes are unsound for no reason of theirs.
+    flukes: u32,
+    /// From this probe on the target is gone.
+    lost_from: u32,
+    probes: u32,
+}
+
+impl Awkward {
+    fn new(capacity: f64) -> Self {
+        Self {
+            capacity,
+            client: f64::INFINITY,
+            flukes: 0,
+            lost_from: u32::MAX,
+            probes: 0,
+        }
+    }
+}
+
+impl Target for Awkward {
+    fn closed(&mut self) -> f64 {
+        self.capacity.min(self.client)
+    }
+
+    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+        self.probes += 1;
+        let reached = at.min(self.capacity);
+        let mut shown = if reached < at * 0.99 {
+            Shown::missed(reached, ReasonCode::RateNotSustained)
+        } else {
+            Shown::met(at)
+        };
+        if at >= self.client || self.flukes > 0 {
+            self.flukes = self.flukes.saturating_sub(1);
+            shown.verdict = ProbeVerdict::Unsound;
+            shown.reasons = vec![ReasonCode::ClientSaturated];
+        }
+        if self.probes >= self.lost_from {
+            shown.verdict = ProbeVerdict::TargetLost;
+        }
+        shown
+    }
+}
+
+#[test]
+fn a_load_machine_that_gives_out_first_gives_no_mark() {
+    let mut target = Awkward::new(10_000.0);
+    target.client = 4_000.0;
+    let found = find(&search(), &mut target);
+    let no_mark = found.no_mark();
+    assert_eq!(no_mark.why, NoMarkReason::ClientCeiling);
+    assert!(no_mark.highest_met.unwrap() >= 4_000.0 / CEILING_NEAR);
+    assert_eq!(no_mark.lowest_failed, None, "the target never failed");
+    assert!(no_mark.limited_by.contains(&ReasonCode::ClientSaturated));
+}
+
+#[test]
+fn a_load_machine_that_gives_out_far_above_the_mark_does_not_matter() {
+    let mut target = Awkward::new(1_000.0);
+    target.client = 4_000.0;
+    let mut search = search();
+    search.policy.first = Some(5_000.0);
+    let found = find(&search, &mut target);
+    assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
+}
+
+#[test]
+fn an_unsound_probe_is_repeated_once() {
+    let mut target = Awkward::new(1_000.0);
+    target.flukes = 1;
+    let found = find(&search(), &mut target);
+    assert_eq!(found.probes[1].verdict, ProbeVerdict::Unsound);
+    assert!(is_same(found.probes[1].at, found.probes[2].at));
+    assert_eq!(found.probes[2].verdict, ProbeVerdict::Met);
+    assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
+}
+
+#[test]
+fn a_target_that_goes_away_ends_the_search_and_what_is_known_is_kept() {
+    let mut target = Awkward::new(1_000.0);
+    target.lost_from = 3;
+    let found = find(&search(), &mut target);
+    let no_mark = found.no_mark();
+    assert_eq!(no_mark.why, NoMarkReason::TargetLost);
+    let lost = |probe: &&ProbeRecord| probe.verdict == ProbeVerdict::TargetLost;
+    assert_eq!(found.probes.iter().filter(lost).count(), 2, "asked twice");
+    assert!(no_mark.highest_met.unwrap() >= 985.0);
+}
+
+#[test]
+fn a_target_that_comes_back_goes_on() {
+    struct Away(u32);
+    impl Target for Away {
+        fn closed(&mut self) -> f64 {
+            1_000.0
+        }
+        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+            self.0 += 1;
+            let mut shown = Awkward::new(1_000.0).probe(at, 0.0);
+            if self.0 == 2 {
+                shown.verdict = ProbeVerdict::TargetLost;
+            }
+            shown
+        }
+    }
+    let found = find(&search(), &mut Away(0));
+    assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
+}
+
+#[test]
+fn a_capacity_below_all_that_may_be_probed_is_said() {
+    let mut search = search();
+    search.policy.first = Some(1_000.0);
+    search.policy.lowest = 500.0;
+    let found = find(&search, &mut Awkward::new(100.0));
+    let no_mark = found.no_mark();
+    assert_eq!(no_mark.why, NoMarkReason::BelowLowest);
+    assert!(is_same(no_mark.lowest_failed.unwrap(), 500.0));
+    assert_eq!(no_mark.highest_met, None);
+    assert_eq!(no_mark.limited_by, [ReasonCode::RateNotSustained]);
+}
+
+#[test]
+fn an_objective_that_no_rate_meets_is_told_after_a_few_probes() {
+    struct Never;
+    impl Target for Never {
+        fn closed(&mut self) -> f64 {
+            1_000.0
+        }
+        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+            let mut shown = Shown::missed(at, ReasonCode::ObjectiveLatency);
+            shown.pressure = Some(3.0);
+            shown
+        }
+    }
+    let mut search = with_p99(Nanos::from_millis(1));
+    search.policy.lowest = 1.0;
+    let found = find(&search, &mut Never);
+    assert_eq!(found.no_mark().why, NoMarkReason::BelowLowest);
+    assert!(found.probes.len() <= 8, "{}", found.story());
+}
+
+#[test]
+fn a_bound_of_the_search_that_is_met_is_a_mark_without_an_upper_end() {
+    let mut search = search();
+    search.policy.highest = Some(500.0);
+    let found = find(&search, &mut Awkward::new(1_000.0));
+    let mark = found.mark();
+    assert!(is_same(mark.confirmed, 500.0));
+    assert_eq!(mark.failed, None);
+}
+
+/// Answers so rarely that probes have too few ops for a percentile, below some rate.
+struct Slow {
+    capacity: f64,
+    enough_from: f64,
+}
+
+impl Target for Slow {
+    fn closed(&mut self) -> f64 {
+        self.capacity
+    }
+
+    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+        let mut shown = Awkward::new(self.capacity).probe(at, 0.0);
+        if at < self.enough_from && shown.verdict == ProbeVerdict::Met {
+            shown.verdict = ProbeVerdict::TooFewOps;
+            shown.reasons = vec![ReasonCode::ObjectiveLatency];
+        }
+        shown
+    }
+}
+
+#[test]
+fn probes_too_short_for_the_percentile_are_told_so() {
+    let mut target = Slow {
+        capacity: 5.0,
+        enough_from: 100.0,
+    };
+    let found = find(&with_p99(Nanos::SECOND), &mut target);
+    assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
+    assert!(found.probes.len() <= 12, "{}", found.story());
+}
+
+#[test]
+fn a_first_rate_with_too_few_ops_leads_upward() {
+    let mut target = Slow {
+        capacity: 5_000.0,
+        enough_from: 100.0,
+    };
+    let mut search = with_p99(Nanos::SECOND);
+    search.policy.first = Some(1.0);
+    let found = find(&search, &mut target);
+    assert!((4_850.0..=5_055.0).contains(&found.mark().confirmed));
+}
+
+#[test]
+fn time_that_runs_out_leaves_a_wider_interval_or_says_so() {
+    let mut wide = 0;
+    for minutes in 1..40 {
+        let mut search = with_p99(Nanos::from_millis(4));
+        search.policy.budget_ns = Some(minutes * 60 * S);
+        let mut queue = Queue {
+            mu: 5_000.0,
+            servers: 1,
+            bound_s: 0.004,
+            noise: Noise::new(minutes),
+        };
+        let found = find(&search, &mut queue);
+        let spent: u64 = found.probes.iter().map(|p| p.took_ns + p.settled_ns).sum();
+        assert!(spent <= minutes * 60 * S, "{spent}{}", found.story());
+        match &found.outcome {
+            SearchOutcome::Mark(mark) => wide += u32::from(mark.wider),
+            SearchOutcome::NoMark(no_mark) => {
+                assert_eq!(no_mark.why, NoMarkReason::BudgetSpent, "{}", found.story());
+            }
+        }
+    }
+    assert!(wide > 0, "some budgets suffice for a wider interval");
+}
+
+#[test]
+fn a_stop_by_the_user_or_wrong_data_end_a_search_at_once() {
+    struct Stops(ProbeVerdict);
+    impl Target for Stops {
+        fn closed(&mut self) -> f64 {
+            1_000.0
+        }
+        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+            let mut shown = Shown::met(at);
+            shown.verdict = self.0;
+            shown
+        }
+    }
+    for (verdict, why) in [
+        (ProbeVerdict::Interrupted, NoMarkReason::Interrupted),
+        (ProbeVerdict::WrongData, NoMarkReason::WrongData),
+    ] {
+        let found = find(&search(), &mut Stops(verdict));
+        assert_eq!(found.no_mark().why, why);
+        assert_eq!(found.probes.len(), 2);
+    }
+}
+
+#[test]
+fn sessions_are_whole_and_double_until_they_fail() {
+    struct Crowd;
+    impl Target for Crowd {
+        fn closed(&mut self) -> f64 {
+            0.0
+        }
+        fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+            assert!(is_same(at, at.round()), "{at} sessions");
+            let late = (at - 37.0) / 37.0;
+            let mut shown = if at <= 37.0 {
+                Shown::met(at * 100.0)
+            } else {
+                Shown::missed(3_700.0, ReasonCode::ObjectiveLatency)
+            };
+            shown.pressure = Some(late.min(4.6));
+            shown
+        }
+    }
+    let mut search = with_p99(Nanos::from_millis(10));
+    search.axis = SearchAxis::Sessions;
+    search.policy.axis = SearchAxis::Sessions;
+    search.policy.first = Some(1.0);
+    search.policy.lowest = 1.0;
+    let found = find(&search, &mut Crowd);
+    let mark = found.mark();
+    assert!(is_same(mark.confirmed, 37.0), "{}", found.story());
+    assert!(is_same(mark.failed.unwrap(), 38.0));
+    assert!(found.probes.len() <= 14, "{}", found.story());
+}
+
+#[test]
+fn the_same_probes_always_lead_to_the_same_step() {
+    let found = find(&search(), &mut Awkward::new(1_000.0));
+    for n in 0..found.probes.len() {
+        let (a, b) = (
+            next(&search(), &found.probes[..n]),
+            next(&search(), &found.probes[..n]),
+        );
+        assert_eq!(a, b);
+    }
+    assert_eq!(
+        next(&search(), &found.probes),
+        Step::End(found.outcome.clone())
+    );
+}
