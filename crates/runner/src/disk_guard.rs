@@ -56,14 +56,13 @@ impl Watch {
                 continue;
             };
             silent = 0;
-            let reserve = reserve(now.total_bytes);
-            if must_stop(now.free_bytes, before.free_bytes, reserve) {
+            if must_stop(&now, &before) {
                 return Some(format!(
                     "{} of {} are free at {}; {} are kept free",
                     bytes(now.free_bytes),
                     bytes(now.total_bytes),
                     now.place,
-                    bytes(reserve)
+                    bytes(reserve(now.total_bytes))
                 ));
             }
             before = now;

@@ -68,10 +68,15 @@ pub(crate) fn reserve(total_bytes: u64) -> u64 {
 }
 
 /// Whether a run must stop now: what is free will reach the reserve before the next two looks, if
-/// it goes on as since the last one.
-pub(crate) fn must_stop(free: u64, free_before: u64, reserve: u64) -> bool {
-    let shrunk = free_before.saturating_sub(free);
-    free <= reserve.saturating_add(shrunk.saturating_mul(2))
+/// it goes on as since the last one. Where a node has left or come, the change of what is free is
+/// not that of rows.
+pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
+    let shrunk = if now.total_bytes == before.total_bytes {
+        before.free_bytes.saturating_sub(now.free_bytes)
+    } else {
+        0
+    };
+    now.free_bytes <= reserve(now.total_bytes).saturating_add(shrunk.saturating_mul(2))
 }
 
 /// Rows that the run may write; none where its pace is the target's.

@@ -86,6 +86,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         .collect::<Result<_, _>>()?;
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
+    check_share(&streams, &input.share)?;
     check_identity(workload, input)?;
     let steps = streams
         .iter()
@@ -118,6 +119,31 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         drain_limit: input.timeout.min(DRAIN_LIMIT_MAX),
         audit: input.audit,
         share: input.share.clone(),
+    })
+}
+
+/// A share without sessions would wait for the others' end and measure nothing.
+fn check_share(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
+    let idle = streams.iter().find_map(|stream| {
+        let sessions = |pace: &Pace| match pace {
+            Pace::Closed { sessions } => Some(*sessions),
+            Pace::Open { .. } => None,
+        };
+        let all: Option<Vec<u32>> = stream.paces.iter().map(sessions).collect();
+        let most = all?.into_iter().max()?;
+        (share.part_of(most) == 0).then_some((&stream.name, most))
+    });
+    idle.map_or(Ok(()), |(name, sessions)| {
+        Err(PlanError {
+            message: format!(
+                "--share: share {} of {} gets no session of stream `{name}`, which has {sessions}",
+                share.index, share.of
+            ),
+            hint: format!(
+                "ask for at least as many sessions as shares: -c {}",
+                share.of
+            ),
+        })
     })
 }
 

@@ -143,6 +143,12 @@ fn a_wrong_flag() {
 
     hint: name a server, or a file that all shares open
     ");
+    let alone = ["run", "sqlite:all.db", "--share", "2/2", "-c", "1"];
+    assert_snapshot!(said(&place, &alone), @"
+    error: --share: share 2 of 2 gets no session of stream `insert`, which has 1
+
+    hint: ask for at least as many sessions as shares: -c 2
+    ");
     assert_snapshot!(said(&place, &["show", "--format", "html"]), @"
     error: --format: `html` is not a format
 

@@ -170,7 +170,25 @@ fn a_run_stops_before_the_next_looks_would_find_the_reserve_used() {
         (80, 70, false),
         (0, 0, true),
     ] {
-        assert_eq!(must_stop(free, before, 50), stops, "{free} after {before}");
+        // A disk of which 50 are kept free.
+        let [now, before] = [free, before].map(|free| space(free, 1_000));
+        assert_eq!(must_stop(&now, &before), stops, "{now:?} after {before:?}");
+    }
+}
+
+#[test]
+fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
+    let three = space(600, 3_000);
+    assert!(!must_stop(&space(400, 2_000), &three));
+    assert!(must_stop(&space(400, 3_000), &three), "the same by rows");
+    assert!(must_stop(&space(100, 2_000), &three), "full all the same");
+}
+
+fn space(free_bytes: u64, total_bytes: u64) -> DiskSpace {
+    DiskSpace {
+        place: String::new(),
+        free_bytes,
+        total_bytes,
     }
 }
 

@@ -75,8 +75,10 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
         count(names::NODES, 1.0);
     }
     let told = record.target.settings.iter();
+    let told = told.filter(|(name, _)| is_one_of(name, &TOLD));
     let chosen = record.workload.parameters.iter();
-    for (name, text) in told.chain(chosen).filter(|(name, _)| is_cluster(name)) {
+    let chosen = chosen.filter(|(name, _)| is_one_of(name, &CHOSEN));
+    for (name, text) in told.chain(chosen) {
         insert(&mut settings, name, text);
     }
     for (name, text) in &record.labels {
@@ -86,14 +88,18 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
 }
 
 /// Of all that a target says of itself, only what is a known setting of a cluster.
-fn is_cluster(name: &str) -> bool {
-    const CLUSTER: [&str; 4] = [
-        names::NODES,
-        names::VCPUS_PER_NODE,
-        names::REPLICAS,
-        names::PRIMARY_SHARDS,
-    ];
-    by_name(&normalised(name)).is_some_and(|known| CLUSTER.contains(&known.name))
+const TOLD: [&str; 4] = [
+    names::NODES,
+    names::VCPUS_PER_NODE,
+    names::REPLICAS,
+    names::PRIMARY_SHARDS,
+];
+/// Of a workload's parameters, only what its tables are made with: the hosts that its rows are
+/// about are no nodes.
+const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];
+
+fn is_one_of(name: &str, settings: &[&str]) -> bool {
+    by_name(&normalised(name)).is_some_and(|known| settings.contains(&known.name))
 }
 
 fn insert(settings: &mut BTreeMap<String, Setting>, name: &str, text: &str) {

@@ -183,6 +183,19 @@ fn lines_are_counted_through_comments_blanks_and_quotes() {
 }
 
 #[test]
+fn hosts_that_rows_are_about_are_no_nodes() {
+    let mut record = fixture::closed();
+    record.target.embedded = false;
+    let chosen = [("hosts", "4000"), ("shards", "12"), ("replicas", "1")];
+    let chosen = chosen.map(|(name, text)| (name.to_owned(), text.to_owned()));
+    record.workload.parameters = chosen.into_iter().collect();
+    let points = of_record(&record);
+    assert_eq!(points[0].nodes(), None);
+    assert_eq!(points[0].number(names::PRIMARY_SHARDS), Some(12.0));
+    assert_eq!(points[0].number(names::REPLICAS), Some(1.0));
+}
+
+#[test]
 fn a_record_is_a_point_for_each_stream_and_phase() {
     let mut record = fixture::closed();
     record.labels.insert("nodes".to_owned(), "3".to_owned());
