@@ -43,7 +43,7 @@ mod session;
 mod tables;
 mod wire;
 
-/// For the estimate of an audit; `cargo xtask bench audit` measures it.
+/// For the estimate of an audit: a guess, until `cargo xtask bench audit` has measured it.
 const AUDIT_NS_PER_ROW: u64 = 4_000;
 
 /// The driver; see the module.

@@ -25,7 +25,7 @@ use super::turns::Turns;
 
 /// A closed pace that names no number: enough to keep the one writer busy while others prepare.
 const DEFAULT_SESSIONS: u32 = 4;
-/// For the estimate of an audit; `cargo xtask bench audit` measures it.
+/// For the estimate of an audit: a guess, until `cargo xtask bench audit` has measured it.
 const AUDIT_NS_PER_ROW: u64 = 1_500;
 /// Instructions of SQLite's virtual machine between two looks at whether anyone still waits.
 const LOOK_EVERY: i32 = 10_000;
