@@ -13,7 +13,7 @@ use highwater_driver::{Target, TargetError, TargetOptions, registry};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunRequest, TableRequest, run};
+use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
 
 /// The seed of all benchmarks.
@@ -66,6 +66,7 @@ impl Job<'_> {
             drop_foreign: Vec::new(),
             tables: TableRequest::default(),
             guard_disk: true,
+            telemetry: TelemetryRequest::default(),
             ceilings: None,
             start_in: Nanos::ZERO,
             labels: BTreeMap::new(),

@@ -18,7 +18,7 @@ use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
-use highwater_runner::run::{self as runner, RunRequest, TableRequest};
+use highwater_runner::run::{self as runner, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
 
 use crate::failure::Failure;
@@ -80,6 +80,7 @@ pub fn measure(
         drop_foreign: Vec::new(),
         tables: TableRequest::default(),
         guard_disk: false,
+        telemetry: TelemetryRequest::default(),
         ceilings: None,
         start_in: Nanos::ZERO,
         labels: BTreeMap::new(),

@@ -48,6 +48,8 @@ pub struct RunSettings {
     pub drop_foreign: Vec<String>,
     /// Refuse what cannot fit on the target's disk, and stop before that is full.
     pub guard_disk: bool,
+    /// Ask the target and its host what they say of themselves during the load.
+    pub telemetry: bool,
     /// Everything random derives from it.
     pub seed: Seed,
     /// What is asked, and how fast.
@@ -264,6 +266,8 @@ pub enum Format {
     Json,
     /// The intervals.
     Csv,
+    /// What the target said of itself.
+    TelemetryCsv,
 }
 
 /// Everything `highwater check` needs to know.

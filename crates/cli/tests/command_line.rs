@@ -99,7 +99,7 @@ fn help_of_show() {
 
     Output:
           --format <FORMAT>
-              text, json or csv [default: text]
+              text, json, csv or telemetry-csv [default: text]
 
       -o, --out <DIR>
               Directory that holds one directory per run [default: highwater-runs]

@@ -25,6 +25,7 @@ use crate::disk::DiskSpace;
 use crate::rights::Right;
 use crate::table_list::{TableNote, TableWish};
 use crate::target_url::TargetUrl;
+use crate::telemetry::TelemetryReader;
 
 /// A future that stays on its executor's thread.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
@@ -182,6 +183,19 @@ pub trait Target: Send + Sync {
         &self,
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>>;
+    /// Opens a connection of its own for what the target says of itself during a load; none where
+    /// it says nothing.
+    fn telemetry(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+    /// Whether all of it runs on this machine, so that this machine's CPU, disks and networks are
+    /// its own too.
+    fn is_local(&self) -> bool {
+        false
+    }
     /// CPU time that the target's own threads spent inside this process so far.
     fn embedded_cpu(&self) -> Nanos {
         Nanos::ZERO

@@ -16,6 +16,7 @@ pub mod sim;
 pub mod sqlite;
 pub mod table_list;
 pub mod target_url;
+pub mod telemetry;
 mod with_clause;
 
 pub use contract::{
@@ -27,3 +28,4 @@ pub use disk::DiskSpace;
 pub use rights::Right;
 pub use table_list::{TableNote, TableWish};
 pub use target_url::{Secret, TargetUrl};
+pub use telemetry::{Reading, TelemetryReader};

@@ -35,6 +35,8 @@ pub struct RunRequest {
     pub tables: TableRequest,
     /// Refuse what cannot fit on the target's disk, and stop before that is full.
     pub guard_disk: bool,
+    /// What is asked of the target beside the load.
+    pub telemetry: TelemetryRequest,
     /// Where ceilings of this machine are kept, and the sink that stands for this target.
     pub ceilings: Option<(PathBuf, String)>,
     /// Wait so long before the first phase with a pace begins.
@@ -45,6 +47,13 @@ pub struct RunRequest {
     pub given: BTreeMap<String, Vec<String>>,
     /// Version of the program.
     pub version: String,
+}
+
+/// What is asked beside the load.
+#[derive(Debug, Clone, Default)]
+pub struct TelemetryRequest {
+    /// Ask nobody.
+    pub off: bool,
 }
 
 /// What was asked of tables besides their columns.

@@ -16,6 +16,7 @@ use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Admin, DiskSpace, TargetError, Timeline};
 
+use crate::asking::Asking;
 use crate::audit::Audited;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::Collector;
@@ -26,7 +27,7 @@ use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
 use crate::summing::{self, Parts};
 
-pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest};
+pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
 /// Why an audit cannot be trusted.
 const STILL_AT_WORK: &str = "statements of this run may still have been at work";
@@ -59,31 +60,12 @@ fn run_on_its_timeline(
         let simulated = SimulatedTimeline::new();
         let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
         let executors = Executors::Inline;
-        let run = Run {
-            request,
-            observer,
-            interrupts,
-            timeline,
-            executors,
-            ground: Ground::default(),
-            space: None,
-            disk_full: None,
-        };
+        let run = Run::new(request, observer, interrupts, (timeline, executors));
         simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
     } else {
         RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
-            Run {
-                request,
-                observer,
-                interrupts,
-                timeline,
-                executors,
-                ground: Ground::default(),
-                space: None,
-                disk_full: None,
-            }
-            .whole()
+            Run::new(request, observer, interrupts, (timeline, executors)).whole()
         })?
     }
 }
@@ -101,9 +83,37 @@ struct Run {
     space: Option<DiskSpace>,
     /// Why the run was stopped before the disk was full.
     disk_full: Option<String>,
+    /// What is asked of the target beside the load.
+    asking: Asking,
 }
 
 impl Run {
+    fn new(
+        request: RunRequest,
+        observer: Rc<dyn Observer>,
+        interrupts: Interrupts,
+        (timeline, executors): (Rc<dyn Timeline>, Executors),
+    ) -> Self {
+        // Of all shares one is enough to ask.
+        let asks = !request.telemetry.off && request.plan.share.index == 1;
+        let asking = if asks {
+            Asking::of_target(&request.target, &timeline)
+        } else {
+            Asking::new(Rc::clone(&timeline))
+        };
+        Self {
+            request,
+            observer,
+            interrupts,
+            timeline,
+            executors,
+            ground: Ground::default(),
+            space: None,
+            disk_full: None,
+            asking,
+        }
+    }
+
     async fn whole(mut self) -> Result<RunEnd, RunError> {
         let observer = Rc::clone(&self.observer);
         let target = Arc::clone(&self.request.target);
@@ -234,6 +244,7 @@ impl Run {
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
         };
         let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
+        record.target_telemetry = self.asking.record();
         record.judgements = analysis::judge(&record);
         self.keep(&mut record);
         let ended = match (fatal, interrupted) {

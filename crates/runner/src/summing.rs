@@ -1,5 +1,6 @@
 //! All parts of a run become its record.
 
+use highwater_core::analysis;
 use highwater_core::model::display::{count, duration, span};
 use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
 use highwater_core::model::op::OpId;
@@ -160,6 +161,7 @@ pub(crate) fn record(
     }
     record.target.bytes_before = parts.bytes_before;
     record.target.bytes_after = parts.bytes_after;
+    record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
     record.target.hosts = hosts(request, passes);
     record.phases.push(parts.audit_phase);
     record.findings = parts.findings;
@@ -340,6 +342,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             tables: Vec::new(),
             bytes_before: None,
             bytes_after: None,
+            disk_bytes_per_row: None,
         },
         judgements: unjudged(),
         estimate: None,
@@ -350,6 +353,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         audit: audit::empty(plan.audit.level),
         clients: Vec::new(),
         telemetry: Vec::new(),
+        target_telemetry: None,
         findings: Vec::new(),
         environment: environment::describe(),
         intervals: Vec::new(),

@@ -15,7 +15,7 @@ use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
-use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest};
+use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
 
 use super::check;
@@ -201,6 +201,9 @@ pub(super) fn request_in(
         drop_tables: settings.drop,
         drop_foreign: settings.drop_foreign.clone(),
         guard_disk: settings.guard_disk,
+        telemetry: TelemetryRequest {
+            off: !settings.telemetry,
+        },
         ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
         start_in: match settings.start_at {
             None => Nanos::ZERO,

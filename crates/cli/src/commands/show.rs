@@ -41,6 +41,7 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
         Format::Text => report::text_at(&record, &place),
         Format::Json => report::json(&record),
         Format::Csv => report::csv(&record),
+        Format::TelemetryCsv => report::telemetry_csv(&record),
     };
     terminal::data(&text)?;
     Ok(exit::of(&record))

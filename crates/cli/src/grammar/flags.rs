@@ -264,6 +264,11 @@ pub const RUN: &[Flag] = &[
         "Neither refuse a run that may not fit on the target's disk, nor stop it when that fills",
     )
     .under(DATA),
+    switch(
+        "no-telemetry",
+        "Do not ask the target and its host, once a second, what they say of themselves",
+    )
+    .under(DATA),
     value("p50", "DURATION", "Greatest median latency [default: none]").under(OBJECTIVES),
     value("p90", "DURATION", "Greatest 90th percentile of latency [default: none]")
         .under(OBJECTIVES),
@@ -344,7 +349,7 @@ pub const RUN: &[Flag] = &[
 
 /// Flags of `show`.
 pub const SHOW: &[Flag] = &[
-    value("format", "FORMAT", "text, json or csv")
+    value("format", "FORMAT", "text, json, csv or telemetry-csv")
         .default("text")
         .under(OUTPUT),
     OUT,

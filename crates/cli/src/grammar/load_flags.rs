@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::flags::{Flag, RUN};
 
 /// Their names, in the order of `run`.
-const NAMES: [&str; 23] = [
+const NAMES: [&str; 24] = [
     "sessions",
     "timeout",
     "retries",
@@ -22,6 +22,7 @@ const NAMES: [&str; 23] = [
     "drop",
     "drop-foreign",
     "no-disk-guard",
+    "no-telemetry",
     "audit",
     "audit-timeout",
     "out",

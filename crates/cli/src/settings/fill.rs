@@ -36,6 +36,7 @@ impl RunSettings {
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
+            telemetry: !layers.switch("no-telemetry")?,
             seed: layers.require("seed", words::seed)?,
             length: Length {
                 warm_up: Nanos::ZERO,

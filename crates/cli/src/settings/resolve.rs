@@ -55,6 +55,7 @@ impl RunSettings {
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
+            telemetry: !layers.switch("no-telemetry")?,
             seed: layers.require("seed", words::seed)?,
             length,
             load,

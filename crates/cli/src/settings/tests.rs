@@ -664,7 +664,7 @@ fn show_takes_runs_and_a_format() {
     assert_snapshot!(show("show|--format|html").unwrap_err().render(), @"
     error: --format: `html` is not a format
 
-    hint: there are `text`, `json` and `csv`
+    hint: there are `text`, `json`, `csv` and `telemetry-csv`
     ");
 }
 

@@ -89,10 +89,11 @@ pub(super) fn format(text: &str) -> Result<Format, QuantityError> {
         "text" => Ok(Format::Text),
         "json" => Ok(Format::Json),
         "csv" => Ok(Format::Csv),
+        "telemetry-csv" => Ok(Format::TelemetryCsv),
         _ => Err(wrong(
             text,
             "is not a format",
-            "there are `text`, `json` and `csv`",
+            "there are `text`, `json`, `csv` and `telemetry-csv`",
         )),
     }
 }

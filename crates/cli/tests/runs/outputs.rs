@@ -43,6 +43,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
 
     availability   longest gap 54.0 ms · no dips
     client         #.## of # cores · lag p## # ns · ceiling not calibrated (highwater check)
+    target         cpu 37.1 %, busiest node 37.8 % · 1.5 queued
 
     measurement    UNKNOWN
       too_few_samples: too few ops for the percentile that the objective names: insert: 200 ops, 1,000 needed for p99
@@ -89,6 +90,7 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
 
     availability   longest gap 83.0 ms · no dips
     client         #.## of # cores · ceiling not calibrated (highwater check)
+    target         cpu 14.1 %, busiest node 14.5 %
 
     measurement    sound
     data           LOST       sums over 470 key buckets, 28,338 rows read back · the target counted 119,878 rows inserted

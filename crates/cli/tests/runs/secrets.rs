@@ -109,7 +109,7 @@ fn a_whole_run_with_a_password_leaves_no_trace_of_it() {
         "{called:?}"
     );
     assert_secret(&place, &called);
-    for format in ["text", "json", "csv"] {
+    for format in ["text", "json", "csv", "telemetry-csv"] {
         assert_secret(&place, &place.call(&["show", "--format", format]));
     }
 

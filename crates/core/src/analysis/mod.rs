@@ -20,6 +20,7 @@ pub mod sums;
 #[cfg(test)]
 mod synthetic;
 pub mod tables;
+pub mod telemetry;
 pub mod throughput;
 
 pub use judge::{Ended, exit_code, judge};

@@ -15,4 +15,5 @@ pub mod record;
 pub mod search;
 pub mod stored;
 pub mod table_shape;
+pub mod target_telemetry;
 pub mod units;

@@ -15,6 +15,7 @@ use super::histogram::LatencySummary;
 use super::judgement::Judgements;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::search::{ProbeRecord, SearchRecord};
+use super::target_telemetry::TargetTelemetry;
 use super::units::Seed;
 
 /// Version of the record's shape.
@@ -58,6 +59,10 @@ pub struct RunRecord {
     pub clients: Vec<ClientRecord>,
     /// Once a second, what the load machine did.
     pub telemetry: Vec<TelemetrySample>,
+    /// What the target and its host said of themselves; absent if nobody was asked, or none of them
+    /// tells anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_telemetry: Option<TargetTelemetry>,
     /// Sentences about the run that are no judgement. The runner's own `interrupted`,
     /// `target_lost`, `disk_full`, `record_incomplete` and `not_quiet` lead to reasons.
     pub findings: Vec<Finding>,
@@ -110,7 +115,7 @@ pub struct WorkloadRecord {
 }
 
 /// The target as it was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
     /// Without secrets.
     pub urls: Vec<String>,
@@ -136,6 +141,9 @@ pub struct TargetRecord {
     pub bytes_before: Option<u64>,
     /// Bytes of the workload's tables after the last phase.
     pub bytes_after: Option<u64>,
+    /// Bytes that the tables grew by for each row that was acknowledged in between; what the target
+    /// has not yet merged or cleaned up is part of it.
+    pub disk_bytes_per_row: Option<f64>,
 }
 
 /// What a run was expected to take.

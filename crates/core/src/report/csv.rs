@@ -1,13 +1,16 @@
 //! CSV for spreadsheets and data frames: one header, one row per fact, units in column names.
 //!
 //! Quoted by RFC 4180; lines end in a line feed. Numbers are plain: no separators, a point.
-//! `show --format csv` prints [`csv`], the intervals; [`results_csv`] is the table of results.
+//! `show --format csv` prints [`csv`], the intervals; [`results_csv`] is the table of results,
+//! [`telemetry_csv`] what the target said of itself (`show --format telemetry-csv`).
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
+use crate::analysis::telemetry::course;
 use crate::model::histogram::LatencySummary;
 use crate::model::record::RunRecord;
+use crate::model::target_telemetry::SeriesKind;
 
 /// One row per second, phase, stream and op, in the order of the record.
 ///
@@ -100,6 +103,36 @@ pub fn results_csv(record: &RunRecord) -> String {
     text
 }
 
+/// One row per sample and series of the target's telemetry; what was not said has no row.
+///
+/// `value` is that of the record; `drawn` is the level itself, or the count per second.
+pub fn telemetry_csv(record: &RunRecord) -> String {
+    let mut text = "time_ns,source,node,name,unit,kind,value,drawn\n".to_owned();
+    if let Some(telemetry) = &record.target_telemetry {
+        for series in &telemetry.series {
+            let drawn = course(telemetry, series);
+            let values = series.values.iter().zip(drawn);
+            for (time, (value, drawn)) in telemetry.times_ns.iter().zip(values) {
+                let Some(value) = value else { continue };
+                text += &line(&[
+                    time.to_string(),
+                    quoted(&series.source),
+                    quoted(series.node.as_deref().unwrap_or_default()),
+                    quoted(&series.name),
+                    quoted(&series.unit),
+                    match series.kind {
+                        SeriesKind::Level => "level".to_owned(),
+                        SeriesKind::Count => "count".to_owned(),
+                    },
+                    value.to_string(),
+                    optional(drawn),
+                ]);
+            }
+        }
+    }
+    text
+}
+
 fn summary(summary: &LatencySummary) -> [String; 7] {
     [
         optional(summary.p50),
@@ -148,6 +181,14 @@ mod tests {
     #[test]
     fn intervals_are_one_row_each_with_empty_cells_for_absent_figures() {
         insta::assert_snapshot!(csv(&fixture::closed()));
+    }
+
+    #[test]
+    fn telemetry_is_a_row_for_each_value_that_was_said() {
+        let mut record = fixture::closed();
+        assert_eq!(telemetry_csv(&record).lines().count(), 1);
+        fixture::tell(&mut record);
+        insta::assert_snapshot!(telemetry_csv(&record));
     }
 
     #[test]

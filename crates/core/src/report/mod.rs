@@ -14,7 +14,7 @@ mod size;
 pub(crate) mod tests;
 mod text;
 
-pub use csv::{csv, results_csv};
+pub use csv::{csv, results_csv, telemetry_csv};
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, objections_text,
 };

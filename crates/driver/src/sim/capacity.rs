@@ -13,9 +13,42 @@ use super::parameters::SimParameters;
 /// op's first shard is uniformly random, so each shard gets `parts / shards` requests and
 /// `rows / shards` rows per op on average, `parts` being the smaller of rows (at least 1) and
 /// shards. All service laws keep the mean. Infinite for infinitely many cores and for work that
-/// takes no time. Stalls, warm-up and faults are not part of it, nor is the bound of the queue: a
-/// short queue refuses work before this rate is reached.
+/// takes no time. A disk bounds inserts to its rate, divided by the rows of an op on its node;
+/// its credit is for a while only and not part of it. Stalls, warm-up and faults are not either, nor
+/// is the bound of the queue: a short queue refuses work before this rate is reached.
 pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
+    let of_cores = of_cores(parameters, rows_per_op, inserts);
+    if inserts {
+        of_cores.min(of_disks(parameters, rows_per_op))
+    } else {
+        of_cores
+    }
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "batches and rates are far below 2⁵³ rows, and the result is a mean"
+)]
+fn of_disks(parameters: &SimParameters, rows_per_op: u64) -> f64 {
+    let Some(rate) = parameters.disk else {
+        return f64::INFINITY;
+    };
+    let copies = |node: u32| {
+        let all = (0..parameters.shards)
+            .flat_map(|shard| (0..=parameters.replicas).map(move |copy| (shard, copy)));
+        all.filter(|(shard, copy)| parameters.node_of(*shard, *copy) == node)
+            .count()
+    };
+    let most = (0..parameters.nodes).map(copies).max().unwrap_or(0);
+    let rows = rows_per_op as f64 * most as f64 / f64::from(parameters.shards);
+    if rows > 0.0 {
+        rate as f64 / rows
+    } else {
+        f64::INFINITY
+    }
+}
+
+fn of_cores(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
     let Some(cores) = parameters.cores else {
         return f64::INFINITY;
     };

@@ -10,6 +10,7 @@ use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
 
+use super::disk::Disk;
 use super::draw::{Draw, Purpose};
 use super::node::{Node, stall_at};
 use super::parameters::{ServiceLaw, SimParameters};
@@ -79,6 +80,8 @@ struct Piece {
     node: u32,
     /// Core time at speed 1, before the service law.
     mean: f64,
+    /// Rows for the node's disk.
+    rows: u64,
 }
 
 type Identity = (u16, u64, u64);
@@ -108,7 +111,12 @@ impl Cluster {
     pub(super) fn new(parameters: Arc<SimParameters>, seed: Seed) -> Self {
         Self {
             nodes: (0..parameters.nodes)
-                .map(|_| Node::new(parameters.cores, parameters.queue))
+                .map(|_| {
+                    let disk = parameters
+                        .disk
+                        .map(|rate| Disk::new(nanos_f64(rate), nanos_f64(parameters.burst)));
+                    Node::new(parameters.cores, parameters.queue, disk)
+                })
                 .collect(),
             pieces_on: (0..parameters.nodes).map(|_| 0).collect(),
             parameters,
@@ -120,6 +128,11 @@ impl Cluster {
             attempts: HashMap::new(),
             pieces: Vec::new(),
         }
+    }
+
+    /// Its nodes, to be looked at.
+    pub(super) fn nodes(&mut self) -> &mut [Node] {
+        &mut self.nodes
     }
 
     /// Faults so far.
@@ -260,6 +273,7 @@ impl Cluster {
             self.pieces.push(Piece {
                 node: draw.below(parameters.nodes),
                 mean: nanos_f64(parameters.query.0),
+                rows: 0,
             });
             return;
         };
@@ -274,6 +288,7 @@ impl Cluster {
                 .extend((0..=parameters.replicas).map(|copy| Piece {
                     node: parameters.node_of(shard, copy),
                     mean: mean * parameters.cost_of_copy(copy),
+                    rows,
                 }));
             shard = (shard + 1) % parameters.shards;
         }
@@ -310,6 +325,7 @@ impl Cluster {
             let length = mean * scatter(parameters.service, draw.with(number));
             let service = |start| nanos(length * parameters.slowness_at(start));
             last = last.max(node.book(now, &parameters.stall, service));
+            last = last.max(node.write(now, piece.rows));
         }
         self.busy_until = self.busy_until.max(last);
         last

@@ -10,11 +10,13 @@
 mod admin;
 mod capacity;
 mod cluster;
+mod disk;
 mod draw;
 mod node;
 mod parameters;
 mod session;
 mod store;
+mod telemetry;
 mod text;
 mod values;
 
@@ -36,11 +38,13 @@ pub use self::text::PARAMETERS;
 use self::admin::SimAdmin;
 use self::cluster::Cluster;
 use self::session::SimSession;
+use self::telemetry::SimReader;
 use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetErrorKind,
     TargetOptions, Timeline,
 };
 use crate::target_url::TargetUrl;
+use crate::telemetry::TelemetryReader;
 
 /// The only way to insert that the model knows.
 const INSERT_MODE: &str = "bulk";
@@ -185,6 +189,17 @@ impl Target for SimTarget {
             ));
             Ok(admin)
         })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        let parameters = Arc::clone(&self.parameters);
+        let reader = SimReader::new(parameters, Arc::clone(&self.cluster), timeline);
+        Box::pin(std::future::ready(Ok(Some(
+            Box::new(reader) as Box<dyn TelemetryReader>
+        ))))
     }
 }
 

@@ -9,6 +9,7 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use highwater_core::model::units::Nanos;
 
+use super::disk::Disk;
 use super::parameters::Stall;
 
 /// One node of the cluster.
@@ -16,16 +17,33 @@ use super::parameters::Stall;
 pub(super) struct Node {
     /// When each core becomes free; none for infinitely many cores.
     free: Option<BinaryHeap<Reverse<Nanos>>>,
-    /// Starts of booked work that still waits; kept only where the queue has a bound.
+    /// Starts of booked work that still waits.
     waiting: VecDeque<Nanos>,
     /// Most pieces of work that may wait.
     queue: Option<u32>,
+    /// Time of cores that was booked so far, stalls on its way included.
+    booked: Nanos,
+    /// Where rows go; none for one without a bound.
+    disk: Option<Disk>,
+}
+
+/// What a node looks like from outside.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Look {
+    /// Time that its cores were occupied so far; none for infinitely many.
+    pub(super) occupied: Option<Nanos>,
+    /// Cores that are occupied now.
+    pub(super) active: usize,
+    /// Pieces that wait for a core.
+    pub(super) waiting: usize,
 }
 
 impl Node {
     /// An idle node. `None` means infinitely many cores, or a queue without a bound.
-    pub(super) fn new(cores: Option<u32>, queue: Option<u32>) -> Self {
+    pub(super) fn new(cores: Option<u32>, queue: Option<u32>, disk: Option<Disk>) -> Self {
         Self {
+            booked: Nanos::ZERO,
+            disk,
             free: cores.map(|cores| (0..cores).map(|_| Reverse(Nanos::ZERO)).collect()),
             waiting: VecDeque::new(),
             queue,
@@ -38,15 +56,45 @@ impl Node {
         let Some(queue) = self.queue.and_then(|queue| usize::try_from(queue).ok()) else {
             return true;
         };
-        while self.waiting.front().is_some_and(|start| *start <= now) {
-            self.waiting.pop_front();
-        }
+        self.forget_started(now);
         let idle = match &self.free {
             _ if stalled || !self.waiting.is_empty() => 0,
             None => pieces,
             Some(cores) => cores.iter().filter(|Reverse(free)| *free <= now).count(),
         };
         self.waiting.len() + pieces <= queue + idle
+    }
+
+    fn forget_started(&mut self, now: Nanos) {
+        while self.waiting.front().is_some_and(|start| *start <= now) {
+            self.waiting.pop_front();
+        }
+    }
+
+    /// How it is now; work that was booked for later is not done yet.
+    pub(super) fn look(&mut self, now: Nanos) -> Look {
+        self.forget_started(now);
+        let cores = || self.free.iter().flatten();
+        let ahead = cores().map(|Reverse(free)| free.saturating_sub(now).0);
+        let ahead = Nanos(ahead.fold(0, u64::saturating_add));
+        Look {
+            occupied: self
+                .free
+                .as_ref()
+                .map(|_| self.booked.saturating_sub(ahead)),
+            active: cores().filter(|Reverse(free)| *free > now).count(),
+            waiting: self.waiting.len(),
+        }
+    }
+
+    /// Where its rows go.
+    pub(super) fn disk(&self) -> Option<&Disk> {
+        self.disk.as_ref()
+    }
+
+    /// When rows that arrive now are on its disk.
+    pub(super) fn write(&mut self, now: Nanos, rows: u64) -> Nanos {
+        self.disk.as_mut().map_or(now, |disk| disk.write(now, rows))
     }
 
     /// Books one piece of work and returns when it finishes. `service` gives its length from its
@@ -64,7 +112,9 @@ impl Node {
         if let Some(cores) = &mut self.free {
             cores.push(Reverse(finish));
         }
-        if self.queue.is_some() && start > now {
+        self.booked = self.booked.saturating_add(finish.saturating_sub(ready));
+        self.forget_started(now);
+        if start > now {
             self.waiting.push_back(start);
         }
         finish

@@ -30,6 +30,11 @@ pub struct SimParameters {
     pub rtt: Nanos,
     /// Most pieces that may wait per node; `None` means no bound.
     pub queue: Option<u32>,
+    /// Rows per second that each node's disk takes in the long run, copies counted; none for a disk
+    /// without a bound.
+    pub disk: Option<u64>,
+    /// Rows that each of them takes at once beyond that, and earns back at its rate.
+    pub burst: u64,
     /// Bytes of the one row that answers a query.
     pub answer_bytes: u64,
     /// Speeds of nodes, numbered from 0, that differ from 1.
@@ -72,6 +77,8 @@ impl Default for SimParameters {
             replica_cost: 1.0,
             rtt: Nanos::from_micros(300),
             queue: Some(200),
+            disk: None,
+            burst: 0,
             answer_bytes: 128,
             slow_node: BTreeMap::new(),
             warm: None,

@@ -10,7 +10,7 @@ use super::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
 use crate::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
-pub const PARAMETERS: [&str; 24] = [
+pub const PARAMETERS: [&str; 26] = [
     "nodes",
     "cores",
     "request",
@@ -22,6 +22,8 @@ pub const PARAMETERS: [&str; 24] = [
     "replica_cost",
     "rtt",
     "queue",
+    "disk",
+    "burst",
     "answer_bytes",
     "slow_node",
     "warm",
@@ -43,6 +45,7 @@ const MAX_SHARDS: u32 = 10_000;
 const MAX_REPLICAS: u32 = 100;
 const MAX_QUEUE: u32 = 1_000_000;
 const MAX_ANSWER_BYTES: u64 = 1 << 40;
+const MAX_DISK_ROWS: u64 = 1_000_000_000_000;
 /// 30 days, so that sums of a few spans stay far from the end of [`Nanos`].
 const MAX_SPAN: Nanos = Nanos::from_secs(30 * 86_400);
 const MAX_FACTOR: f64 = 1_000.0;
@@ -99,6 +102,8 @@ impl SimParameters {
             "replica_cost" => self.replica_cost = number(text, 0.0, MAX_FACTOR)?,
             "rtt" => self.rtt = span(text)?,
             "queue" => self.queue = count_or_inf(text, 0, MAX_QUEUE)?,
+            "disk" => self.disk = disk(text)?,
+            "burst" => self.burst = disk_rows(text, 0)?,
             "answer_bytes" => self.answer_bytes = bytes(text)?,
             "slow_node" => self.slow_node = slow_nodes(text)?,
             "warm" => self.warm = Some(warm(text)?),
@@ -127,6 +132,12 @@ impl SimParameters {
                 self.nodes - 1
             ))
             .with_hint("give more `nodes` or fewer `replicas`"));
+        }
+        if self.burst > 0 && self.disk.is_none() {
+            return Err(TargetError::usage(
+                "target `sim:`: parameter `burst` is given, but a disk without a bound needs no credit",
+            )
+            .with_hint("add `disk`, such as `disk=20000`"));
         }
         match self.slow_node.keys().find(|node| **node >= self.nodes) {
             None => Ok(()),
@@ -165,6 +176,8 @@ impl SimParameters {
             "replica_cost" => self.replica_cost.to_string(),
             "rtt" => span_text(self.rtt),
             "queue" => or_inf(self.queue),
+            "disk" => self.disk?.to_string(),
+            "burst" => Some(self.burst).filter(|rows| *rows > 0)?.to_string(),
             "answer_bytes" => self.answer_bytes.to_string(),
             "slow_node" => joined(&self.slow_node, |(node, speed)| format!("{node}:{speed}"))?,
             "warm" => self
@@ -215,6 +228,23 @@ fn bytes(text: &str) -> Result<u64, Expected> {
         .ok()
         .filter(|bytes| *bytes <= MAX_ANSWER_BYTES)
         .ok_or_else(|| format!("a whole number of bytes up to {MAX_ANSWER_BYTES}"))
+}
+
+/// Rows per second of a disk, or no bound.
+fn disk(text: &str) -> Result<Option<u64>, Expected> {
+    if text == "inf" {
+        return Ok(None);
+    }
+    disk_rows(text, 1)
+        .map(Some)
+        .map_err(|expected| format!("{expected}, or `inf`"))
+}
+
+fn disk_rows(text: &str, least: u64) -> Result<u64, Expected> {
+    text.parse()
+        .ok()
+        .filter(|rows| (least..=MAX_DISK_ROWS).contains(rows))
+        .ok_or_else(|| format!("a whole number of rows from {least} to {MAX_DISK_ROWS}"))
 }
 
 fn number(text: &str, least: f64, most: f64) -> Result<f64, Expected> {

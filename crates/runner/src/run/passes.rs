@@ -86,7 +86,7 @@ impl Run {
             Arc::new(feed) as Arc<dyn Feed>,
             Some(rows.div_ceil(batch.max(1))),
         )];
-        let pass = self.prepare_pass(&load, bound, streams);
+        let pass = self.prepare_pass(&load, bound, streams).await;
         Some(self.pass(&pass, admin, collector).await)
     }
 
@@ -129,7 +129,7 @@ impl Run {
                 Some((feed, limit))
             })
             .collect();
-        let pass = self.prepare_pass(plan, bound, streams);
+        let pass = self.prepare_pass(plan, bound, streams).await;
         self.pass(&pass, admin, collector).await
     }
 
@@ -145,12 +145,13 @@ impl Run {
         select(start, std::pin::pin!(self.interrupts.next())).await;
     }
 
-    fn prepare_pass(
-        &self,
+    async fn prepare_pass(
+        &mut self,
         plan: &Arc<Plan>,
         bound: &Arc<BoundWorkload>,
         feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
     ) -> Arc<Pass> {
+        self.asking.begin().await;
         let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, &durations));
@@ -204,6 +205,7 @@ impl Run {
         let (record, in_step) = {
             let interrupts = &mut self.interrupts;
             let running = pass::run(pass, self.executors, &timeline, collector, interrupts);
+            let running = self.asking.beside(running);
             let full = watch.full(admin.as_mut(), space, &timeline);
             match select(std::pin::pin!(running), std::pin::pin!(full)).await {
                 Either::Left((record, full)) => (record, watch.end(full, &timeline).await),

@@ -16,3 +16,4 @@ mod same_bytes;
 mod shares;
 mod stall;
 mod stopping;
+mod telemetry;

@@ -25,7 +25,7 @@ use highwater_driver::{Target, TargetOptions, registry};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
-use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, run};
+use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
 
 use self::faulty::{Faults, Faulty};
@@ -50,6 +50,7 @@ pub(crate) struct Job {
     pub(crate) started_at: String,
     pub(crate) start_in: Nanos,
     pub(crate) audit: AuditLevel,
+    pub(crate) telemetry: TelemetryRequest,
     /// The workload's file; `cpu` without one.
     pub(crate) text: Option<&'static str>,
 }
@@ -78,6 +79,7 @@ impl Job {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             start_in: Nanos::ZERO,
             audit: AuditLevel::Sums,
+            telemetry: TelemetryRequest::default(),
             text: None,
         }
     }
@@ -130,6 +132,7 @@ impl Job {
             drop_foreign: Vec::new(),
             tables: TableRequest::default(),
             guard_disk: true,
+            telemetry: self.telemetry.clone(),
             ceilings: None,
             start_in: self.start_in,
             labels: BTreeMap::new(),

@@ -89,6 +89,7 @@ pub const FIND: &[Flag] = &[
     of_run("drop"),
     of_run("drop-foreign"),
     of_run("no-disk-guard"),
+    of_run("no-telemetry"),
     INSERT,
     of_run("p50"),
     of_run("p90"),

@@ -9,6 +9,7 @@ use super::columns::by_name;
 use super::header::normalised;
 use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
+use crate::analysis::telemetry::disk_bytes_per_row;
 use crate::model::record::RunRecord;
 use crate::model::search::SearchOutcome;
 use crate::model::units::Nanos;
@@ -126,13 +127,7 @@ fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String
         figure(names::P99_LATENCY, p99.map(|ns| Nanos(ns).as_secs_f64()));
     }
     figure(names::DURATION, Some(measured.seconds()));
-    let target = &record.target;
-    let (before, after) = (target.bytes_before, target.bytes_after);
-    let rows = record.audit.acknowledged;
-    if let (Some(before), Some(after), 1..) = (before, after, rows) {
-        let grown = float(after.saturating_sub(before));
-        figure(names::STORED_BYTES_PER_ROW, Some(grown / float(rows)));
-    }
+    figure(names::STORED_BYTES_PER_ROW, disk_bytes_per_row(record));
     figures
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::record::{Finding, RunRecord, TargetRecord, TelemetrySample};
+use crate::model::target_telemetry::TargetTelemetry;
 
 /// URLs, hosts and settings of all shares; sizes as the first and the last state say.
 pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
@@ -47,6 +48,13 @@ pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
             .or_insert_with(|| sample.clone());
     }
     merged.into_values().collect()
+}
+
+/// That of the first share which asked; the others leave the target alone.
+pub(super) fn target_telemetry(shares: &[&RunRecord]) -> Option<TargetTelemetry> {
+    shares
+        .iter()
+        .find_map(|share| share.target_telemetry.clone())
 }
 
 fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {

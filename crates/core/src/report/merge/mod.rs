@@ -16,6 +16,7 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::analysis::judge;
+use crate::analysis::telemetry::disk_bytes_per_row;
 use crate::model::histogram::HistogramError;
 use crate::model::judgement::{Reason, ReasonCode};
 use crate::model::plan::Share;
@@ -122,11 +123,13 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
     merged.target = machines::target(&shares);
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);
+    merged.target_telemetry = machines::target_telemetry(&shares);
     merged.findings = machines::findings(&shares);
     merged.environment = machines::environment(&shares);
     merged.labels = machines::labels(&shares);
     merged.probes = shares.iter().flat_map(|s| s.probes.clone()).collect();
     figures::draw(&mut merged);
+    merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
     merged.judgements = judge(&merged);
     Ok(merged)
 }

@@ -11,6 +11,7 @@ mod ops;
 mod search;
 pub(super) mod table;
 mod tail;
+mod target;
 #[cfg(test)]
 mod tests;
 

@@ -11,6 +11,7 @@ use crate::model::judgement::ReasonCode;
 use crate::model::record::RunRecord;
 
 use super::table::labelled;
+use super::target;
 
 /// Findings that are printed; the record has them all.
 const FINDINGS_SHOWN: usize = 5;
@@ -25,6 +26,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     if !record.clients.is_empty() {
         lines.push(labelled("client", &client(record, measured)));
     }
+    lines.extend(target::lines(record));
     lines.extend(labels(record));
     lines.extend(findings(record));
     lines.extend(told(record));

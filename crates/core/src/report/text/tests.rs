@@ -20,6 +20,13 @@ fn a_closed_run_that_is_well() {
 }
 
 #[test]
+fn what_the_target_said_of_itself_is_a_line() {
+    let mut record = fixture::closed();
+    fixture::tell(&mut record);
+    insta::assert_snapshot!(text(&record));
+}
+
+#[test]
 fn open_streams_side_by_side_in_steps() {
     insta::assert_snapshot!(text(&fixture::open_steps()));
 }

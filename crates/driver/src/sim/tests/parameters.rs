@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../../../../../docs/reference/sim.md");
 #[test]
 fn every_parameter_is_read_and_printed_back() {
     let all = "nodes=4&cores=inf&request=1.5ms&row=250ns&query=0&service=lognormal:1.5&shards=12\
-               &replicas=2&replica_cost=0.5&rtt=100µs&queue=0&answer_bytes=10&slow_node=2:0.5,3:2\
+               &replicas=2&replica_cost=0.5&rtt=100µs&queue=0&disk=20000&burst=7&answer_bytes=10&slow_node=2:0.5,3:2\
                &warm=30s:4&stall=30s%2B2s,1m+500ms&die=1h&drop=0.001&duplicate=0.01&alter=0.1\
                &swap=0.2&offset=1&lose_ack=0.1\
                &fail=1&clock=real";
@@ -45,6 +45,13 @@ fn the_default_is_what_the_reference_page_says() {
 }
 
 #[test]
+fn credit_without_a_disk_is_refused() {
+    let error = parse("burst=1").unwrap_err();
+    assert!(error.message.contains("a disk without a bound"), "{error}");
+    assert!(error.hint.unwrap().contains("`disk=20000`"));
+}
+
+#[test]
 fn a_bad_value_is_named_with_what_would_do() {
     for (query, name, says) in [
         ("nodes=0", "nodes", "a whole number from 1 to 1000"),
@@ -55,6 +62,8 @@ fn a_bad_value_is_named_with_what_would_do() {
         ("rtt=31.0.0ms", "rtt", "a time"),
         ("rtt=1000h", "rtt", "at most 30 days"),
         ("rtt=99999999999999999999999h", "rtt", "at most 30 days"),
+        ("disk=0", "disk", "from 1 to"),
+        ("disk=1&burst=-1", "burst", "from 0 to"),
         ("service=normal", "service", "`lognormal:CV`"),
         ("service=lognormal:0", "service", "above 0"),
         ("drop=1.5", "drop", "from 0 to 1"),

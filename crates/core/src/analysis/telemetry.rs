@@ -1,0 +1,227 @@
+//! What series of telemetry say of a stretch of time. Pure; no rule and no judgement here.
+
+use crate::model::plan::PhaseKind;
+use crate::model::record::RunRecord;
+use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+
+/// A stretch of the run's time, nanoseconds: from the first to before the second.
+pub type Stretch = (u64, u64);
+
+/// The values of a series as they are drawn: levels as they are, counts per second.
+pub fn course(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
+    let points = points(telemetry, series);
+    let mut course = vec![None; series.values.len()];
+    for point in points {
+        course[point.position] = match series.kind {
+            SeriesKind::Level => Some(point.value),
+            SeriesKind::Count => point.span_s().map(|span| point.value / span),
+        };
+    }
+    course
+}
+
+/// Mean of a level, or of a count per second, over those samples that began in the stretch.
+pub fn mean(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    stretch: Stretch,
+) -> Option<f64> {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for point in points(telemetry, series).filter(|point| point.is_in(stretch)) {
+        let Some(span) = point.span_s() else { continue };
+        seconds += span;
+        sum += match series.kind {
+            SeriesKind::Level => point.value * span,
+            SeriesKind::Count => point.value,
+        };
+    }
+    (seconds > 0.0).then(|| sum / seconds)
+}
+
+/// Sum of a count over those samples that began in the stretch; absent for a level, and where
+/// nothing was said in the stretch.
+pub fn total(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    stretch: Stretch,
+) -> Option<f64> {
+    if series.kind == SeriesKind::Level {
+        return None;
+    }
+    points(telemetry, series)
+        .filter(|point| point.is_in(stretch))
+        .map(|point| point.value)
+        .reduce(|sum, value| sum + value)
+}
+
+/// From the begin of the first measured phase to the end of the last.
+pub fn measured(record: &RunRecord) -> Option<Stretch> {
+    let phases = record.phases.iter();
+    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = measured.next()?;
+    let last = measured.next_back().unwrap_or(first);
+    Some((
+        first.start_ns,
+        last.start_ns.saturating_add(last.duration_ns),
+    ))
+}
+
+/// All series of this name.
+pub fn named<'a>(
+    telemetry: &'a TargetTelemetry,
+    name: &'a str,
+) -> impl Iterator<Item = &'a TelemetrySeries> + 'a {
+    let series = telemetry.series.iter();
+    series.filter(move |series| series.name == name)
+}
+
+/// Pieces of work that the target itself says it rejected in measured phases; absent if it does
+/// not tell. What a piece is, the target says: it need not be an op.
+pub fn rejected(record: &RunRecord) -> Option<u64> {
+    let telemetry = record.target_telemetry.as_ref()?;
+    let stretch = measured(record)?;
+    let totals = named(telemetry, names::REJECTED);
+    let rejected: Vec<f64> = totals
+        .filter_map(|series| total(telemetry, series, stretch))
+        .collect();
+    (!rejected.is_empty()).then(|| crate::model::display::whole(rejected.iter().sum()))
+}
+
+/// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
+/// comes before that. Absent where the target does not tell, or nothing grew.
+pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
+    let target = &record.target;
+    let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;
+    let is_load = |name: &str| {
+        let mut phases = record.phases.iter();
+        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
+    };
+    let results = record.results.iter().filter(|r| !is_load(&r.phase));
+    let rows: u64 = results.map(|result| result.rows.acknowledged).sum();
+    (grown > 0 && rows > 0).then(|| crate::model::display::ratio(grown, rows))
+}
+
+/// A value, and the time that it stands for.
+struct Point {
+    position: usize,
+    value: f64,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl Point {
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    fn span_s(&self) -> Option<f64> {
+        (self.to_ns > self.from_ns).then(|| (self.to_ns - self.from_ns) as f64 / 1e9)
+    }
+
+    /// Whether the time that it stands for begins there.
+    fn is_in(&self, (from, to): Stretch) -> bool {
+        self.to_ns > self.from_ns && from <= self.from_ns && self.from_ns < to
+    }
+}
+
+/// The values that are there. A count stands for the time since the value before it.
+fn points<'a>(
+    telemetry: &'a TargetTelemetry,
+    series: &'a TelemetrySeries,
+) -> impl Iterator<Item = Point> + 'a {
+    let mut last_said = None;
+    let pairs = telemetry.times_ns.iter().zip(&series.values).enumerate();
+    pairs.filter_map(move |(position, (time, value))| {
+        let value = (*value)?;
+        let sample_before = position.checked_sub(1);
+        let before = match series.kind {
+            SeriesKind::Level => sample_before,
+            SeriesKind::Count => last_said.or(sample_before),
+        };
+        last_said = Some(position);
+        Some(Point {
+            position,
+            value,
+            from_ns: before.map_or(*time, |before| telemetry.times_ns[before]),
+            to_ns: *time,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    const S: u64 = 1_000_000_000;
+
+    fn series(kind: SeriesKind, values: &[Option<f64>]) -> (TargetTelemetry, TelemetrySeries) {
+        let series = TelemetrySeries {
+            source: "target".to_owned(),
+            name: names::REJECTED.to_owned(),
+            unit: "1".to_owned(),
+            node: None,
+            kind,
+            values: values.to_vec(),
+        };
+        let points = u64::try_from(values.len()).unwrap();
+        let telemetry = TargetTelemetry {
+            interval_ns: S,
+            times_ns: (0..points).map(|second| second * S).collect(),
+            series: vec![series.clone()],
+            ..TargetTelemetry::default()
+        };
+        (telemetry, series)
+    }
+
+    #[test]
+    fn a_count_after_a_gap_is_spread_over_the_time_since_the_last_one() {
+        let values = [None, Some(10.0), None, Some(30.0), Some(0.0)];
+        let (telemetry, count) = series(SeriesKind::Count, &values);
+        let drawn = [None, Some(10.0), None, Some(15.0), Some(0.0)];
+        assert_eq!(course(&telemetry, &count), drawn);
+        let (telemetry, level) = series(SeriesKind::Level, &values);
+        assert_eq!(course(&telemetry, &level), values);
+    }
+
+    #[test]
+    fn a_stretch_has_the_samples_that_begin_in_it() {
+        let values = [None, Some(1.0), Some(2.0), Some(4.0), Some(8.0)];
+        let (telemetry, count) = series(SeriesKind::Count, &values);
+        assert_eq!(total(&telemetry, &count, (S, 3 * S)), Some(6.0));
+        assert_eq!(mean(&telemetry, &count, (S, 3 * S)), Some(3.0));
+        assert_eq!(total(&telemetry, &count, (9 * S, 10 * S)), None);
+        let (telemetry, level) = series(SeriesKind::Level, &values);
+        assert_eq!(mean(&telemetry, &level, (0, 4 * S)), Some(3.75));
+        assert_eq!(total(&telemetry, &level, (0, 4 * S)), None);
+    }
+
+    #[test]
+    fn rejections_of_the_warm_up_are_not_those_of_the_measurement() {
+        let mut record = fixture::closed();
+        let (from, _) = measured(&record).unwrap();
+        assert_eq!(from, 2 * S, "two seconds of warm-up");
+        let values = [None, Some(100.0), Some(10.0), Some(1.0), Some(2.0)];
+        record.target_telemetry = Some(series(SeriesKind::Count, &values).0);
+        assert_eq!(rejected(&record), Some(3));
+        record.target_telemetry = Some(series(SeriesKind::Level, &values).0);
+        assert_eq!(rejected(&record), None);
+    }
+
+    #[test]
+    fn bytes_per_row_are_those_of_the_rows_that_came_between() {
+        let mut record = fixture::closed();
+        let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
+        record.target.bytes_before = Some(1_000);
+        record.target.bytes_after = Some(1_000 + 3 * rows);
+        assert_eq!(disk_bytes_per_row(&record), Some(3.0));
+        record.phases[0].kind = PhaseKind::Load;
+        let of_load = record.phases[0].name.clone();
+        record.results[0].phase = of_load;
+        let rest: u64 = record.results[1..]
+            .iter()
+            .map(|r| r.rows.acknowledged)
+            .sum();
+        let expected = (rest > 0).then(|| 3.0 * crate::model::display::ratio(rows, rest));
+        assert_eq!(disk_bytes_per_row(&record), expected);
+        record.target.bytes_after = Some(900);
+        assert_eq!(disk_bytes_per_row(&record), None, "it shrank");
+    }
+}

@@ -1,0 +1,90 @@
+//! What the model says of itself: nodes with their cores, queues and disks, and what they refused.
+//! Looking costs no simulated time.
+
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use super::cluster::Cluster;
+use super::node::stall_at;
+use super::parameters::SimParameters;
+use super::{down, lock};
+use crate::contract::{BoxFuture, TargetError, Timeline};
+use crate::telemetry::{Reading, TelemetryReader, names};
+
+/// Nodes that are told one by one; all others are as alike as these.
+const NODES_TOLD: usize = 16;
+
+/// Reads a cluster.
+pub(super) struct SimReader {
+    parameters: Arc<SimParameters>,
+    cluster: Arc<Mutex<Cluster>>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl SimReader {
+    pub(super) fn new(
+        parameters: Arc<SimParameters>,
+        cluster: Arc<Mutex<Cluster>>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            parameters,
+            cluster,
+            timeline,
+        }
+    }
+
+    fn readings(&self) -> Result<Vec<Reading>, TargetError> {
+        let now = self.timeline.now();
+        let mut cluster = lock(&self.cluster);
+        if cluster.is_dead(now) {
+            return Err(down());
+        }
+        let rejected = cluster.planted().rejected_ops;
+        let mut readings = vec![Reading::count(names::REJECTED, "1", float(rejected))];
+        if !self.parameters.stall.is_empty() {
+            let stalled = stall_at(&self.parameters.stall, now).is_some();
+            readings.push(Reading::level(
+                "stalled",
+                "share",
+                f64::from(u8::from(stalled)),
+            ));
+        }
+        let cores = self.parameters.cores.map(f64::from);
+        let nodes = cluster.nodes().iter_mut().enumerate();
+        for (number, node) in nodes.take(NODES_TOLD) {
+            let look = node.look(now);
+            let of = |reading: Reading| reading.of(number.to_string());
+            if let Some((occupied, cores)) = look.occupied.zip(cores) {
+                let busy = occupied.as_secs_f64() / cores;
+                readings.push(of(Reading::seconds(names::CPU_BUSY, busy)));
+            }
+            readings.push(of(Reading::level(names::ACTIVE, "1", size(look.active))));
+            readings.push(of(Reading::level(names::QUEUE, "1", size(look.waiting))));
+            if let Some(disk) = node.disk() {
+                let held = f64::from(u8::from(disk.holds_back(now)));
+                readings.push(of(Reading::level(names::DISK_BUSY, "share", held)));
+                let left = disk.credit_left(now);
+                readings.push(of(Reading::level("disk_credit", "share", left)));
+                let rows = float(disk.rows());
+                readings.push(of(Reading::count("disk_rows", "rows", rows)));
+            }
+        }
+        Ok(readings)
+    }
+}
+
+impl TelemetryReader for SimReader {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+        Box::pin(std::future::ready(self.readings()))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(number: u64) -> f64 {
+    number as f64
+}
+
+fn size(number: usize) -> f64 {
+    float(u64::try_from(number).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,245 @@
+//! Asks the target, its host and other endpoints what they say of themselves, beside the load.
+//!
+//! Each source has a connection of its own and a limit for each answer; what fails is counted, left
+//! alone for a while and tried again. What must not be here: anything that a run waits for longer
+//! than for one answer, and anything that could end it.
+
+mod host;
+mod series;
+#[cfg(test)]
+mod tests;
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::{Either, join_all, select};
+use highwater_core::model::target_telemetry::{TargetTelemetry, TelemetrySource};
+use highwater_core::model::units::Nanos;
+use highwater_driver::{BoxFuture, Reading, Target, TargetError, TelemetryReader, Timeline};
+
+use self::series::Table;
+
+/// Longest time for an answer.
+const ANSWER_LIMIT: Nanos = Nanos::from_secs(1);
+/// Longest time for a connection.
+const OPEN_LIMIT: Nanos = Nanos::from_secs(2);
+/// A source that failed is left alone for so long, twice as long each further time.
+const PAUSE_MIN: Nanos = Nanos::from_secs(1);
+/// At most.
+const PAUSE_MAX: Nanos = Nanos::from_secs(30);
+/// After an answer its source rests so many times as long as that took, so that asking takes no
+/// more than a tenth of the time.
+const REST: u64 = 9;
+/// Characters of a reason.
+const REASON_CHARACTERS_MAX: usize = 200;
+
+type Opened = Result<Option<Box<dyn TelemetryReader>>, TargetError>;
+
+/// Opens a reader; none where there is nothing to be read.
+pub(crate) type Opener = Box<dyn Fn(Rc<dyn Timeline>) -> BoxFuture<'static, Opened>>;
+
+/// One that is asked.
+struct Source {
+    record: TelemetrySource,
+    open: Opener,
+    reader: Option<Box<dyn TelemetryReader>>,
+    /// It has nothing to tell, or another one tells it.
+    mute: bool,
+    /// Not before.
+    rests_until: Nanos,
+    pause: Nanos,
+}
+
+/// All that are asked, and what they said.
+pub(crate) struct Asking {
+    sources: Vec<Source>,
+    table: Table,
+    timeline: Rc<dyn Timeline>,
+    /// The begin of the pass; times count from it.
+    origin: Nanos,
+}
+
+impl Asking {
+    /// Nobody is asked yet.
+    pub(crate) fn new(timeline: Rc<dyn Timeline>) -> Self {
+        Self {
+            sources: Vec::new(),
+            table: Table::default(),
+            origin: timeline.now(),
+            timeline,
+        }
+    }
+
+    /// The target itself, and the machine under it where that is this one.
+    pub(crate) fn of_target(target: &Arc<dyn Target>, timeline: &Rc<dyn Timeline>) -> Self {
+        let mut asking = Self::new(Rc::clone(timeline));
+        let asked = Arc::clone(target);
+        let open: Opener = Box::new(move |timeline| {
+            let target = Arc::clone(&asked);
+            Box::pin(async move { target.telemetry(timeline).await })
+        });
+        asking.add("target", open);
+        let capabilities = target.capabilities();
+        let in_this_process = capabilities.embedded && !capabilities.simulated;
+        if in_this_process || target.is_local() {
+            asking.add("host", Box::new(|_| Box::pin(async { Ok(host::reader()) })));
+        }
+        asking
+    }
+
+    /// One more to be asked.
+    pub(crate) fn add(&mut self, name: &str, open: Opener) {
+        self.sources.push(Source {
+            record: TelemetrySource {
+                name: name.to_owned(),
+                ..TelemetrySource::default()
+            },
+            open,
+            reader: None,
+            mute: false,
+            rests_until: Nanos::ZERO,
+            pause: PAUSE_MIN,
+        });
+    }
+
+    /// Takes the first sample of a pass, from which counts begin; what an earlier pass said is
+    /// forgotten, as the client's own telemetry of it is.
+    pub(crate) async fn begin(&mut self) {
+        self.table = Table::default();
+        for source in &mut self.sources {
+            source.record = TelemetrySource {
+                name: std::mem::take(&mut source.record.name),
+                ..TelemetrySource::default()
+            };
+            source.rests_until = Nanos::ZERO;
+        }
+        self.origin = self.timeline.now();
+        self.sample().await;
+        // The pass begins now: the first sample is its second zero.
+        self.origin = self.timeline.now();
+        self.table.begin();
+    }
+
+    /// Samples until `running` has ended, and once more then.
+    pub(crate) async fn beside<T>(&mut self, running: impl Future<Output = T>) -> T {
+        let value = {
+            let sampling = std::pin::pin!(self.every_interval());
+            match select(std::pin::pin!(running), sampling).await {
+                Either::Left((value, _)) => value,
+                Either::Right((never, _)) => match never {},
+            }
+        };
+        self.sample().await;
+        value
+    }
+
+    async fn every_interval(&mut self) -> Infallible {
+        loop {
+            let interval = self.table.interval.0;
+            let passed = self.timeline.now().saturating_sub(self.origin).0;
+            let next = Nanos((passed / interval + 1) * interval);
+            let next = self.origin.saturating_add(next);
+            self.timeline.sleep_until(next).await;
+            self.sample().await;
+        }
+    }
+
+    /// Asks all that do not rest, at the same time.
+    async fn sample(&mut self) {
+        let timeline = &self.timeline;
+        let asked = self.sources.iter_mut().map(|source| source.ask(timeline));
+        let answers: Vec<Option<Vec<Reading>>> = join_all(asked).await;
+        if answers.iter().all(Option::is_none) {
+            return;
+        }
+        let at = self.timeline.now().saturating_sub(self.origin);
+        self.table.add(at, answers);
+    }
+
+    /// What was said; none if nobody said anything and nothing failed.
+    pub(crate) fn record(&mut self) -> Option<TargetTelemetry> {
+        let names: Vec<&str> = self
+            .sources
+            .iter()
+            .map(|s| s.record.name.as_str())
+            .collect();
+        let mut telemetry = std::mem::take(&mut self.table).finish(&names);
+        let sources = self.sources.iter().filter(|source| !source.mute);
+        telemetry.sources = sources
+            .map(|source| source.record.clone())
+            .filter(|source| source.readings > 0)
+            .collect();
+        (!telemetry.sources.is_empty()).then_some(telemetry)
+    }
+}
+
+impl Source {
+    /// Its readings; none if it rests, is mute or fails.
+    async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<Reading>> {
+        let begun = timeline.now();
+        if self.mute || begun < self.rests_until {
+            return None;
+        }
+        self.record.readings += 1;
+        let answer = self.answer(timeline).await;
+        let took = timeline.now().saturating_sub(begun);
+        match answer {
+            Ok(Some(readings)) => {
+                self.record.reading_ns = self.record.reading_ns.saturating_add(took.0);
+                self.record.longest_ns = self.record.longest_ns.max(took.0);
+                self.pause = PAUSE_MIN;
+                let rest = Nanos(took.0.saturating_mul(REST));
+                self.rests_until = timeline.now().saturating_add(rest);
+                Some(readings)
+            }
+            Ok(None) => {
+                self.mute = true;
+                None
+            }
+            Err(reason) => {
+                self.record.failed += 1;
+                if self.record.failure.is_none() {
+                    let reason = reason.chars().take(REASON_CHARACTERS_MAX);
+                    self.record.failure = Some(reason.collect());
+                }
+                self.reader = None;
+                self.rests_until = timeline.now().saturating_add(self.pause);
+                self.pause = Nanos(self.pause.0.saturating_mul(2)).min(PAUSE_MAX);
+                None
+            }
+        }
+    }
+
+    async fn answer(
+        &mut self,
+        timeline: &Rc<dyn Timeline>,
+    ) -> Result<Option<Vec<Reading>>, String> {
+        let mut reader = if let Some(reader) = self.reader.take() {
+            reader
+        } else {
+            let opening = (self.open)(Rc::clone(timeline));
+            match within(OPEN_LIMIT, timeline, opening).await? {
+                Some(reader) => reader,
+                None => return Ok(None),
+            }
+        };
+        let readings = within(ANSWER_LIMIT, timeline, reader.read()).await?;
+        self.reader = Some(reader);
+        Ok(Some(readings))
+    }
+}
+
+/// What comes in time.
+async fn within<T>(
+    limit: Nanos,
+    timeline: &Rc<dyn Timeline>,
+    asked: BoxFuture<'_, Result<T, TargetError>>,
+) -> Result<T, String> {
+    let end = timeline.sleep_until(timeline.now().saturating_add(limit));
+    match select(asked, end).await {
+        Either::Left((answer, _)) => answer.map_err(|error| error.message),
+        Either::Right(_) => Err(format!("no answer within {} s", limit.as_secs_f64())),
+    }
+}

@@ -1,0 +1,202 @@
+//! Readings become series: counters to increases, seconds to shares, long runs to longer intervals.
+//! Pure and bounded.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::target_telemetry::{
+    POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetrySeries,
+};
+use highwater_core::model::units::Nanos;
+use highwater_driver::Reading;
+use highwater_driver::telemetry::Measure;
+
+/// Between two samples of a run that is not long.
+const INTERVAL: Nanos = Nanos::from_secs(1);
+/// Figures of a value that are kept: a record is read by people and programs, and holds many.
+const DIGITS: usize = 6;
+
+/// Which series: source, name, node.
+type Key = (usize, String, Option<String>);
+
+/// All that was said so far.
+pub(super) struct Table {
+    pub(super) interval: Nanos,
+    times: Vec<Nanos>,
+    series: Vec<Held>,
+    /// Where a key's series is; none for one that is left out.
+    positions: BTreeMap<Key, Option<usize>>,
+    left_out: u64,
+}
+
+struct Held {
+    source: usize,
+    name: String,
+    node: Option<String>,
+    unit: String,
+    kind: SeriesKind,
+    values: Vec<Option<f64>>,
+    /// When a counter was read last, and what it said.
+    last: Option<(Nanos, f64)>,
+}
+
+impl Default for Table {
+    fn default() -> Self {
+        Self {
+            interval: INTERVAL,
+            times: Vec::new(),
+            series: Vec::new(),
+            positions: BTreeMap::new(),
+            left_out: 0,
+        }
+    }
+}
+
+impl Table {
+    /// What was read so far was read at time zero.
+    pub(super) fn begin(&mut self) {
+        self.times.iter_mut().for_each(|time| *time = Nanos::ZERO);
+        for held in &mut self.series {
+            held.last = held.last.map(|(_, value)| (Nanos::ZERO, value));
+        }
+    }
+
+    /// A sample: the readings of each source that answered, by its position.
+    pub(super) fn add(&mut self, at: Nanos, answers: Vec<Option<Vec<Reading>>>) {
+        if self.times.last().is_some_and(|last| *last >= at) {
+            return;
+        }
+        self.times.push(at);
+        for (source, readings) in answers.into_iter().enumerate() {
+            for reading in readings.into_iter().flatten() {
+                self.take(source, at, &reading);
+            }
+        }
+        let points = self.times.len();
+        for held in &mut self.series {
+            held.values.resize(points, None);
+        }
+        if points >= POINTS_MAX {
+            self.halve();
+        }
+    }
+
+    fn take(&mut self, source: usize, at: Nanos, reading: &Reading) {
+        let Some(position) = self.position(source, reading) else {
+            return;
+        };
+        let points = self.times.len();
+        let held = &mut self.series[position];
+        let value = match reading.measure {
+            _ if !reading.value.is_finite() => None,
+            Measure::Level => Some(reading.value),
+            Measure::Count => held.increase(at, reading.value).map(|(value, _)| value),
+            Measure::Seconds => held
+                .increase(at, reading.value)
+                .map(|(seconds, passed)| seconds / passed.as_secs_f64()),
+        };
+        held.values.resize(points, None);
+        if let Some(place) = held.values.last_mut() {
+            *place = value.map(rounded);
+        }
+    }
+
+    fn position(&mut self, source: usize, reading: &Reading) -> Option<usize> {
+        let key = (source, reading.name.to_string(), reading.node.clone());
+        if let Some(position) = self.positions.get(&key) {
+            return *position;
+        }
+        if self.series.len() >= SERIES_MAX {
+            self.left_out = self.left_out.saturating_add(1);
+            // Keys are remembered so that each is counted once, but not without bound.
+            if self.positions.len() < 4 * SERIES_MAX {
+                self.positions.insert(key, None);
+            }
+            return None;
+        }
+        let position = self.series.len();
+        self.series.push(Held {
+            source,
+            name: key.1.clone(),
+            node: key.2.clone(),
+            unit: reading.unit.to_string(),
+            kind: match reading.measure {
+                Measure::Level | Measure::Seconds => SeriesKind::Level,
+                Measure::Count => SeriesKind::Count,
+            },
+            values: Vec::new(),
+            last: None,
+        });
+        self.positions.insert(key, Some(position));
+        Some(position)
+    }
+
+    /// Two neighbours become one. The first sample stays alone: counts begin there.
+    fn halve(&mut self) {
+        let times = std::mem::take(&mut self.times);
+        let (first, rest) = times.split_at(1);
+        self.times = first.to_vec();
+        self.times
+            .extend(rest.chunks(2).filter_map(|pair| pair.last()));
+        for held in &mut self.series {
+            held.halve();
+        }
+        self.interval = Nanos(self.interval.0.saturating_mul(2));
+    }
+
+    /// The series by the names of their sources; who was asked is not known here.
+    pub(super) fn finish(self, sources: &[&str]) -> TargetTelemetry {
+        let series = self.series.into_iter().map(|held| TelemetrySeries {
+            source: sources
+                .get(held.source)
+                .copied()
+                .unwrap_or_default()
+                .to_owned(),
+            name: held.name,
+            unit: held.unit,
+            node: held.node,
+            kind: held.kind,
+            values: held.values,
+        });
+        TargetTelemetry {
+            interval_ns: self.interval.0,
+            times_ns: self.times.iter().map(|time| time.0).collect(),
+            sources: Vec::new(),
+            series: series.collect(),
+            series_left_out: self.left_out,
+        }
+    }
+}
+
+impl Held {
+    /// What a counter grew by, and in which time. One that fell was begun anew.
+    fn increase(&mut self, at: Nanos, value: f64) -> Option<(f64, Nanos)> {
+        let (then, before) = self.last.replace((at, value))?;
+        let passed = at.saturating_sub(then);
+        (value >= before && passed > Nanos::ZERO).then_some((value - before, passed))
+    }
+
+    fn halve(&mut self) {
+        let values = std::mem::take(&mut self.values);
+        let Some((first, rest)) = values.split_first() else {
+            return;
+        };
+        self.values.push(*first);
+        let kind = self.kind;
+        self.values.extend(rest.chunks(2).map(|pair| {
+            let said: Vec<f64> = pair.iter().copied().flatten().collect();
+            let sum = said.iter().copied().reduce(|sum, value| sum + value)?;
+            Some(match (kind, said.len()) {
+                (SeriesKind::Level, 2) => rounded(sum / 2.0),
+                _ => sum,
+            })
+        }));
+    }
+}
+
+/// Six figures; whole numbers, such as counts, are kept as they are.
+fn rounded(value: f64) -> f64 {
+    if value.fract() == 0.0 {
+        return value;
+    }
+    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
+}

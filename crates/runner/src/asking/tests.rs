@@ -1,0 +1,244 @@
+//! What is asked beside a run: it tells what it can and disturbs nothing.
+
+use std::cell::Cell;
+
+use highwater_core::analysis::telemetry::course;
+use highwater_core::model::target_telemetry::{
+    POINTS_MAX, SERIES_MAX, SeriesKind, TelemetrySeries,
+};
+use highwater_driver::TargetErrorKind;
+
+use super::*;
+use crate::clock::SimulatedTimeline;
+
+const S: u64 = 1_000_000_000;
+
+fn sample(table: &mut Table, second: u64, readings: Vec<Reading>) {
+    table.add(Nanos::from_secs(second), vec![Some(readings)]);
+}
+
+fn only(table: Table) -> (TargetTelemetry, TelemetrySeries) {
+    let telemetry = table.finish(&["target"]);
+    let series = telemetry.series[0].clone();
+    (telemetry, series)
+}
+
+#[test]
+fn counters_become_increases_and_seconds_shares() {
+    let mut table = Table::default();
+    for (second, ops, busy) in [(0, 100.0, 5.0), (1, 130.0, 5.25), (3, 130.0, 6.25)] {
+        let readings = vec![
+            Reading::count("ops", "1", ops),
+            Reading::seconds("busy", busy),
+            Reading::level("queue", "1", ops / 7.0),
+        ];
+        sample(&mut table, second, readings);
+    }
+    let telemetry = table.finish(&["target"]);
+    let values: Vec<_> = telemetry.series.iter().map(|s| s.values.clone()).collect();
+    assert_eq!(values[0], [None, Some(30.0), Some(0.0)]);
+    assert_eq!(values[1], [None, Some(0.25), Some(0.5)]);
+    assert_eq!(values[2], [Some(14.2857), Some(18.5714), Some(18.5714)]);
+    assert_eq!(telemetry.series[1].kind, SeriesKind::Level);
+    assert_eq!(telemetry.times_ns, [0, S, 3 * S]);
+}
+
+#[test]
+fn a_counter_that_begins_anew_is_no_increase() {
+    let mut table = Table::default();
+    for (second, ops) in [(0, 100.0), (1, 3.0), (2, f64::NAN), (3, 8.0)] {
+        sample(&mut table, second, vec![Reading::count("ops", "1", ops)]);
+    }
+    assert_eq!(only(table).1.values, [None, None, None, Some(5.0)]);
+}
+
+#[test]
+fn a_long_run_keeps_sums_and_means_in_fewer_points() {
+    let mut table = Table::default();
+    let seconds = u64::try_from(3 * POINTS_MAX).unwrap();
+    let mut second = 0;
+    while second < seconds {
+        let number = f64::from(u32::try_from(second).unwrap());
+        let readings = vec![
+            Reading::count("ops", "1", 2.0 * number),
+            Reading::level("queue", "1", 7.0),
+        ];
+        sample(&mut table, second, readings);
+        second += table.interval.0 / S;
+    }
+    assert_eq!(table.interval, Nanos::from_secs(4));
+    let (telemetry, ops) = only(table);
+    assert!(telemetry.times_ns.len() < POINTS_MAX);
+    let sum: f64 = ops.values.iter().flatten().sum();
+    let last = telemetry.times_ns.last().unwrap() / S;
+    assert_eq!(crate::assemble::to_f64(2 * last).to_bits(), sum.to_bits());
+    let drawn = course(&telemetry, &ops);
+    assert!(
+        drawn[1..].iter().all(|rate| *rate == Some(2.0)),
+        "{drawn:?}"
+    );
+    let levels = &telemetry.series[1].values;
+    assert!(levels.iter().all(|level| *level == Some(7.0)));
+}
+
+#[test]
+fn series_beyond_the_bound_are_counted_and_left_out() {
+    let mut table = Table::default();
+    for second in 0..2 {
+        let nodes = 0..SERIES_MAX + 3;
+        let levels = nodes.map(|node| Reading::level("queue", "1", 1.0).of(node.to_string()));
+        sample(&mut table, second, levels.collect());
+    }
+    let telemetry = table.finish(&["target"]);
+    assert_eq!(telemetry.series.len(), SERIES_MAX);
+    assert_eq!(telemetry.series_left_out, 3);
+}
+
+/// How a reader behaves, by the number of the question.
+#[derive(Clone, Copy)]
+enum Manner {
+    Answers,
+    Hangs,
+    FailsFrom(u32, u32),
+    Takes(Nanos),
+    Mute,
+}
+
+struct Scripted {
+    manner: Manner,
+    asked: Rc<Cell<u32>>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl TelemetryReader for Scripted {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+        let number = self.asked.get();
+        self.asked.set(number + 1);
+        let readings = vec![Reading::level("queue", "1", f64::from(number))];
+        Box::pin(async move {
+            match self.manner {
+                Manner::Hangs => std::future::pending().await,
+                Manner::FailsFrom(from, to) if (from..to).contains(&number) => Err(TargetError {
+                    kind: TargetErrorKind::Statement,
+                    message: format!("question {number} refused"),
+                    hint: None,
+                }),
+                Manner::Takes(time) => {
+                    let end = self.timeline.now().saturating_add(time);
+                    self.timeline.sleep_until(end).await;
+                    Ok(readings)
+                }
+                _ => Ok(readings),
+            }
+        })
+    }
+}
+
+/// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
+/// and how often each was asked.
+fn asked_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
+    let time = SimulatedTimeline::new();
+    let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
+    let mut asking = Asking::new(Rc::clone(&timeline));
+    let mut counters = Vec::new();
+    for (number, manner) in manners.iter().copied().enumerate() {
+        let asked = Rc::new(Cell::new(0));
+        counters.push(Rc::clone(&asked));
+        let open: Opener = Box::new(move |timeline| {
+            let asked = Rc::clone(&asked);
+            let reader = Scripted {
+                manner,
+                asked,
+                timeline,
+            };
+            let mute = matches!(manner, Manner::Mute);
+            let reader = (!mute).then(|| Box::new(reader) as Box<dyn TelemetryReader>);
+            Box::pin(std::future::ready(Ok(reader)))
+        });
+        asking.add(&format!("source {number}"), open);
+    }
+    let (telemetry, ended) = time
+        .block_on(async move {
+            asking.begin().await;
+            let begun = timeline.now();
+            let end = begun.saturating_add(Nanos::from_secs(seconds));
+            asking.beside(timeline.sleep_until(end)).await;
+            (asking.record(), timeline.now().saturating_sub(begun))
+        })
+        .unwrap();
+    let counters = counters.iter().map(|asked| asked.get()).collect();
+    (telemetry, ended, counters)
+}
+
+#[test]
+fn every_second_has_a_sample_from_before_the_first_op_on() {
+    let (telemetry, ended, asked) = asked_beside(&[Manner::Answers], 3);
+    let telemetry = telemetry.unwrap();
+    assert_eq!(telemetry.times_ns, [0, S, 2 * S, 3 * S]);
+    assert_eq!(telemetry.interval_ns, S);
+    assert_eq!((ended, asked), (Nanos::from_secs(3), vec![4]));
+}
+
+#[test]
+fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
+    let (telemetry, ended, _) = asked_beside(&[Manner::Hangs, Manner::Answers], 20);
+    let telemetry = telemetry.unwrap();
+    assert!(ended <= Nanos::from_secs(21), "{ended:?}");
+    let [silent, other] = telemetry.sources.as_slice() else {
+        panic!("{telemetry:?}");
+    };
+    assert_eq!(silent.failed, silent.readings);
+    assert_eq!(silent.failure.as_deref(), Some("no answer within 1 s"));
+    assert_eq!(other.failed, 0);
+    let said = telemetry.series[0].values.iter().flatten().count();
+    assert!(
+        said >= 15,
+        "the other one is asked as often as can be: {said}"
+    );
+}
+
+#[test]
+fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
+    let (telemetry, ended, asked) = asked_beside(&[Manner::FailsFrom(2, 5)], 20);
+    let telemetry = telemetry.unwrap();
+    assert_eq!(ended, Nanos::from_secs(20));
+    let source = &telemetry.sources[0];
+    assert_eq!(
+        (source.failed, source.failure.as_deref()),
+        (3, Some("question 2 refused"))
+    );
+    // Asked at 0, 1; refused at 2, 3 (a second later) and 5 (two later); again from 9 on.
+    let times: Vec<u64> = telemetry.times_ns.iter().map(|time| time / S).collect();
+    assert_eq!(times[..4], [0, 1, 9, 10]);
+    assert_eq!(asked[0], 17);
+}
+
+#[test]
+fn asking_takes_a_tenth_of_the_time_at_most() {
+    let slow = Manner::Takes(Nanos::from_millis(500));
+    let (telemetry, _, asked) = asked_beside(&[slow], 60);
+    let source = &telemetry.unwrap().sources[0];
+    assert!(asked[0] <= 13, "{asked:?}");
+    assert_eq!(source.longest_ns, S / 2);
+    assert_eq!(source.reading_ns, u64::from(asked[0]) * S / 2);
+}
+
+#[test]
+fn who_has_nothing_to_tell_is_asked_once_and_not_named() {
+    let (telemetry, _, asked) = asked_beside(&[Manner::Mute], 5);
+    assert_eq!((telemetry, asked), (None, vec![0]));
+}
+
+#[test]
+fn this_machine_tells_its_cpu_and_networks() {
+    let Some(mut reader) = host::reader() else {
+        return;
+    };
+    let time = SimulatedTimeline::new();
+    let readings = time.block_on(async move { reader.read().await.unwrap() });
+    let readings = readings.unwrap();
+    for name in ["cpu_busy", "cpu_steal", "load", "memory_used"] {
+        let found = readings.iter().find(|reading| reading.name == name);
+        assert!(found.is_some_and(|reading| reading.value >= 0.0), "{name}");
+    }
+}

@@ -1,0 +1,107 @@
+//! What a simulated cluster says of itself, against what is known of it.
+
+use highwater_core::analysis::telemetry::{course, mean, measured as stretch, named, rejected};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::target_telemetry::names;
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+
+use crate::support::{Job, closed, number, one_node, open};
+
+fn over_the_measurement(record: &RunRecord, name: &str) -> f64 {
+    let telemetry = record.target_telemetry.as_ref().unwrap();
+    let mut found = named(telemetry, name);
+    let series = found.next().unwrap();
+    assert!(found.next().is_none());
+    mean(telemetry, series, stretch(record).unwrap()).unwrap()
+}
+
+#[test]
+fn cpu_is_the_utilisation_and_the_queue_is_that_of_the_theory() {
+    let target = one_node("cores=1&service=exp&request=1ms");
+    let mut job = Job::new(&target, &[("insert", open(700))]);
+    job.settings.push(("batch", "1".to_owned()));
+    job.arrivals = Some(highwater_core::model::plan::Arrivals::Poisson);
+    job.sessions = 400;
+    job.step = Nanos::from_secs(600);
+    let record = job.run().record;
+    // M/M/1 at ρ = 0.7: utilisation ρ, and ρ² / (1 − ρ) = 1.63 wait on average.
+    let busy = over_the_measurement(&record, names::CPU_BUSY);
+    assert!((busy - 0.7).abs() < 0.01, "{busy}");
+    let waiting = over_the_measurement(&record, names::QUEUE);
+    // 600 samples of a queue of variance 8.6, nearly independent: 3 σ / √600 = 0.36.
+    assert!((waiting - 1.63).abs() < 0.4, "{waiting}");
+}
+
+#[test]
+fn what_the_target_says_it_rejected_is_what_we_were_refused() {
+    let target = "sim:?nodes=1&shards=1&replicas=0&cores=1&request=1ms&row=0&queue=3&rtt=0";
+    let mut job = Job::new(target, &[("insert", open(900))]);
+    job.settings.push(("batch", "1".to_owned()));
+    job.arrivals = Some(highwater_core::model::plan::Arrivals::Poisson);
+    job.step = Nanos::from_secs(20);
+    let record = job.run().record;
+    let refused: u64 = record
+        .results
+        .iter()
+        .filter(|result| result.phase == "measure")
+        .filter_map(|result| result.errors.get("rejected"))
+        .sum();
+    assert!(refused > 100, "{refused}");
+    assert_eq!(rejected(&record), Some(refused));
+}
+
+#[test]
+fn a_disk_whose_credit_ends_says_so() {
+    let target = "sim:?nodes=1&shards=1&replicas=0&cores=4&request=0&row=100us&rtt=0&\
+                  service=constant&disk=10000&burst=300000";
+    let mut job = Job::new(target, &[("insert", closed(4))]);
+    job.settings.push(("batch", "100".to_owned()));
+    job.step = Nanos::from_secs(30);
+    let record = job.run().record;
+    // 40,000 rows/s by CPU; 30,000 of them on credit, which lasts for ten seconds. Then 10,000.
+    let per_s = &record.availability.acknowledged_per_s;
+    assert_eq!((per_s[5], per_s[20]), (400, 100));
+    let telemetry = record.target_telemetry.as_ref().unwrap();
+    let drawn = |name| course(telemetry, named(telemetry, name).next().unwrap());
+    let busy = drawn(names::DISK_BUSY);
+    assert_eq!((busy[9], busy[12]), (Some(0.0), Some(1.0)));
+    assert_eq!(drawn("disk_credit")[5], Some(0.5));
+    let cpu = drawn(names::CPU_BUSY);
+    assert_eq!((cpu[5], cpu[20]), (Some(1.0), Some(0.25)));
+    assert_eq!(drawn("disk_rows")[5], Some(number(40_000)));
+    assert_eq!(
+        record.target.settings["capacity.rows_per_s.batch_100"],
+        "10000.0"
+    );
+}
+
+#[test]
+fn asking_changes_nothing_that_is_measured() {
+    let target = one_node("cores=2&service=exp&request=2ms&query=3ms");
+    let mut job = Job::new(
+        &target,
+        &[("insert", open(5_000)), ("dashboards", closed(3))],
+    );
+    let told = job.run().record;
+    job.telemetry.off = true;
+    let mut untold = job.run().record;
+    assert!(told.target_telemetry.is_some() && untold.target_telemetry.is_none());
+    assert_eq!(told.results, untold.results);
+    assert_eq!(told.intervals, untold.intervals);
+    untold.target_telemetry = told.target_telemetry.clone();
+    assert_eq!(report::results_csv(&told), report::results_csv(&untold));
+}
+
+#[test]
+fn a_target_that_goes_away_takes_its_telemetry_along_and_nothing_else() {
+    let mut job = Job::new(&one_node("request=2ms&die=4s"), &[("insert", closed(2))]);
+    job.step = Nanos::from_secs(10);
+    let record = job.run().record;
+    let telemetry = record.target_telemetry.as_ref().unwrap();
+    let source = &telemetry.sources[0];
+    assert!(source.failed > 0 && source.failure.as_deref().unwrap().contains("down"));
+    let last = *telemetry.times_ns.last().unwrap();
+    assert!(last < Nanos::from_secs(4).0, "{last}");
+    assert!(report::text(&record).contains("readings failed"));
+}
