@@ -251,6 +251,8 @@ pub struct ShowSettings {
     pub runs: Vec<String>,
     /// What is printed.
     pub format: Format,
+    /// Show the page in the user's browser instead of printing anything.
+    pub open: bool,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
     /// No colours, whatever the terminal can do.
@@ -268,6 +270,10 @@ pub enum Format {
     Csv,
     /// What the target said of itself.
     TelemetryCsv,
+    /// The page.
+    Html,
+    /// The summary for a page of a pipeline.
+    Markdown,
 }
 
 /// Everything `highwater check` needs to know.

@@ -37,11 +37,21 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
         let place = merged.id.clone();
         (merged, place)
     };
+    if settings.open {
+        let page = store::write_page(&paths[0], &record, paths.len() > 1)?;
+        terminal::data(&format!("{}\n", page.display()))?;
+        if let Err(error) = open::that_detached(&page) {
+            terminal::warn(&format!("no browser could be started: {error}"));
+        }
+        return Ok(exit::of(&record));
+    }
     let text = match settings.format {
         Format::Text => report::text_at(&record, &place),
         Format::Json => report::json(&record),
         Format::Csv => report::csv(&record),
         Format::TelemetryCsv => report::telemetry_csv(&record),
+        Format::Html => report::html(&record),
+        Format::Markdown => report::markdown(&record, &place),
     };
     terminal::data(&text)?;
     Ok(exit::of(&record))

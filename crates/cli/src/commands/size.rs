@@ -35,6 +35,11 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     }
     let request = request(settings, needs);
     let plan = plan(&request).map_err(|unreached| not_reached(&request, &unreached))?;
+    if let Some(path) = &settings.html {
+        std::fs::write(path, report::size_html(&plan)).map_err(|error| {
+            Failure::usage(format!("--html: cannot write {}: {error}", path.display()))
+        })?;
+    }
     terminal::data(&if settings.json {
         report::size_json(&plan)
     } else {

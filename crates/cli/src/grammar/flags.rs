@@ -349,9 +349,18 @@ pub const RUN: &[Flag] = &[
 
 /// Flags of `show`.
 pub const SHOW: &[Flag] = &[
-    value("format", "FORMAT", "text, json, csv or telemetry-csv")
-        .default("text")
-        .under(OUTPUT),
+    value(
+        "format",
+        "FORMAT",
+        "text, json, csv, telemetry-csv, html or markdown",
+    )
+    .default("text")
+    .under(OUTPUT),
+    switch(
+        "open",
+        "Write the run's page, report.html in its directory, anew and show it in the browser",
+    )
+    .under(OUTPUT),
     OUT,
     NO_COLOR,
 ];

@@ -95,6 +95,7 @@ impl ShowSettings {
         Ok(Self {
             runs: layers.positionals.clone(),
             format: layers.require("format", words::format)?,
+            open: layers.switch("open")?,
             out: layers.require("out", words::word)?.into(),
             no_color: layers.switch("no-color")?,
         })

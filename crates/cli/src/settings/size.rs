@@ -40,6 +40,8 @@ pub struct SizeSettings {
     pub extrapolate: bool,
     /// The plan as JSON in place of the report.
     pub json: bool,
+    /// Where the plan is also written as a page.
+    pub html: Option<PathBuf>,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
 }
@@ -112,6 +114,7 @@ impl SizeSettings {
             squares: layers.require("squares", squares)?,
             extrapolate: layers.switch("extrapolate")?,
             json: layers.switch("json")?,
+            html: layers.parse("html", words::word)?.map(PathBuf::from),
             out: layers.require("out", words::word)?.into(),
         })
     }

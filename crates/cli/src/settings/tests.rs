@@ -661,10 +661,10 @@ fn show_takes_runs_and_a_format() {
     assert_eq!(settings.format, Format::Csv);
     assert_eq!(settings.out, Path::new("runs"));
     assert_eq!(show("show").unwrap().format, Format::Text);
-    assert_snapshot!(show("show|--format|html").unwrap_err().render(), @"
-    error: --format: `html` is not a format
+    assert_snapshot!(show("show|--format|pdf").unwrap_err().render(), @"
+    error: --format: `pdf` is not a format
 
-    hint: there are `text`, `json`, `csv` and `telemetry-csv`
+    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`
     ");
 }
 

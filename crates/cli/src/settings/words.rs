@@ -90,10 +90,12 @@ pub(super) fn format(text: &str) -> Result<Format, QuantityError> {
         "json" => Ok(Format::Json),
         "csv" => Ok(Format::Csv),
         "telemetry-csv" => Ok(Format::TelemetryCsv),
+        "html" => Ok(Format::Html),
+        "markdown" => Ok(Format::Markdown),
         _ => Err(wrong(
             text,
             "is not a format",
-            "there are `text`, `json`, `csv` and `telemetry-csv`",
+            "there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`",
         )),
     }
 }

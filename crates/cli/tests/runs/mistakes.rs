@@ -149,10 +149,10 @@ fn a_wrong_flag() {
 
     hint: ask for at least as many sessions as shares: -c 2
     ");
-    assert_snapshot!(said(&place, &["show", "--format", "html"]), @"
-    error: --format: `html` is not a format
+    assert_snapshot!(said(&place, &["show", "--format", "pdf"]), @"
+    error: --format: `pdf` is not a format
 
-    hint: there are `text`, `json`, `csv` and `telemetry-csv`
+    hint: there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`
     ");
     assert_snapshot!(said(&place, &["shw"]), @"
     error: unknown command `shw`

@@ -150,7 +150,7 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
         "latency.hlog",
         "plan.json",
     ];
-    assert_eq!(files, [&kept[..], &["record.json"]].concat());
+    assert_eq!(files, [&kept[..], &["record.json", "report.html"]].concat());
 }
 
 #[test]

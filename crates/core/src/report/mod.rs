@@ -1,12 +1,14 @@
-//! Reports: pure functions from a record to text, JSON and CSV, from shares to one record, and from
-//! a size plan to text and JSON.
+//! Reports: pure functions from a record to text, JSON, CSV and HTML, from shares to one record, and
+//! from a size plan to text, JSON and HTML.
 //!
 //! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
 //! changes a figure: what is judged comes from the record or from `analysis`.
 
 mod csv;
 mod figures;
+mod html;
 mod json;
+mod markdown;
 mod merge;
 mod progress;
 mod size;
@@ -18,7 +20,9 @@ pub use csv::{csv, results_csv, telemetry_csv};
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, objections_text,
 };
+pub use html::{html, size_html};
 pub use json::{ParseError, json, parse, schema};
+pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};

@@ -6,6 +6,7 @@
 //!   draft.json       the record without results, when the target has answered
 //!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
 //!   record.json      the record; written whole, or not at all
+//!   report.html      the record as a page, with it
 //!   exceptions-N.bin while it runs, where refused and unknown batches are more than fit memory
 //!   probes/          of a search: the runs of its probes
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
@@ -38,6 +39,10 @@ pub use spill::Spill;
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
+/// The record as a page.
+const PAGE: &str = "report.html";
+/// The same of several shares put together, beside the first of them.
+const MERGED_PAGE: &str = "merged.html";
 /// The directory of a search's probes, each of which is kept like any other run.
 pub(crate) const PROBES: &str = "probes";
 
@@ -152,22 +157,16 @@ impl RunDirectory {
         Journal::create(&self.path.join("intervals.jsonl"))
     }
 
-    /// Writes the record and its histograms.
+    /// Writes the record, its page and its histograms.
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
         self.write_whole("record.json", report::json(record).as_bytes())?;
+        self.write_whole(PAGE, report::html(record).as_bytes())?;
         self.write_histogram_log(record)
     }
 
     /// Writes a file that is there in full, or not at all.
     fn write_whole(&self, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-        let partial = self.path.join(format!("{name}.partial"));
-        let whole = self.path.join(name);
-        let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, &whole));
-        written.map_err(|error| {
-            // What is left of it only takes room on a full disk.
-            drop(fs::remove_file(&partial));
-            StoreError::new(&whole, error)
-        })
+        write_whole(&self.path.join(name), bytes)
     }
 
     fn write_histogram_log(&self, record: &RunRecord) -> Result<(), StoreError> {
@@ -177,6 +176,32 @@ impl RunDirectory {
         write_log(&mut file, record).map_err(|error| StoreError::new(&path, error))?;
         file.flush().map_err(|error| StoreError::new(&path, error))
     }
+}
+
+/// Writes the page of a record that was read from `run`, anew, and returns where it is; that of
+/// shares put together does not replace the one of the share beside which it stands.
+pub fn write_page(run: &Path, record: &RunRecord, merged: bool) -> Result<PathBuf, StoreError> {
+    let directory = if run.is_dir() {
+        run
+    } else {
+        run.parent().unwrap_or(run)
+    };
+    let page = directory.join(if merged { MERGED_PAGE } else { PAGE });
+    write_whole(&page, report::html(record).as_bytes())?;
+    Ok(page)
+}
+
+/// Writes a file that is there in full, or not at all.
+fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let mut partial = whole.as_os_str().to_owned();
+    partial.push(".partial");
+    let partial = PathBuf::from(partial);
+    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, whole));
+    written.map_err(|error| {
+        // What is left of it only takes room on a full disk.
+        drop(fs::remove_file(&partial));
+        StoreError::new(whole, error)
+    })
 }
 
 /// One line per (phase, stream, op) and kind of time; values in nanoseconds, as tags say.

@@ -162,6 +162,12 @@ pub const SIZE: &[Flag] = &[
     )
     .under(STORAGE),
     switch("json", "Print the plan as JSON instead of the report").under(OUTPUT),
+    value(
+        "html",
+        "FILE",
+        "Also write the plan as a page to this file [default: none]",
+    )
+    .under(OUTPUT),
     OUT,
     NO_COLOR,
 ];

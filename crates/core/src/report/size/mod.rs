@@ -81,7 +81,7 @@ fn head(plan: &SizePlan) -> Vec<String> {
     lines
 }
 
-fn figures(plan: &SizePlan) -> Vec<String> {
+pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     let nodes = &plan.nodes;
     let mut lines = vec![labelled(
         "nodes",
@@ -168,6 +168,11 @@ fn storage(plan: &SizePlan) -> Vec<String> {
 }
 
 fn alternatives(plan: &SizePlan) -> Vec<String> {
+    aligned(&alternative_rows(plan), 0)
+}
+
+/// The head and a row for each alternative.
+pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
     let disk = plan.disk.is_some();
     let price = plan.price_per_month.is_some();
     let free = if plan.nodes.survive > 0 {
@@ -198,15 +203,12 @@ fn alternatives(plan: &SizePlan) -> Vec<String> {
     };
     let mut rows = vec![Row::new(header)];
     rows.extend(plan.alternatives.iter().map(row));
-    aligned(&rows, 0)
+    rows
 }
 
 fn growth(need: &NeedPlan) -> Vec<String> {
-    let header = ["law", "weight", "left out", "prediction", "90 %"];
-    let mut rows = vec![Row::new(header)];
-    rows.extend(need.laws.iter().map(law));
     let mut lines = vec![format!("how {} grow", need.unit)];
-    lines.extend(aligned(&rows, 1));
+    lines.extend(aligned(&laws(need), 1));
     if let Some(told) = &need.told {
         for sentence in &told.sentences {
             lines.extend(wrapped(sentence, "", ""));
@@ -215,6 +217,14 @@ fn growth(need: &NeedPlan) -> Vec<String> {
     lines.push(String::new());
     lines.extend(plot::plot(need));
     lines
+}
+
+/// The head and a row for each law; the first column holds words.
+pub(super) fn laws(need: &NeedPlan) -> Vec<Row> {
+    let header = ["law", "weight", "left out", "prediction", "90 %"];
+    let mut rows = vec![Row::new(header)];
+    rows.extend(need.laws.iter().map(law));
+    rows
 }
 
 fn law(law: &LawPlan) -> Row {

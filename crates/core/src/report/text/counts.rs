@@ -14,12 +14,21 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     if measured.is_empty() && record.audit.acknowledged == 0 {
         return Vec::new();
     }
-    let mut rows = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
-    rows.extend(written(record, measured));
-    rows.extend(queried(measured));
-    let mut lines = aligned(&rows, 1);
-    lines.extend(beside(measured));
+    let mut table = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
+    table.extend(rows(record, measured));
+    let mut lines = aligned(&table, 1);
+    lines.extend(beside(measured).map(|text| labelled("besides", &text)));
     lines
+}
+
+/// What is counted, the four counts, and the throughput as a remark.
+pub(in crate::report) fn rows(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    if measured.is_empty() && record.audit.acknowledged == 0 {
+        return Vec::new();
+    }
+    let mut rows = written(record, measured);
+    rows.extend(queried(measured));
+    rows
 }
 
 /// Rows of the measured phases, and of the whole run where that is more.
@@ -126,7 +135,7 @@ fn throughput(measured: &[MeasuredStream<'_>], unit: Unit) -> String {
 }
 
 /// What stands beside acknowledged work: retries, drops, rows refused and of unknown fate.
-fn beside(measured: &[MeasuredStream<'_>]) -> Option<String> {
+pub(in crate::report) fn beside(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
         let results = measured.iter().flat_map(|m| m.results.iter());
         results.map(|result| of(result)).sum()
@@ -141,5 +150,5 @@ fn beside(measured: &[MeasuredStream<'_>]) -> Option<String> {
     .filter(|(number, _)| *number > 0)
     .map(|(number, what)| format!("{} {what}", count(number)))
     .collect();
-    (!parts.is_empty()).then(|| labelled("besides", &parts.join(" · ")))
+    (!parts.is_empty()).then(|| parts.join(" · "))
 }

@@ -12,7 +12,7 @@ const WORDS: usize = 80;
 /// Characters of a plan's hash that tell plans apart for a reader.
 const HASH_SHOWN: usize = 6;
 
-pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+pub(in crate::report) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     vec![target(record), plan(record, measured)]
 }
 

@@ -76,7 +76,7 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
     }
 }
 
-fn audited(record: &RunRecord) -> String {
+pub(in crate::report) fn audited(record: &RunRecord) -> String {
     let audit = &record.audit;
     match (record.judgements.data.value, audit.status.as_str()) {
         (Data::Off, "nothing_written") => "nothing was written".to_owned(),
@@ -134,7 +134,7 @@ fn replaced(audit: &AuditRecord) -> String {
     )
 }
 
-pub(super) fn objectives(record: &RunRecord) -> String {
+pub(in crate::report) fn objectives(record: &RunRecord) -> String {
     use crate::model::display::{percent_asked as share, plain, quantile, span};
     let stated = record.plan.intention.objectives.iter();
     let named: Vec<String> = stated

@@ -3,22 +3,24 @@
 //! Understandable without colour; it holds no escape codes, and nothing that a target says can
 //! bring one in.
 
-mod counts;
-mod head;
-mod judged;
+pub(super) mod counts;
+pub(super) mod head;
+pub(super) mod judged;
 mod next;
-mod ops;
-mod search;
+pub(super) mod ops;
+mod repeat;
+pub(super) mod search;
 pub(super) mod table;
-mod tail;
-mod target;
+pub(super) mod tail;
+pub(super) mod target;
 #[cfg(test)]
 mod tests;
 
 pub use next::quoted;
+pub(super) use repeat::repeat;
 pub use search::probe_line;
 
-use crate::analysis::judge::measured_streams;
+use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::model::record::RunRecord;
 
 /// The summary; names the record by its id.
@@ -29,13 +31,12 @@ pub fn text(record: &RunRecord) -> String {
 /// The summary; `directory` is where the record is stored, as the user would type it.
 pub fn text_at(record: &RunRecord, directory: &str) -> String {
     let measured = measured_streams(record);
+    let next = next_command(record, &measured, directory);
     if let Some(of_search) = &record.search {
         let mut blocks = search::blocks(record, of_search);
-        let next = search::command(record, of_search, &measured);
         blocks.push(end(record, directory, &next));
         return joined(&blocks);
     }
-    let next = next::command(record, &measured, directory);
     let blocks = [
         head::lines(record, &measured),
         counts::lines(record, &measured),
@@ -44,6 +45,18 @@ pub fn text_at(record: &RunRecord, directory: &str) -> String {
         end(record, directory, &next),
     ];
     joined(&blocks)
+}
+
+/// The one command that goes on from here.
+pub(super) fn next_command(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    directory: &str,
+) -> String {
+    match &record.search {
+        Some(of_search) => search::command(record, of_search, measured),
+        None => next::command(record, measured, directory),
+    }
 }
 
 /// The judgements, the record and the next command: one block to the eye.

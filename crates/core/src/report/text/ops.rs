@@ -32,8 +32,21 @@ struct Columns {
 }
 
 pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
-    if measured.iter().all(|stream| stream.results.is_empty()) {
+    let Some((rows, words)) = table(record, measured) else {
         return Vec::new();
+    };
+    let mut lines = aligned(&rows, words);
+    lines.extend(errors(measured));
+    lines
+}
+
+/// The head and a row for each op, and how many columns hold words; none where nothing was measured.
+pub(in crate::report) fn table(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Option<(Vec<Row>, usize)> {
+    if measured.iter().all(|stream| stream.results.is_empty()) {
+        return None;
     }
     let columns = columns(record, measured);
     let mut rows = vec![header(columns)];
@@ -50,9 +63,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
         }
     }
     let words = 1 + usize::from(columns.phase) + usize::from(columns.stream);
-    let mut lines = aligned(&rows, words);
-    lines.extend(errors(measured));
-    lines
+    Some((rows, words))
 }
 
 fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {

@@ -45,7 +45,7 @@ fn asked(record: &RunRecord, search: &SearchRecord) -> String {
 }
 
 /// The objective in words, that of every search included.
-fn wanted(record: &RunRecord, search: &SearchRecord) -> String {
+pub(in crate::report) fn wanted(record: &RunRecord, search: &SearchRecord) -> String {
     let mut words = vec![judged::objectives(record)];
     if search.objective.no_errors {
         words.push("no errors".to_owned());
@@ -57,7 +57,7 @@ fn wanted(record: &RunRecord, search: &SearchRecord) -> String {
     words.join(" · ")
 }
 
-fn outcome(search: &SearchRecord) -> Vec<String> {
+pub(in crate::report) fn outcome(search: &SearchRecord) -> Vec<String> {
     match &search.outcome {
         None => vec![labelled("mark", "NONE YET: the search did not end")],
         Some(SearchOutcome::Mark(mark)) => found(search, mark),
@@ -136,12 +136,17 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
     lines
 }
 
-fn codes(codes: &[ReasonCode]) -> String {
+pub(in crate::report) fn codes(codes: &[ReasonCode]) -> String {
     let names: Vec<&str> = codes.iter().map(|code| code.name()).collect();
     names.join(", ")
 }
 
 fn probes(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<String> {
+    aligned(&table(search, probes), 1)
+}
+
+/// The head and a row for each probe; the first column holds words.
+pub(in crate::report) fn table(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<Row> {
     let unit = search.unit.name();
     let value = match search.axis {
         SearchAxis::Rate => format!("{unit}/s"),
@@ -157,7 +162,7 @@ fn probes(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<String> {
     ];
     let mut rows = vec![Row::new(heads)];
     rows.extend(probes.iter().map(|probe| row(search, probe)));
-    aligned(&rows, 1)
+    rows
 }
 
 /// What a probe showed, in a few words: `met · 98,300 acknowledged/s · p99 12.1 ms`.
@@ -226,15 +231,15 @@ pub(super) fn command(
     match &search.outcome {
         Some(SearchOutcome::Mark(_)) if !measured.is_empty() => next::soak(record, measured),
         Some(SearchOutcome::NoMark(no_mark)) => match no_mark.why {
-            NoMarkReason::BudgetSpent | NoMarkReason::Interrupted => again(record, search),
+            NoMarkReason::BudgetSpent | NoMarkReason::Interrupted => again(record, search, 2),
             _ => next::check(record),
         },
-        _ => again(record, search),
+        _ => again(record, search, 2),
     }
 }
 
-/// The same search, with twice the time.
-fn again(record: &RunRecord, search: &SearchRecord) -> String {
+/// The same search, with so many times its time.
+pub(super) fn again(record: &RunRecord, search: &SearchRecord, longer: u64) -> String {
     let mut command = next::base("find", record, &[]);
     if record.plan.intention.streams.len() > 1 {
         for stream in &record.plan.intention.streams {
@@ -255,8 +260,8 @@ fn again(record: &RunRecord, search: &SearchRecord) -> String {
         }
     }
     if let Some(budget) = search.policy.budget_ns {
-        let twice = flag_span(budget.saturating_mul(2));
-        command += &format!(" --budget {twice}");
+        let longer = flag_span(budget.saturating_mul(longer));
+        command += &format!(" --budget {longer}");
     }
     command
 }

@@ -13,7 +13,7 @@ pub(in crate::report) fn labelled(label: &str, sentence: &str) -> String {
 }
 
 /// A row of cells, and what is said behind them.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::report) struct Row {
     pub(in crate::report) cells: Vec<String>,
     pub(in crate::report) remark: String,

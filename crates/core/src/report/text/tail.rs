@@ -46,7 +46,7 @@ pub(super) fn told(record: &RunRecord) -> Vec<String> {
         .collect()
 }
 
-fn availability(record: &RunRecord) -> String {
+pub(in crate::report) fn availability(record: &RunRecord) -> String {
     let seen = &record.availability;
     let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
     if seen.dips == 0 && seen.seconds_below_half == 0 {
@@ -68,7 +68,7 @@ fn availability(record: &RunRecord) -> String {
     parts.join(" · ")
 }
 
-fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let clients = &record.clients;
     let cores: u32 = clients.iter().map(|client| client.cores).sum();
     let used: f64 = clients

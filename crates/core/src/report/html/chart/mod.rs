@@ -1,0 +1,141 @@
+//! A chart as data: axes, series, shaded spans, marks. Everything that is drawn is in here.
+//!
+//! What is plotted is tested on these values; [`draw`] turns them into SVG and the script of the
+//! page reads them again. No record is known here, and nothing is judged.
+
+mod draw;
+mod figures;
+mod scale;
+mod thin;
+
+pub(super) use draw::figure;
+pub(super) use scale::{Axis, Quantity, Scale};
+pub(super) use thin::Thinning;
+
+use serde::Serialize;
+
+/// Colours that can be told apart by colour-blind readers; series beyond them are dashed.
+pub(super) const COLOURS: usize = 8;
+
+/// One chart.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Chart {
+    /// Unique on its page; letters, digits and dashes.
+    pub(super) id: String,
+    /// What it shows.
+    pub(super) title: String,
+    /// What the terms in it mean, in one or two sentences.
+    pub(super) about: String,
+    /// To the right.
+    pub(super) x: Axis,
+    /// Upwards.
+    pub(super) y: Axis,
+    /// What is drawn, first to last.
+    pub(super) series: Vec<Series>,
+    /// Shaded parts of the x axis.
+    pub(super) spans: Vec<Span>,
+    /// Horizontal lines with a name, such as a bound.
+    pub(super) levels: Vec<Level>,
+}
+
+/// Points of one name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Series {
+    /// In the legend. Series of one name are switched together.
+    pub(super) name: String,
+    /// What of it, where a name has several series: `p50`, `p99`.
+    pub(super) part: &'static str,
+    /// How it is drawn.
+    pub(super) shape: Shape,
+    /// Which colour, from 0.
+    pub(super) colour: usize,
+    /// Whether it is shown at first.
+    pub(super) on: bool,
+    /// In the order of x.
+    pub(super) points: Vec<Point>,
+}
+
+/// One point. Without `y` a line is interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Point {
+    /// To the right.
+    pub(super) x: f64,
+    /// Upwards.
+    pub(super) y: Option<f64>,
+    /// Of a band: its lower edge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) low: Option<f64>,
+}
+
+impl Point {
+    pub(super) const fn new(x: f64, y: Option<f64>) -> Self {
+        Self { x, y, low: None }
+    }
+}
+
+/// How a series is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Shape {
+    /// A line.
+    Line,
+    /// A thin line.
+    Thin,
+    /// A dashed line.
+    Dashed,
+    /// The area between `low` and `y`.
+    Band,
+    /// A bar from zero for each point.
+    Bars,
+    /// Filled circles: measured, passed.
+    Dot,
+    /// Crosses: failed.
+    Cross,
+    /// Rings: shown, but not for certain.
+    Ring,
+    /// Filled diamonds: confirmed.
+    Diamond,
+}
+
+impl Shape {
+    /// Whether its points are drawn one by one.
+    pub(super) const fn is_glyph(self) -> bool {
+        matches!(self, Self::Dot | Self::Cross | Self::Ring | Self::Diamond)
+    }
+}
+
+/// A shaded part of the x axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Span {
+    /// Where it begins.
+    pub(super) from: f64,
+    /// Where it ends.
+    pub(super) to: f64,
+    /// What it is; may be empty.
+    pub(super) name: String,
+    /// How it is shaded.
+    pub(super) kind: SpanKind,
+}
+
+/// What a shaded part stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum SpanKind {
+    /// A measured phase.
+    Measured,
+    /// A phase that is in no result.
+    LeftOut,
+    /// A time without an answer.
+    Gap,
+    /// The interval of a mark.
+    Mark,
+}
+
+/// A horizontal line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(super) struct Level {
+    /// Where.
+    pub(super) y: f64,
+    /// What it is.
+    pub(super) name: String,
+}

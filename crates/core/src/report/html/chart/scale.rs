@@ -1,0 +1,281 @@
+//! Axes: from values to places, and the ticks between.
+
+use serde::Serialize;
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(in crate::report::html) struct Axis {
+    /// With the unit, as it stands beside the axis.
+    pub(in crate::report::html) title: String,
+    /// What its values are, so that they can be printed.
+    pub(in crate::report::html) quantity: Quantity,
+    /// How they are spread.
+    pub(in crate::report::html) scale: Scale,
+    /// Least value.
+    pub(in crate::report::html) from: f64,
+    /// Greatest value; more than `from`.
+    pub(in crate::report::html) to: f64,
+}
+
+/// What the values of an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::report::html) enum Quantity {
+    /// Seconds since the run began.
+    Time,
+    /// Nanoseconds.
+    Latency,
+    /// Anything per second.
+    Rate,
+    /// Whole or broken numbers: cores, nodes, sessions.
+    Number,
+    /// Bytes.
+    Bytes,
+    /// Parts of one.
+    Share,
+    /// -log10(1 - quantile): 2 is the 99th percentile.
+    Tail,
+}
+
+/// How values are spread over an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::report::html) enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; all values are above 0.
+    Log,
+}
+
+/// Greatest value divided by the least one from which on latencies are drawn by their logarithm.
+const LOG_FROM: f64 = 25.0;
+
+impl Axis {
+    /// From 0 to above the greatest of the values.
+    pub(in crate::report::html) fn from_zero(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let greatest = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let greatest = if greatest > 0.0 { greatest } else { 1.0 };
+        let step = nice_step(greatest * 1.04, 5.0);
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Linear,
+            from: 0.0,
+            to: (greatest * 1.04 / step).ceil() * step,
+        }
+    }
+
+    /// Around positive values: by their logarithm where they differ much, else from 0.
+    pub(in crate::report::html) fn around(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64> + Clone,
+    ) -> Self {
+        let positive = values.clone().filter(|v| v.is_finite() && *v > 0.0);
+        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+            (f64::min(least, v), f64::max(greatest, v))
+        });
+        if greatest < LOG_FROM * least {
+            return Self::from_zero(title, quantity, values);
+        }
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Log,
+            from: below(least),
+            to: above(greatest),
+        }
+    }
+
+    /// Close around positive values, by their logarithm where they differ by a factor of two.
+    pub(in crate::report::html) fn close(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let positive = values.filter(|v| v.is_finite() && *v > 0.0);
+        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+            (f64::min(least, v), f64::max(greatest, v))
+        });
+        if greatest <= 0.0 {
+            return Self::between(title, quantity, 0.0, 1.0);
+        }
+        let axis = Self::between(title, quantity, least / 1.06, greatest * 1.06);
+        if greatest < 2.0 * least {
+            return axis;
+        }
+        Self {
+            scale: Scale::Log,
+            ..axis
+        }
+    }
+
+    /// From here to there.
+    pub(in crate::report::html) fn between(
+        title: impl Into<String>,
+        quantity: Quantity,
+        from: f64,
+        to: f64,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Linear,
+            from,
+            to: if to > from { to } else { from + 1.0 },
+        }
+    }
+
+    /// Where a value lies: 0 at the beginning, 1 at the end, clamped.
+    pub(in crate::report::html) fn place(&self, value: f64) -> f64 {
+        let part = match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Log => {
+                let value = value.max(self.from);
+                (value / self.from).ln() / (self.to / self.from).ln()
+            }
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    /// About so many values at which the axis is labelled, ascending.
+    pub(in crate::report::html) fn ticks(&self, about: f64) -> Vec<f64> {
+        match (self.quantity, self.scale) {
+            (Quantity::Tail, _) => whole_steps(self.to),
+            (_, Scale::Log) if self.to >= 12.0 * self.from => log_ticks(self.from, self.to),
+            (Quantity::Time, Scale::Linear) => {
+                linear_ticks(self.from, self.to, time_step(self.to - self.from, about))
+            }
+            (_, Scale::Linear | Scale::Log) => {
+                linear_ticks(self.from, self.to, nice_step(self.to - self.from, about))
+            }
+        }
+    }
+}
+
+/// 0, 1, 2 … : the median's and the nines' places, with the median first.
+fn whole_steps(to: f64) -> Vec<f64> {
+    let nines = (0..=12).map(f64::from).filter(|at| *at <= to + 1e-9);
+    let median = std::f64::consts::LOG10_2;
+    let mut ticks: Vec<f64> = nines.collect();
+    if to >= median {
+        ticks.insert(1, median);
+    }
+    ticks
+}
+
+/// 1, 2 or 5 times a power of ten, of which `span` holds about so many.
+fn nice_step(span: f64, about: f64) -> f64 {
+    let rough = span / about;
+    let decade = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps
+        .into_iter()
+        .find(|step| *step >= rough)
+        .unwrap_or(10.0 * decade)
+}
+
+/// Seconds, minutes or hours that people count in.
+fn time_step(span: f64, about: f64) -> f64 {
+    const STEPS: [f64; 16] = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
+        7_200.0, 14_400.0, 21_600.0,
+    ];
+    let rough = span / about;
+    let known = STEPS.into_iter().find(|step| *step >= rough);
+    known.unwrap_or_else(|| (rough / 86_400.0).ceil() * 86_400.0)
+}
+
+fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<f64> {
+    const MOST: u32 = 50;
+    let first = (from / step).ceil();
+    (0..MOST)
+        .map(|n| (first + f64::from(n)) * step)
+        .take_while(|tick| *tick <= to + step * 1e-6)
+        .collect()
+}
+
+/// Powers of ten with their halves and fifths where there are few of them.
+fn log_ticks(from: f64, to: f64) -> Vec<f64> {
+    let decades = (to / from).log10();
+    let steps: &[f64] = if decades <= 2.5 {
+        &[1.0, 2.0, 5.0]
+    } else {
+        &[1.0]
+    };
+    let mut ticks = Vec::new();
+    let mut decade = 10f64.powf(from.log10().floor());
+    while decade <= to && ticks.len() < 50 {
+        for step in steps {
+            let tick = decade * step;
+            if tick >= from * (1.0 - 1e-9) && tick <= to * (1.0 + 1e-9) {
+                ticks.push(tick);
+            }
+        }
+        decade *= 10.0;
+    }
+    ticks
+}
+
+/// The next of 1, 2, 5, 10 … at or below a value.
+fn below(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [5.0, 2.0, 1.0].map(|step| step * decade);
+    let found = steps.into_iter().find(|step| *step <= value);
+    found.unwrap_or(decade)
+}
+
+/// The next of 1, 2, 5, 10 … at or above a value.
+fn above(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    let found = steps.into_iter().find(|step| *step >= value);
+    found.unwrap_or(10.0 * decade)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(axis: &Axis) -> Vec<f64> {
+        axis.ticks(6.0)
+    }
+
+    #[test]
+    fn ticks_are_numbers_that_people_count_in() {
+        let rate = Axis::from_zero("rows/s", Quantity::Rate, [431_000.0].into_iter());
+        assert_eq!(ticks(&rate), [0.0, 100e3, 200e3, 300e3, 400e3, 500e3]);
+        let time = Axis::between("time", Quantity::Time, 0.0, 3_602.0);
+        assert_eq!(ticks(&time), [0.0, 900.0, 1_800.0, 2_700.0, 3_600.0]);
+    }
+
+    #[test]
+    fn wide_ranges_are_spread_by_their_logarithm_and_narrow_ones_from_zero() {
+        let wide = Axis::around("", Quantity::Latency, [3e6, 900e6].into_iter());
+        assert_eq!((wide.scale, wide.from, wide.to), (Scale::Log, 2e6, 1e9));
+        assert_eq!(ticks(&wide), [1e7, 1e8, 1e9]);
+        assert!((wide.place(2e7) - 1.0 / 2.698_97).abs() < 1e-5);
+        let narrow = Axis::around("", Quantity::Latency, [3e6, 9e6].into_iter());
+        assert_eq!((narrow.scale, narrow.from), (Scale::Linear, 0.0));
+    }
+
+    #[test]
+    fn an_axis_of_nothing_is_still_one() {
+        let empty = Axis::around("", Quantity::Rate, std::iter::empty());
+        assert!(empty.to > empty.from && !ticks(&empty).is_empty());
+        assert!(empty.place(f64::NAN).is_nan() || empty.place(0.5) <= 1.0);
+    }
+
+    #[test]
+    fn the_axis_of_percentiles_has_the_median_and_every_nine() {
+        let axis = Axis::between("", Quantity::Tail, 0.0, 3.2);
+        assert_eq!(
+            ticks(&axis),
+            [0.0, std::f64::consts::LOG10_2, 1.0, 2.0, 3.0]
+        );
+    }
+}

@@ -1,0 +1,187 @@
+//! The course of a run: its intervals by op, a point for one or more seconds, and its phases.
+
+use crate::model::plan::{PhaseKind, Unit};
+use crate::model::record::{IntervalRecord, RunRecord};
+use crate::model::units::Nanos;
+
+use super::super::chart::{Axis, Quantity, Span, SpanKind, Thinning};
+
+/// A gap is marked from this length on,
+const GAP_NS: u64 = 1_000_000_000;
+/// if it is so many times as long as the mean time between answers,
+const GAP_TIMES: u64 = 5;
+/// and at most so many are marked.
+const GAPS_MAX: usize = 12;
+
+/// Phases with a pace, in whole seconds.
+pub(super) struct Course<'a> {
+    pub(super) record: &'a RunRecord,
+    pub(super) thinning: Thinning,
+}
+
+/// What happened in the seconds of a point.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slot {
+    /// Units offered.
+    pub(super) offered: f64,
+    /// Units acknowledged.
+    pub(super) acknowledged: f64,
+    /// Per second of the point.
+    pub(super) per_second: Vec<f64>,
+    /// Failed ops.
+    pub(super) errors: f64,
+    /// Ops due and never sent.
+    pub(super) dropped: f64,
+    /// Medians of its seconds, nanoseconds.
+    pub(super) medians: Vec<u64>,
+    /// Greatest p99 of its seconds.
+    pub(super) p99: Option<u64>,
+    /// Greatest latency.
+    pub(super) max: Option<u64>,
+}
+
+impl<'a> Course<'a> {
+    /// Absent where no second is known.
+    pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
+        let phases = record.phases.iter();
+        let end = phases
+            .filter(|phase| matches!(phase.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+            .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
+            .max()?;
+        // The last second counts only if it was whole, or nearly.
+        let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
+        let known = record.intervals.iter().any(|i| i.second < total);
+        known.then_some(Self {
+            record,
+            thinning: Thinning::of(total),
+        })
+    }
+
+    /// Intervals of phases with a pace.
+    fn intervals(&self) -> impl Iterator<Item = &'a IntervalRecord> {
+        let record = self.record;
+        let paced = move |name: &str| {
+            let phase = record.phases.iter().find(|phase| phase.name == name);
+            phase.is_some_and(|p| matches!(p.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+        };
+        let intervals = record.intervals.iter();
+        intervals.filter(move |interval| paced(&interval.phase))
+    }
+
+    /// Streams with the unit of each, in the order of the plan.
+    pub(super) fn streams(&self) -> Vec<(&'a str, Unit, u64)> {
+        let plans = &self.record.plan.intention.streams;
+        let known = |plan: &&crate::model::plan::StreamPlan| {
+            self.record.intervals.iter().any(|i| i.stream == plan.name)
+        };
+        let plans = plans.iter().filter(known);
+        plans
+            .map(|plan| (plan.name.as_str(), plan.unit, plan.units_per_op.max(1)))
+            .collect()
+    }
+
+    /// Names of streams and ops, in the order in which they appear.
+    pub(super) fn ops(&self) -> Vec<(&'a str, &'a str)> {
+        let mut ops: Vec<(&str, &str)> = Vec::new();
+        for interval in self.intervals() {
+            let name = (interval.stream.as_str(), interval.op.as_str());
+            if !ops.contains(&name) {
+                ops.push(name);
+            }
+        }
+        ops.sort_by_key(|(stream, _)| {
+            let plans = self.record.plan.intention.streams.iter();
+            plans
+                .map(|plan| plan.name.as_str())
+                .position(|name| name == *stream)
+        });
+        ops
+    }
+
+    /// A slot for each point, of the intervals that are wanted; counts in `unit`.
+    pub(super) fn slots(
+        &self,
+        (unit, units_per_op): (Unit, u64),
+        wanted: impl Fn(&IntervalRecord) -> bool,
+    ) -> Vec<Slot> {
+        let mut slots = vec![Slot::default(); self.thinning.points()];
+        let seconds = usize::try_from(self.thinning.total).unwrap_or(0);
+        let mut by_second = vec![0_u64; seconds];
+        for interval in self.intervals().filter(|interval| wanted(interval)) {
+            let Some(slot) = self.thinning.point_of(interval.second) else {
+                continue;
+            };
+            let slot = &mut slots[slot];
+            let done = match unit {
+                Unit::Rows => interval.rows_acknowledged,
+                Unit::Queries => interval.acknowledged,
+            };
+            slot.offered += float(interval.offered.saturating_mul(units_per_op));
+            slot.acknowledged += float(done);
+            slot.errors += float(interval.errors);
+            slot.dropped += float(interval.dropped);
+            slot.medians.extend(interval.p50_ns);
+            slot.p99 = slot.p99.max(interval.p99_ns);
+            slot.max = slot.max.max(interval.max_ns);
+            if let Ok(second) = usize::try_from(interval.second) {
+                by_second[second] += done;
+            }
+        }
+        for (second, done) in (0_u64..).zip(by_second) {
+            if let Some(slot) = self.thinning.point_of(second) {
+                slots[slot].per_second.push(float(done));
+            }
+        }
+        slots
+    }
+
+    pub(super) fn axis(&self) -> Axis {
+        let end = float(self.thinning.total);
+        Axis::between("time since the start", Quantity::Time, 0.0, end)
+    }
+
+    /// Phases, and the gaps that stand out.
+    pub(super) fn spans(&self) -> Vec<Span> {
+        let phases = self.record.phases.iter();
+        let mut spans: Vec<Span> = phases
+            .filter_map(|phase| {
+                let kind = match phase.kind {
+                    PhaseKind::WarmUp => SpanKind::LeftOut,
+                    PhaseKind::Measure => SpanKind::Measured,
+                    PhaseKind::Load | PhaseKind::Drain | PhaseKind::Audit => return None,
+                };
+                Some(span(phase.start_ns, phase.duration_ns, &phase.name, kind))
+            })
+            .collect();
+        let gaps = self.gaps();
+        let gaps = gaps.iter().take(GAPS_MAX);
+        spans.extend(gaps.map(|[start, length]| span(*start, *length, "", SpanKind::Gap)));
+        spans
+    }
+
+    /// Gaps that are long, and long for the pace of this run.
+    pub(super) fn gaps(&self) -> Vec<[u64; 2]> {
+        let seen = &self.record.availability;
+        let answers: u64 = seen.acknowledged_per_s.iter().sum();
+        let seconds = u64::try_from(seen.acknowledged_per_s.len()).unwrap_or(0);
+        let usual = (seconds * Nanos::SECOND.0).checked_div(answers);
+        let least = GAP_NS.max(usual.unwrap_or(0).saturating_mul(GAP_TIMES));
+        let gaps = seen.gaps.iter().filter(|[_, length]| *length >= least);
+        gaps.copied().collect()
+    }
+}
+
+fn span(start_ns: u64, length_ns: u64, name: &str, kind: SpanKind) -> Span {
+    Span {
+        from: Nanos(start_ns).as_secs_f64(),
+        to: Nanos(start_ns.saturating_add(length_ns)).as_secs_f64(),
+        name: name.to_owned(),
+        kind,
+    }
+}
+
+/// For drawing only.
+#[expect(clippy::cast_precision_loss, reason = "five digits are drawn")]
+pub(super) fn float(number: u64) -> f64 {
+    number as f64
+}

@@ -1,0 +1,123 @@
+//! What the load machine did, on the time axis of the run.
+
+use crate::model::record::{RunRecord, TelemetrySample};
+use crate::model::units::Nanos;
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::course::{Course, float};
+
+/// A telemetry figure with its name and colour.
+type Figure = (
+    &'static str,
+    usize,
+    fn(&TelemetrySample, f64) -> Option<f64>,
+);
+
+/// CPU and memory of the load machine; none where nothing was sampled beside the load.
+pub(in crate::report::html) fn machine(record: &RunRecord) -> Vec<Chart> {
+    let Some(course) = Course::of(record) else {
+        return Vec::new();
+    };
+    [cpu(&course), memory(&course)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn cpu(course: &Course<'_>) -> Option<Chart> {
+    let figures: [Figure; 4] = [
+        ("this program", 0, |sample, _| Some(sample.client_cores)),
+        ("embedded database", 1, |sample, _| {
+            (sample.embedded_cores > 0.0).then_some(sample.embedded_cores)
+        }),
+        ("whole machine", 2, |sample, cores| {
+            Some(sample.machine_cpu_share? * cores)
+        }),
+        ("stolen by the hypervisor", 3, |sample, cores| {
+            Some(sample.steal_share? * cores).filter(|stolen| *stolen > 0.0)
+        }),
+    ];
+    let cores: u32 = course
+        .record
+        .clients
+        .iter()
+        .map(|client| client.cores)
+        .sum();
+    let about = format!(
+        "Of {cores} cores. A load machine that is busy measures itself: what this program takes \
+         shall stay well below all of them."
+    );
+    chart(
+        course,
+        ("load-machine-cpu", "CPU of the load machine, cores", about),
+        Axis::from_zero("cores", Quantity::Number, [f64::from(cores)].into_iter()),
+        &figures,
+    )
+}
+
+fn memory(course: &Course<'_>) -> Option<Chart> {
+    let figures: [Figure; 1] = [("this program", 0, |sample, _| Some(float(sample.rss_bytes)))];
+    let values = course.record.telemetry.iter();
+    let values = values.map(|sample| float(sample.rss_bytes));
+    let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
+    chart(
+        course,
+        ("load-machine-memory", "Memory of the load machine", about),
+        Axis::from_zero("bytes", Quantity::Bytes, values),
+        &figures,
+    )
+}
+
+/// One line per figure; of the seconds of a point the greatest value.
+fn chart(
+    course: &Course<'_>,
+    (id, title, about): (&str, &str, String),
+    y: Axis,
+    figures: &[Figure],
+) -> Option<Chart> {
+    let cores = course.record.clients.iter().map(|client| client.cores);
+    let cores = f64::from(cores.sum::<u32>());
+    let series: Vec<Series> = figures
+        .iter()
+        .map(|(name, colour, of)| {
+            let mut values: Vec<Option<f64>> = vec![None; course.thinning.points()];
+            for sample in &course.record.telemetry {
+                // A sample is of the second that ends with it.
+                let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
+                if let Some(point) = course.thinning.point_of(second) {
+                    let value = of(sample, cores);
+                    values[point] = [values[point], value]
+                        .into_iter()
+                        .flatten()
+                        .reduce(f64::max);
+                }
+            }
+            let points = values.into_iter().enumerate();
+            Series {
+                name: (*name).to_owned(),
+                part: "",
+                shape: Shape::Line,
+                colour: *colour,
+                on: true,
+                points: points
+                    .map(|(number, value)| Point::new(course.thinning.middle(number), value))
+                    .collect(),
+            }
+        })
+        .filter(|series| series.points.iter().any(|point| point.y.is_some()))
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    let thinned = course.thinning.told("the greatest value of them");
+    Some(Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        about: about + &thinned,
+        x: course.axis(),
+        y,
+        series,
+        spans: course.spans(),
+        levels: Vec::new(),
+    })
+}

@@ -1,0 +1,18 @@
+//! From records to charts: which figures are drawn, and with what words beside them.
+//!
+//! Pure selection and adding up; nothing is judged, and no percentile is averaged.
+
+mod course;
+mod distribution;
+mod growth;
+mod machine;
+mod search;
+mod target;
+mod time;
+
+pub(super) use distribution::distributions;
+pub(super) use growth::growth;
+pub(super) use machine::machine;
+pub(super) use search::search;
+pub(super) use target::target;
+pub(super) use time::over_time;

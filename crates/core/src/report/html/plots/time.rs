@@ -1,0 +1,296 @@
+//! Throughput, failures and latency over the time of a run.
+
+use crate::model::display::{duration, quantile};
+use crate::model::plan::{Objective, Unit};
+use crate::model::record::RunRecord;
+use crate::model::units::Nanos;
+
+use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
+use super::course::{Course, Slot, float};
+
+/// Name, colour and count of a kind of failure.
+type Kind = (&'static str, usize, fn(&Slot) -> f64);
+/// Of a slot: a latency, and the lower edge of a band.
+type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
+
+/// Ops whose medians are drawn beside their p99.
+const BANDS_MAX: usize = 3;
+/// Ops that are shown at first.
+const OPS_SHOWN: usize = 6;
+/// The colour of what was offered: it is no answer of the target's.
+const OFFERED: usize = 7;
+
+/// All charts over time that the record has figures for.
+pub(in crate::report::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
+    let Some(course) = Course::of(record) else {
+        return Vec::new();
+    };
+    let throughputs = [Unit::Rows, Unit::Queries];
+    let throughputs = throughputs.into_iter();
+    throughputs
+        .filter_map(|unit| throughput(&course, unit))
+        .chain(failures(&course))
+        .chain(latency(&course))
+        .collect()
+}
+
+/// Offered and acknowledged units per second, of each stream that counts in this unit.
+fn throughput(course: &Course<'_>, unit: Unit) -> Option<Chart> {
+    let streams = course.streams();
+    let streams: Vec<_> = streams
+        .into_iter()
+        .filter(|(_, of, _)| *of == unit)
+        .collect();
+    let mut series = Vec::new();
+    for (number, (name, unit, per_op)) in streams.iter().enumerate() {
+        let slots = course.slots((*unit, *per_op), |interval| interval.stream == *name);
+        let open = course.record.streams.iter();
+        let open = open
+            .filter(|stream| stream.stream == *name)
+            .any(|stream| stream.rate_asked.is_some());
+        series.extend(rates(course, &slots, name, number, open));
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    let unit = unit.name();
+    let gaps = match course.gaps().len() {
+        0 => String::new(),
+        1 => " The red bar is a time without any answer.".to_owned(),
+        _ => " Red bars are times without any answer.".to_owned(),
+    };
+    let thinned = course
+        .thinning
+        .told("their mean, and from the lowest to the highest second");
+    Some(Chart {
+        id: format!("throughput-{unit}"),
+        title: format!("Throughput, {unit} per second"),
+        about: format!(
+            "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
+             was offered.{thinned}{gaps}"
+        ),
+        x: course.axis(),
+        y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values),
+        series,
+        spans: course.spans(),
+        levels: Vec::new(),
+    })
+}
+
+fn rates(
+    course: &Course<'_>,
+    slots: &[Slot],
+    name: &str,
+    colour: usize,
+    open: bool,
+) -> Vec<Series> {
+    let points = |of: &dyn Fn(&Slot, f64) -> Point| -> Vec<Point> {
+        let slots = slots.iter().enumerate();
+        slots
+            .map(|(number, slot)| Point {
+                x: course.thinning.middle(number),
+                ..of(slot, course.thinning.length(number))
+            })
+            .collect()
+    };
+    let one = |name: String, part, shape, points| Series {
+        name,
+        part,
+        shape,
+        colour,
+        on: true,
+        points,
+    };
+    let mut series = Vec::new();
+    if course.thinning.seconds > 1 {
+        let extent = points(&|slot, _| {
+            let (least, greatest) = extent(&slot.per_second);
+            Point {
+                x: 0.0,
+                y: Some(greatest),
+                low: Some(least),
+            }
+        });
+        series.push(one(name.to_owned(), "seconds", Shape::Band, extent));
+    }
+    if open {
+        let offered = points(&|slot, seconds| Point::new(0.0, Some(slot.offered / seconds)));
+        series.push(Series {
+            colour: OFFERED,
+            ..one(
+                format!("{name}, offered"),
+                "offered",
+                Shape::Dashed,
+                offered,
+            )
+        });
+    }
+    let reached = points(&|slot, seconds| Point::new(0.0, Some(slot.acknowledged / seconds)));
+    series.push(one(name.to_owned(), "acknowledged", Shape::Line, reached));
+    series
+}
+
+fn extent(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(0.0, f64::max);
+    (least.min(greatest), greatest)
+}
+
+/// Failed ops, and ops that were due and never sent; none where there were none.
+fn failures(course: &Course<'_>) -> Option<Chart> {
+    let slots = course.slots((Unit::Queries, 1), |_| true);
+    let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
+    let kinds: [Kind; 2] = [
+        ("failed", 1, |slot| slot.errors),
+        ("never sent", 5, |slot| slot.dropped),
+    ];
+    let series: Vec<Series> = kinds
+        .into_iter()
+        .filter(|(_, _, of)| all(*of) > 0.0)
+        .map(|(name, colour, of)| Series {
+            name: name.to_owned(),
+            part: "",
+            shape: Shape::Bars,
+            colour,
+            on: true,
+            points: (slots.iter().enumerate())
+                .map(|(number, slot)| {
+                    let rate = of(slot) / course.thinning.length(number);
+                    Point::new(course.thinning.middle(number), Some(rate))
+                })
+                .collect(),
+        })
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    Some(Chart {
+        id: "failures".to_owned(),
+        title: "Errors and rejections, ops per second".to_owned(),
+        about: "Failed: the target refused or rejected the op, or its connection broke. Never \
+                sent: the op was due while every session was busy, until its phase ended."
+            .to_owned(),
+        x: course.axis(),
+        y: Axis::from_zero("ops/s", Quantity::Rate, values),
+        series,
+        spans: course.spans(),
+        levels: Vec::new(),
+    })
+}
+
+/// Median to p99 of each op.
+fn latency(course: &Course<'_>) -> Option<Chart> {
+    let ops = course.ops();
+    let several = ops.iter().any(|(stream, op)| stream != op);
+    let mut series = Vec::new();
+    for (colour, (stream, op)) in ops.iter().enumerate() {
+        let slots = course.slots((Unit::Queries, 1), |i| i.stream == *stream && i.op == *op);
+        let name = if several && stream != op {
+            format!("{stream} {op}")
+        } else {
+            (*op).to_owned()
+        };
+        series.extend(percentiles(course, &slots, &name, (colour, ops.len())));
+    }
+    series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points);
+    let values = values.flat_map(|point| [point.y, point.low]).flatten();
+    let levels = bounds(course.record);
+    let values = values.chain(levels.iter().map(|level| level.y));
+    let thinned = course
+        .thinning
+        .told("the highest p99 and the highest latency, and the middle one of their medians");
+    Some(Chart {
+        id: "latency".to_owned(),
+        title: "Latency over time".to_owned(),
+        about: format!(
+            "From the moment at which an op was intended to the end of its answer, so that waiting \
+             counts. p50: half of the ops took at most this; p99: 99 of 100 did.{thinned}"
+        ),
+        x: course.axis(),
+        y: Axis::around("latency", Quantity::Latency, values),
+        series,
+        spans: course.spans(),
+        levels,
+    })
+}
+
+fn percentiles(
+    course: &Course<'_>,
+    slots: &[Slot],
+    name: &str,
+    (colour, ops): (usize, usize),
+) -> Vec<Series> {
+    let points = |of: Percentiles| -> Vec<Point> {
+        let slots = slots.iter().enumerate();
+        slots
+            .map(|(number, slot)| {
+                let (high, low) = of(slot);
+                Point {
+                    x: course.thinning.middle(number),
+                    y: high.map(float),
+                    low: low.map(float),
+                }
+            })
+            .collect()
+    };
+    // Of few ops all percentiles have one name, and are switched together.
+    let few = ops <= BANDS_MAX;
+    let one = |part: &'static str, shape, points| Series {
+        name: if few {
+            name.to_owned()
+        } else {
+            format!("{name} {part}")
+        },
+        part: if few { part } else { "" },
+        shape,
+        colour,
+        on: few || (colour < OPS_SHOWN && part != "p50"),
+        points,
+    };
+    // Below 100 ops a second there is no p99 of it; the greatest latency stands in its place.
+    let counted = slots.iter().any(|slot| slot.p99.is_some());
+    let p99 = points(|slot| (slot.p99, None));
+    let p50 = points(|slot| (middle(&slot.medians), None));
+    let max = points(|slot| (slot.max, None));
+    let mut series = Vec::new();
+    if few {
+        let band = points(|slot| (slot.p99.or(slot.max), middle(&slot.medians)));
+        series.push(one("p50 to p99", Shape::Band, band));
+        series.push(one("max", Shape::Thin, max.clone()));
+    }
+    if counted {
+        series.push(one("p99", Shape::Line, p99));
+    } else if !few {
+        series.push(one("max", Shape::Line, max));
+    }
+    series.push(one("p50", Shape::Dashed, p50));
+    series
+}
+
+/// The middle one; of an even number the lower of both.
+fn middle(values: &[u64]) -> Option<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+/// Bounds of latency percentiles that the objective names.
+pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
+    let stated = record.plan.intention.objectives.iter();
+    stated
+        .filter_map(|objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max)),
+            _ => None,
+        })
+        .map(|(ppm, Nanos(max))| Level {
+            y: float(max),
+            name: format!("objective: {} ≤ {}", quantile(ppm), duration(max)),
+        })
+        .collect()
+}

@@ -1,0 +1,114 @@
+//! What was asked of whom, and the four counts.
+
+use maud::{Markup, html};
+
+use crate::analysis::judge::MeasuredStream;
+use crate::model::display::foreign;
+use crate::model::record::RunRecord;
+use crate::report::text::{counts as counted, head as told};
+
+use super::super::page::Part;
+
+/// Characters of a target's own words.
+const WORDS: usize = 200;
+
+/// What the four counts mean, in their order.
+const COUNTS: [(&str, &str); 4] = [
+    (
+        "offered",
+        "What the plan wanted to be asked in the measured time.",
+    ),
+    ("sent", "What really went to the target."),
+    ("acknowledged", "What the target said that it did."),
+    ("found", "What the audit found in the target afterwards."),
+];
+
+pub(in crate::report::html) fn title(record: &RunRecord) -> String {
+    let urls = record.target.urls.join(" ");
+    format!("{} → {}", record.workload.name, foreign(&urls, WORDS))
+}
+
+pub(in crate::report::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Markup {
+    let lines = told::lines(record, measured);
+    let (target, plan) = (lines.first(), lines.get(1));
+    // The line of a target is its name and, behind three spaces, what it is.
+    let traits = target
+        .and_then(|line| line.split_once("   "))
+        .map(|(_, traits)| traits);
+    html! {
+        p class="brand" { "Highwater" }
+        h1 { (title(record)) }
+        @if let Some(traits) = traits { p class="traits" { (traits) } }
+        @if let Some(plan) = plan { p class="plan" { (plan) } }
+        p class="plan" {
+            (record.started_at) " · " (record.id) " · Highwater " (record.highwater.version)
+            @for (name, value) in &record.labels {
+                " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
+            }
+        }
+        @if record.target.simulated {
+            p class="banner" { "Simulated: a model of a database, not a database." }
+        }
+        @if record.target.sink {
+            p class="banner" {
+                "A sink that stores nothing: these figures are the load machine's ceiling."
+            }
+        }
+    }
+}
+
+/// The audit knows the rows of all phases together, the pace those of measured ones.
+fn elsewhere(name: &str) -> &'static str {
+    if name == "found" {
+        "Counted with all rows, below."
+    } else {
+        "Counted for the measured time, above."
+    }
+}
+
+/// Offered, sent, acknowledged, found; and the throughput.
+pub(in crate::report::html) fn counts(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
+    let rows = counted::rows(record, measured);
+    let beside = counted::beside(measured);
+    Part {
+        id: "counts",
+        title: "Four counts",
+        body: html! {
+            @if rows.is_empty() { p { "Nothing was measured." } }
+            @for row in &rows {
+                div class="counts" {
+                    p class="of" {
+                        (row.cells.first().map_or("", String::as_str))
+                        @if !row.remark.is_empty() {
+                            span class="rate" { (row.remark) }
+                        }
+                    }
+                    dl {
+                        @for ((name, meaning), figure) in COUNTS.iter().zip(row.cells.iter().skip(1)) {
+                            @if figure.is_empty() {
+                                div class="elsewhere" {
+                                    dt { (name) }
+                                    dd class="meaning" { (elsewhere(name)) }
+                                }
+                            } @else {
+                                div {
+                                    dt { (name) }
+                                    dd class="figure" { (figure) }
+                                    dd class="meaning" { (meaning) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(beside) = beside { p class="beside" { (beside) } }
+            @if rows.iter().any(|row| row.remark.contains('[')) {
+                p class="term" {
+                    "In brackets: the 95 % confidence interval of the throughput. If the same run were \
+                     repeated many times, 95 of 100 such intervals would hold its true value; it \
+                     knows nothing of what differs from run to run."
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,119 @@
+//! The three judgements, each with its reasons.
+
+use maud::{Markup, html};
+
+use crate::model::display::foreign;
+use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
+use crate::model::record::RunRecord;
+use crate::report::text::judged as told;
+
+use super::super::page::Part;
+
+/// Characters of a target's own words.
+const WORDS: usize = 600;
+
+/// How a judgement looks; its word says the same.
+#[derive(Clone, Copy)]
+enum Tone {
+    Good,
+    Bad,
+    Open,
+    None,
+}
+
+impl Tone {
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Good => "verdict good",
+            Self::Bad => "verdict bad",
+            Self::Open => "verdict open",
+            Self::None => "verdict none",
+        }
+    }
+
+    /// Told by its form, not by its colour alone.
+    const fn sign(self) -> &'static str {
+        match self {
+            Self::Good => "M3 9l4 4l8 -9",
+            Self::Bad => "M4 4l10 10M14 4l-10 10",
+            Self::Open => "M9 3v8M9 14v1",
+            Self::None => "M4 9h10",
+        }
+    }
+}
+
+pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
+    let judged = &record.judgements;
+    let (measurement, sound) = match judged.measurement.value {
+        Measurement::Sound => ("sound", Tone::Good),
+        Measurement::Unsound => ("unsound", Tone::Bad),
+        Measurement::Unknown => ("unknown", Tone::Open),
+    };
+    let (data, clean) = match judged.data.value {
+        Data::Clean => ("clean", Tone::Good),
+        Data::Lost => ("lost", Tone::Bad),
+        Data::Duplicated => ("duplicated", Tone::Bad),
+        Data::Altered => ("altered", Tone::Bad),
+        Data::Unverified => ("unverified", Tone::Open),
+        Data::Off => ("not checked", Tone::None),
+    };
+    let (objective, met) = match judged.objective.value {
+        ObjectiveValue::Met => ("met", Tone::Good),
+        ObjectiveValue::Missed => ("missed", Tone::Bad),
+        ObjectiveValue::None => ("none stated", Tone::None),
+    };
+    let cards = [
+        card(
+            ("Measurement", measurement, sound),
+            "Are these the target's figures, and not the load machine's?",
+            "",
+            &judged.measurement.reasons,
+        ),
+        card(
+            ("Data", data, clean),
+            "Was everything that was acknowledged found afterwards, as it was sent?",
+            &told::audited(record),
+            &judged.data.reasons,
+        ),
+        card(
+            ("Objective", objective, met),
+            "Did the run meet what was stated before it?",
+            &told::objectives(record),
+            &judged.objective.reasons,
+        ),
+    ];
+    Part {
+        id: "judgements",
+        title: "Three judgements",
+        body: html! {
+            div class="verdicts" { @for card in cards { (card) } }
+        },
+    }
+}
+
+fn card(
+    (name, value, tone): (&str, &str, Tone),
+    question: &str,
+    remark: &str,
+    reasons: &[Reason],
+) -> Markup {
+    html! {
+        article class=(tone.class()) {
+            h3 { (name) }
+            p class="value" {
+                svg class="sign" viewBox="0 0 18 18" aria-hidden="true" { path d=(tone.sign()) {} }
+                (value)
+            }
+            p class="question" { (question) }
+            @if !remark.is_empty() { p class="remark" { (remark) } }
+            @for reason in reasons {
+                div class="reason" {
+                    p { (reason.message) }
+                    p class="evidence" { (foreign(&reason.evidence, WORDS)) }
+                    @if let Some(hint) = &reason.hint { p class="hint" { (hint) } }
+                    p class="code" { (reason.code.name()) }
+                }
+            }
+        }
+    }
+}

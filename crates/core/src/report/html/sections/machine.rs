@@ -1,0 +1,43 @@
+//! Whether the target answered all the time, and what the load machine did.
+
+use maud::{Markup, html};
+
+use crate::analysis::judge::MeasuredStream;
+use crate::model::record::RunRecord;
+use crate::report::text::tail as told;
+
+use super::super::chart::Chart;
+use super::super::figures;
+use super::super::page::Part;
+
+pub(in crate::report::html) fn availability(record: &RunRecord) -> Markup {
+    html! {
+        p class="lead" { "Availability: " (told::availability(record)) "." }
+        p class="term" {
+            "The longest gap is the longest time without any acknowledgement; a dip is a whole second \
+             without one."
+        }
+    }
+}
+
+pub(in crate::report::html) fn machine(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    charts: &[Chart],
+) -> Option<Part> {
+    if record.clients.is_empty() {
+        return None;
+    }
+    Some(Part {
+        id: "machines",
+        title: "Machines",
+        body: html! {
+            p class="lead" { "Load machine: " (told::client(record, measured)) "." }
+            p class="term" {
+                "Client lag is how late our own program sent an op although a session was free; only \
+                 that can spoil a measurement."
+            }
+            (figures(charts))
+        },
+    })
+}

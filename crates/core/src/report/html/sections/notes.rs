@@ -1,0 +1,63 @@
+//! Findings, notes, and the commands that go on.
+
+use maud::html;
+
+use crate::analysis::findings::findings as rules;
+use crate::analysis::judge::MeasuredStream;
+use crate::model::display::foreign;
+use crate::model::record::RunRecord;
+use crate::report::text::{next_command, repeat as again};
+
+use super::super::page::Part;
+
+/// Characters of a finding.
+const WORDS: usize = 600;
+
+pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
+    let told = rules(record);
+    Part {
+        id: "findings",
+        title: "Findings",
+        body: html! {
+            @if told.is_empty() && record.findings.is_empty() {
+                p { "None: no rule had figures to speak for it." }
+            }
+            @for told in &told {
+                article class="finding" {
+                    h3 { (foreign(&told.sentence, WORDS)) }
+                    p { (foreign(&told.evidence, WORDS)) }
+                    p class="hint" { "Try: " (told.hint) }
+                }
+            }
+            @if !record.findings.is_empty() {
+                ul class="noted" {
+                    @for finding in &record.findings {
+                        li { (foreign(&finding.message, WORDS)) }
+                    }
+                }
+            }
+        },
+    }
+}
+
+/// The command that repeats the run, and the one that goes on.
+pub(in crate::report::html) fn repeat(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
+    let commands = [
+        ("The same again:", again(record)),
+        ("Next:", next_command(record, measured, &record.id)),
+    ];
+    Part {
+        id: "repeat",
+        title: "Repeat it",
+        body: html! {
+            @for (label, command) in commands {
+                p { (label) }
+                pre tabindex="0" { code { (command) } }
+            }
+            p class="term" {
+                "The same seed gives the same rows and the same ops. Passwords are in no record; give \
+                 them by the environment."
+            }
+        },
+    }
+}

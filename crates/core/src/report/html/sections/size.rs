@@ -1,0 +1,126 @@
+//! A size plan as the parts of a page.
+
+use maud::{Markup, html};
+
+use crate::analysis::sizing::{NeedPlan, SizePlan};
+use crate::model::display::{about, foreign, percent, plain, rate};
+use crate::report::size as told;
+use crate::report::text::table::Row;
+
+use super::super::chart::Chart;
+use super::super::figures;
+use super::super::page::Part;
+use super::tables::table;
+
+/// Characters of an origin.
+const WORDS: usize = 200;
+
+pub(in crate::report::html) fn size_head(plan: &SizePlan) -> Markup {
+    let needs = plan.needs.iter();
+    let needs: Vec<String> = needs
+        .map(|need| format!("{} {}", rate(need.per_s), need.unit))
+        .collect();
+    let nodes = &plan.nodes;
+    html! {
+        p class="brand" { "Highwater" }
+        h1 { (needs.join(" and ")) ": " (nodes.planned) " nodes" }
+        p class="traits" {
+            (nodes.expected) " expected, " (nodes.low) " to " (nodes.high)
+            " with 90 % · enough with a chance of " (percent(nodes.chance))
+        }
+        @if plan.assumed {
+            p class="banner" { "Rests on assumptions; each is marked in the list of inputs." }
+        }
+        @if plan.extrapolated {
+            p class="banner" { "Extrapolated beyond twice the largest measured size." }
+        }
+    }
+}
+
+pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Part> {
+    let mut parts = vec![Part {
+        id: "plan",
+        title: "The plan",
+        body: html! {
+            p class="lead" { (plan.summary) }
+            pre tabindex="0" { code { (told::figures(plan).join("\n")) } }
+            @if !plan.notes.is_empty() {
+                ul class="noted" { @for note in &plan.notes { li { (note) } } }
+            }
+        },
+    }];
+    parts.push(Part {
+        id: "growth",
+        title: "How it grows",
+        body: html! {
+            (figures(charts))
+            @for need in &plan.needs {
+                h3 { "Expected against measured, " (need.unit) }
+                (table("Expected against measured", &sizes(need), 0))
+                h3 { "Laws of growth, " (need.unit) }
+                (table("Laws of growth", &told::laws(need), 1))
+                @if let Some(told) = &need.told {
+                    @for sentence in &told.sentences { p { (sentence) } }
+                }
+            }
+            p class="term" {
+                "Left out: how far off a law is on a size that it was not shown. Laws are averaged by \
+                 how well they speak for the sizes; their spread is part of the interval."
+            }
+        },
+    });
+    parts.push(Part {
+        id: "alternatives",
+        title: "Alternatives",
+        body: html! {
+            (table("Alternatives", &told::alternative_rows(plan), 0))
+            p class="term" {
+                "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
+                 free. Chance: that the cluster carries the rate."
+            }
+        },
+    });
+    parts.push(Part {
+        id: "inputs",
+        title: "Inputs",
+        body: html! { (table("Inputs", &inputs(plan), 4)) },
+    });
+    parts
+}
+
+/// Each size with what was measured there and what was expected.
+fn sizes(need: &NeedPlan) -> Vec<Row> {
+    let mut rows = vec![Row::new([
+        "nodes",
+        "measured",
+        "expected",
+        "measured / expected",
+        "per node",
+    ])];
+    rows.extend(need.curve.iter().filter_map(|point| {
+        let measured = point.measured_per_s?;
+        let expected = point.predicted.expected;
+        Some(Row::new([
+            plain(point.nodes),
+            about(measured),
+            about(expected),
+            percent(measured / expected),
+            about(measured / point.nodes),
+        ]))
+    }));
+    rows
+}
+
+fn inputs(plan: &SizePlan) -> Vec<Row> {
+    let mut rows = vec![Row::new(["input", "value", "origin", "changed by"])];
+    rows.extend(plan.inputs.iter().map(|input| {
+        Row::new([
+            input.name.clone(),
+            input.value.clone(),
+            input.origin.word().to_owned(),
+            input.flag.clone(),
+        ])
+        .remark(foreign(input.origin.detail(), WORDS))
+    }));
+    rows
+}

@@ -1,0 +1,140 @@
+//! The page of a record: what is plotted, that it is escaped, that equal records give equal bytes.
+
+mod made;
+mod plotted;
+
+use super::*;
+use crate::analysis::sizing::{Traced, fixture as sizing, size};
+use crate::model::judgement::ReasonCode;
+use crate::report::fixture;
+
+/// Bytes of a page, at most.
+const PAGE_MAX: usize = 2_000_000;
+
+fn size_plan() -> SizePlan {
+    let basis = sizing::basis("rows/s", &sizing::INGEST);
+    let mut request = sizing::request(vec![sizing::need(1e6, basis)]);
+    request.survive = Traced::given(1, "--survive");
+    size(&request).unwrap()
+}
+
+#[test]
+fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
+    let records = [
+        fixture::closed(),
+        fixture::open_steps(),
+        fixture::open_gate(),
+        made::searched(),
+    ];
+    let mut pages: Vec<String> = Vec::new();
+    for record in records {
+        let page = html(&record);
+        assert_eq!(page, html(&record.clone()));
+        pages.push(page);
+    }
+    let plan = size_plan();
+    pages.push(size_html(&plan));
+    assert_eq!(pages.last(), Some(&size_html(&plan.clone())));
+    for page in pages {
+        // Addresses that a browser would follow by itself.
+        for elsewhere in [
+            "src=", "url(", "@import", "<link", "<img", "<iframe", "fetch(",
+        ] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
+    }
+}
+
+#[test]
+fn the_judgements_and_the_counts_come_first_and_nothing_is_left_out() {
+    let page = html(&made::searched());
+    let order = [
+        "Three judgements",
+        "Four counts",
+        "The mark",
+        "Over time",
+        "Latency",
+        "Machines",
+        "Audit",
+        "Findings",
+        "Answer sizes",
+        "Environment, settings, plan",
+        "Repeat it",
+    ];
+    let places: Vec<usize> = order
+        .iter()
+        .map(|title| page.find(&format!("-heading\">{title}</h2>")).expect(title))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+/// What a hostile server could put wherever it is asked.
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
+
+#[test]
+fn what_a_server_says_is_text_wherever_it_stands() {
+    let mut op = fixture::gate_op();
+    op.errors = vec![("rejected", 3)];
+    let mut record = fixture::judged(fixture::open_gate_of(&op));
+    let hostile = || HOSTILE.to_owned();
+    record.target.version = hostile();
+    record.target.traits = vec![hostile()];
+    record.target.urls = vec![hostile()];
+    record.target.settings.insert(hostile(), hostile());
+    record.environment.insert(hostile(), hostile());
+    record.labels.insert(hostile(), hostile());
+    record.workload.parameters.insert(hostile(), hostile());
+    record.audit.error = Some(hostile());
+    record.audit.copies_differ = vec![hostile()];
+    fixture::note(&mut record, "note", HOSTILE);
+    for result in &mut record.results {
+        result.op = hostile();
+        result
+            .error_examples
+            .insert("rejected".to_owned(), hostile());
+    }
+    for interval in &mut record.intervals {
+        interval.op = hostile();
+    }
+    let page = html(&record);
+    let plain = html(&fixture::open_gate());
+    assert!(page.matches("alert(1)").count() >= 10);
+    assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    // One element for each chart and one for the script of the page, as without all that.
+    let ends = |page: &str| page.matches("</script").count();
+    assert_eq!(ends(&page), page.matches("class=\"data\"").count() + 1);
+    assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
+}
+
+#[test]
+fn reasons_are_told_with_their_evidence_and_what_to_do() {
+    let mut record = fixture::closed();
+    fixture::lose_rows(&mut record, 100);
+    let page = html(&fixture::judged(record));
+    assert!(page.contains("class=\"verdict bad\""));
+    assert!(page.contains(ReasonCode::RowsLost.name()));
+    assert!(page.contains("What is wrong"));
+}
+
+#[test]
+fn an_hour_of_ten_ops_is_a_page_of_two_megabytes_at_most() {
+    let page = html(&made::hour());
+    assert!(page.len() <= PAGE_MAX, "{} bytes", page.len());
+    assert!(
+        page.len() > 100_000,
+        "{} bytes: is anything drawn?",
+        page.len()
+    );
+}
+
+#[test]
+fn a_record_without_anything_measured_is_a_page_all_the_same() {
+    let mut record = fixture::closed();
+    record.results.clear();
+    record.streams.clear();
+    record.intervals.clear();
+    record.phases.clear();
+    record.clients.clear();
+    let page = html(&fixture::judged(record));
+    assert!(page.contains("Three judgements") && !page.contains("<figure"));
+}
