@@ -99,7 +99,10 @@ fn help_of_show() {
 
     Output:
           --format <FORMAT>
-              text, json, csv or telemetry-csv [default: text]
+              text, json, csv, telemetry-csv, html or markdown [default: text]
+
+          --open
+              Write the run's page, report.html in its directory, anew and show it in the browser
 
       -o, --out <DIR>
               Directory that holds one directory per run [default: highwater-runs]

@@ -35,11 +35,8 @@ pub fn html(record: &RunRecord) -> String {
         &measured,
         &plots::distributions(record),
     ));
-    parts.extend(sections::machine(
-        record,
-        &measured,
-        &plots::machine(record),
-    ));
+    let machines = [plots::machine(record), plots::target(record)].concat();
+    parts.extend(sections::machine(record, &measured, &machines));
     parts.extend([sections::audit(record), sections::findings(record)]);
     parts.extend(sections::answers(&measured));
     parts.extend([

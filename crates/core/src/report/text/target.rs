@@ -12,7 +12,7 @@ const WORDS: usize = 160;
 /// Fewer waiting pieces on average are nothing to tell.
 const WAITING: f64 = 0.05;
 
-pub(super) fn lines(record: &RunRecord) -> Vec<String> {
+pub(in crate::report) fn lines(record: &RunRecord) -> Vec<String> {
     let mut parts = Vec::new();
     if let (Some(telemetry), Some(stretch)) = (&record.target_telemetry, measured(record)) {
         let seen = Seen { telemetry, stretch };

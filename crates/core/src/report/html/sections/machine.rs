@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::record::RunRecord;
-use crate::report::text::tail as told;
+use crate::report::text::{tail as told, target};
 
 use super::super::chart::Chart;
 use super::super::figures;
@@ -37,6 +37,7 @@ pub(in crate::report::html) fn machine(
                 "Client lag is how late our own program sent an op although a session was free; only \
                  that can spoil a measurement."
             }
+            @for line in target::lines(record) { p class="lead" { (line) } }
             (figures(charts))
         },
     })

@@ -15,6 +15,7 @@ fn charts(record: &RunRecord) -> Vec<Chart> {
         plots::over_time(record),
         plots::distributions(record),
         plots::machine(record),
+        plots::target(record),
     ]
     .concat()
 }
@@ -73,6 +74,13 @@ fn a_closed_run() {
 #[test]
 fn an_open_run_in_steps() {
     insta::assert_snapshot!(plotted(&charts(&fixture::open_steps())));
+}
+
+#[test]
+fn what_the_target_said_of_itself() {
+    let mut record = fixture::closed();
+    fixture::tell(&mut record);
+    insta::assert_snapshot!(plotted(&plots::target(&record)));
 }
 
 #[test]
