@@ -8,6 +8,15 @@ use crate::report::fixture;
 use crate::report::html::chart::{Chart, Point, Series};
 use crate::report::html::plots;
 
+/// Whole numbers, and three digits of shares.
+fn figure(y: f64) -> String {
+    if y.abs() < 10.0 {
+        ((y * 1e3).round() / 1e3).to_string()
+    } else {
+        format!("{y:.0}")
+    }
+}
+
 /// All charts of the page of a record.
 fn charts(record: &RunRecord) -> Vec<Chart> {
     [
@@ -57,9 +66,7 @@ fn plotted(charts: &[Chart]) -> String {
 }
 
 fn point(point: &Point) -> String {
-    let y = point
-        .y
-        .map_or_else(|| "–".to_owned(), |y| format!("{y:.0}"));
+    let y = point.y.map_or_else(|| "–".to_owned(), figure);
     match point.low {
         Some(low) => format!("{:.2}→{low:.0}…{y}", point.x),
         None => format!("{:.2}→{y}", point.x),
