@@ -19,6 +19,7 @@ mod load;
 mod resolve;
 mod size;
 mod table;
+mod telemetry;
 mod words;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ mod tests;
 
 pub use size::{Conditions, SizeSettings, Wanted};
 pub use table::TableSettings;
+pub use telemetry::Telemetry;
 
 /// Everything `highwater run` needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,8 +50,8 @@ pub struct RunSettings {
     pub drop_foreign: Vec<String>,
     /// Refuse what cannot fit on the target's disk, and stop before that is full.
     pub guard_disk: bool,
-    /// Ask the target and its host what they say of themselves during the load.
-    pub telemetry: bool,
+    /// What the target, its host and others are asked during the load.
+    pub telemetry: Telemetry,
     /// Everything random derives from it.
     pub seed: Seed,
     /// What is asked, and how fast.

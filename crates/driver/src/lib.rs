@@ -7,6 +7,7 @@ pub mod conformance;
 pub mod contract;
 pub mod cratedb;
 pub mod disk;
+pub mod metrics;
 mod network;
 pub mod null;
 pub mod postgres;

@@ -9,6 +9,7 @@ use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
+use highwater_driver::metrics::Endpoint;
 use highwater_driver::{Target, TargetError, TargetFacts};
 
 use crate::store::{RunDirectory, StoreError};
@@ -54,6 +55,8 @@ pub struct RunRequest {
 pub struct TelemetryRequest {
     /// Ask nobody.
     pub off: bool,
+    /// Endpoints that are asked besides the target and its host.
+    pub endpoints: Vec<Endpoint>,
 }
 
 /// What was asked of tables besides their columns.

@@ -96,11 +96,18 @@ impl Run {
     ) -> Self {
         // Of all shares one is enough to ask.
         let asks = !request.telemetry.off && request.plan.share.index == 1;
-        let asking = if asks {
+        let mut asking = if asks {
             Asking::of_target(&request.target, &timeline)
         } else {
             Asking::new(Rc::clone(&timeline))
         };
+        for endpoint in request.telemetry.endpoints.iter().filter(|_| asks) {
+            let asked = endpoint.clone();
+            asking.add(
+                endpoint.name(),
+                Box::new(move |timeline| asked.open(timeline)),
+            );
+        }
         Self {
             request,
             observer,

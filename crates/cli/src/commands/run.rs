@@ -202,7 +202,8 @@ pub(super) fn request_in(
         drop_foreign: settings.drop_foreign.clone(),
         guard_disk: settings.guard_disk,
         telemetry: TelemetryRequest {
-            off: !settings.telemetry,
+            off: !settings.telemetry.asked,
+            endpoints: settings.telemetry.endpoints()?,
         },
         ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
         start_in: match settings.start_at {

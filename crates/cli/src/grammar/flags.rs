@@ -269,6 +269,23 @@ pub const RUN: &[Flag] = &[
         "Do not ask the target and its host, once a second, what they say of themselves",
     )
     .under(DATA),
+    value(
+        "metrics",
+        "URL",
+        "Ask this endpoint, too, such as http://host:9100/metrics; it speaks the Prometheus text \
+         format [default: none]",
+    )
+    .repeats()
+    .under(DATA),
+    value(
+        "metric",
+        "NAME=METRIC",
+        "Read this metric from the endpoints of --metrics and call it so; METRIC may choose labels \
+         (m{state=\"x\"}), NAME[LABEL] tells the values of a label apart [default: those of \
+         well-known exporters]",
+    )
+    .repeats()
+    .under(DATA),
     value("p50", "DURATION", "Greatest median latency [default: none]").under(OBJECTIVES),
     value("p90", "DURATION", "Greatest 90th percentile of latency [default: none]")
         .under(OBJECTIVES),

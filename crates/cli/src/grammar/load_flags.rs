@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use super::flags::{Flag, RUN};
 
 /// Their names, in the order of `run`.
-const NAMES: [&str; 24] = [
+const NAMES: [&str; 26] = [
     "sessions",
     "timeout",
     "retries",
@@ -23,6 +23,8 @@ const NAMES: [&str; 24] = [
     "drop-foreign",
     "no-disk-guard",
     "no-telemetry",
+    "metrics",
+    "metric",
     "audit",
     "audit-timeout",
     "out",

@@ -7,7 +7,8 @@ use super::resolve::{
     drop_foreign, duration_above_zero, pairs, parameters, shard_flags, targets, workload,
 };
 use super::{
-    KnownTargets, Length, Load, Objectives, RunOutput, RunSettings, Share, Streams, words,
+    KnownTargets, Length, Load, Objectives, RunOutput, RunSettings, Share, Streams, Telemetry,
+    words,
 };
 use crate::failure::Failure;
 use crate::layers::Layers;
@@ -36,7 +37,7 @@ impl RunSettings {
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
-            telemetry: !layers.switch("no-telemetry")?,
+            telemetry: Telemetry::resolve(layers)?,
             seed: layers.require("seed", words::seed)?,
             length: Length {
                 warm_up: Nanos::ZERO,

@@ -12,8 +12,8 @@ use highwater_driver::TargetUrl;
 use super::given::given;
 use super::{
     CheckSettings, CheckSubject, DemoSettings, KnownTargets, Length, Load, Objectives, Quantile,
-    RunOutput, RunSettings, Share, ShowSettings, Streams, WorkloadChoice, WorkloadsAction,
-    WorkloadsSettings, load, words,
+    RunOutput, RunSettings, Share, ShowSettings, Streams, Telemetry, WorkloadChoice,
+    WorkloadsAction, WorkloadsSettings, load, words,
 };
 use crate::failure::{Failure, did_you_mean};
 use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
@@ -55,7 +55,7 @@ impl RunSettings {
             drop: layers.switch("drop")?,
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
-            telemetry: !layers.switch("no-telemetry")?,
+            telemetry: Telemetry::resolve(layers)?,
             seed: layers.require("seed", words::seed)?,
             length,
             load,

@@ -15,4 +15,5 @@ mod secrets;
 mod shares;
 mod stage;
 mod stopping;
+mod telemetry;
 mod traps;

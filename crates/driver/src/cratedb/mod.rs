@@ -19,11 +19,14 @@ use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
+use crate::network::is_loopback;
 use crate::target_url::TargetUrl;
+use crate::telemetry::TelemetryReader;
 use admin::HttpAdmin;
 use options::Node;
 use session::HttpSession;
 use statements::Mode;
+use telemetry::HttpReader;
 use trouble::Trouble;
 
 mod admin;
@@ -46,6 +49,7 @@ mod session;
 mod settling;
 mod statements;
 mod tables;
+pub(crate) mod telemetry;
 mod trouble;
 
 /// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
@@ -164,5 +168,28 @@ impl Target for CrateDbTarget {
             }
             Err(failed)
         })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(async move {
+            let mut failed = TargetError::usage("no host given");
+            for node in &self.nodes {
+                match connect::open(node, &timeline).await {
+                    Ok(connection) => {
+                        let reader = HttpReader::new(connection, node.clone());
+                        return Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>));
+                    }
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.nodes.iter().all(|node| is_loopback(&node.host))
     }
 }

@@ -93,18 +93,7 @@ impl WireAdmin {
 
     /// Runs a statement and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        let mut request = Vec::new();
-        message::query(&mut request, sql);
-        let mut rows = Vec::new();
-        self.connection
-            .ask(&request, |message| {
-                if message.tag == b'D' {
-                    rows.push(row(message.body));
-                }
-            })
-            .await
-            .map_err(|failure| failure.into_target_error(&self.node.shown))?;
-        Ok(rows)
+        rows_of(&mut self.connection, &self.node, sql).await
     }
 
     async fn pause(&self, pause: Nanos) {
@@ -402,6 +391,25 @@ async fn data_directory(admin: &mut WireAdmin) -> Option<PathBuf> {
     }
     let rows = admin.rows("SHOW data_directory").await.ok()?;
     rows.first()?.first()?.as_ref().map(PathBuf::from)
+}
+
+/// Runs a statement on a connection to that server and reads its rows.
+pub(super) async fn rows_of(
+    connection: &mut Connection,
+    node: &Node,
+    sql: &str,
+) -> Result<Rows, TargetError> {
+    let mut request = Vec::new();
+    message::query(&mut request, sql);
+    let mut rows = Vec::new();
+    let answered = connection.ask(&request, |message| {
+        if message.tag == b'D' {
+            rows.push(row(message.body));
+        }
+    });
+    let answered = answered.await;
+    answered.map_err(|failure| failure.into_target_error(&node.shown))?;
+    Ok(rows)
 }
 
 /// The first value of the first row as a number; 0 where there is none.

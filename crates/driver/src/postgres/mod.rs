@@ -19,11 +19,13 @@ use crate::contract::{
     Timeline,
 };
 use crate::target_url::TargetUrl;
+use crate::telemetry::TelemetryReader;
 use admin::WireAdmin;
 use connect::Opened;
 use encode::Mode;
 use options::Node;
 use session::WireSession;
+use telemetry::WireReader;
 
 mod admin;
 mod answer;
@@ -41,6 +43,7 @@ mod password;
 mod prepare;
 mod session;
 mod tables;
+mod telemetry;
 mod wire;
 
 /// For the estimate of an audit: a guess, until `cargo xtask bench audit` has measured it.
@@ -190,5 +193,28 @@ impl Target for PostgresTarget {
             }
             Err(failed)
         })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(async move {
+            let mut failed = TargetError::usage("no host given");
+            for node in &self.nodes {
+                match connect::open(node, &timeline).await {
+                    Ok(opened) => {
+                        let reader = WireReader::new(opened, node.clone());
+                        return Ok(reader.map(|r| Box::new(r) as Box<dyn TelemetryReader>));
+                    }
+                    Err(error) => failed = error,
+                }
+            }
+            Err(failed)
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.nodes.iter().all(Node::is_local)
     }
 }

@@ -20,6 +20,7 @@ mod settings;
 mod statements;
 mod tables;
 mod target;
+mod telemetry;
 mod thread;
 mod turns;
 

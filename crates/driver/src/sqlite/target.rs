@@ -21,7 +21,9 @@ use super::admin::SqliteAdmin;
 use super::error::opening_error;
 use super::session::SqliteSession;
 use super::settings::{INSERT_MODES, Settings};
+use super::telemetry::FileReader;
 use super::turns::Turns;
+use crate::telemetry::TelemetryReader;
 
 /// A closed pace that names no number: enough to keep the one writer busy while others prepare.
 const DEFAULT_SESSIONS: u32 = 4;
@@ -90,6 +92,15 @@ impl Target for SqliteTarget {
         })
     }
 
+    fn telemetry(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        let reader = FileReader::new(Arc::clone(&self.database));
+        let reader: Box<dyn TelemetryReader> = Box::new(reader);
+        Box::pin(std::future::ready(Ok(Some(reader))))
+    }
+
     fn embedded_cpu(&self) -> Nanos {
         Nanos(self.database.cpu_nanos.load(Ordering::Relaxed))
     }
@@ -145,6 +156,11 @@ impl Database {
     pub(super) fn enter(this: &Arc<Self>) -> Running {
         this.running.fetch_add(1, Ordering::AcqRel);
         Running(Arc::clone(this))
+    }
+
+    /// Ops that run, and those of them that wait for their turn to write.
+    pub(super) fn busy(&self) -> (usize, usize) {
+        (self.running.load(Ordering::Acquire), self.turns.waiting())
     }
 
     /// Waits until no op runs.

@@ -33,6 +33,11 @@ struct Waiter {
 pub(super) struct Turn<'a>(&'a Turns);
 
 impl Turns {
+    /// Threads that wait now.
+    pub(super) fn waiting(&self) -> usize {
+        self.queue().waiting.len()
+    }
+
     /// Waits for this thread's turn.
     pub(super) fn wait(&self) -> Turn<'_> {
         let waiter = {
@@ -52,12 +57,6 @@ impl Turns {
             thread::park();
         }
         Turn(self)
-    }
-
-    /// Threads that wait now.
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.queue().waiting.len()
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {

@@ -107,19 +107,21 @@ impl Asking {
     /// Takes the first sample of a pass, from which counts begin; what an earlier pass said is
     /// forgotten, as the client's own telemetry of it is.
     pub(crate) async fn begin(&mut self) {
-        self.table = Table::default();
         for source in &mut self.sources {
             source.record = TelemetrySource {
                 name: std::mem::take(&mut source.record.name),
                 ..TelemetrySource::default()
             };
-            source.rests_until = Nanos::ZERO;
+        }
+        // The first answers pay for connections, and come when they come; the second ones count.
+        for _ in 0..2 {
+            self.table = Table::default();
+            for source in &mut self.sources {
+                source.rests_until = source.rests_until.min(source.tried_again_at());
+            }
+            self.sample().await;
         }
         self.origin = self.timeline.now();
-        self.sample().await;
-        // The pass begins now: the first sample is its second zero.
-        self.origin = self.timeline.now();
-        self.table.begin();
     }
 
     /// Samples until `running` has ended, and once more then.
@@ -146,15 +148,16 @@ impl Asking {
         }
     }
 
-    /// Asks all that do not rest, at the same time.
+    /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
+    /// quick ones have told theirs by then, and the slow ones look then.
     async fn sample(&mut self) {
+        let at = self.timeline.now();
         let timeline = &self.timeline;
         let asked = self.sources.iter_mut().map(|source| source.ask(timeline));
         let answers: Vec<Option<Vec<Reading>>> = join_all(asked).await;
         if answers.iter().all(Option::is_none) {
             return;
         }
-        let at = self.timeline.now().saturating_sub(self.origin);
         self.table.add(at, answers);
     }
 
@@ -165,7 +168,7 @@ impl Asking {
             .iter()
             .map(|s| s.record.name.as_str())
             .collect();
-        let mut telemetry = std::mem::take(&mut self.table).finish(&names);
+        let mut telemetry = std::mem::take(&mut self.table).finish(self.origin, &names);
         let sources = self.sources.iter().filter(|source| !source.mute);
         telemetry.sources = sources
             .map(|source| source.record.clone())
@@ -176,6 +179,15 @@ impl Asking {
 }
 
 impl Source {
+    /// One that failed rests as long as it has to; one that only was slow need not.
+    fn tried_again_at(&self) -> Nanos {
+        if self.pause > PAUSE_MIN {
+            Nanos::MAX
+        } else {
+            Nanos::ZERO
+        }
+    }
+
     /// Its readings; none if it rests, is mute or fails.
     async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<Reading>> {
         let begun = timeline.now();

@@ -52,14 +52,6 @@ impl Default for Table {
 }
 
 impl Table {
-    /// What was read so far was read at time zero.
-    pub(super) fn begin(&mut self) {
-        self.times.iter_mut().for_each(|time| *time = Nanos::ZERO);
-        for held in &mut self.series {
-            held.last = held.last.map(|(_, value)| (Nanos::ZERO, value));
-        }
-    }
-
     /// A sample: the readings of each source that answered, by its position.
     pub(super) fn add(&mut self, at: Nanos, answers: Vec<Option<Vec<Reading>>>) {
         if self.times.last().is_some_and(|last| *last >= at) {
@@ -143,8 +135,9 @@ impl Table {
         self.interval = Nanos(self.interval.0.saturating_mul(2));
     }
 
-    /// The series by the names of their sources; who was asked is not known here.
-    pub(super) fn finish(self, sources: &[&str]) -> TargetTelemetry {
+    /// The series by the names of their sources, on a time axis that begins at `origin`; who was asked
+    /// is not known here.
+    pub(super) fn finish(self, origin: Nanos, sources: &[&str]) -> TargetTelemetry {
         let series = self.series.into_iter().map(|held| TelemetrySeries {
             source: sources
                 .get(held.source)
@@ -159,7 +152,11 @@ impl Table {
         });
         TargetTelemetry {
             interval_ns: self.interval.0,
-            times_ns: self.times.iter().map(|time| time.0).collect(),
+            times_ns: self
+                .times
+                .iter()
+                .map(|t| t.saturating_sub(origin).0)
+                .collect(),
             sources: Vec::new(),
             series: series.collect(),
             series_left_out: self.left_out,

@@ -38,6 +38,47 @@ fn rows_of_every_insert_mode_are_all_found() {
     }
 }
 
+/// The server tells its transactions, and they are those of the load; nothing failed.
+#[test]
+fn what_the_server_says_of_itself_fits_the_load() {
+    if skipped() {
+        return;
+    }
+    let database = Database::new("told");
+    let mut job = Job::new(&database.url(), &[("insert", closed(2))]);
+    job.settings = vec![("batch", "100".to_owned())];
+    job.step = Nanos::from_secs(4);
+    let record = database.run(&job).record;
+    let telemetry = record.target_telemetry.as_ref().unwrap();
+    let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["target", "host"], "{telemetry:?}");
+    assert!(
+        telemetry.sources.iter().all(|source| source.failed == 0),
+        "{telemetry:?}"
+    );
+    let series = |name: &str| telemetry.series.iter().find(|series| series.name == name);
+    for name in [
+        "rows_inserted",
+        "active",
+        "lock_waits",
+        "checkpoints",
+        "cpu_busy",
+    ] {
+        assert!(series(name).is_some(), "{name}: {telemetry:?}");
+    }
+    // Backends report what they did with a delay of up to a second, so the end may be missing.
+    let told: f64 = series("rows_inserted")
+        .unwrap()
+        .values
+        .iter()
+        .flatten()
+        .sum();
+    let rows = measured(&record, "insert").rows.acknowledged;
+    let rows = f64::from(u32::try_from(rows).unwrap());
+    assert!(told > 0.3 * rows && told < 1.1 * rows, "{told} of {rows}");
+    assert!(record.target.disk_bytes_per_row.unwrap() > 10.0);
+}
+
 #[test]
 fn all_six_queries_are_answered_beside_an_insert_stream() {
     if skipped() {

@@ -90,6 +90,8 @@ pub const FIND: &[Flag] = &[
     of_run("drop-foreign"),
     of_run("no-disk-guard"),
     of_run("no-telemetry"),
+    of_run("metrics"),
+    of_run("metric"),
     INSERT,
     of_run("p50"),
     of_run("p90"),

@@ -1,0 +1,153 @@
+//! What is asked beside a load, through the whole program: an endpoint on loopback, and none.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::target_telemetry::SeriesKind;
+use highwater_core::report;
+
+use crate::called::Place;
+
+/// An endpoint whose counter grows by ten with each request.
+fn endpoint() -> String {
+    static ASKED: AtomicU64 = AtomicU64::new(0);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut request = [0; 4_096];
+            let length = stream.read(&mut request).unwrap();
+            if length == 0 {
+                // A run that is over asks no further.
+                continue;
+            }
+            assert!(request[..length].starts_with(b"GET /vars HTTP/1.0\r\n"));
+            let ops = 10 * ASKED.fetch_add(1, Ordering::Relaxed);
+            let body =
+                format!("# TYPE ops counter\nops{{store=\"1\"}} {ops}\nwaiting 4\nother 1\n");
+            write!(stream, "HTTP/1.0 200 OK\r\n\r\n{body}").unwrap();
+        }
+    });
+    format!("http://u:geheim@127.0.0.1:{port}/vars")
+}
+
+fn run(place: &Place, more: &[&str]) -> (i32, RunRecord) {
+    let words = ["run", "cpu", "-d", "3s", "--warm-up", "0s", "--json"];
+    let called = place.call(&[&words, more].concat());
+    let record = report::parse(&called.stdout);
+    (
+        called.code.unwrap(),
+        record.unwrap_or_else(|error| panic!("{error:?}: {called:?}")),
+    )
+}
+
+#[test]
+fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
+    let place = Place::new();
+    let url = endpoint();
+    let metrics = [
+        "--metrics",
+        &url,
+        "--metric",
+        "queue=waiting",
+        "--metric",
+        "ops[store]=ops",
+    ];
+    let (code, record) = run(&place, &metrics);
+    assert_eq!(code, 0);
+    let telemetry = record.target_telemetry.unwrap();
+    let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names[..2], ["target", "host"]);
+    assert!(
+        names[2].contains("127.0.0.1") && !names[2].contains("geheim"),
+        "{names:?}"
+    );
+    let of_endpoint: Vec<_> = telemetry
+        .series
+        .iter()
+        .filter(|s| s.source == names[2])
+        .collect();
+    let [queue, ops] = of_endpoint.as_slice() else {
+        panic!("{of_endpoint:?}");
+    };
+    assert_eq!(
+        (queue.name.as_str(), queue.kind),
+        ("queue", SeriesKind::Level)
+    );
+    assert!(
+        queue
+            .values
+            .iter()
+            .flatten()
+            .all(|value| value.to_bits() == 4_f64.to_bits())
+    );
+    assert_eq!(
+        (ops.node.as_deref(), ops.kind),
+        (Some("1"), SeriesKind::Count)
+    );
+    let grown: Vec<f64> = ops.values.iter().copied().flatten().collect();
+    assert!(grown.len() >= 2, "{grown:?}");
+    assert!(
+        grown
+            .iter()
+            .all(|value| value.to_bits() == 10_f64.to_bits()),
+        "{grown:?}"
+    );
+    let log = telemetry
+        .series
+        .iter()
+        .find(|series| series.name == "log_bytes");
+    assert!(
+        log.unwrap()
+            .values
+            .iter()
+            .flatten()
+            .any(|bytes| *bytes > 0.0)
+    );
+}
+
+#[test]
+fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
+    let place = Place::new();
+    let free = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let url = format!("http://{free}/metrics");
+    let (code, record) = run(&place, &["--metrics", &url]);
+    assert_eq!(code, 0, "{:?}", record.judgements);
+    let telemetry = record.target_telemetry.as_ref().unwrap();
+    let source = &telemetry.sources[2];
+    assert!(
+        source.failed > 0 && source.failed == source.readings,
+        "{source:?}"
+    );
+    assert!(report::text(&record).contains("readings failed"));
+}
+
+#[test]
+fn nobody_is_asked_without_telemetry() {
+    let place = Place::new();
+    let url = "http://127.0.0.1:1/metrics";
+    let (code, record) = run(&place, &["--no-telemetry", "--metrics", url]);
+    assert_eq!((code, record.target_telemetry), (0, None));
+}
+
+#[test]
+fn a_mapping_or_an_endpoint_that_cannot_be_read_is_a_mistake_of_usage() {
+    let place = Place::new();
+    for (words, says) in [
+        (vec!["--metric", "queue"], "has no `=`"),
+        (vec!["--metric", "queue=x"], "no endpoint is named"),
+        (vec!["--metrics", "ftp://h/"], "no http or https URL"),
+    ] {
+        let called = place.call(&[&["run"], words.as_slice()].concat());
+        assert_eq!(called.code, Some(2), "{called:?}");
+        assert!(called.stderr.contains(says), "{called:?}");
+        assert!(called.stderr.contains("hint:"), "{called:?}");
+    }
+}

@@ -1,0 +1,321 @@
+//! Which metrics become which readings.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use highwater_core::model::quantity::QuantityError;
+
+use super::text::Sample;
+use crate::telemetry::{Measure, Reading};
+
+/// What a mapping looks like.
+const HINT: &str = "write NAME=METRIC, such as queue=tasks_waiting, queue=tasks{state=\"waiting\"}, or \
+                    disk_written[device]=disk_bytes_total for a series for each value of a label";
+/// Longest mapping.
+const LENGTH_MAX: usize = 500;
+
+/// One metric and the name that it gets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mapping {
+    name: String,
+    /// The label whose values are told apart, as nodes.
+    by: Option<String>,
+    pub(super) metric: String,
+    /// Labels that a sample must have.
+    labels: Vec<(String, String)>,
+    /// How it is to be read, where the endpoint need not be asked.
+    measure: Option<Measure>,
+    unit: Cow<'static, str>,
+}
+
+impl Mapping {
+    /// Reads `NAME=METRIC`, `NAME=METRIC{label="value"}` or `NAME[LABEL]=METRIC`.
+    pub fn parse(text: &str) -> Result<Self, QuantityError> {
+        let fail = |cause: &str| QuantityError {
+            message: format!("`{text}` {cause}"),
+            hint: HINT,
+        };
+        if text.len() > LENGTH_MAX {
+            return Err(QuantityError {
+                message: "a mapping is longer than 500 bytes".to_owned(),
+                hint: HINT,
+            });
+        }
+        let (left, right) = text.split_once('=').ok_or_else(|| fail("has no `=`"))?;
+        let (name, by) = match left.split_once('[') {
+            None => (left, None),
+            Some((name, label)) => {
+                let label = label.strip_suffix(']');
+                (name, Some(label.ok_or_else(|| fail("has no `]`"))?))
+            }
+        };
+        let (metric, labels) = match right.split_once('{') {
+            None => (right, Vec::new()),
+            Some((metric, rest)) => {
+                let inside = rest.strip_suffix('}').ok_or_else(|| fail("has no `}`"))?;
+                let pairs = inside.split(',').map(|pair| {
+                    let (name, value) = pair.split_once('=')?;
+                    Some((
+                        name.trim().to_owned(),
+                        value.trim().trim_matches('"').to_owned(),
+                    ))
+                });
+                let labels: Option<Vec<_>> = pairs.collect();
+                (
+                    metric,
+                    labels.ok_or_else(|| fail("has a label without a value"))?,
+                )
+            }
+        };
+        let is_word = |word: &str| {
+            let mut characters = word.chars();
+            !word.is_empty() && characters.all(|c| c.is_ascii_alphanumeric() || "_:.".contains(c))
+        };
+        if !is_word(name) || !is_word(metric) || by.is_some_and(|label| !is_word(label)) {
+            return Err(fail("is not made of names"));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            by: by.map(str::to_owned),
+            metric: metric.to_owned(),
+            labels,
+            measure: None,
+            unit: Cow::Borrowed(""),
+        })
+    }
+
+    fn takes(&self, sample: &Sample<'_>) -> bool {
+        self.metric == sample.metric
+            && self.labels.iter().all(|(name, value)| {
+                let mut labels = sample.labels.iter();
+                labels.any(|(known, told)| known == name && told == value)
+            })
+    }
+
+    /// A counter of seconds is told as their share of the time.
+    fn measure(&self, sample: &Sample<'_>) -> Measure {
+        let seconds = self.metric.contains("_seconds");
+        self.measure.unwrap_or(match (sample.counter, seconds) {
+            (true, true) => Measure::Seconds,
+            (true, false) => Measure::Count,
+            (false, _) => Measure::Level,
+        })
+    }
+
+    fn unit(&self, measure: Measure) -> Cow<'static, str> {
+        Cow::Borrowed(match measure {
+            _ if !self.unit.is_empty() => return self.unit.clone(),
+            Measure::Seconds => "share",
+            _ if self.metric.contains("bytes") => "bytes",
+            _ => "1",
+        })
+    }
+}
+
+/// Samples that differ only in labels nobody asked about are added up.
+pub(super) fn readings(mappings: &[Mapping], samples: &[Sample<'_>]) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for mapping in mappings {
+        let mut sums: BTreeMap<Option<&str>, (f64, Measure)> = BTreeMap::new();
+        for sample in samples.iter().filter(|sample| mapping.takes(sample)) {
+            let node = mapping.by.as_ref().map(|by| {
+                let label = sample.labels.iter().find(|(name, _)| name == by);
+                label.map_or("", |(_, value)| value.as_str())
+            });
+            let sum = sums.entry(node).or_insert((0.0, mapping.measure(sample)));
+            sum.0 += sample.value;
+        }
+        readings.extend(sums.into_iter().map(|(node, (value, measure))| Reading {
+            name: Cow::Owned(mapping.name.clone()),
+            unit: mapping.unit(measure),
+            node: node.map(str::to_owned),
+            measure,
+            value,
+        }));
+    }
+    readings
+}
+
+/// Name, label whose values are told apart, metric, how it is read, unit.
+type Known = (
+    &'static str,
+    &'static str,
+    &'static str,
+    Measure,
+    &'static str,
+);
+
+/// What processes, machines and one family of databases tell under names of their own. Sources: the
+/// Prometheus client libraries' `process_` metrics, node_exporter, and the list of metrics in that
+/// database's documentation (self-hosted, "essential metrics").
+const WELL_KNOWN: [Known; 17] = [
+    (
+        "process_cpu",
+        "",
+        "process_cpu_seconds_total",
+        Measure::Seconds,
+        "cores",
+    ),
+    (
+        "process_memory",
+        "",
+        "process_resident_memory_bytes",
+        Measure::Level,
+        "bytes",
+    ),
+    ("load", "", "node_load1", Measure::Level, "1"),
+    (
+        "disk_read",
+        "device",
+        "node_disk_read_bytes_total",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "disk_written",
+        "device",
+        "node_disk_written_bytes_total",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "disk_busy",
+        "device",
+        "node_disk_io_time_seconds_total",
+        Measure::Seconds,
+        "share",
+    ),
+    (
+        "net_received",
+        "device",
+        "node_network_receive_bytes_total",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "net_sent",
+        "device",
+        "node_network_transmit_bytes_total",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "cpu_busy",
+        "node_id",
+        "sys_cpu_combined_percent_normalized",
+        Measure::Level,
+        "share",
+    ),
+    ("memory", "node_id", "sys_rss", Measure::Level, "bytes"),
+    (
+        "disk_read",
+        "node_id",
+        "sys_host_disk_read_bytes",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "disk_written",
+        "node_id",
+        "sys_host_disk_write_bytes",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "net_received",
+        "node_id",
+        "sys_host_net_recv_bytes",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "net_sent",
+        "node_id",
+        "sys_host_net_send_bytes",
+        Measure::Count,
+        "bytes",
+    ),
+    (
+        "disk_free",
+        "store",
+        "capacity_available",
+        Measure::Level,
+        "bytes",
+    ),
+    ("connections", "node_id", "sql_conns", Measure::Level, "1"),
+    (
+        "queue",
+        "store",
+        "admission_wait_queue_length_kv",
+        Measure::Level,
+        "1",
+    ),
+];
+
+/// What is read where nobody says what.
+pub(super) fn well_known() -> Vec<Mapping> {
+    let known = WELL_KNOWN.iter();
+    known
+        .map(|(name, by, metric, measure, unit)| Mapping {
+            name: (*name).to_owned(),
+            by: (!by.is_empty()).then(|| (*by).to_owned()),
+            metric: (*metric).to_owned(),
+            labels: Vec::new(),
+            measure: Some(*measure),
+            unit: Cow::Borrowed(unit),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::samples;
+    use super::*;
+
+    fn read(mapping: &str, text: &str) -> Vec<(String, Option<String>, f64, Measure)> {
+        let mappings = [Mapping::parse(mapping).unwrap()];
+        let samples = samples(text, |_| true);
+        let readings = readings(&mappings, &samples).into_iter();
+        readings
+            .map(|r| (r.name.into_owned(), r.node, r.value, r.measure))
+            .collect()
+    }
+
+    const TEXT: &str = "# TYPE b counter\nb{d=\"x\",o=\"r\"} 1\nb{d=\"x\",o=\"w\"} 2\n\
+                        b{d=\"y\",o=\"w\"} 4\n# TYPE q gauge\nq 8\n\
+                        # TYPE cpu_seconds_total counter\ncpu_seconds_total 16\n";
+
+    #[test]
+    fn labels_choose_and_split_and_the_rest_is_added_up() {
+        let name = || "n".to_owned();
+        let node = |name: &str| Some(name.to_owned());
+        assert_eq!(read("n=b", TEXT), [(name(), None, 7.0, Measure::Count)]);
+        let by = [
+            (name(), node("x"), 3.0, Measure::Count),
+            (name(), node("y"), 4.0, Measure::Count),
+        ];
+        assert_eq!(read("n[d]=b", TEXT), by);
+        let chosen = [(name(), node("x"), 2.0, Measure::Count), by[1].clone()];
+        assert_eq!(read("n[d]=b{o=\"w\"}", TEXT), chosen);
+        assert_eq!(read("n=q", TEXT), [(name(), None, 8.0, Measure::Level)]);
+        let seconds = [(name(), None, 16.0, Measure::Seconds)];
+        assert_eq!(read("n=cpu_seconds_total", TEXT), seconds);
+        assert_eq!(read("n=none", TEXT), []);
+    }
+
+    #[test]
+    fn a_mapping_that_cannot_be_read_says_why() {
+        let says = |text: &str| Mapping::parse(text).unwrap_err().message;
+        for (text, cause) in [
+            ("queue", "has no `=`"),
+            ("queue[=x", "has no `]`"),
+            ("queue=x{a=\"b\"", "has no `}`"),
+            ("queue=x{a}", "a label without a value"),
+            ("=x", "not made of names"),
+            ("q=a b", "not made of names"),
+        ] {
+            assert!(says(text).contains(cause), "{text}: {}", says(text));
+        }
+        assert!(says(&"x".repeat(501)).contains("500 bytes"));
+    }
+}

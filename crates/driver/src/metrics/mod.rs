@@ -1,0 +1,221 @@
+//! Telemetry from an endpoint that speaks the Prometheus text format: any exporter, many databases.
+//!
+//! One request a reading, on a connection of its own; only the metrics that are asked for are kept
+//! of the answer. What must not be here: what a figure means for a run.
+
+mod mapping;
+mod text;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+pub use self::mapping::Mapping;
+
+use crate::contract::{BoxFuture, TargetError, TargetErrorKind, Timeline};
+use crate::network::{SslMode, Stream, Tls, TlsFiles, describe};
+use crate::target_url::{Host, Secret, TargetUrl};
+use crate::telemetry::{Reading, TelemetryReader};
+
+/// Longest answer that is read.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Headers of an answer, at most.
+const HEADERS_MAX: usize = 64;
+/// The path where a URL names none.
+const DEFAULT_PATH: &str = "/metrics";
+
+/// An endpoint and what is read from it.
+#[derive(Debug, Clone)]
+pub struct Endpoint {
+    /// For display and records: without a password.
+    shown: String,
+    host: String,
+    port: u16,
+    request: Arc<Secret>,
+    tls: Option<Arc<Tls>>,
+    mappings: Arc<[Mapping]>,
+}
+
+impl Endpoint {
+    /// Reads a URL such as `http://host:9100/metrics`; without mappings those of well-known exporters
+    /// are used.
+    ///
+    /// Fails with a usage error that says what such a URL looks like.
+    pub fn new(url: &str, mappings: &[Mapping]) -> Result<Self, TargetError> {
+        let hint = "give --metrics a URL such as http://host:9100/metrics";
+        let wrong = |cause: &str| TargetError::usage(format!("--metrics: {cause}")).with_hint(hint);
+        let parsed = TargetUrl::parse(url).map_err(|error| wrong(&error.message))?;
+        let (port, tls) = match parsed.scheme.as_str() {
+            "http" => (80, None),
+            "https" => {
+                let tls = Tls::new(TlsFiles::default(), SslMode::VerifyFull);
+                (443, Some(Arc::new(tls)))
+            }
+            _ => return Err(wrong(&format!("`{parsed}` is no http or https URL"))),
+        };
+        let [Host { name, port: given }] = parsed.hosts.as_slice() else {
+            return Err(wrong(&format!("`{parsed}` does not name one host")));
+        };
+        let mappings = if mappings.is_empty() {
+            mapping::well_known()
+        } else {
+            mappings.to_vec()
+        };
+        Ok(Self {
+            shown: parsed.to_string(),
+            host: name.clone(),
+            port: given.unwrap_or(port),
+            request: Arc::new(request(url, &parsed, name)),
+            tls,
+            mappings: mappings.into(),
+        })
+    }
+
+    /// How it is named in records.
+    pub fn name(&self) -> &str {
+        &self.shown
+    }
+
+    /// A reader; it connects anew for each reading.
+    pub fn open(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'static, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        let reader: Box<dyn TelemetryReader> = Box::new(MetricsReader(self.clone()));
+        Box::pin(std::future::ready(Ok(Some(reader))))
+    }
+
+    async fn answer(&self) -> Result<Vec<u8>, TargetError> {
+        let lost = |error: &std::io::Error| {
+            TargetError::unreachable(format!("{}: {}", self.shown, describe(error)))
+        };
+        let stream = TcpStream::connect((self.host.as_str(), self.port)).await;
+        let stream = stream.map_err(|error| lost(&error))?;
+        let mut stream = match &self.tls {
+            None => Stream::Tcp(stream),
+            Some(tls) => {
+                let encrypted = tls.handshake(&self.shown, &self.host, stream).await?;
+                Stream::Tls(Box::new(encrypted))
+            }
+        };
+        let request = self.request.reveal().as_bytes();
+        let written = stream.write_all(request).await;
+        written.map_err(|error| lost(&error))?;
+        stream.flush().await.map_err(|error| lost(&error))?;
+        let mut answer = Vec::new();
+        let limit = u64::try_from(ANSWER_BYTES_MAX).unwrap_or(u64::MAX);
+        let read = stream.take(limit + 1).read_to_end(&mut answer).await;
+        read.map_err(|error| lost(&error))?;
+        if answer.len() > ANSWER_BYTES_MAX {
+            return Err(self.refused("the answer is longer than 16 MiB"));
+        }
+        Ok(answer)
+    }
+
+    fn refused(&self, cause: &str) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!("{}: {cause}", self.shown),
+            hint: None,
+        }
+    }
+
+    fn readings(&self, answer: &[u8]) -> Result<Vec<Reading>, TargetError> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
+        let mut head = httparse::Response::new(&mut headers);
+        let Ok(httparse::Status::Complete(length)) = head.parse(answer) else {
+            return Err(self.refused("what answers there does not speak HTTP"));
+        };
+        match head.code {
+            Some(200) => {}
+            code => return Err(self.refused(&format!("HTTP status {}", code.unwrap_or(0)))),
+        }
+        let body = String::from_utf8_lossy(answer.get(length..).unwrap_or_default());
+        let samples = text::samples(&body, |metric| {
+            self.mappings.iter().any(|mapping| mapping.metric == metric)
+        });
+        let readings = mapping::readings(&self.mappings, &samples);
+        if readings.is_empty() {
+            return Err(self.refused("it has none of the metrics that are read"));
+        }
+        Ok(readings)
+    }
+}
+
+/// HTTP/1.0, so that the answer comes in one piece and ends with the connection.
+fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
+    let path = match url.path.as_str() {
+        "" => DEFAULT_PATH.to_owned(),
+        path => format!("/{path}"),
+    };
+    let query = text.split_once('?').map_or("", |(_, query)| query);
+    let mark = if query.is_empty() { "" } else { "?" };
+    let login = url.user.as_deref().map(|user| {
+        let password = url.password.as_ref().map_or("", Secret::reveal);
+        let login = STANDARD.encode(format!("{user}:{password}"));
+        format!("Authorization: Basic {login}\r\n")
+    });
+    Secret::new(format!(
+        "GET {path}{mark}{query} HTTP/1.0\r\nHost: {host}\r\nAccept: text/plain\r\n{}\r\n",
+        login.unwrap_or_default()
+    ))
+}
+
+struct MetricsReader(Endpoint);
+
+impl TelemetryReader for MetricsReader {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+        Box::pin(async move {
+            let answer = self.0.answer().await?;
+            self.0.readings(&answer)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str) -> String {
+        Endpoint::new(url, &[]).unwrap_err().message
+    }
+
+    #[test]
+    fn a_url_is_checked_before_anything_is_asked() {
+        assert!(refused("ftp://h/x").contains("no http or https"));
+        assert!(refused("http://a,b/metrics").contains("one host"));
+        assert!(refused("localhost").contains("not a URL"));
+        let endpoint = Endpoint::new("http://u:geheim@h:9100", &[]).unwrap();
+        assert!(!endpoint.name().contains("geheim") && !format!("{endpoint:?}").contains("geheim"));
+        let request = endpoint.request.reveal();
+        assert!(
+            request.starts_with("GET /metrics HTTP/1.0\r\n"),
+            "{request}"
+        );
+        assert!(request.contains("Authorization: Basic dTpnZWhlaW0="));
+        let other = Endpoint::new("http://h/_status/vars?x=1", &[]).unwrap();
+        assert!(
+            other
+                .request
+                .reveal()
+                .starts_with("GET /_status/vars?x=1 HTTP/1.0")
+        );
+    }
+
+    #[test]
+    fn an_answer_without_what_is_read_says_so() {
+        let mapping = Mapping::parse("queue=waiting").unwrap();
+        let endpoint = Endpoint::new("http://h/", &[mapping]).unwrap();
+        let answer = |text: &str| endpoint.readings(text.as_bytes());
+        let read = answer("HTTP/1.0 200 OK\r\n\r\nwaiting 3\nother 4\n").unwrap();
+        assert_eq!((read.len(), read[0].value.to_bits()), (1, 3_f64.to_bits()));
+        let message = |text: &str| answer(text).unwrap_err().message;
+        assert!(message("HTTP/1.0 200 OK\r\n\r\nother 4\n").contains("none of the metrics"));
+        assert!(message("HTTP/1.0 404 Not Found\r\n\r\n").contains("HTTP status 404"));
+        assert!(message("SSH-2.0-x\r\n").contains("does not speak HTTP"));
+    }
+}

@@ -1,0 +1,52 @@
+//! What the database says of itself during a load: the size of its files, and who waits to write.
+//! Read from the file system and from this process; no statement is executed.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::target::Database;
+use crate::contract::{BoxFuture, TargetError};
+use crate::telemetry::{Reading, TelemetryReader, names};
+
+/// Reads one database.
+pub(super) struct FileReader {
+    database: Arc<Database>,
+}
+
+impl FileReader {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    fn readings(&self) -> Vec<Reading> {
+        let path = self.database.settings().path.as_path();
+        let (active, waiting) = self.database.busy();
+        let mut readings = vec![
+            Reading::level(names::ACTIVE, "1", float(active.saturating_sub(waiting))),
+            Reading::level(names::QUEUE, "1", float(waiting)),
+        ];
+        let mut size = |name, path: &Path| {
+            let bytes = std::fs::metadata(path).map(|file| file.len());
+            readings.extend(bytes.ok().map(|bytes| {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                Reading::level(name, "bytes", float(bytes))
+            }));
+        };
+        size("database_bytes", path);
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        size("log_bytes", &PathBuf::from(log));
+        readings
+    }
+}
+
+impl TelemetryReader for FileReader {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+        Box::pin(std::future::ready(Ok(self.readings())))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(number: usize) -> f64 {
+    number as f64
+}
