@@ -1,31 +1,22 @@
-//! The ledger and the audit: nanoseconds a row in the load path, the audit of a large table against
-//! its load, and a failed bucket among a thousand million rows.
+//! The audit: a large table against its load, and a failed bucket among a thousand million rows.
 
 use std::cell::Cell;
 use std::error::Error;
-use std::hint::black_box;
 use std::rc::Rc;
 
 use highwater_bench::figures::{self, Budget, Figure};
-use highwater_bench::job::{Job, cpu_workload, workload};
+use highwater_bench::job::{Job, cpu_workload};
 use highwater_bench::meters::PeakMemory;
 use highwater_core::model::judgement::Data;
-use highwater_core::model::op::PlaceholderStyle;
-use highwater_core::model::outcome::Outcome;
 use highwater_core::model::plan::{AuditLevel, PhaseKind};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::{Nanos, Rate};
 use highwater_runner::clock::RealClock;
-use highwater_runner::ledger::Ledger;
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::PaceInput;
-use highwater_runner::store::Spill;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");
-/// Batches of the ledger's figure, and how often they are noted.
-const BATCHES: u64 = 200;
-const ROUNDS: u64 = 20;
 /// Rows that are loaded into PostgreSQL, and into SQLite.
 const LOADED: &str = "20000000";
 const LOADED_EMBEDDED: &str = "3000000";
@@ -39,14 +30,12 @@ const LONG_SECONDS: u64 = 1_000;
 const ROWS_PER_S: u64 = 1_000_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut figures = ledger()?;
-    figures.extend(narrowing()?);
+    let mut figures = narrowing()?;
     figures.extend(sqlite()?);
     figures.extend(postgres()?);
     figures::print(
         &figures,
-        "The ledger: `cpu` rows, twelve columns, in batches of 1,000 that were made before, noted as \
-         acknowledged with counts and checksums. The simulated run: 10⁹ rows of one column, one value in \
+        "The simulated run: 10⁹ rows of one column, one value in \
          5·10⁸ altered; the audit makes all rows again, adds them up, and narrows the buckets that \
          differ to their rows; its memory is the greatest resident memory of the process during load, \
          audit and narrowing, and its budget 96 MiB + sessions × 2 × batch bytes. SQLite: 3 million \
@@ -55,41 +44,6 @@ fn main() -> Result<(), Box<dyn Error>> {
          the machine.",
     )?;
     Ok(())
-}
-
-fn ledger() -> Result<Vec<Figure>, Box<dyn Error>> {
-    let cpu = workload(cpu_workload()?, &[])?;
-    let dialect = ["sqlite".to_owned()];
-    let bound = cpu.bind(&dialect, PlaceholderStyle::Question);
-    let bound = bound.map_err(|mistake| mistake.message)?;
-    let batches: Vec<_> = (0..BATCHES)
-        .map(|batch| cpu.row_batch(0, batch * 1_000, 1_000))
-        .collect();
-    let mut figures = Vec::new();
-    for (what, columns) in [
-        ("counts alone", &[][..]),
-        ("counts and checksums", bound.tables[0].columns.as_slice()),
-    ] {
-        let root = tempfile::tempdir()?;
-        let mut ledger = Ledger::new(columns, Spill::at(root.path().join("exceptions")));
-        let mut note = || {
-            for batch in &batches {
-                let outcome = Outcome::applied(1_000);
-                ledger.note(batch.first_row, 1_000, Some(batch), &outcome);
-            }
-        };
-        // Dictionaries are hashed once.
-        note();
-        let clock = RealClock::start();
-        for _ in 0..ROUNDS {
-            note();
-        }
-        let per_row = to_f64(clock.now().0) / to_f64(ROUNDS * BATCHES * 1_000);
-        let figure = Figure::new(format!("ledger, {what}, per row"), "ns", per_row);
-        figures.push(figure.budget(Budget::AtMost(15.0)));
-        black_box(ledger.totals());
-    }
-    Ok(figures)
 }
 
 /// Notes when the audit began.

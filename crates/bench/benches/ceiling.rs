@@ -2,21 +2,14 @@
 //! beside the parts of that path and beside a generator in Node.js.
 
 use std::error::Error;
-use std::hint::black_box;
 use std::process::Command;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, workload};
-use highwater_bench::meters::{process_cpu, thread_cpu};
-use highwater_core::model::op::{Op, OpBody, OpId, RowBatch};
+use highwater_bench::sending::{Parts, parts};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
-use highwater_core::workload::Workload;
-use highwater_driver::{Connect, Encoder, Request, Session, Target, Timeline};
-use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::PaceInput;
 
@@ -44,13 +37,10 @@ const PATHS: [(&str, &str, Budget); 5] = [
 struct Round {
     /// A whole run, every value fresh.
     fresh: f64,
-    /// Rows made and encoded, nothing sent.
-    encoded: f64,
-    /// One body sent again and again on one session.
-    replayed: f64,
+    /// The same without a run around it.
+    parts: Parts,
     /// The fresh run's rows per second of the wall's clock.
     rows_per_s: f64,
-    bytes_per_row: f64,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -67,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         shown.extend(figures_of(&format!("{sink}, {insert}"), budget, rounds));
     }
     if !node.is_empty() {
-        let encoded: Vec<f64> = rounds[0].iter().map(|round| round.encoded).collect();
+        let encoded: Vec<f64> = rounds[0].iter().map(|round| round.parts.encoded).collect();
         shown.push(
             Figure::new(
                 "Node.js: rows made and put through JSON.stringify",
@@ -102,8 +92,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
     let middle = |of: fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<f64>>());
     let name = |what: &str| format!("{path}: {what}");
-    let (fresh, bytes) = (middle(|r| r.fresh), middle(|r| r.bytes_per_row));
-    let replayed = middle(|r| r.replayed);
+    let (fresh, bytes) = (middle(|r| r.fresh), middle(|r| r.parts.bytes_per_row));
+    let replayed = middle(|r| r.parts.replayed);
     [
         Figure::new(name("fresh rows"), "rows/client CPU s", fresh)
             .beside("replayed body", replayed)
@@ -111,7 +101,7 @@ fn figures_of(path: &str, budget: Budget, rounds: &[Round]) -> [Figure; 5] {
         Figure::new(
             name("made and encoded"),
             "rows/CPU s",
-            middle(|r| r.encoded),
+            middle(|r| r.parts.encoded),
         )
         .beside("fresh rows", fresh),
         Figure::new(
@@ -148,83 +138,11 @@ fn round(sink: &'static str, insert: &'static str) -> Result<Round, Box<dyn Erro
     let rows_per_s = result.throughput.rows_per_s;
     let workload = workload(cpu_workload()?, &[])?;
     let target = target_inserting(sink, Some(insert))?;
-    let (encoded, replayed, bytes_per_row) = parts(&workload, &target)?;
     Ok(Round {
         fresh: rows_per_s * MEASURE.as_secs_f64() / cpu_seconds,
-        encoded,
-        replayed,
+        parts: parts(&workload, &target, BATCHES, BATCH)?,
         rows_per_s,
-        bytes_per_row,
     })
-}
-
-/// Rows per CPU second that are made and encoded, and of one body that is sent again and again;
-/// bytes of a row.
-fn parts(
-    workload: &Arc<Workload>,
-    target: &Arc<dyn Target>,
-) -> Result<(f64, f64, f64), Box<dyn Error>> {
-    RealTimeline::block_on(RealClock::start(), |timeline| {
-        let (workload, target) = (Arc::clone(workload), Arc::clone(target));
-        async move {
-            let timeline: Rc<dyn Timeline> = timeline;
-            let mut admin = target.administer(Rc::clone(&timeline)).await?;
-            let dialects = admin.facts().await?.dialects;
-            let bound = workload.bind(&dialects, target.placeholders());
-            let connect = Connect {
-                workload: Arc::new(bound.map_err(|mistake| mistake.message)?),
-                number: 0,
-                attempt: 0,
-                timeline,
-            };
-            let mut session = target.connect(connect).await?;
-            let mut request = Request {
-                op: Op {
-                    id: OpId(0),
-                    index: 0,
-                    body: OpBody::Insert(RowBatch::default()),
-                },
-                bytes: Vec::new(),
-            };
-            let encoded = made_and_encoded(&workload, session.encoder().as_mut(), &mut request);
-            let bytes = f64::from(u32::try_from(request.bytes.len())?) / f64::from(BATCH);
-            let replayed = replayed(target.as_ref(), session.as_mut(), &mut request).await?;
-            Ok((encoded, replayed, bytes))
-        }
-    })?
-}
-
-fn made_and_encoded(workload: &Workload, encoder: &mut dyn Encoder, request: &mut Request) -> f64 {
-    let begin = thread_cpu();
-    for number in 0..BATCHES {
-        if let OpBody::Insert(batch) = &mut request.op.body {
-            let first = u64::from(number) * u64::from(BATCH);
-            workload.fill_row_batch(0, first, BATCH as usize, batch);
-        }
-        encoder.encode(request);
-        black_box(&request.bytes);
-    }
-    rows_per_s(thread_cpu().saturating_sub(begin))
-}
-
-async fn replayed(
-    target: &dyn Target,
-    session: &mut dyn Session,
-    request: &mut Request,
-) -> Result<f64, Box<dyn Error>> {
-    let used = || process_cpu().saturating_sub(Duration::from_nanos(target.embedded_cpu().0));
-    let begin = used();
-    for _ in 0..BATCHES {
-        let outcome = session.execute(request).await;
-        if !outcome.is_success() {
-            return Err(format!("{outcome:?}").into());
-        }
-    }
-    Ok(rows_per_s(used().saturating_sub(begin)))
-}
-
-fn rows_per_s(cpu: Duration) -> f64 {
-    f64::from(BATCH) * f64::from(BATCHES) / cpu.as_secs_f64()
 }
 
 /// Rows per CPU second of the generator in Node.js; none where that is not installed.

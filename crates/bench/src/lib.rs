@@ -6,3 +6,4 @@
 pub mod figures;
 pub mod job;
 pub mod meters;
+pub mod sending;

@@ -5,9 +5,18 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::contract::TargetError;
+
+/// What a value of a URL's parameters may not hold as it is.
+const RESERVED: &AsciiSet = &CONTROLS
+    .add(b' ')
+    .add(b'&')
+    .add(b'#')
+    .add(b'%')
+    .add(b'+')
+    .add(b'"');
 
 /// A value that never appears in text.
 #[derive(Clone, PartialEq, Eq)]
@@ -80,6 +89,20 @@ impl TargetUrl {
         Ok(url)
     }
 
+    /// Parameters as they stand in a URL, behind `first` and without those that are `told`
+    /// elsewhere in it; a password is left out, so that what is left can be used again.
+    pub fn parameters_but(&self, told: &[&str], first: char) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.parameters {
+            if told.contains(&name.as_str()) || is_secret(name) || value.is_empty() {
+                continue;
+            }
+            text.push(if text.is_empty() { first } else { '&' });
+            text.push_str(&format!("{name}={}", utf8_percent_encode(value, RESERVED)));
+        }
+        text
+    }
+
     fn parse_authority(&mut self, text: &str) -> Result<(), TargetError> {
         // The last `@` before the path ends the user part, so that a raw `@` in a password works.
         let path_start = text.rfind('@').map_or(0, |at| at + 1);
@@ -123,15 +146,10 @@ impl fmt::Display for TargetUrl {
                 write!(f, "/{}", self.path)?;
             }
         }
-        let mut separator = '?';
-        for (name, value) in &self.parameters {
-            let shown = if name.to_ascii_lowercase().contains("password") {
-                "***"
-            } else {
-                value
-            };
+        for (position, (name, value)) in self.parameters.iter().enumerate() {
+            let separator = if position == 0 { '?' } else { '&' };
+            let shown = if is_secret(name) { "***" } else { value };
             write!(f, "{separator}{name}={shown}")?;
-            separator = '&';
         }
         Ok(())
     }
@@ -147,6 +165,10 @@ impl fmt::Display for Host {
             (false, None) => f.write_str(&self.name),
         }
     }
+}
+
+fn is_secret(parameter: &str) -> bool {
+    parameter.to_ascii_lowercase().contains("password")
 }
 
 fn parse_host(text: &str) -> Result<Host, TargetError> {
@@ -187,6 +209,18 @@ fn decode(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn parameters_can_be_used_again_and_hold_no_password() {
+        let text = "db://u@h?user=u&password=abc&sslmode=require&options=-c a%3Db%26c&gzip=";
+        let url = TargetUrl::parse(text).unwrap();
+        let shown = url.parameters_but(&["user"], '?');
+        assert_eq!(shown, "?options=-c%20a=b%26c&sslmode=require");
+        let again = TargetUrl::parse(&format!("db://u@h{shown}")).unwrap();
+        assert_eq!(again.parameters["options"], url.parameters["options"]);
+        let told = ["user", "sslmode", "options"];
+        assert_eq!(url.parameters_but(&told, '&'), "");
+    }
 
     #[test]
     fn urls_parse_and_print_without_their_password() {

@@ -104,6 +104,7 @@ pub(super) fn nodes(
         Some(text) => parse_timeout(text, options.connect_timeout)?,
     };
     let schema = schema(url)?;
+    let parameters = url.parameters_but(&["user"], '?');
     let mut nodes = Vec::new();
     for host in hosts(url) {
         let port = host.port.unwrap_or(DEFAULT_PORT);
@@ -116,7 +117,7 @@ pub(super) fn nodes(
         tls.check_files()?;
         let head = request_head(&host, &user, password.as_ref(), &schema, gzip.is_some())?;
         nodes.push(Node {
-            shown: format!("{}://{user}@{host}/{schema}", url.scheme),
+            shown: format!("{}://{user}@{host}/{schema}{parameters}", url.scheme),
             host: host.name,
             port,
 

@@ -28,6 +28,8 @@ const KNOWN: [&str; 13] = [
     "sslrootcert",
     "user",
 ];
+/// Those that stand elsewhere in the URL that is shown.
+const TOLD: &[&str] = &["dbname", "host", "port", "user"];
 /// The port where neither URL nor environment names one.
 const DEFAULT_PORT: u16 = 5432;
 
@@ -105,13 +107,14 @@ pub(super) fn nodes(
                         name: host.clone(),
                         port: Some(*port),
                     };
-                    format!("{host}/{}", login.database)
+                    format!("{host}/{}{}", login.database, url.parameters_but(TOLD, '?'))
                 }
                 Address::Socket(directory, port) => {
                     format!(
-                        "/{}?host={}&port={port}",
+                        "/{}?host={}&port={port}{}",
                         login.database,
-                        directory.display()
+                        directory.display(),
+                        url.parameters_but(TOLD, '&')
                     )
                 }
             };

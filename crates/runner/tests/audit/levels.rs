@@ -28,6 +28,9 @@ fn counts_see_rows_and_no_values() {
     let record = audited(AuditLevel::Count, &[Planted::Dropped(1)]);
     assert_eq!(record.judgements.data.value, Data::Lost);
     assert_eq!((record.audit.missing, record.audit.read_back), (1, 0));
+    let record = audited(AuditLevel::Count, &[Planted::Duplicated(10)]);
+    assert_eq!(record.judgements.data.value, Data::Duplicated);
+    assert_eq!((record.audit.missing, record.audit.surplus), (0, 1));
 }
 
 #[test]

@@ -40,6 +40,13 @@ fn hosts_have_ports_and_one_schema() {
     assert_eq!(shown, expected);
     let nodes = open("crate://", &[]).unwrap();
     assert_eq!(nodes[0].shown, "crate://crate@localhost:4200/doc");
+    let nodes = open(
+        "crate://h/?gzip=1&user=ann&password=pw&sslmode=require",
+        &[],
+    )
+    .unwrap();
+    let shown = "crate://ann@h:4200/doc?gzip=1&sslmode=require";
+    assert_eq!(nodes[0].shown, shown);
 }
 
 #[test]

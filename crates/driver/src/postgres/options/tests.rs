@@ -55,6 +55,17 @@ fn urls_name_hosts_user_and_database() {
             "postgres://?user=ann&dbname=b",
             vec!["postgres://ann@localhost:5432/b"],
         ),
+        (
+            "postgres://ann@h1,h2/b?sslmode=verify-full&sslrootcert=/x y.pem&password=pw",
+            vec![
+                "postgres://ann@h1:5432/b?sslmode=verify-full&sslrootcert=/x%20y.pem",
+                "postgres://ann@h2:5432/b?sslmode=verify-full&sslrootcert=/x%20y.pem",
+            ],
+        ),
+        (
+            "postgres://ann@/b?host=/run/pg&connect_timeout=3",
+            vec!["postgres://ann@/b?host=/run/pg&port=5432&connect_timeout=3"],
+        ),
     ] {
         let nodes = open(url, &[]).unwrap();
         let urls: Vec<&str> = nodes.iter().map(|node| node.shown.as_str()).collect();

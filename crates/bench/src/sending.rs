@@ -1,0 +1,109 @@
+//! What one session's part of a load costs: rows made and encoded, and one encoded body that is
+//! sent again and again.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use highwater_core::model::op::{Op, OpBody, OpId, RowBatch};
+use highwater_core::workload::Workload;
+use highwater_driver::{Connect, Encoder, Request, Session, Target, Timeline};
+use highwater_runner::clock::{RealClock, RealTimeline};
+
+use crate::meters::{process_cpu, thread_cpu};
+
+/// What sending the batches of a workload's first table costs without a run around it.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts {
+    /// Rows per CPU second that are made and encoded, nothing sent.
+    pub encoded: f64,
+    /// Rows per CPU second of one body that one session sends again and again.
+    pub replayed: f64,
+    /// Bytes that an encoded row takes.
+    pub bytes_per_row: f64,
+}
+
+/// Makes and encodes so many `batches` of `batch` rows, then sends the last one as often.
+///
+/// # Errors
+///
+/// If the target cannot be used, or an op failed.
+pub fn parts(
+    workload: &Arc<Workload>,
+    target: &Arc<dyn Target>,
+    batches: u32,
+    batch: u32,
+) -> Result<Parts, Box<dyn Error>> {
+    RealTimeline::block_on(RealClock::start(), |timeline| {
+        let (workload, target) = (Arc::clone(workload), Arc::clone(target));
+        async move {
+            let timeline: Rc<dyn Timeline> = timeline;
+            let mut admin = target.administer(Rc::clone(&timeline)).await?;
+            let dialects = admin.facts().await?.dialects;
+            let bound = workload.bind(&dialects, target.placeholders());
+            let connect = Connect {
+                workload: Arc::new(bound.map_err(|mistake| mistake.message)?),
+                number: 0,
+                attempt: 0,
+                timeline,
+            };
+            let mut session = target.connect(connect).await?;
+            let mut request = Request {
+                op: Op {
+                    id: OpId(0),
+                    index: 0,
+                    body: OpBody::Insert(RowBatch::default()),
+                },
+                bytes: Vec::new(),
+            };
+            let rows = f64::from(batch) * f64::from(batches);
+            let mut encoder = session.encoder();
+            let encoded = encode(&workload, encoder.as_mut(), &mut request, (batches, batch));
+            let bytes = f64::from(u32::try_from(request.bytes.len())?);
+            let replayed = replay(target.as_ref(), session.as_mut(), &mut request, batches).await?;
+            Ok(Parts {
+                encoded: rows / encoded.as_secs_f64(),
+                replayed: rows / replayed.as_secs_f64(),
+                bytes_per_row: bytes / f64::from(batch),
+            })
+        }
+    })?
+}
+
+fn encode(
+    workload: &Workload,
+    encoder: &mut dyn Encoder,
+    request: &mut Request,
+    (batches, batch): (u32, u32),
+) -> Duration {
+    let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+    let begin = thread_cpu();
+    for number in 0..batches {
+        if let OpBody::Insert(made) = &mut request.op.body {
+            let first = u64::from(number) * u64::from(batch);
+            workload.fill_row_batch(0, first, rows, made);
+        }
+        encoder.encode(request);
+        black_box(&request.bytes);
+    }
+    thread_cpu().saturating_sub(begin)
+}
+
+async fn replay(
+    target: &dyn Target,
+    session: &mut dyn Session,
+    request: &mut Request,
+    times: u32,
+) -> Result<Duration, Box<dyn Error>> {
+    let used = || process_cpu().saturating_sub(Duration::from_nanos(target.embedded_cpu().0));
+    let begin = used();
+    for _ in 0..times {
+        let outcome = session.execute(request).await;
+        if !outcome.is_success() {
+            return Err(format!("{outcome:?}").into());
+        }
+    }
+    Ok(used().saturating_sub(begin))
+}
