@@ -25,6 +25,11 @@ fn slow() -> Job {
     job
 }
 
+/// Constant arrivals of ten rows, one every 10 ms, the first after 9 ms.
+fn due(phase_ns: u64) -> u64 {
+    (phase_ns - 9_000_000).div_ceil(10_000_000)
+}
+
 /// What was due before the stop was offered, and nothing behind it.
 fn check_stopped_near(end: &RunEnd, second: u64) {
     assert_eq!(end.ended, Ended::Interrupted);
@@ -41,9 +46,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
         "stopped after {length} s"
     );
     let result = measured(record, "insert");
-    // Constant arrivals, one every 10 ms, the first after 9 ms.
-    let due = (phase.duration_ns - 9_000_000).div_ceil(10_000_000);
-    assert_eq!(result.offered, due, "after {length} s");
+    assert_eq!(result.offered, due(phase.duration_ns), "after {length} s");
     assert_eq!(result.offered, result.sent + result.dropped);
 }
 
@@ -85,6 +88,8 @@ fn check_lost(end: &RunEnd) {
     assert_eq!(record.judgements.data.value, Data::Unverified);
     let result = measured(record, "insert");
     assert_eq!(result.offered, result.sent + result.dropped);
+    // What came due while all sessions were away was offered, too.
+    assert_eq!(result.offered, due(record.phases[0].duration_ns));
     for second in 0..5 {
         let interval = record
             .intervals
