@@ -17,6 +17,8 @@ use crate::meters::{process_cpu, thread_cpu};
 /// What sending the batches of a workload's first table costs without a run around it.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts {
+    /// Rows per CPU second that are made, nothing else.
+    pub made: f64,
     /// Rows per CPU second that are made and encoded, nothing sent.
     pub encoded: f64,
     /// Rows per CPU second of one body that one session sends again and again.
@@ -60,10 +62,12 @@ pub fn parts(
             };
             let rows = f64::from(batch) * f64::from(batches);
             let mut encoder = session.encoder();
+            let made = make(&workload, &mut request, (batches, batch));
             let encoded = encode(&workload, encoder.as_mut(), &mut request, (batches, batch));
             let bytes = f64::from(u32::try_from(request.bytes.len())?);
             let replayed = replay(target.as_ref(), session.as_mut(), &mut request, batches).await?;
             Ok(Parts {
+                made: rows / made.as_secs_f64(),
                 encoded: rows / encoded.as_secs_f64(),
                 replayed: rows / replayed.as_secs_f64(),
                 bytes_per_row: bytes / f64::from(batch),
@@ -72,19 +76,32 @@ pub fn parts(
     })?
 }
 
+fn fill(workload: &Workload, request: &mut Request, number: u32, batch: u32) {
+    if let OpBody::Insert(rows) = &mut request.op.body {
+        let first = u64::from(number) * u64::from(batch);
+        let count = usize::try_from(batch).unwrap_or(usize::MAX);
+        workload.fill_row_batch(0, first, count, rows);
+    }
+}
+
+fn make(workload: &Workload, request: &mut Request, (batches, batch): (u32, u32)) -> Duration {
+    let begin = thread_cpu();
+    for number in 0..batches {
+        fill(workload, request, number, batch);
+        black_box(&request.op);
+    }
+    thread_cpu().saturating_sub(begin)
+}
+
 fn encode(
     workload: &Workload,
     encoder: &mut dyn Encoder,
     request: &mut Request,
     (batches, batch): (u32, u32),
 ) -> Duration {
-    let rows = usize::try_from(batch).unwrap_or(usize::MAX);
     let begin = thread_cpu();
     for number in 0..batches {
-        if let OpBody::Insert(made) = &mut request.op.body {
-            let first = u64::from(number) * u64::from(batch);
-            workload.fill_row_batch(0, first, rows, made);
-        }
+        fill(workload, request, number, batch);
         encoder.encode(request);
         black_box(&request.bytes);
     }

@@ -56,10 +56,10 @@ fn urls_name_hosts_user_and_database() {
             vec!["postgres://ann@localhost:5432/b"],
         ),
         (
-            "postgres://ann@h1,h2/b?sslmode=verify-full&sslrootcert=/x y.pem&password=pw",
+            "postgres://ann@h1,h2/b?sslmode=require&application_name=a b&password=pw",
             vec![
-                "postgres://ann@h1:5432/b?sslmode=verify-full&sslrootcert=/x%20y.pem",
-                "postgres://ann@h2:5432/b?sslmode=verify-full&sslrootcert=/x%20y.pem",
+                "postgres://ann@h1:5432/b?application_name=a%20b&sslmode=require",
+                "postgres://ann@h2:5432/b?application_name=a%20b&sslmode=require",
             ],
         ),
         (
