@@ -6,8 +6,10 @@
 use std::rc::Rc;
 
 use futures_util::future::select;
-use highwater_core::analysis::search::{Probed, Step, conclude, give_up, next, probed};
-use highwater_core::model::plan::Plan;
+use highwater_core::analysis::search::{
+    Probed, Step, conclude, give_up, measured_ns, next, probed,
+};
+use highwater_core::model::plan::{PhaseKind, Plan};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
@@ -21,6 +23,9 @@ use crate::observer::{Event, Observer};
 use crate::request::{RunError, RunRequest};
 use crate::run;
 use crate::store::{PROBES, RunDirectory, StoreError};
+
+/// How often an estimate asks an op again, with the growing waits of the plan.
+const ESTIMATE_ATTEMPTS: u32 = 16;
 
 /// What is searched, and where it is kept.
 pub struct SearchRequest {
@@ -45,7 +50,7 @@ pub struct ProbeWish {
     pub tables_kept: bool,
 }
 
-/// Makes the runs of probes.
+/// Makes the runs of probes. How long each measures is the search's business.
 pub trait ProbeMaker {
     /// What can go wrong with it.
     type Error: From<RunError> + From<StoreError>;
@@ -129,7 +134,7 @@ impl Course<'_> {
             at,
             tables_kept: self.tables_kept,
         };
-        let plan = maker.plan(&wish)?;
+        let plan = self.cut(&wish, maker.plan(&wish)?);
         let name = format!("{number:02}-{}", name_of(purpose));
         let root = self.request.directory.path().join(PROBES);
         let directory = RunDirectory::create(&root, &name, &plan)?;
@@ -187,6 +192,22 @@ impl Course<'_> {
         }
         self.last = record.or_else(|| self.last.take());
         Ok(None)
+    }
+
+    /// The plan of a probe, as long as the search asks for. An estimate's sessions wait after an op
+    /// that was not applied: else a target that rejects would be asked without end, and all of it
+    /// for an order of magnitude.
+    fn cut(&self, wish: &ProbeWish, mut plan: Plan) -> Plan {
+        let search = &self.request.search;
+        let measured = Nanos(measured_ns(search, &self.probes, wish.purpose, wish.at));
+        let phases = plan.phases.iter_mut();
+        for phase in phases.filter(|phase| phase.kind == PhaseKind::Measure) {
+            phase.duration = measured;
+        }
+        if wish.purpose == ProbePurpose::Estimate {
+            plan.retry.attempts = plan.retry.attempts.max(ESTIMATE_ATTEMPTS);
+        }
+        plan
     }
 
     /// Leaves the target alone for a while, unless the user wishes to stop.

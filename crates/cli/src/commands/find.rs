@@ -1,15 +1,14 @@
 //! `highwater find`: settings → probes, each a run → the mark → exit code.
 
+mod intention;
+
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::display::{duration, plain};
 use highwater_core::model::plan::{Plan, StreamPlan};
 use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::{
-    ProbePurpose, SearchAxis, SearchObjective, SearchPolicy, SearchRecord,
-};
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_core::model::search::{ProbePurpose, SearchAxis};
+use highwater_core::model::units::Rate;
 use highwater_core::report;
 use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
@@ -19,6 +18,7 @@ use highwater_runner::run::RunRequest;
 use highwater_runner::search::{self as runner, ProbeMaker, ProbeWish, SearchRequest};
 use highwater_runner::store::RunDirectory;
 
+use self::intention::Intention;
 use super::run;
 use crate::exit;
 use crate::failure::Failure;
@@ -26,21 +26,11 @@ use crate::progress::{SearchProgress, WarningsOnly};
 use crate::settings::{FindSettings, PaceSetting, RunSettings, Streams};
 use crate::{terminal, workload_file};
 
-/// How often the candidate is confirmed.
-const CONFIRMATIONS: u32 = 3;
-/// Probes of a search at most, and as many as half of the searches on the simulated cluster need.
-const PROBES_MAX: u32 = 25;
-const PROBES_USUAL: u32 = 12;
-/// A probe offers at least so many ops.
-const LEAST_OPS: f64 = 10.0;
-/// What a probe takes beside its phases with a pace: connecting, drain, audit.
-const AROUND: Nanos = Nanos::from_secs(2);
-
 /// Does what the settings ask for; returns the exit code.
 pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
     if settings.dry_run {
-        let (_, search, _) = begun(settings)?;
-        return terminal::data(&intended(settings, &search)).map(|()| exit::WELL);
+        let (_, intention, _) = begun(settings)?;
+        return terminal::data(&intention.text(settings)).map(|()| exit::WELL);
     }
     let (record, directory) = record(settings, &run::signals()?)?;
     let text = if settings.run.output.json {
@@ -53,7 +43,7 @@ pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
 }
 
 /// The search before its first probe, and the plan that the first one would have.
-fn begun(settings: &FindSettings) -> Result<(Maker<'_>, SearchRecord, Plan), Failure> {
+fn begun(settings: &FindSettings) -> Result<(Maker<'_>, Intention, Plan), Failure> {
     let spec = workload_file::choose(&settings.run.workload, &settings.run.parameters)?;
     let parameters = run::in_data_time(&settings.run, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.run.seed)?);
@@ -70,8 +60,8 @@ fn begun(settings: &FindSettings) -> Result<(Maker<'_>, SearchRecord, Plan), Fai
         at: settings.first,
         tables_kept: false,
     })?;
-    let search = search(settings, &first);
-    Ok((maker, search, first))
+    let intention = Intention::new(settings, &maker.workload, &first)?;
+    Ok((maker, intention, first))
 }
 
 /// Searches, and returns the record and where it is kept.
@@ -79,14 +69,15 @@ pub(super) fn record(
     settings: &FindSettings,
     interrupts: &Interrupts,
 ) -> Result<(RunRecord, String), Failure> {
-    let (mut maker, search, first) = begun(settings)?;
+    let (mut maker, intention, first) = begun(settings)?;
     let output = settings.run.output;
     let observer: Rc<dyn Observer> = if output.quiet || output.json {
         Rc::new(WarningsOnly)
     } else {
-        terminal::note(&intended(settings, &search));
+        terminal::note(&intention.text(settings));
         Rc::new(SearchProgress)
     };
+    let search = intention.search;
     let id = run::id("find", maker.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     maker.directory = Some(directory.clone());
@@ -102,76 +93,6 @@ pub(super) fn record(
 
 fn searched<'a>(settings: &FindSettings, plan: &'a Plan) -> &'a StreamPlan {
     &plan.streams[settings.searched.min(plan.streams.len().saturating_sub(1))]
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "rows of a batch are far below 2^53"
-)]
-fn search(settings: &FindSettings, plan: &Plan) -> SearchRecord {
-    let stream = searched(settings, plan);
-    let objective = SearchObjective {
-        stated: plan.objectives.clone(),
-        no_errors: settings.no_errors,
-    };
-    let around = settings.run.length.warm_up + settings.settle + AROUND;
-    let lowest = match settings.axis {
-        SearchAxis::Sessions => 1.0,
-        SearchAxis::Rate => LEAST_OPS * stream.units_per_op as f64 / settings.probe.as_secs_f64(),
-    };
-    SearchRecord {
-        axis: settings.axis,
-        stream: stream.name.clone(),
-        unit: stream.unit,
-        objective_hash: objective.hash(),
-        objective,
-        floor: settings.floor.map(Rate::as_f64),
-        policy: SearchPolicy {
-            axis: settings.axis,
-            first: settings.first,
-            lowest: settings
-                .highest
-                .map_or(lowest, |highest| lowest.min(highest)),
-            highest: settings.highest,
-            width: f64::from(settings.width.0) / 1e6,
-            confirmations: CONFIRMATIONS,
-            probes_max: PROBES_MAX,
-            budget_ns: Some(settings.budget.0),
-            probe_cost_ns: (around + settings.probe).0,
-            confirmation_cost_ns: (around + settings.confirm).0,
-        },
-        outcome: None,
-    }
-}
-
-/// What is going to be done, and how long it takes; without the time to fill the tables, which
-/// nobody knows before the first probe.
-fn intended(settings: &FindSettings, search: &SearchRecord) -> String {
-    let policy = &search.policy;
-    let time = |probes: u32| {
-        let searching = u64::from(probes.saturating_sub(CONFIRMATIONS)) * policy.probe_cost_ns;
-        searching + u64::from(CONFIRMATIONS) * policy.confirmation_cost_ns
-    };
-    let varied = match search.axis {
-        SearchAxis::Rate => format!("rate of {}, in {}/s", search.stream, search.unit.name()),
-        SearchAxis::Sessions => format!("number of sessions of {}", search.stream),
-    };
-    let budget = settings.budget.0;
-    let most = match time(PROBES_MAX) {
-        most if most > budget => format!("{}, the budget", duration(budget)),
-        most => duration(most),
-    };
-    let hash: String = search.objective_hash.chars().take(6).collect();
-    format!(
-        "find the highest {varied}, {} % wide; objective {hash}\n\
-         probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
-         usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables not \
-         counted\n",
-        plain(policy.width * 100.0),
-        duration(settings.probe.0),
-        duration(settings.confirm.0),
-        duration(time(PROBES_USUAL)),
-    )
 }
 
 /// Makes the runs of probes from settings.
@@ -197,9 +118,6 @@ impl Maker<'_> {
             && let Some(stream) = streams.get_mut(settings.searched)
         {
             stream.paces = vec![pace];
-        }
-        if wish.purpose == ProbePurpose::Confirm {
-            run.length.at_most = settings.confirm;
         }
         run
     }

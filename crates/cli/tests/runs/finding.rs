@@ -89,6 +89,37 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
+fn what_a_percentile_takes_is_said_before_anything_is_asked() {
+    let place = Place::new();
+    let p99 = ["find", "sim:", "--dry-run", "--p99", "50ms"];
+    let called = place.call(&p99);
+    assert_eq!(called.code, Some(0), "{}", called.stderr);
+    // 1,159 batches of 1,000 rows in 60 s, and in an eighth of an hour less what is around.
+    assert!(
+        called.stdout.contains(
+            "p99 takes 1159 ops a probe: below 19,317 rows/s it measures longer, up to 7 min 21 s; \
+             below 2,629 rows/s that is too short"
+        ),
+        "{}",
+        called.stdout
+    );
+    for (more, said) in [
+        (&["--begin", "1k"][..], "--begin: at 1,000 rows/s"),
+        (&["--highest", "2k"], "--highest: at 2,000 rows/s"),
+        (
+            &["--stream", "insert@1k", "--stream", "dashboards@find"],
+            "--stream insert: a probe of 19 min 19 s",
+        ),
+    ] {
+        let called = place.call(&[&p99[..], more].concat());
+        assert_eq!(called.code, Some(2), "{}", called.stdout);
+        assert!(called.stderr.contains(said), "{}", called.stderr);
+        assert!(called.stderr.contains("--budget"), "{}", called.stderr);
+    }
+    assert!(place.runs().is_empty());
+}
+
+#[test]
 fn a_target_that_is_not_there_leaves_nothing_behind() {
     let place = Place::new();
     let called = place.call(&["find", "sim:?die=0s", "--quick"]);

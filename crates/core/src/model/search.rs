@@ -88,10 +88,44 @@ pub struct SearchPolicy {
     pub probes_max: u32,
     /// Time of the whole search, nanoseconds; absent: no bound.
     pub budget_ns: Option<u64>,
-    /// What a probe takes, nanoseconds, warm-up and settling included; as estimated before.
-    pub probe_cost_ns: u64,
+    /// What a search probe measures at least, nanoseconds.
+    pub probe_ns: u64,
     /// The same of a confirmation.
-    pub confirmation_cost_ns: u64,
+    pub confirmation_ns: u64,
+    /// What a probe takes besides, nanoseconds: warm-up, settling, audit; as estimated before.
+    pub around_ns: u64,
+    /// Units of the searched stream that its percentiles take to be judged; 0 without one. A probe
+    /// at a lower rate measures longer.
+    pub units_needed: f64,
+    /// But never longer than this, nanoseconds, unless the fields above say so.
+    pub longest_ns: u64,
+}
+
+impl SearchPolicy {
+    /// What a probe measures where so many units per second are expected; without an expectation
+    /// only what its purpose asks for.
+    pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
+        let least = match purpose {
+            ProbePurpose::Confirm => self.confirmation_ns,
+            ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
+        };
+        let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
+        needed.min(self.longest_ns).max(least)
+    }
+
+    /// Whether even the longest probe has too few ops to judge a percentile at this rate.
+    pub fn is_too_rare(&self, purpose: ProbePurpose, units_per_s: f64) -> bool {
+        self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "positive; a cast from a float saturates"
+    )]
+    fn needed_ns(&self, units_per_s: f64) -> u64 {
+        (self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9).ceil() as u64
+    }
 }
 
 /// Why a probe was made.
@@ -222,7 +256,7 @@ pub enum NoMarkReason {
     BelowLowest,
     /// The load machine gave out before the target did.
     ClientCeiling,
-    /// Probes are too short to show the percentile at these rates.
+    /// The longest probes are too short to show the percentile at these rates.
     TooFewOps,
     /// Probes or time ran out before a candidate was confirmed.
     BudgetSpent,

@@ -48,6 +48,8 @@ struct Hunt {
     budget: Option<Nanos>,
     probe: Nanos,
     confirm: Nanos,
+    units_needed: f64,
+    longest: Nanos,
     /// The target's URL of the probes from this number on.
     later: Option<(u32, String)>,
 }
@@ -66,6 +68,8 @@ impl Hunt {
             budget: None,
             probe: Nanos::from_secs(15),
             confirm: Nanos::from_secs(30),
+            units_needed: 0.0,
+            longest: Nanos::MAX,
             later: None,
         }
     }
@@ -100,8 +104,11 @@ impl Hunt {
                 confirmations: 3,
                 probes_max: 25,
                 budget_ns: self.budget.map(|budget| budget.0),
-                probe_cost_ns: (self.probe + self.job.warm_up).0,
-                confirmation_cost_ns: (self.confirm + self.job.warm_up).0,
+                probe_ns: self.probe.0,
+                confirmation_ns: self.confirm.0,
+                around_ns: self.job.warm_up.0,
+                units_needed: self.units_needed,
+                longest_ns: self.longest.0,
             },
             outcome: None,
         }
@@ -120,11 +127,6 @@ impl Hunt {
         };
         job.streams[0].1 = vec![pace];
         job.objectives.clone_from(&self.objectives);
-        job.step = match wish.purpose {
-            ProbePurpose::Confirm => self.confirm,
-            ProbePurpose::Search => self.probe,
-            ProbePurpose::Estimate => Nanos::from_secs(5),
-        };
         if let Some((from, url)) = &self.later
             && wish.number >= *from
         {
@@ -310,8 +312,8 @@ fn constant(dice: &mut Dice) -> Case {
     let truth = MD1::rate_meeting_quantile(service_s, 0.99, bound);
     let mut hunt = Hunt::new(&url, QUERY).p99(bound_s);
     hunt.job.arrivals = Some(Arrivals::Poisson);
-    hunt.probe = Nanos::from_secs(30);
-    hunt.confirm = Nanos::from_secs(180);
+    hunt.probe = Nanos::from_secs(60);
+    hunt.confirm = Nanos::from_secs(240);
     Case { hunt, truth }
 }
 
@@ -539,11 +541,13 @@ fn rejections_are_a_limit_of_their_own() {
     let mut hunt = Hunt::new(url, QUERY);
     hunt.job.arrivals = Some(Arrivals::Poisson);
     hunt.objectives = vec![Objective::Rejected { max_ppm: 50_000 }];
-    // Closed load of which all is rejected at once would be without end to simulate.
-    hunt.first = Some(100.0);
     hunt.probe = Nanos::from_secs(30);
     hunt.confirm = Nanos::from_secs(60);
     let record = hunt.find();
+    // Of sessions that asked again at once the estimate would have seen a million rejected.
+    let estimate = &record.probes[0];
+    assert_eq!(estimate.purpose, ProbePurpose::Estimate);
+    assert!(estimate.failed_ops < 10_000, "{estimate:?}");
     let found = mark(&record);
     // Erlang's B is 5 % at 1.525 erlangs of 4 servers; but 99 % must be acknowledged, which it
     // is up to 0.869 erlangs.

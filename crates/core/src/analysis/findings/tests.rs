@@ -101,8 +101,11 @@ fn search(axis: SearchAxis, probes: &[(f64, f64)]) -> impl FnOnce(&mut RunRecord
                 confirmations: 3,
                 probes_max: 25,
                 budget_ns: None,
-                probe_cost_ns: 1,
-                confirmation_cost_ns: 1,
+                probe_ns: 1,
+                confirmation_ns: 1,
+                around_ns: 0,
+                units_needed: 0.0,
+                longest_ns: 1,
             },
             outcome: None,
         });

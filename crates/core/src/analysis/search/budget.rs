@@ -16,8 +16,9 @@ impl<'a> Budget<'a> {
         Self { policy, probes }
     }
 
-    /// Whether so many probes and confirmations can still be made.
-    pub(super) fn allows(&self, probes: u32, confirmations: u32) -> bool {
+    /// Whether so many probes and confirmations can still be made where so many units per second
+    /// are expected.
+    pub(super) fn allows(&self, probes: u32, confirmations: u32, units_per_s: Option<f64>) -> bool {
         let made = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
         let in_number = made
             .saturating_add(probes)
@@ -26,25 +27,26 @@ impl<'a> Budget<'a> {
         let Some(budget) = self.policy.budget_ns else {
             return in_number;
         };
-        let cost = |purpose, estimated, times: u32| {
-            self.cost(purpose, estimated).saturating_mul(times.into())
+        let cost = |purpose, times: u32| {
+            let measured = self.policy.measured_ns(purpose, units_per_s);
+            let one = measured.saturating_add(self.around(purpose));
+            one.saturating_mul(times.into())
         };
-        let search = cost(ProbePurpose::Search, self.policy.probe_cost_ns, probes);
-        let confirm = cost(
-            ProbePurpose::Confirm,
-            self.policy.confirmation_cost_ns,
-            confirmations,
-        );
-        let spent = self.probes.iter().map(took);
-        let spent = spent.fold(0, u64::saturating_add);
-        in_number && spent.saturating_add(search).saturating_add(confirm) <= budget
+        let wanted = [
+            cost(ProbePurpose::Search, probes),
+            cost(ProbePurpose::Confirm, confirmations),
+        ];
+        let spent = self.probes.iter().map(took).chain(wanted);
+        in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 
-    /// What the last probe of a purpose took, else what was estimated.
-    fn cost(&self, purpose: ProbePurpose, estimated_ns: u64) -> u64 {
+    /// What the last probe of a purpose took beside what it measured, else what was estimated.
+    fn around(&self, purpose: ProbePurpose) -> u64 {
         let mut of_purpose = self.probes.iter().rev();
-        let last = of_purpose.find(|probe| probe.purpose == purpose);
-        last.map_or(estimated_ns, took)
+        let last = of_purpose.find(|probe| probe.purpose == purpose && probe.measured_ns > 0);
+        last.map_or(self.policy.around_ns, |probe| {
+            took(probe).saturating_sub(probe.measured_ns)
+        })
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
 };
 
-use super::{Step, askable, is_same};
+use super::{Step, askable, is_same, lateness};
 
 /// Probes of the load machine's own doing that make a value its ceiling: one, and its repetition.
 const UNSOUND_TIMES: usize = 2;
@@ -30,11 +30,11 @@ pub(super) struct Value {
     pub(super) status: Status,
     /// Probes that failed.
     pub(super) failures: u32,
-    /// It failed only because its probes were too short to show that it passes.
+    /// It failed only by search probes, and by a latency that is not clearly above its bound.
     pub(super) is_open: bool,
     /// Confirmations that passed.
     pub(super) confirmed: u32,
-    /// Of the longest probe that has one.
+    /// What all its confirmations would probably show together; of its longest probes.
     pub(super) pressure: Option<f64>,
     /// Units acknowledged per second, of the last probe.
     pub(super) acknowledged_per_s: f64,
@@ -62,14 +62,43 @@ impl<'a> Known<'a> {
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
                     judged(probes).filter(|p| is_same(p.at, at)).collect();
-                value(at, &of_value, wanted)
+                value(at, &of_value, wanted, &search.policy)
             })
             .collect();
-        Self {
+        let mut known = Self {
             search,
             probes,
             values,
+        };
+        known.lift();
+        known
+    }
+
+    /// What a short probe failed, and not clearly, passes where a longer one held above it.
+    fn lift(&mut self) {
+        let mut held_above = false;
+        for value in self.values.iter_mut().rev() {
+            match value.status {
+                Status::Met => held_above |= value.confirmed > 0,
+                Status::Failed if value.is_open => {
+                    if held_above {
+                        value.status = Status::Met;
+                    }
+                }
+                Status::Failed | Status::Ceiling => held_above = false,
+            }
         }
+    }
+
+    /// Where the confirmations would just hold, by all probes together.
+    pub(super) fn expected_mark(&self) -> Option<f64> {
+        lateness::crossing(judged(self.probes), self.policy())
+    }
+
+    /// The lowest value that failed clearly, or by a confirmation.
+    pub(super) fn failed_clearly(&self) -> Option<f64> {
+        let failed = |value: &&Value| value.status != Status::Met && !value.is_open;
+        self.values.iter().find(failed).map(|value| value.at)
     }
 
     pub(super) fn policy(&self) -> &SearchPolicy {
@@ -91,6 +120,20 @@ impl<'a> Known<'a> {
         passed.last()
     }
 
+    /// The highest value with all its confirmations, below all that did not pass.
+    pub(super) fn confirmed(&self) -> Option<&Value> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        passed
+            .filter(|value| value.confirmed >= self.policy().confirmations)
+            .last()
+    }
+
+    /// The lowest value above one that failed.
+    pub(super) fn failed_above(&self, at: f64) -> Option<&Value> {
+        let mut values = self.values.iter();
+        values.find(|value| value.at > at && value.status == Status::Failed)
+    }
+
     /// Values that passed above one that failed.
     pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
         let above = self.values.iter().filter(|v| v.at > failed);
@@ -109,19 +152,35 @@ impl<'a> Known<'a> {
 
     /// Probes that passed one after the other, to the last one.
     pub(super) fn met_streak(&self) -> u32 {
-        self.streak(passes)
+        self.streak(|probe| passes(probe, self.policy()))
     }
 
     /// Probes that failed one after the other, to the last one.
     pub(super) fn failed_streak(&self) -> u32 {
-        self.streak(has_failed)
+        self.streak(|probe| has_failed(probe, self.policy()))
     }
 
     fn streak(&self, of: impl Fn(&ProbeRecord) -> bool) -> u32 {
-        let telling = |probe: &&ProbeRecord| passes(probe) || has_failed(probe);
+        let telling =
+            |probe: &&ProbeRecord| passes(probe, self.policy()) || has_failed(probe, self.policy());
         let telling: Vec<&ProbeRecord> = judged(self.probes).filter(telling).collect();
         let streak = telling.iter().rev().take_while(|probe| of(probe));
         u32::try_from(streak.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Units per second that a probe at this value is expected to have acknowledged: the rate
+    /// itself, or of sessions what the nearest value below it reached, which more sessions reach,
+    /// too. Absent where nothing is known.
+    pub(super) fn units_per_s(&self, at: f64) -> Option<f64> {
+        if self.policy().axis == SearchAxis::Rate {
+            return Some(at);
+        }
+        let reached = |value: &&Value| value.acknowledged_per_s > 0.0;
+        let below = self.values.iter().rev().find(|v| v.at <= at && reached(v));
+        let above = || self.values.iter().find(reached);
+        below
+            .map(|value| value.acknowledged_per_s)
+            .or_else(|| above().map(|value| value.acknowledged_per_s / value.at * at))
     }
 
     /// Whether a confirmation had too few ops: lower rates have fewer still.
@@ -133,10 +192,20 @@ impl<'a> Known<'a> {
     }
 
     /// Candidates that did not stand their confirmation.
-    pub(super) fn failed_confirmations(&self) -> u32 {
-        let failed = judged(self.probes).filter(|p| p.purpose == ProbePurpose::Confirm);
-        let failed = failed.filter(|probe| has_failed(probe)).count();
-        u32::try_from(failed).unwrap_or(u32::MAX)
+    pub(super) fn failed_candidates(&self) -> usize {
+        let of_value = |value: &Value| {
+            let mut confirmations = judged(self.probes).filter(|p| is_same(p.at, value.at));
+            confirmations.any(|probe| probe.purpose == ProbePurpose::Confirm)
+        };
+        let failed = self.values.iter().filter(|v| v.status == Status::Failed);
+        failed.filter(|value| of_value(value)).count()
+    }
+
+    /// Values with all their confirmations.
+    pub(super) fn confirmed_values(&self) -> usize {
+        let wanted = self.policy().confirmations;
+        let values = self.values.iter();
+        values.filter(|value| value.confirmed >= wanted).count()
     }
 
     /// Confirmations that a value has passed.
@@ -188,21 +257,34 @@ fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
         .filter(|probe| probe.purpose != ProbePurpose::Estimate)
 }
 
-/// Too few ops are no failure yet: a higher rate, or a longer probe, has more.
-fn passes(probe: &ProbeRecord) -> bool {
+/// Too few ops are no failure yet: a higher rate, or a longer probe, has more. And a search probe
+/// need not show by itself what the confirmations, which take longer, would show together.
+fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
+    let searches = probe.purpose == ProbePurpose::Search;
     match probe.verdict {
         ProbeVerdict::Met => true,
-        ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Search,
+        ProbeVerdict::TooFewOps => searches,
+        ProbeVerdict::NotShown => {
+            let together = lateness::together(&[probe], policy);
+            searches && has_held(probe) && together.is_some_and(|pressure| pressure <= 0.0)
+        }
         _ => false,
     }
 }
 
-fn has_failed(probe: &ProbeRecord) -> bool {
+fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
     match probe.verdict {
-        ProbeVerdict::Missed | ProbeVerdict::NotShown => true,
+        ProbeVerdict::Missed => true,
+        ProbeVerdict::NotShown => !passes(probe, policy),
         ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Confirm,
         _ => false,
     }
+}
+
+/// Whether a probe failed by a latency that is not clearly above its bound.
+fn is_unclear(probe: &ProbeRecord) -> bool {
+    probe.verdict == ProbeVerdict::NotShown
+        || (may_be_a_moment(probe) && lateness::is_unclear(probe))
 }
 
 /// Whether a probe met the objective, though perhaps with too little confidence by itself.
@@ -232,29 +314,45 @@ fn hold_together(held: &[&ProbeRecord]) -> bool {
     (late + margins.sqrt()) / number <= 1.0
 }
 
+/// Whether a failure can be put down to a moment of the target, such as a stall: it missed a
+/// latency and nothing else. What was rejected, failed or piled up did so because of the rate.
+fn may_be_a_moment(probe: &ProbeRecord) -> bool {
+    let beyond_latency = [
+        ReasonCode::ObjectiveErrors,
+        ReasonCode::ObjectiveRejected,
+        ReasonCode::ObjectiveCpu,
+        ReasonCode::RateNotSustained,
+        ReasonCode::Backlog,
+    ];
+    let is = |code: &ReasonCode| probe.reasons.contains(code);
+    is(&ReasonCode::ObjectiveLatency) && !beyond_latency.iter().any(is)
+}
+
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
-/// a stall; or enough held, and do not show it together.
-fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize) -> bool {
+/// a stall, by its latency alone; or enough held, and do not show it together.
+fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy) -> bool {
     let held: Vec<&ProbeRecord> = confirmations
         .iter()
         .copied()
         .filter(|probe| has_held(probe))
         .collect();
-    let failed = confirmations
+    let failed: Vec<&&ProbeRecord> = confirmations
         .iter()
-        .filter(|p| has_failed(p) && !has_held(p));
-    match failed.count() {
-        0 => held.len() >= wanted && !hold_together(&held),
-        1 => held.is_empty() || (held.len() >= wanted && !hold_together(&held)),
+        .filter(|p| has_failed(p, policy) && !has_held(p))
+        .collect();
+    let not_shown = held.len() >= wanted && !hold_together(&held);
+    match failed[..] {
+        [] => not_shown,
+        [one] => held.is_empty() || not_shown || !may_be_a_moment(one),
         _ => true,
     }
 }
 
-fn value(at: f64, probes: &[&ProbeRecord], wanted: usize) -> Option<Value> {
+fn value(at: f64, probes: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy) -> Option<Value> {
     let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) = probes
         .iter()
         .partition(|probe| probe.purpose == ProbePurpose::Confirm);
-    let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p)).collect();
+    let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
     let held = confirmations.iter().filter(|p| has_held(p)).count();
     let unsound = probes
         .iter()
@@ -262,17 +360,16 @@ fn value(at: f64, probes: &[&ProbeRecord], wanted: usize) -> Option<Value> {
         .take_while(|probe| probe.verdict == ProbeVerdict::Unsound)
         .count();
     let mut searches = searches.iter().rev();
-    let search = searches.find(|probe| passes(probe) || has_failed(probe));
-    let status = if is_refuted(&confirmations, wanted) {
+    let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
+    let status = if is_refuted(&confirmations, wanted, policy) {
         Status::Failed
     } else if unsound >= UNSOUND_TIMES {
         Status::Ceiling
-    } else if held > 0 || passes(search?) {
+    } else if held > 0 || passes(search?, policy) {
         Status::Met
     } else {
         Status::Failed
     };
-    let longest = probes.iter().filter(|probe| probe.pressure.is_some());
     let last = probes.last()?;
     Some(Value {
         at,
@@ -280,11 +377,9 @@ fn value(at: f64, probes: &[&ProbeRecord], wanted: usize) -> Option<Value> {
         failures: u32::try_from(failed.len()).unwrap_or(u32::MAX),
         is_open: status == Status::Failed
             && confirmations.is_empty()
-            && failed.iter().all(|p| p.verdict == ProbeVerdict::NotShown),
+            && failed.iter().all(|probe| is_unclear(probe)),
         confirmed: u32::try_from(held).ok()?,
-        pressure: longest
-            .max_by_key(|probe| probe.measured_ns)
-            .and_then(|probe| probe.pressure),
+        pressure: lateness::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,
         reasons: failed.last().unwrap_or(&last).reasons.clone(),
     })

@@ -14,6 +14,8 @@
 //!    candidate, unless it contradicts one that held: then it is made again, once. What each of
 //!    them shows with too little confidence, all of them may show together. A failure that nothing
 //!    foretold is looked at again first: it may have been a stall.
+//! 5. *Raising*: where latencies are bounded, a straight line through what all probes measured says
+//!    which value within the bracket confirmations would hold. It is confirmed instead, or after.
 //!
 //! A probe that was unsound, or lost its target, says nothing; so the same step follows it again.
 //!
@@ -25,12 +27,15 @@ mod budget;
 mod conclusion;
 mod guess;
 mod known;
+mod lateness;
+mod length;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 use crate::model::search::{
-    Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
+    SearchRecord,
 };
 
 use budget::Budget;
@@ -38,6 +43,7 @@ use known::{Known, Status, Value};
 
 pub use conclusion::conclude;
 pub(crate) use conclusion::of_axis;
+pub use length::{OpsNeeded, ops_needed};
 pub use verdict::{Probed, probed};
 
 /// Where the first probe after an estimate goes, as a share of closed load's throughput: just
@@ -49,6 +55,17 @@ const SHARE_WITH_LATENCY: f64 = 0.8;
 const CEILING_NEAR: f64 = 1.5;
 /// Bounds of a single step up or down.
 const LONGEST_STEP: f64 = 64.0;
+/// A candidate above the lower end of a narrow bracket is worth its confirmations where it gains this
+/// much, by the width; it is taken so far below the expected mark, and at most so far above that end.
+const GAIN: f64 = 0.3;
+const MARGIN: f64 = 0.1;
+const REACH: f64 = 3.0;
+/// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
+/// raised.
+const FAILED_CANDIDATES: usize = 4;
+const RAISES: usize = 2;
+/// An estimate shows an order of magnitude: more time would only cost the target more load.
+const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;
 /// Digits that a rate is asked with.
 const DIGITS: i32 = 4;
 
@@ -75,15 +92,42 @@ pub enum Step {
 pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
     let known = Known::new(search, probes);
     if let Some(why) = stopped(probes) {
-        return no_mark(&known, why);
+        return Step::End(ended(&known, why));
     }
     let budget = Budget::new(&search.policy, probes);
     within(&known, &budget, wish(&known))
 }
 
+/// What a probe at this value measures, nanoseconds: as long as its purpose asks for, and longer
+/// where the percentiles of the objective take longer to be judged. An estimate judges nothing.
+pub fn measured_ns(
+    search: &SearchRecord,
+    probes: &[ProbeRecord],
+    purpose: ProbePurpose,
+    at: Option<f64>,
+) -> u64 {
+    let known = Known::new(search, probes);
+    let expected = at.and_then(|at| known.units_per_s(at));
+    let measured = search.policy.measured_ns(purpose, expected);
+    match purpose {
+        ProbePurpose::Estimate => measured.min(LONGEST_ESTIMATE_NS),
+        ProbePurpose::Search | ProbePurpose::Confirm => measured,
+    }
+}
+
 /// The end of a search that is not to go on, with what is known all the same.
 pub fn give_up(search: &SearchRecord, probes: &[ProbeRecord], why: NoMarkReason) -> SearchOutcome {
-    SearchOutcome::NoMark(nothing_confirmed(&Known::new(search, probes), why))
+    ended(&Known::new(search, probes), why)
+}
+
+/// A search that does not go on: a value that was confirmed before stays the mark, but not where data
+/// are wrong.
+fn ended(known: &Known<'_>, why: NoMarkReason) -> SearchOutcome {
+    let confirmed = known.confirmed().filter(|_| why != NoMarkReason::WrongData);
+    confirmed.map_or_else(
+        || SearchOutcome::NoMark(nothing_confirmed(known, why)),
+        |value| SearchOutcome::Mark(mark(known, value)),
+    )
 }
 
 /// What ends a search whatever it knows.
@@ -134,7 +178,7 @@ fn first(known: &Known<'_>) -> Step {
 fn up(known: &Known<'_>, low: &Value) -> Step {
     let width = 1.0 + known.policy().width;
     if known.policy().highest.is_some_and(|most| low.at >= most) {
-        return confirm(known, low, None);
+        return confirm(known, low);
     }
     let streak = known.met_streak();
     let grown = if known.closed_throughput().is_some() {
@@ -211,63 +255,102 @@ fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
 /// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
 fn settle(known: &Known<'_>, low: &Value, high: &Value) -> Step {
     if high.status == Status::Ceiling {
-        return no_mark(known, NoMarkReason::ClientCeiling);
+        return Step::End(ended(known, NoMarkReason::ClientCeiling));
     }
-    if low.confirmed < known.policy().confirmations && high.is_open {
-        // A longer probe decides; and where it passes, it confirms.
-        return Step::Confirm { at: high.at };
+    if let Some(at) = candidate(known, low, high) {
+        return Step::Confirm { at };
     }
     let fluke = high.failures == 1 && !guess::foretells(known, high);
-    if fluke && low.confirmed == 0 && known.failed_confirmations() == 0 {
+    if fluke && low.confirmed == 0 && known.failed_candidates() == 0 {
         return Step::Probe { at: high.at };
     }
-    confirm(known, low, Some(high))
+    confirm(known, low)
 }
 
-fn confirm(known: &Known<'_>, low: &Value, high: Option<&Value>) -> Step {
+/// A value above the lower end of the bracket, and perhaps beyond an upper end that did not fail
+/// clearly, which confirmations would probably hold; before the lower end is confirmed, or after.
+fn candidate(known: &Known<'_>, low: &Value, high: &Value) -> Option<f64> {
+    let (wanted, width) = (known.policy().confirmations, known.policy().width);
+    let begun = 0 < low.confirmed && low.confirmed < wanted;
+    if begun || known.failed_candidates() >= FAILED_CANDIDATES || known.confirmed_values() > RAISES
+    {
+        return None;
+    }
+    let Some(mark) = known.expected_mark() else {
+        // Nothing tells where; but a longer probe of the upper end decides.
+        return (low.confirmed == 0 && high.is_open).then_some(high.at);
+    };
+    let most = known.failed_clearly().unwrap_or(f64::MAX) / (1.0 + width * GAIN / 2.0);
+    let reach = low.at * (1.0 + width * REACH);
+    let at = known.value((mark * (1.0 - width * MARGIN)).min(most).min(reach));
+    (at > low.at * (1.0 + width * GAIN)).then_some(at)
+}
+
+fn confirm(known: &Known<'_>, low: &Value) -> Step {
     if low.confirmed < known.policy().confirmations {
         return Step::Confirm { at: low.at };
     }
-    let of_candidate = known.confirmations_at(low.at);
-    let wider = high.is_some_and(|high| !known.is_narrow(low.at, high.at));
-    Step::End(SearchOutcome::Mark(Mark {
-        confirmed: low.at,
+    Step::End(SearchOutcome::Mark(mark(known, low)))
+}
+
+/// A value that was confirmed as often as it had to be.
+fn mark(known: &Known<'_>, value: &Value) -> Mark {
+    let confirmations = known.confirmations_at(value.at);
+    let high = known.failed_above(value.at);
+    Mark {
+        confirmed: value.at,
         failed: high.map(|high| high.at),
         limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
-        hold_ns: of_candidate
+        hold_ns: confirmations
             .iter()
             .map(|p| p.measured_ns)
             .min()
             .unwrap_or(0),
-        rows: of_candidate.last().map_or(0, |probe| probe.rows_before),
-        bytes: of_candidate.last().and_then(|probe| probe.bytes_before),
+        rows: confirmations.last().map_or(0, |probe| probe.rows_before),
+        bytes: confirmations.last().and_then(|probe| probe.bytes_before),
         passed_above: known.met_above(high.map_or(f64::INFINITY, |high| high.at)),
-        wider,
-    }))
+        wider: high.is_some_and(|high| !known.is_narrow(value.at, high.at)),
+    }
 }
 
-/// What can be done of a wish: where probes or time run out, the best so far is confirmed.
+/// What can be done of a wish: where probes or time run out, the best so far is confirmed. A
+/// confirmation that cannot have ops enough is not begun.
 fn within(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
     let wanted = known.policy().confirmations;
     match wish {
-        Step::Probe { .. } if budget.allows(1, wanted) => wish,
-        Step::Probe { .. } => match (known.low(), known.high()) {
-            (Some(low), high) if budget.allows(0, wanted.saturating_sub(low.confirmed)) => {
-                confirm(known, low, high)
-            }
-            (None, _) if budget.allows(1, 0) => wish,
-            _ => no_mark(known, NoMarkReason::BudgetSpent),
+        Step::Probe { at } if budget.allows(1, wanted, known.units_per_s(at)) => wish,
+        Step::Probe { at } => match known.low() {
+            Some(low) => affordable(known, budget, confirm(known, low)),
+            None if budget.allows(1, 0, known.units_per_s(at)) => wish,
+            None => no_mark(known, NoMarkReason::BudgetSpent),
         },
-        Step::Confirm { at } => {
-            let missing = wanted.saturating_sub(known.confirmed_at(at));
-            if budget.allows(0, missing) {
-                wish
-            } else {
-                no_mark(known, NoMarkReason::BudgetSpent)
-            }
-        }
-        Step::Estimate if !budget.allows(1, 0) => no_mark(known, NoMarkReason::BudgetSpent),
+        Step::Confirm { .. } => affordable(known, budget, wish),
+        Step::Estimate if !budget.allows(1, 0, None) => no_mark(known, NoMarkReason::BudgetSpent),
         Step::Estimate | Step::End(_) => wish,
+    }
+}
+
+/// A confirmation, if all that the value still lacks can be made; else that of the highest that
+/// passed; else what is known.
+fn affordable(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
+    let Step::Confirm { at } = wish else {
+        return wish;
+    };
+    let expected = known.units_per_s(at);
+    let rare = |rate| known.policy().is_too_rare(ProbePurpose::Confirm, rate);
+    if expected.is_some_and(rare) {
+        return Step::End(ended(known, NoMarkReason::TooFewOps));
+    }
+    let missing = known
+        .policy()
+        .confirmations
+        .saturating_sub(known.confirmed_at(at));
+    if budget.allows(0, missing, expected) {
+        return wish;
+    }
+    match known.low().filter(|low| low.at < at) {
+        Some(low) => affordable(known, budget, confirm(known, low)),
+        None => Step::End(ended(known, NoMarkReason::BudgetSpent)),
     }
 }
 

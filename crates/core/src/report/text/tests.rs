@@ -246,8 +246,11 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
             confirmations: 3,
             probes_max: 25,
             budget_ns: Some(1_800 * fixture::S),
-            probe_cost_ns: 70 * fixture::S,
-            confirmation_cost_ns: 310 * fixture::S,
+            probe_ns: 60 * fixture::S,
+            confirmation_ns: 300 * fixture::S,
+            around_ns: 10 * fixture::S,
+            units_needed: 0.0,
+            longest_ns: 450 * fixture::S,
         },
         outcome: Some(outcome),
     };

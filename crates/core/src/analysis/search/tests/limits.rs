@@ -191,6 +191,196 @@ fn probes_too_short_for_the_percentile_are_told_so() {
     assert!(found.probes.len() <= 12, "{}", found.story());
 }
 
+/// Judges a percentile only from so many ops on.
+struct Counting {
+    capacity: f64,
+    ops: f64,
+}
+
+impl Target for Counting {
+    fn closed(&mut self) -> f64 {
+        self.capacity
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        let mut shown = Awkward::new(self.capacity).probe(at, seconds);
+        if at * seconds < self.ops && shown.verdict == ProbeVerdict::Met {
+            shown.verdict = ProbeVerdict::TooFewOps;
+            shown.reasons = vec![ReasonCode::ObjectiveLatency];
+        }
+        shown
+    }
+}
+
+/// A search for which a probe needs a thousand ops.
+fn with_thousand_ops(longest_s: f64) -> SearchRecord {
+    let mut search = with_p99(Nanos::SECOND);
+    search.policy.units_needed = ops_needed(&search.objective.stated).unwrap().ops;
+    search.policy.longest_ns = nanos(longest_s);
+    search
+}
+
+#[test]
+fn where_ops_are_rare_probes_are_longer() {
+    let mut target = Counting {
+        capacity: 5.0,
+        ops: 1_000.0,
+    };
+    let found = find(&with_thousand_ops(1_000.0), &mut target);
+    assert!((4.85..=5.06).contains(&found.mark().confirmed));
+    assert!(found.mark().hold_ns >= nanos(CONFIRM_S));
+    for probe in &found.probes[1..] {
+        let ops = probe.at * Nanos(probe.measured_ns).as_secs_f64();
+        assert!(ops >= 1_000.0, "{ops} ops{}", found.story());
+    }
+    // Where ops are many probes are as long as they are asked to be.
+    target.capacity = 5_000.0;
+    let found = find(&with_thousand_ops(1_000.0), &mut target);
+    let search = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Search;
+    let mut lengths = found.probes.iter().filter(search).map(|p| p.measured_ns);
+    assert!(lengths.all(|length| length == nanos(SEARCH_S)));
+    assert_eq!(found.mark().hold_ns, nanos(CONFIRM_S));
+}
+
+#[test]
+fn where_the_longest_probe_is_too_short_nothing_is_confirmed_in_vain() {
+    let mut target = Counting {
+        capacity: 2.0,
+        ops: 1_000.0,
+    };
+    let found = find(&with_thousand_ops(120.0), &mut target);
+    assert_eq!(found.no_mark().why, NoMarkReason::TooFewOps);
+    let confirms = |probe: &ProbeRecord| probe.purpose == ProbePurpose::Confirm;
+    assert!(!found.probes.iter().any(confirms), "{}", found.story());
+}
+
+#[test]
+fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
+    struct Steady;
+    impl Target for Steady {
+        fn closed(&mut self) -> f64 {
+            0.0
+        }
+        fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+            let mut target = Counting {
+                capacity: 15.0,
+                ops: 1_000.0,
+            };
+            target.probe(at, seconds)
+        }
+    }
+    let mut search = with_thousand_ops(3_000.0);
+    search.axis = SearchAxis::Sessions;
+    search.policy.axis = SearchAxis::Sessions;
+    search.policy.first = Some(1.0);
+    search.policy.lowest = 1.0;
+    let found = find(&search, &mut Steady);
+    assert!(is_same(found.mark().confirmed, 15.0), "{}", found.story());
+    let enough = |p: &&ProbeRecord| p.acknowledged_per_s * Nanos(p.measured_ns).as_secs_f64();
+    let few = found.probes.iter().filter(|p| enough(p) < 1_000.0).count();
+    assert!(few <= 1, "only the first was blind{}", found.story());
+}
+
+#[test]
+fn a_percentile_takes_the_ops_of_its_judgement_and_what_chance_may_leave_out() {
+    let latency = |quantile_ppm| Objective::Latency {
+        quantile_ppm,
+        max: Nanos::SECOND,
+    };
+    // n beyond-percentiles of ten, and five roots of it more.
+    for (ppm, ops) in [(500_000, 43.0), (990_000, 1_159.0), (999_000, 10_500.0)] {
+        let needed = ops_needed(&[latency(ppm), Objective::Errors { max_ppm: 0 }]).unwrap();
+        assert_eq!((needed.quantile_ppm, needed.ops), (ppm, ops));
+    }
+    assert_eq!(ops_needed(&[Objective::Rejected { max_ppm: 0 }]), None);
+    let both = [latency(990_000), latency(500_000)];
+    assert_eq!(ops_needed(&both).unwrap().quantile_ppm, 990_000);
+}
+
+/// Sustains every rate up to 1,000, but for one reason in its second confirmation.
+struct Stumbling {
+    reason: ReasonCode,
+    confirmations: u32,
+}
+
+impl Target for Stumbling {
+    fn closed(&mut self) -> f64 {
+        1_000.0
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        self.confirmations += u32::from(seconds > SEARCH_S);
+        let late = |shown: Shown, share: f64| Shown {
+            pressure: Some(share.ln()),
+            late: Some(share * 0.9),
+            ..shown
+        };
+        if at > 1_000.0 {
+            return late(Shown::missed(at, ReasonCode::ObjectiveLatency), 50.0);
+        }
+        if self.confirmations == 2 && seconds > SEARCH_S {
+            return late(Shown::missed(at, self.reason), 3.0);
+        }
+        late(Shown::met(at), 0.05)
+    }
+}
+
+#[test]
+fn a_confirmation_that_failed_is_made_again_for_a_latency_and_for_nothing_else() {
+    let at_the_second = |reason| {
+        let mut target = Stumbling {
+            reason,
+            confirmations: 0,
+        };
+        let found = find(&with_p99(Nanos::SECOND), &mut target);
+        let confirms = |p: &&ProbeRecord| p.purpose == ProbePurpose::Confirm;
+        let missed = found.probes.iter().filter(confirms).nth(1).unwrap().at;
+        (missed, found)
+    };
+    let (missed, found) = at_the_second(ReasonCode::ObjectiveLatency);
+    assert!(is_same(found.mark().confirmed, missed), "{}", found.story());
+    for reason in [
+        ReasonCode::ObjectiveRejected,
+        ReasonCode::ObjectiveErrors,
+        ReasonCode::RateNotSustained,
+        ReasonCode::Backlog,
+    ] {
+        let (missed, found) = at_the_second(reason);
+        assert!(found.mark().confirmed < missed, "{}", found.story());
+    }
+}
+
+#[test]
+fn a_mark_that_was_confirmed_survives_what_ends_the_search_while_it_is_raised() {
+    let mut raised = 0;
+    for seed in 0..40 {
+        let mut queue = Queue {
+            mu: 5_000.0,
+            servers: 1,
+            bound_s: 0.004,
+            noise: Noise::new(seed),
+        };
+        let search = with_p99(Nanos::from_millis(4));
+        let found = find(&search, &mut queue);
+        for n in 1..found.probes.len() {
+            let mut probes = found.probes[..n].to_vec();
+            let mut stopped = found.probes[n].clone();
+            stopped.verdict = ProbeVerdict::Interrupted;
+            probes.push(stopped);
+            if let Step::End(SearchOutcome::Mark(mark)) = next(&search, &probes) {
+                raised += 1;
+                let held = probes.iter().filter(|p| {
+                    let confirms = p.purpose == ProbePurpose::Confirm;
+                    confirms && is_same(p.at, mark.confirmed)
+                });
+                assert!(held.count() >= 3, "{mark:?}");
+                assert!(mark.confirmed <= found.mark().confirmed);
+            }
+        }
+    }
+    assert!(raised > 0, "no search of these raised its mark");
+}
+
 #[test]
 fn a_first_rate_with_too_few_ops_leads_upward() {
     let mut target = Slow {

@@ -205,10 +205,12 @@ impl Target for Gap {
 
 #[test]
 fn rates_that_pass_above_one_that_failed_are_shown_and_do_not_count() {
-    let mut target = Gap {
+    let gap = || Gap {
         gap: [600.0, 800.0],
         capacity: 1_000.0,
     };
+    let mut target = gap();
+    let target_of = |at| gap().probe(at, SEARCH_S);
     let mut search = search();
     search.policy.first = Some(700.0);
     let found = find(&search, &mut target);
@@ -216,19 +218,24 @@ fn rates_that_pass_above_one_that_failed_are_shown_and_do_not_count() {
     assert!((582.0..=600.0).contains(&mark.confirmed), "{mark:?}");
     assert!(mark.passed_above.is_empty(), "nothing above was tried");
 
-    // The same, but something above the gap passed before the gap was seen.
-    search.policy.first = Some(400.0);
-    let mut target = Gap {
-        gap: [820.0, 950.0],
-        capacity: 1_700.0,
+    // The same, but a rate above the gap passed before the gap was seen.
+    let probe = |number, at| {
+        let shown = target_of(at);
+        ProbeRecord {
+            number,
+            at,
+            verdict: shown.verdict,
+            reasons: shown.reasons,
+            acknowledged_per_s: shown.acknowledged_per_s,
+            ..found.probes[0].clone()
+        }
     };
-    let found = find(&search, &mut target);
+    let seen = vec![probe(1, 900.0), probe(2, 700.0), probe(3, 700.0)];
+    let found = go_on(&search, &mut target, seen);
     let mark = found.mark();
-    let failed = mark.failed.unwrap();
-    assert!(mark.confirmed < failed, "{mark:?}");
-    for above in &mark.passed_above {
-        assert!(*above > failed, "{mark:?}");
-    }
+    assert!((582.0..=600.0).contains(&mark.confirmed), "{mark:?}");
+    assert!(mark.failed.unwrap() <= 700.0, "{mark:?}");
+    assert_eq!(mark.passed_above, [900.0]);
 }
 
 /// A queue whose probes are hit by stalls that have nothing to do with the rate.
@@ -246,7 +253,8 @@ impl Target for Stalling {
         let mut shown = self.queue.probe(at, seconds);
         if self.queue.noise.uniform() < self.probability {
             shown.verdict = ProbeVerdict::Missed;
-            shown.pressure = Some(1.5);
+            shown.pressure = Some(4.5_f64.ln());
+            shown.late = Some(4.0);
             shown.reasons = vec![ReasonCode::ObjectiveLatency];
         }
         shown
@@ -274,5 +282,5 @@ fn a_stall_now_and_then_does_not_hide_the_mark() {
         let found = find(&with_p99(Nanos(nanos(bound_s))), &mut target);
         tally.add(seed, truth, &found);
     }
-    tally.check(85, 12, 25);
+    tally.check(97, 12, 25);
 }

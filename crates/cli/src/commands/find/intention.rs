@@ -1,0 +1,251 @@
+//! What a search is going to do, said before its first probe: steps, lengths, time.
+
+use highwater_core::analysis::search::{OpsNeeded, ops_needed};
+use highwater_core::model::display::{duration, plain, quantile, rate};
+use highwater_core::model::plan::{Pace, Plan, StreamPlan};
+use highwater_core::model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
+use highwater_core::model::units::{Nanos, Rate};
+use highwater_core::workload::Workload;
+
+use super::searched;
+use crate::failure::Failure;
+use crate::settings::FindSettings;
+
+/// How often the candidate is confirmed.
+const CONFIRMATIONS: u32 = 3;
+/// Probes of a search at most, and as many as half of the searches on the simulated cluster need.
+const PROBES_MAX: u32 = 25;
+const PROBES_USUAL: u32 = 12;
+/// A probe offers at least so many ops.
+const LEAST_OPS: f64 = 10.0;
+/// What a probe takes beside its phases with a pace: connecting, drain, audit.
+const AROUND: Nanos = Nanos::from_secs(2);
+/// A probe takes at most this part of the budget: an estimate, four probes and three confirmations
+/// must fit.
+const PARTS_OF_BUDGET: u64 = 8;
+
+const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch), or bound a lower \
+                       percentile";
+
+/// A search before its first probe.
+pub(super) struct Intention {
+    /// Without an outcome.
+    pub(super) search: SearchRecord,
+    /// What its percentiles need.
+    needed: Option<OpsNeeded>,
+}
+
+impl Intention {
+    /// Fails where the given rates are too low for the percentile, whatever the search does.
+    pub(super) fn new(
+        settings: &FindSettings,
+        workload: &Workload,
+        plan: &Plan,
+    ) -> Result<Self, Failure> {
+        let needed = ops_needed(&plan.objectives);
+        let ops = needed.map_or(0.0, |needed| needed.ops);
+        let around = settings.run.length.warm_up + settings.settle + AROUND;
+        let part = Nanos(settings.budget.0 / PARTS_OF_BUDGET);
+        let longest = part.saturating_sub(around).max(settings.probe);
+        let stream = searched(settings, plan);
+        let objective = SearchObjective {
+            stated: plan.objectives.clone(),
+            no_errors: settings.no_errors,
+        };
+        let slowest = slowest_fixed(settings, workload, plan, ops);
+        if let Some((length, stream)) = slowest.filter(|(length, _)| *length > longest) {
+            let cause = format!(
+                "--stream {stream}: a probe of {} would be needed for its {}, {} at most fits the \
+                 budget",
+                duration(length.0),
+                name_of(needed),
+                duration(longest.0)
+            );
+            return Err(Failure::usage(cause).with_hint(TOO_FEW));
+        }
+        let fixed = slowest.map_or(Nanos::ZERO, |(length, _)| length);
+        let (probe, confirm) = (settings.probe.max(fixed), settings.confirm.max(fixed));
+        let policy = SearchPolicy {
+            axis: settings.axis,
+            first: settings.first,
+            lowest: 1.0,
+            highest: settings.highest,
+            width: f64::from(settings.width.0) / 1e6,
+            confirmations: CONFIRMATIONS,
+            probes_max: PROBES_MAX,
+            budget_ns: Some(settings.budget.0),
+            probe_ns: probe.0,
+            confirmation_ns: confirm.0,
+            around_ns: around.0,
+            units_needed: units_of(workload, stream, ops),
+            longest_ns: longest.0,
+        };
+        let intention = Self {
+            search: SearchRecord {
+                axis: settings.axis,
+                stream: stream.name.clone(),
+                unit: stream.unit,
+                objective_hash: objective.hash(),
+                objective,
+                floor: settings.floor.map(Rate::as_f64),
+                policy,
+                outcome: None,
+            },
+            needed,
+        };
+        intention.bounded(stream)
+    }
+
+    /// With the lowest rate that is searched: below it a probe has hardly an op, or too few.
+    fn bounded(mut self, stream: &StreamPlan) -> Result<Self, Failure> {
+        let policy = &self.search.policy;
+        if policy.axis == SearchAxis::Sessions {
+            return Ok(self);
+        }
+        let hardly_any =
+            LEAST_OPS * in_rows(stream.units_per_op) / Nanos(policy.probe_ns).as_secs_f64();
+        let most = policy.highest.unwrap_or(f64::MAX);
+        self.search.policy.lowest = hardly_any.min(most).max(self.rarest());
+        let policy = &self.search.policy;
+        let given = [("--begin", policy.first), ("--highest", policy.highest)];
+        let too_low = given
+            .into_iter()
+            .find_map(|(flag, value)| Some((flag, value.filter(|value| *value < self.rarest())?)));
+        match too_low {
+            None => Ok(self),
+            Some((flag, value)) => {
+                let unit = self.search.unit.name();
+                let cause = format!(
+                    "{flag}: at {} {unit}/s the longest probe that fits the budget, {}, has too few \
+                     ops for {}; {} {unit}/s is the least",
+                    plain(value),
+                    duration(policy.longest_ns),
+                    name_of(self.needed),
+                    rate(self.rarest().ceil()),
+                );
+                Err(Failure::usage(cause).with_hint(TOO_FEW))
+            }
+        }
+    }
+
+    /// Below this rate the longest probe has too few ops; 0 without a percentile.
+    fn rarest(&self) -> f64 {
+        let policy = &self.search.policy;
+        policy.units_needed / Nanos(policy.longest_ns).as_secs_f64()
+    }
+
+    /// What is going to be done, and how long it takes; without the time to fill the tables, which
+    /// nobody knows before the first probe.
+    pub(super) fn text(&self, settings: &FindSettings) -> String {
+        let search = &self.search;
+        let policy = &search.policy;
+        let time = |probes: u32| {
+            let searching = u64::from(probes.saturating_sub(CONFIRMATIONS))
+                .saturating_mul(policy.probe_ns.saturating_add(policy.around_ns));
+            let confirming = policy.confirmation_ns.saturating_add(policy.around_ns);
+            searching.saturating_add(u64::from(CONFIRMATIONS).saturating_mul(confirming))
+        };
+        let varied = match search.axis {
+            SearchAxis::Rate => format!("rate of {}, in {}/s", search.stream, search.unit.name()),
+            SearchAxis::Sessions => format!("number of sessions of {}", search.stream),
+        };
+        let budget = settings.budget.0;
+        let most = match time(PROBES_MAX) {
+            most if most > budget => format!("{}, the budget", duration(budget)),
+            most => duration(most),
+        };
+        let hash: String = search.objective_hash.chars().take(6).collect();
+        format!(
+            "find the highest {varied}, {} % wide; objective {hash}\n\
+             probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
+             {}\
+             usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables \
+             not counted\n",
+            plain(policy.width * 100.0),
+            duration(policy.probe_ns),
+            duration(policy.confirmation_ns),
+            self.lengthened(),
+            duration(time(PROBES_USUAL)),
+        )
+    }
+
+    /// Where probes measure longer, and where that would be too long.
+    fn lengthened(&self) -> String {
+        let (search, policy) = (&self.search, &self.search.policy);
+        let Some(needed) = self.needed else {
+            return String::new();
+        };
+        let ops = format!(
+            "{} takes {:.0} ops a probe",
+            quantile(needed.quantile_ppm),
+            needed.ops
+        );
+        match search.axis {
+            SearchAxis::Sessions => format!("{ops}: where there are fewer it measures longer\n"),
+            SearchAxis::Rate => {
+                let unit = search.unit.name();
+                let from = policy.units_needed / Nanos(policy.probe_ns).as_secs_f64();
+                format!(
+                    "{ops}: below {} {unit}/s it measures longer, up to {}; below {} {unit}/s that is \
+                     too short, and nothing is searched there without more --budget\n",
+                    rate(from.ceil()),
+                    duration(policy.longest_ns),
+                    rate(self.rarest().ceil())
+                )
+            }
+        }
+    }
+}
+
+fn name_of(needed: Option<OpsNeeded>) -> String {
+    needed.map_or_else(String::new, |needed| quantile(needed.quantile_ppm))
+}
+
+/// How long a probe must be for the percentiles of the streams beside the searched one, and the
+/// slowest of these; absent where none is open.
+fn slowest_fixed<'a>(
+    settings: &FindSettings,
+    workload: &Workload,
+    plan: &'a Plan,
+    ops: f64,
+) -> Option<(Nanos, &'a str)> {
+    let streams = plan.streams.iter().enumerate();
+    let others = streams.filter(|(position, _)| *position != settings.searched);
+    let lengths = others.filter_map(|(_, stream)| match stream.paces.first()? {
+        Pace::Open { rate } => {
+            let seconds = units_of(workload, stream, ops) / rate.as_f64();
+            Some((nanos(seconds), stream.name.as_str()))
+        }
+        Pace::Closed { .. } => None,
+    });
+    lengths.max_by_key(|(length, _)| *length)
+}
+
+/// Units of a stream that so many of its rarest op take.
+fn units_of(workload: &Workload, stream: &StreamPlan, ops: f64) -> f64 {
+    let spec = workload.stream(&stream.name);
+    let weights: Vec<u32> = spec.map_or_else(Vec::new, |spec| {
+        spec.ops.iter().map(|(_, weight)| *weight).collect()
+    });
+    let all: u32 = weights.iter().sum();
+    let least = weights.into_iter().filter(|weight| *weight > 0).min();
+    let share = least.map_or(1.0, |least| f64::from(least) / f64::from(all));
+    ops / share * in_rows(stream.units_per_op)
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "rows of a batch are far below 2^53"
+)]
+fn in_rows(units: u64) -> f64 {
+    units as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive; a cast from a float saturates"
+)]
+fn nanos(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9).ceil() as u64)
+}
