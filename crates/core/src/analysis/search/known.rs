@@ -101,6 +101,15 @@ impl<'a> Known<'a> {
         self.values.iter().find(failed).map(|value| value.at)
     }
 
+    /// What was known so many probes before.
+    pub(super) fn before(&self, probes: u32) -> Option<Self> {
+        let left = self
+            .probes
+            .len()
+            .checked_sub(usize::try_from(probes).ok()?)?;
+        Some(Self::new(self.search, &self.probes[..left]))
+    }
+
     pub(super) fn policy(&self) -> &SearchPolicy {
         &self.search.policy
     }

@@ -33,6 +33,8 @@ mod length;
 mod tests;
 mod verdict;
 
+use std::f64::consts::SQRT_2;
+
 use crate::model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
     SearchRecord,
@@ -53,6 +55,9 @@ const SHARE_WITH_LATENCY: f64 = 0.8;
 /// The load machine gave out at the upper end of the bracket, and the target did not this much
 /// below it: narrowing further would say nothing of the target.
 const CEILING_NEAR: f64 = 1.5;
+/// So many guesses are followed before it is asked whether they helped, in a bracket as wide as this.
+const GUESSES: u32 = 2;
+const WIDE: f64 = 1.25;
 /// Bounds of a single step up or down.
 const LONGEST_STEP: f64 = 64.0;
 /// A candidate above the lower end of a narrow bracket is worth its confirmations where it gains this
@@ -208,11 +213,10 @@ fn down(known: &Known<'_>, high: &Value) -> Step {
     }
     let streak = known.failed_streak().max(1);
     let width = 1.0 + policy.width;
-    let stepped = high.at / grow(2.0, streak - 1);
     let at = match guess::mark(known, None) {
-        Some(mark) if streak <= 3 => (mark * below(known)).min(high.at / width),
-        Some(mark) => (mark * below(known)).min(stepped),
-        None => stepped,
+        Some(mark) if streak <= GUESSES => (mark * below(known)).min(high.at / width),
+        Some(mark) => (mark * below(known)).min(high.at / grow(SQRT_2, streak - GUESSES)),
+        None => high.at / grow(2.0, streak - 1),
     };
     known.probe(at.max(policy.lowest))
 }
@@ -227,7 +231,8 @@ fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
         return no_mark(known, NoMarkReason::ClientCeiling);
     }
     let middle = (low.at * high.at).sqrt();
-    let at = match guess::mark(known, None).filter(|mark| *mark < high.at) {
+    let guess = guess::mark(known, None).filter(|mark| *mark < high.at && !creeps(known));
+    let at = match guess {
         Some(mark) if mark <= low.at * width => {
             (low.at * grow(width, known.met_streak().saturating_sub(1))).min(middle)
         }
@@ -249,6 +254,16 @@ fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
     let asked = if inside { asked } else { known.value(middle) };
     Step::Probe {
         at: asked.max(known.after(low.at)),
+    }
+}
+
+/// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side.
+fn creeps(known: &Known<'_>) -> bool {
+    let width = |known: &Known<'_>| Some((known.high()?.at / known.low()?.at).ln());
+    let before = known.before(GUESSES);
+    match (width(known), before.as_ref().and_then(width)) {
+        (Some(now), Some(before)) => now > WIDE.ln() && now > before / 2.0,
+        _ => false,
     }
 }
 

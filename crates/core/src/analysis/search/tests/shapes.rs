@@ -139,6 +139,47 @@ fn a_soft_knee_is_found_where_the_bound_is_passed() {
     tally.check(97, 12, 25);
 }
 
+/// Rejects what finds all of its few servers busy, and acknowledges the rest (Erlang's B): above the
+/// mark it always reaches somewhat more than the mark, so every guess is a little too high.
+struct Rejecting {
+    servers: u32,
+    mu: f64,
+}
+
+impl Rejecting {
+    fn rejected(&self, at: f64) -> f64 {
+        let offered = at / self.mu;
+        (1..=self.servers).fold(1.0, |b, n| offered * b / (f64::from(n) + offered * b))
+    }
+}
+
+impl Target for Rejecting {
+    fn closed(&mut self) -> f64 {
+        f64::from(self.servers) * self.mu
+    }
+
+    fn probe(&mut self, at: f64, _seconds: f64) -> Shown {
+        let rejected = self.rejected(at);
+        if rejected > 0.01 {
+            Shown::missed(at * (1.0 - rejected), ReasonCode::RateNotSustained)
+        } else {
+            Shown::met(at * (1.0 - rejected))
+        }
+    }
+}
+
+#[test]
+fn a_target_that_rejects_long_before_its_capacity_is_no_creeping_way_down() {
+    for servers in [2, 4, 16, 64] {
+        let mut target = Rejecting { servers, mu: 250.0 };
+        let found = find(&search(), &mut target);
+        let mark = found.mark();
+        assert!(target.rejected(mark.confirmed) <= 0.01);
+        assert!(target.rejected(mark.confirmed * 1.03) > 0.01, "{mark:?}");
+        assert!(found.probes.len() <= 20, "{servers}{}", found.story());
+    }
+}
+
 /// After an overload it takes a while at a part of its capacity.
 struct Memory {
     capacity: f64,
