@@ -102,8 +102,11 @@ pub(super) fn searched() -> RunRecord {
             confirmations: 3,
             probes_max: 25,
             budget_ns: None,
-            probe_cost_ns: 60 * S,
-            confirmation_cost_ns: 300 * S,
+            probe_ns: 50 * S,
+            confirmation_ns: 290 * S,
+            around_ns: 10 * S,
+            units_needed: 0.0,
+            longest_ns: 450 * S,
         },
         outcome: Some(SearchOutcome::Mark(Mark {
             confirmed: 1_000.0,
