@@ -2,10 +2,12 @@
 
 pub mod check;
 mod check_figures;
+pub mod compare;
 pub mod demo;
 pub mod find;
 pub mod manual;
 mod plan_input;
+pub mod repeat;
 pub mod run;
 pub mod show;
 pub mod size;

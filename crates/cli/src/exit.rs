@@ -5,6 +5,8 @@ use highwater_core::model::record::RunRecord;
 
 /// Everything asked for was done, and all is well.
 pub const WELL: u8 = 0;
+/// An objective was missed, or a gate says worse.
+pub const MISSED: u8 = 1;
 /// Bad usage or bad input; nothing was run.
 pub const USAGE: u8 = 2;
 /// What was measured, or published, is not sound.
@@ -15,7 +17,7 @@ pub const TARGET: u8 = 5;
 /// Every code and what it means, as help and reference show them.
 pub const ALL: [(u8, &str); 7] = [
     (WELL, "all well"),
-    (1, "an objective was missed"),
+    (MISSED, "an objective was missed"),
     (USAGE, "bad usage or input"),
     (
         UNSOUND,

@@ -34,6 +34,8 @@ pub enum Command {
     Find,
     /// `highwater show`
     Show,
+    /// `highwater compare`
+    Compare,
     /// `highwater size`
     Size,
     /// `highwater table`
@@ -68,12 +70,13 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Demo,
         Self::Run,
         Self::Load,
         Self::Find,
         Self::Show,
+        Self::Compare,
         Self::Size,
         Self::Table,
         Self::Check,
@@ -88,6 +91,7 @@ impl Command {
             Self::Load => "load",
             Self::Find => "find",
             Self::Show => "show",
+            Self::Compare => "compare",
             Self::Size => "size",
             Self::Table => "table",
             Self::Check => "check",
@@ -103,6 +107,7 @@ impl Command {
             Self::Load => load_flags::load_flags(),
             Self::Find => flags::FIND,
             Self::Show => flags::SHOW,
+            Self::Compare => flags::COMPARE,
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
@@ -114,7 +119,12 @@ impl Command {
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
             Self::Run | Self::Load | Self::Find => &["workload", "target"],
-            Self::Demo | Self::Show | Self::Size | Self::Table | Self::Workloads => &[],
+            Self::Demo
+            | Self::Show
+            | Self::Compare
+            | Self::Size
+            | Self::Table
+            | Self::Workloads => &[],
             Self::Check => &["target"],
         }
     }
@@ -132,6 +142,7 @@ impl Command {
             Self::Load => "Fill a workload's tables to a size, audit what is kept, for later runs",
             Self::Find => "Find the highest rate that a target sustains under an objective",
             Self::Show => "Show a finished run, or merge the shares of one",
+            Self::Compare => "Compare groups of runs: better, worse, equal, or cannot tell",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
             Self::Table => "Show what one setting does to the throughput, from a file or from runs",
             Self::Check => {
@@ -148,6 +159,7 @@ impl Command {
             Self::Load => "highwater load [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Find => "highwater find [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
+            Self::Compare => "highwater compare [OPTIONS] A B...",
             Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
             Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
@@ -183,6 +195,12 @@ impl Command {
                 "RUN",
                 "Directory, record.json, id or unique beginning of an id; several are merged as \
                  shares of one run [default: the newest]",
+            )],
+            Self::Compare => vec![all(
+                "rest",
+                "RUN|GROUP",
+                "A run, a directory of runs, or several of them with commas between; the first is \
+                 what the others are compared with",
             )],
             Self::Size => vec![all(
                 "rest",

@@ -3,15 +3,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use highwater_cli::commands::{check, demo, find, manual, run, show, size, table, workloads};
+use highwater_cli::commands::{
+    check, compare, demo, find, manual, repeat, run, show, size, table, workloads,
+};
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
 use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
-    CheckSettings, DemoSettings, FindSettings, KnownTargets, RunSettings, ShowSettings,
-    SizeSettings, TableSettings, WorkloadsSettings,
+    CheckSettings, CompareSettings, DemoSettings, FindSettings, KnownTargets, RepeatSettings,
+    RunSettings, ShowSettings, SizeSettings, TableSettings, WorkloadsSettings,
 };
 use highwater_cli::{exit, process_title, terminal};
 
@@ -48,10 +50,11 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
     let known = KnownTargets::built_in();
     match command {
         Command::Demo => demo::demo(&DemoSettings::resolve(&layers)?),
-        Command::Run => run::run(&RunSettings::resolve(&layers, &known)?),
+        Command::Run => repeat::repeat(&RepeatSettings::resolve(&layers, &known)?),
         Command::Load => run::run(&RunSettings::resolve_load(&layers, &known)?),
         Command::Find => find::find(&FindSettings::resolve(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
+        Command::Compare => compare::compare(&CompareSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Table => table::table(&TableSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),

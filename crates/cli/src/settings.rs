@@ -12,6 +12,7 @@ use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
 
+mod compare;
 mod fill;
 mod find;
 mod given;
@@ -25,6 +26,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub use compare::{CompareFormat, CompareSettings, RepeatSettings, Variant};
 pub use size::{Conditions, SizeSettings, Wanted};
 pub use table::TableSettings;
 pub use telemetry::Telemetry;
@@ -70,6 +72,8 @@ pub struct RunSettings {
     pub audit: AuditLevel,
     /// Bound of the audit's duration.
     pub audit_timeout: Nanos,
+    /// Which of several runs of the same plan it is, from 0.
+    pub round: u32,
     /// Which part of the plan this process takes.
     pub share: Share,
     /// When the first phase begins; at once when absent.

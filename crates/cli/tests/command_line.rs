@@ -55,6 +55,7 @@ fn help_of_the_program() {
       load       Fill a workload's tables to a size, audit what is kept, for later runs
       find       Find the highest rate that a target sustains under an objective
       show       Show a finished run, or merge the shares of one
+      compare    Compare groups of runs: better, worse, equal, or cannot tell
       size       Say which cluster a rate needs, from measured or published figures
       table      Show what one setting does to the throughput, from a file or from runs
       check      Check that a target can be used, a workload file is right, or figures can be right

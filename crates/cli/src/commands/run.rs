@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use highwater_core::model::plan::Plan;
 use highwater_core::model::quantity::print_instant;
-use highwater_core::model::units::Nanos;
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::report;
 use highwater_core::workload::{Workload, WorkloadSpec};
 use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
@@ -33,25 +34,13 @@ const HASH_IN_ID: usize = 6;
 
 /// Does what the settings ask for; returns the exit code.
 pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
-    let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
-    let parameters = in_data_time(settings, &spec)?;
-    let workload = Arc::new(spec.instantiate(&parameters, settings.seed)?);
-    let urls = with_password(settings)?;
-    let plan = plan(settings, &workload, &urls)?;
+    let (workload, plan, urls) = intended(settings)?;
     if settings.output.plan_only {
         let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
         return terminal::data(&format!("{json}\n")).map(|()| exit::WELL);
     }
     check_share(settings, &urls)?;
-    let request = request(settings, workload, plan, &urls)?;
-    let directory = request.directory.path().display().to_string();
-    let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
-        Rc::new(WarningsOnly)
-    } else {
-        Rc::new(Progress::default())
-    };
-    let record = runner::run(request, observer, signals()?)?.record;
-    ceiling::keep(&record);
+    let (record, directory) = carried_out(settings, (workload, plan), &urls, signals()?)?;
     let text = if settings.output.json {
         report::json(&record)
     } else {
@@ -59,6 +48,41 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
     };
     terminal::data(&text)?;
     Ok(exit::of(&record))
+}
+
+/// The record of one of several runs.
+pub(super) fn record(settings: &RunSettings, interrupts: Interrupts) -> Result<RunRecord, Failure> {
+    let (workload, plan, urls) = intended(settings)?;
+    Ok(carried_out(settings, (workload, plan), &urls, interrupts)?.0)
+}
+
+/// What is asked, how, and of whom.
+fn intended(settings: &RunSettings) -> Result<(Arc<Workload>, Plan, Vec<TargetUrl>), Failure> {
+    let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
+    let parameters = in_data_time(settings, &spec)?;
+    let workload = Arc::new(spec.instantiate(&parameters, settings.seed)?);
+    let urls = with_password(settings)?;
+    let plan = plan(settings, &workload, &urls)?;
+    Ok((workload, plan, urls))
+}
+
+/// Runs, and returns the record and where it is kept.
+fn carried_out(
+    settings: &RunSettings,
+    (workload, plan): (Arc<Workload>, Plan),
+    urls: &[TargetUrl],
+    interrupts: Interrupts,
+) -> Result<(RunRecord, String), Failure> {
+    let request = request(settings, workload, plan, urls)?;
+    let directory = request.directory.path().display().to_string();
+    let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
+        Rc::new(WarningsOnly)
+    } else {
+        Rc::new(Progress::default())
+    };
+    let record = runner::run(request, observer, interrupts)?.record;
+    ceiling::keep(&record);
+    Ok((record, directory))
 }
 
 /// The workload's parameters; a start that follows the clock is fixed from here on. Each share
@@ -227,7 +251,8 @@ fn open(
         insert: settings.insert.clone(),
         data_directory: Some(directory.to_owned()),
         application_name: "highwater".to_owned(),
-        seed: settings.seed,
+        // A model draws its own chances anew in each of several runs, as a database would.
+        seed: Seed(settings.seed.0.wrapping_add(settings.round.into())),
         connect_timeout: CONNECT_TIMEOUT,
     };
     Ok(registry::open_urls(urls, &options)?)

@@ -89,6 +89,17 @@ Examples:
   highwater show m1/highwater-runs/a m2/highwater-runs/b
       two load machines' shares as one run";
 
+const COMPARE: &str = "\
+Examples:
+  highwater run cpu $OLD --interleave $NEW --repeat 5 -d 60s
+      five runs on each of two targets, in turn, and what differs
+  highwater run cpu $URL --repeat 5 --variant a='./restart.sh a' --variant b='./restart.sh b'
+      the same target in two configurations
+  highwater compare highwater-runs/before highwater-runs/after --fail-if-worse 5%
+      a gate: exit code 1 if anything is worse by a difference that matters, 3 if nobody can tell
+  highwater compare r1,r2,r3 r4,r5,r6 --format markdown
+      for a comment on a change";
+
 const CHECK: &str = "\
 Examples:
   highwater check $URL
@@ -115,6 +126,7 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Load => (SHORT, LOAD),
         Command::Find => (SHORT, FIND),
         Command::Show => (SHORT, SHOW),
+        Command::Compare => (SHORT, COMPARE),
         // Databases are named in its text, which therefore is no code.
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),
         Command::Table => (SHORT, include_str!("examples_table.txt").trim_ascii_end()),

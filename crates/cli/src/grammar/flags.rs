@@ -89,6 +89,7 @@ const DATA: &str = "Workload";
 const OBJECTIVES: &str = "Objectives (exit code 1 if one is missed)";
 const AUDIT: &str = "Audit";
 const SHARES: &str = "Several load machines";
+const REPEATS: &str = "Several runs";
 const FIGURES: &str = "Figures";
 const CONDITIONS: &str = "Conditions";
 const CLUSTER: &str = "Cluster";
@@ -352,6 +353,28 @@ pub const RUN: &[Flag] = &[
         "Begin at a point in time (2026-11-20T18:30:00Z) or after a delay (+10s) [default: at once]",
     )
     .under(SHARES),
+    value(
+        "repeat",
+        "N",
+        "Run so many times, into a directory of their own, so that `highwater compare` knows what \
+         differs from run to run",
+    )
+    .default("1")
+    .under(REPEATS),
+    value(
+        "interleave",
+        "TARGET",
+        "Take turns with this second target, and compare both [default: none]",
+    )
+    .under(REPEATS),
+    value(
+        "variant",
+        "NAME=COMMAND",
+        "Let the shell execute this before each run of a variant, to restart the same target in \
+         another configuration; two or more are compared [default: none]",
+    )
+    .repeats()
+    .under(REPEATS),
     OUT,
     value("label", "KEY=VALUE", "Note this in the record [default: none]")
         .repeats()
@@ -378,6 +401,29 @@ pub const SHOW: &[Flag] = &[
         "Write the run's page, report.html in its directory, anew and show it in the browser",
     )
     .under(OUTPUT),
+    OUT,
+    NO_COLOR,
+];
+
+/// Flags of `compare`.
+pub const COMPARE: &[Flag] = &[
+    value(
+        "practical",
+        "PERCENT",
+        "A difference that matters; a smaller one is equal",
+    )
+    .default("5%")
+    .under(FIGURES),
+    value(
+        "fail-if-worse",
+        "PERCENT",
+        "End with exit code 1 if anything is worse, and with 3 if no verdict is possible; differences \
+         from this on matter [default: none; verdicts change no exit code]",
+    )
+    .under(FIGURES),
+    value("format", "FORMAT", "text, markdown or html")
+        .default("text")
+        .under(OUTPUT),
     OUT,
     NO_COLOR,
 ];

@@ -27,6 +27,7 @@ impl RunSettings {
             spawn_rate: None,
         };
         Ok(Self {
+            round: 0,
             given: given(layers, &workload, &parameters, &load),
             workload,
             parameters,

@@ -63,6 +63,7 @@ impl RunSettings {
             objectives: objectives(layers)?,
             timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
             retries: layers.require("retries", words::retries)?,
+            round: 0,
             audit: layers.require("audit", words::audit)?,
             audit_timeout: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
             share: layers

@@ -10,7 +10,7 @@ use highwater_core::model::quantity::{
 use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::Seed;
 
-use super::{Format, Share, StartAt};
+use super::{CompareFormat, Format, Share, StartAt};
 
 /// A plan is cut into this many lanes; a share takes whole ones.
 const LANES: u32 = 64;
@@ -96,6 +96,19 @@ pub(super) fn format(text: &str) -> Result<Format, QuantityError> {
             text,
             "is not a format",
             "there are `text`, `json`, `csv`, `telemetry-csv`, `html` and `markdown`",
+        )),
+    }
+}
+
+pub(super) fn compare_format(text: &str) -> Result<CompareFormat, QuantityError> {
+    match text {
+        "text" => Ok(CompareFormat::Text),
+        "markdown" => Ok(CompareFormat::Markdown),
+        "html" => Ok(CompareFormat::Html),
+        _ => Err(wrong(
+            text,
+            "is not a format",
+            "there are `text`, `markdown` and `html`",
         )),
     }
 }

@@ -4,6 +4,7 @@
 
 mod called;
 mod checking;
+mod comparing;
 mod continuing;
 mod endings;
 mod exit_codes;

@@ -5,6 +5,7 @@
 
 pub mod availability;
 pub mod buckets;
+pub mod comparison;
 pub mod exceedance;
 pub mod findings;
 pub mod judge;

@@ -110,7 +110,7 @@ fn reason(reason: &Reason) -> String {
 }
 
 /// The first row is the head; the first `words` columns hold words.
-fn table(rows: &[Row], words: usize) -> String {
+pub(super) fn table(rows: &[Row], words: usize) -> String {
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let remarks = rows.iter().any(|row| !row.remark.is_empty());
     let mut lines = Vec::new();
@@ -137,7 +137,7 @@ fn table(rows: &[Row], words: usize) -> String {
 }
 
 /// One line in which no character begins markup of either kind.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let mut shown = String::new();
     for character in foreign(text, WORDS).chars() {
         match character {

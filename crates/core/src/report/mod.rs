@@ -4,6 +4,7 @@
 //! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
 //! changes a figure: what is judged comes from the record or from `analysis`.
 
+mod compare;
 mod csv;
 mod figures;
 mod html;
@@ -16,6 +17,7 @@ mod size;
 pub(crate) mod tests;
 mod text;
 
+pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, objections_text,

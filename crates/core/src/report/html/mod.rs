@@ -19,7 +19,9 @@ use crate::analysis::sizing::SizePlan;
 use crate::model::record::RunRecord;
 
 use chart::Chart;
-use page::{Page, Part};
+pub(super) use page::{Page, Part, page};
+pub(super) use plots::Overlaid;
+pub(super) use sections::table;
 
 /// The page of a record; names it by its id.
 pub fn html(record: &RunRecord) -> String {
@@ -43,16 +45,22 @@ pub fn html(record: &RunRecord) -> String {
         sections::settings(record),
         sections::repeat(record, &measured),
     ]);
-    page::page(&Page {
+    page(&Page {
         title: sections::title(record),
         head: sections::head(record, &measured),
         parts,
     })
 }
 
+/// Courses of several groups of runs, laid over each other; none where no run has any.
+pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
+    let charts = plots::overlay(groups);
+    (!charts.is_empty()).then(|| figures(&charts))
+}
+
 /// The page of a size plan.
 pub fn size_html(plan: &SizePlan) -> String {
-    page::page(&Page {
+    page(&Page {
         title: "Which cluster a rate needs".to_owned(),
         head: sections::size_head(plan),
         parts: sections::size(plan, &plots::growth(plan)),

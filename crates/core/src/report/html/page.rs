@@ -8,27 +8,27 @@ const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
 
 /// What a page says.
-pub(super) struct Page {
+pub(in crate::report) struct Page {
     /// In the window's title.
-    pub(super) title: String,
+    pub(in crate::report) title: String,
     /// Above everything else.
-    pub(super) head: Markup,
+    pub(in crate::report) head: Markup,
     /// In order.
-    pub(super) parts: Vec<Part>,
+    pub(in crate::report) parts: Vec<Part>,
 }
 
 /// A part of a page with a heading.
-pub(super) struct Part {
+pub(in crate::report) struct Part {
     /// Unique on its page.
-    pub(super) id: &'static str,
+    pub(in crate::report) id: &'static str,
     /// The heading.
-    pub(super) title: &'static str,
+    pub(in crate::report) title: &'static str,
     /// What stands below.
-    pub(super) body: Markup,
+    pub(in crate::report) body: Markup,
 }
 
 /// The bytes of the page.
-pub(super) fn page(page: &Page) -> String {
+pub(in crate::report) fn page(page: &Page) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {

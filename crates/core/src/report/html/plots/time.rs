@@ -205,12 +205,17 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
     let thinned = course
         .thinning
         .told("the highest p99 and the highest latency, and the middle one of their medians");
+    let lines = if ops.len() <= BANDS_MAX {
+        " Solid: p99, dashed: p50, thin: the greatest latency."
+    } else {
+        ""
+    };
     Some(Chart {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
         about: format!(
             "From the moment at which an op was intended to the end of its answer, so that waiting \
-             counts. p50: half of the ops took at most this; p99: 99 of 100 did.{thinned}"
+             counts. p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}"
         ),
         x: course.axis(),
         y: Axis::around("latency", Quantity::Latency, values),

@@ -20,3 +20,4 @@ pub(super) use ops::{answers, latency};
 pub(super) use search::search;
 pub(super) use settings::settings;
 pub(super) use size::{size, size_head};
+pub(in crate::report) use tables::table;

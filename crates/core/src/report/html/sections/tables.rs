@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::report::text::table::Row;
 
 /// A table whose first row is its head, in a box of its own that scrolls on narrow screens.
-pub(super) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
+pub(in crate::report) fn table(label: &str, rows: &[Row], words: usize) -> Markup {
     let remarks = rows.iter().any(|row| !row.remark.is_empty());
     let Some((head, rows)) = rows.split_first() else {
         return html! {};

@@ -1,0 +1,132 @@
+//! `highwater run --repeat`: the same run several times, in turn with a second target or with other
+//! configurations of the same one, so that what differs from run to run is known.
+
+use std::process::Command;
+
+use highwater_core::analysis::comparison::PRACTICAL;
+use highwater_core::report;
+
+use super::compare::{Loaded, against_first};
+use super::run;
+use crate::exit;
+use crate::failure::Failure;
+use crate::settings::{RepeatSettings, RunSettings, Variant};
+use crate::terminal;
+
+/// Does what the settings ask for: one run, or a group of runs and their comparison.
+pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
+    if settings.is_plain() || settings.run.output.plan_only {
+        return run::run(&settings.run);
+    }
+    let interrupts = run::signals()?;
+    let group = settings.run.out.join(run::id("group", "", ""));
+    let variants = settings.variants.iter();
+    let mut groups: Vec<Loaded> = variants
+        .map(|variant| Loaded {
+            name: group.join(&variant.name).display().to_string(),
+            records: Vec::new(),
+        })
+        .collect();
+    let mut worst = exit::WELL;
+    for round in 0..settings.times {
+        for position in order(settings.variants.len(), round) {
+            let variant = &settings.variants[position];
+            if interrupts.wished().is_some() {
+                break;
+            }
+            terminal::note(&format!(
+                "run {} of {}, variant {}\n",
+                round + 1,
+                settings.times,
+                variant.name
+            ));
+            prepare(variant)?;
+            let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
+            let record = run::record(&of_variant, interrupts.clone())?;
+            worst = worst.max(exit::of(&record));
+            groups[position].records.push(record);
+        }
+    }
+    groups.retain(|group| !group.records.is_empty());
+    let text = if groups.len() > 1 {
+        report::compare_text(&against_first(&groups, PRACTICAL))
+    } else {
+        told(&groups)
+    };
+    terminal::data(&format!("{text}\ngroup          {}\n", group.display()))?;
+    Ok(worst)
+}
+
+/// Every round in the other direction, so that what changes with time meets all variants alike.
+fn order(variants: usize, round: u32) -> Vec<usize> {
+    let forth = 0..variants;
+    if round.is_multiple_of(2) {
+        forth.collect()
+    } else {
+        forth.rev().collect()
+    }
+}
+
+/// The user's own command, by the shell; its output is for the reader.
+fn prepare(variant: &Variant) -> Result<(), Failure> {
+    let Some(command) = &variant.command else {
+        return Ok(());
+    };
+    let place = format!("--variant {}", variant.name);
+    let status = Command::new("sh").arg("-c").arg(command).status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(
+            Failure::usage(format!("{place}: `{command}` ended with {status}")).with_hint(
+                "the command must bring the target into its configuration and then end well",
+            ),
+        ),
+        Err(error) => Err(Failure::usage(format!(
+            "{place}: cannot start a shell: {error}"
+        ))),
+    }
+}
+
+/// The settings of one run: a model draws its own chances anew, rows and ops stay the same.
+fn of_variant(
+    settings: &RepeatSettings,
+    variant: &Variant,
+    round: u32,
+    out: std::path::PathBuf,
+) -> RunSettings {
+    let mut run = settings.run.clone();
+    run.targets.clone_from(&variant.targets);
+    run.out = out;
+    run.labels
+        .insert("variant".to_owned(), variant.name.clone());
+    run.labels
+        .insert("repeat".to_owned(), (round + 1).to_string());
+    run.round = round;
+    run
+}
+
+/// Of one group alone: each run in a line.
+fn told(groups: &[Loaded]) -> String {
+    let records = groups.iter().flat_map(|group| &group.records);
+    let lines = records.flat_map(|record| {
+        let text = report::text(record);
+        let wanted = text.lines().filter(|line| {
+            ["rows  ", "queries  ", "record"]
+                .iter()
+                .any(|begin| line.starts_with(begin))
+        });
+        wanted.map(|line| format!("{line}\n")).collect::<Vec<_>>()
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_take_turns_in_both_directions() {
+        assert_eq!(order(3, 0), [0, 1, 2]);
+        assert_eq!(order(3, 1), [2, 1, 0]);
+    }
+}

@@ -1,0 +1,217 @@
+//! A headless Chromium and one page in it, over the DevTools protocol: a socket, JSON both ways.
+
+use std::io::ErrorKind;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tungstenite::stream::MaybeTlsStream;
+use tungstenite::{Message, WebSocket, client::IntoClientRequest};
+
+/// How long the browser has to start, and to answer.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A browser with one page.
+pub(crate) struct Browser {
+    child: Child,
+    profile: TempDir,
+    socket: WebSocket<MaybeTlsStream<TcpStream>>,
+    session: String,
+    asked: u64,
+    /// What went wrong in the page, and what it asked the network for.
+    pub(crate) complaints: Vec<String>,
+}
+
+/// The browser's program, if there is one; a panic in CI if there is none.
+pub(crate) fn program() -> Option<&'static str> {
+    let programs = ["/usr/bin/chromium", "/usr/bin/chromium-browser"];
+    let found = programs.into_iter().find(|path| Path::new(path).exists());
+    assert!(
+        found.is_some() || std::env::var_os("CI").is_none(),
+        "chromium is not installed"
+    );
+    if found.is_none() {
+        eprintln!("not tested: chromium is not installed (Debian: chromium)");
+    }
+    found
+}
+
+impl Browser {
+    /// Starts one with an empty page of this size, `dark` or not.
+    pub(crate) fn start(program: &str, (width, height): (u32, u32), dark: bool) -> Self {
+        let profile = TempDir::new().unwrap();
+        let child = Command::new(program)
+            .args([
+                "--headless",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--disable-quic",
+                "--no-first-run",
+                "--disable-background-networking",
+                "--disable-component-update",
+                "--disable-sync",
+                "--remote-debugging-port=0",
+            ])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let address = address(&profile);
+        let request = address.as_str().into_client_request().unwrap();
+        let (socket, _) = tungstenite::connect(request).unwrap();
+        if let MaybeTlsStream::Plain(stream) = socket.get_ref() {
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        }
+        let mut browser = Self {
+            child,
+            profile,
+            socket,
+            session: String::new(),
+            asked: 0,
+            complaints: Vec::new(),
+        };
+        let target = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
+        let attached = browser.ask(
+            "Target.attachToTarget",
+            &json!({"targetId": target["targetId"], "flatten": true}),
+        );
+        attached["sessionId"]
+            .as_str()
+            .unwrap()
+            .clone_into(&mut browser.session);
+        for domain in [
+            "Page.enable",
+            "Runtime.enable",
+            "Log.enable",
+            "Network.enable",
+        ] {
+            browser.ask(domain, &json!({}));
+        }
+        let offline = json!({
+            "offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1
+        });
+        browser.ask("Network.emulateNetworkConditions", &offline);
+        let metrics = json!({
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600
+        });
+        browser.ask("Emulation.setDeviceMetricsOverride", &metrics);
+        let scheme = if dark { "dark" } else { "light" };
+        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
+        browser.ask("Emulation.setEmulatedMedia", &media);
+        browser
+    }
+
+    /// Opens a file, and waits until its script has run.
+    pub(crate) fn open(&mut self, page: &Path) {
+        let url = format!("file://{}", page.display());
+        self.ask("Page.navigate", &json!({"url": url}));
+        let ready = "new Promise(done => { const look = () => \
+                     document.documentElement?.dataset.ready ? done(true) : setTimeout(look, 20); \
+                     look(); })";
+        assert_eq!(self.evaluate(ready), json!(true));
+    }
+
+    /// The value of an expression in the page; promises are waited for.
+    pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
+        let answer = self.ask(
+            "Runtime.evaluate",
+            &json!({
+                "expression": expression, "awaitPromise": true, "returnByValue": true
+            }),
+        );
+        assert!(
+            answer.get("exceptionDetails").is_none(),
+            "{expression}: {answer}"
+        );
+        answer["result"]["value"].clone()
+    }
+
+    /// Presses and releases a key.
+    pub(crate) fn press(&mut self, key: &str) {
+        for kind in ["keyDown", "keyUp"] {
+            let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode":
+                               if key == "Tab" { 9 } else { 0 }});
+            self.ask("Input.dispatchKeyEvent", &event);
+        }
+    }
+
+    /// Moves the pointer to a place of the window.
+    pub(crate) fn point(&mut self, x: f64, y: f64) {
+        let event = json!({"type": "mouseMoved", "x": x, "y": y});
+        self.ask("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Asks, and waits for the answer; events that come before it are looked at.
+    fn ask(&mut self, method: &str, parameters: &Value) -> Value {
+        self.asked += 1;
+        let id = self.asked;
+        let mut message = json!({"id": id, "method": method, "params": parameters});
+        if !self.session.is_empty() {
+            message["sessionId"] = json!(self.session);
+        }
+        self.socket
+            .send(Message::text(message.to_string()))
+            .unwrap();
+        loop {
+            let Message::Text(text) = self.socket.read().unwrap() else {
+                continue;
+            };
+            let answer: Value = serde_json::from_str(&text).unwrap();
+            if answer["id"] == json!(id) {
+                assert!(answer.get("error").is_none(), "{method}: {answer}");
+                return answer["result"].clone();
+            }
+            self.look_at(&answer);
+        }
+    }
+
+    /// An error of the page, or anything that it fetches beside itself.
+    fn look_at(&mut self, event: &Value) {
+        let said = &event["params"];
+        let wrong = match event["method"].as_str().unwrap_or_default() {
+            "Runtime.exceptionThrown" => true,
+            "Runtime.consoleAPICalled" => said["type"] == "error" || said["type"] == "warning",
+            "Log.entryAdded" => said["entry"]["level"] == "error",
+            "Network.requestWillBeSent" => {
+                let url = said["request"]["url"].as_str().unwrap_or_default();
+                !(url.starts_with("file://") && said["type"] == "Document"
+                    || url.starts_with("about:"))
+            }
+            _ => false,
+        };
+        if wrong {
+            self.complaints.push(event.to_string());
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+        // What the browser's children still write does not matter.
+        drop(std::fs::remove_dir_all(self.profile.path()));
+    }
+}
+
+/// Where the browser listens: it writes port and path into its profile.
+fn address(profile: &TempDir) -> String {
+    const LOOKS: u32 = 3_000;
+    let file = profile.path().join("DevToolsActivePort");
+    for _ in 0..LOOKS {
+        match std::fs::read_to_string(&file) {
+            Ok(text) if text.lines().count() == 2 => {
+                return format!("ws://127.0.0.1:{}", text.replace('\n', ""));
+            }
+            Err(error) if error.kind() != ErrorKind::NotFound => panic!("{error}"),
+            _ => std::thread::sleep(Duration::from_millis(20)),
+        }
+    }
+    panic!("chromium does not start");
+}

@@ -1,0 +1,87 @@
+//! Pages to look at, made by the program itself, and axe-core, which looks at them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// The checker of accessibility, as the npm registry has it.
+const AXE: &str = "axe-core@4.11.0";
+
+/// A directory that is removed with what is in it.
+pub(crate) struct Pages {
+    place: TempDir,
+}
+
+impl Pages {
+    pub(crate) fn new() -> Self {
+        Self {
+            place: TempDir::new().unwrap(),
+        }
+    }
+
+    /// What the program prints, whatever its exit code.
+    pub(crate) fn call(&self, words: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_highwater"))
+            .args(words)
+            .current_dir(self.place.path())
+            .env_remove("HIGHWATER_TARGET")
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code().is_some_and(|code| code < 4),
+            "{errors}"
+        );
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The page of the newest run.
+    pub(crate) fn report(&self) -> PathBuf {
+        let runs = self.place.path().join("highwater-runs");
+        let runs = std::fs::read_dir(runs).unwrap();
+        let mut runs: Vec<PathBuf> = runs.map(|run| run.unwrap().path()).collect();
+        runs.sort();
+        let page = runs.last().unwrap().join("report.html");
+        assert!(page.exists(), "{}", page.display());
+        page
+    }
+
+    /// A page with this text.
+    pub(crate) fn page(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.place.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+}
+
+/// The text of axe-core: fetched once by npm, kept among what tests build, shipped never.
+pub(crate) fn axe() -> Option<String> {
+    let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("axe");
+    let script = kept.join("node_modules/axe-core/axe.min.js");
+    if !script.exists() {
+        std::fs::create_dir_all(&kept).unwrap();
+        let status = Command::new("npm")
+            .args([
+                "install",
+                "--no-save",
+                "--ignore-scripts",
+                "--no-audit",
+                "--no-fund",
+            ])
+            .arg("--prefix")
+            .arg(&kept)
+            .arg(AXE)
+            .output();
+        let done = status.as_ref().is_ok_and(|output| output.status.success());
+        assert!(
+            done || std::env::var_os("CI").is_none(),
+            "npm cannot fetch {AXE}: {status:?}"
+        );
+        if !done {
+            eprintln!("not tested for accessibility: npm cannot fetch {AXE}");
+            return None;
+        }
+    }
+    Some(std::fs::read_to_string(&script).unwrap())
+}

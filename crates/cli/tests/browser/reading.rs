@@ -1,0 +1,214 @@
+//! What a reader does with a page: looks at every chart, points at it, uses the keyboard alone.
+
+use serde_json::json;
+
+use crate::chromium::{self, Browser};
+use crate::pages::{Pages, axe};
+
+const WIDE: (u32, u32) = (1280, 900);
+const PHONE: (u32, u32) = (390, 844);
+
+/// An open run of two streams in steps, with errors: every kind of chart that a run has.
+const RUN: &[&str] = &[
+    "run",
+    "cpu",
+    "sim:?fail=0.01",
+    "--stream",
+    "insert@20k",
+    "--stream",
+    "dashboards@40,80",
+    "--step",
+    "20s",
+    "--p99",
+    "60ms",
+    "-q",
+];
+
+/// Nothing was fetched or complained about.
+fn is_quiet(browser: &Browser) {
+    assert_eq!(browser.complaints, Vec::<String>::new());
+}
+
+/// The page of a run, opened from its file with the network off.
+#[test]
+fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    pages.call(RUN);
+    let mut browser = Browser::start(program, WIDE, false);
+    browser.open(&pages.report());
+    let charts = browser.evaluate("document.querySelectorAll('figure.chart').length");
+    assert!(charts.as_u64().unwrap() >= 6, "{charts}");
+    assert_eq!(
+        browser.evaluate("document.documentElement.dataset.ready"),
+        json!(charts.to_string())
+    );
+    // Each chart has lines or marks that take room on the screen.
+    let empty = browser.evaluate(
+        "[...document.querySelectorAll('figure.chart')].filter(figure => ![...figure.querySelectorAll(\
+         'svg.wide .line, svg.wide .bars, svg.wide .glyph, svg.wide .band')].some(path => \
+         path.getBoundingClientRect().width > 50)).map(figure => figure.id)",
+    );
+    assert_eq!(empty, json!([]));
+    points_at_a_value(&mut browser);
+    uses_keys(&mut browser);
+    is_quiet(&browser);
+}
+
+/// The pointer stands over a second of the first chart: what is read out is what is in its data.
+fn points_at_a_value(browser: &mut Browser) {
+    const CHART: &str = "document.querySelector('#throughput-rows')";
+    browser.evaluate(&format!("{CHART}.scrollIntoView()"));
+    let place = browser.evaluate(&format!(
+        "(() => {{ const svg = {CHART}.querySelector('svg.wide'); const box = svg.getBoundingClientRect(); \
+         const scale = box.width / svg.viewBox.baseVal.width; const data = \
+         JSON.parse({CHART}.querySelector('.data').textContent); const series = data.series.at(-1); \
+         const n = 17; const x = series.x || data.series[0].x; \
+         const part = (x[n] - data.x.from) / (data.x.to - data.x.from); \
+         return {{ x: box.left + (Number(svg.dataset.left) + part * Number(svg.dataset.width)) * scale, \
+         y: box.top + box.height / 2, value: series.y[n], at: x[n], name: series.name }}; }})()"
+    ));
+    let number = |name: &str| place[name].as_f64().unwrap();
+    browser.point(number("x"), number("y"));
+    let read = browser.evaluate(&format!("{CHART}.querySelector('.readout').textContent"));
+    let read = read.as_str().unwrap();
+    let value = browser.evaluate(&format!(
+        "Math.round({}).toLocaleString('en-US')",
+        number("value")
+    ));
+    let second = format!("0:{:02.0}", number("at").floor());
+    assert!(read.starts_with(&second), "{read} at {place}");
+    assert!(
+        read.contains(&format!(
+            "insert acknowledged {} rows/s",
+            value.as_str().unwrap()
+        )),
+        "{read}"
+    );
+    // The charts over time have one crosshair.
+    let others = browser.evaluate(
+        "[...document.querySelectorAll('figure.chart')].filter(figure => \
+         figure.querySelector('.wide .cross[d]')).length",
+    );
+    assert!(others.as_u64().unwrap() >= 4, "{others}");
+}
+
+/// By Tab every control is reached; arrows move the crosshair, plus zooms, a switch hides a line.
+fn uses_keys(browser: &mut Browser) {
+    // What is folded is reached once it is open.
+    browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+    let wanted = browser.evaluate(
+        "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
+         element.getClientRects().length > 0).length",
+    );
+    let wanted = wanted.as_u64().unwrap();
+    browser.evaluate(
+        "window.reached = new Set(); document.activeElement.blur(); window.scrollTo(0, 0)",
+    );
+    for _ in 0..wanted + 5 {
+        browser.press("Tab");
+        browser.evaluate("window.reached.add(document.activeElement); 0");
+    }
+    let missed = browser.evaluate(
+        "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
+         element.getClientRects().length > 0 && !window.reached.has(element))\
+         .map(element => element.outerHTML.slice(0, 80))",
+    );
+    assert_eq!(missed, json!([]));
+    let focus = "document.querySelector('#latency .plot').focus()";
+    browser.evaluate(focus);
+    browser.press("ArrowRight");
+    let read = "document.querySelector('#latency .readout').textContent";
+    let first = browser.evaluate(read);
+    browser.press("ArrowRight");
+    let second = browser.evaluate(read);
+    assert!(
+        first != second && second.as_str().unwrap().contains("insert"),
+        "{first} {second}"
+    );
+    let box_of = "document.querySelector('#latency svg.wide .inner').getAttribute('viewBox')";
+    let whole = browser.evaluate(box_of);
+    browser.press("+");
+    assert_ne!(browser.evaluate(box_of), whole);
+    browser.press("0");
+    assert_eq!(browser.evaluate(box_of), whole);
+    let hidden = browser.evaluate(
+        "(() => { const button = document.querySelector('#latency .legend button'); button.click(); \
+         return [button.getAttribute('aria-pressed'), getComputedStyle(document.querySelector(\
+         '#latency svg.wide [data-name][data-on=\"false\"]')).display]; })()",
+    );
+    assert_eq!(hidden, json!(["false", "none"]));
+    let csv = browser.evaluate("document.querySelectorAll('.tools button').length");
+    assert!(csv.as_u64().unwrap() >= 12, "{csv}");
+}
+
+/// Light and dark, on a wide screen and a phone: no fault that axe-core calls serious or critical,
+/// and nothing that is wider than the screen.
+#[test]
+fn nothing_keeps_a_reader_out() {
+    let (Some(program), Some(axe)) = (chromium::program(), axe()) else {
+        return;
+    };
+    let pages = Pages::new();
+    pages.call(RUN);
+    for (size, dark) in [(WIDE, false), (PHONE, true)] {
+        let mut browser = Browser::start(program, size, dark);
+        browser.open(&pages.report());
+        browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
+        let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+        assert!(
+            wide.as_i64().unwrap() <= 0,
+            "{size:?}: {wide} pixels too wide"
+        );
+        browser.evaluate(&format!("{axe}; 0"));
+        let faults = browser.evaluate(
+            "axe.run().then(result => result.violations.filter(fault => \
+             ['serious', 'critical'].includes(fault.impact)).map(fault => fault.id + ': ' + \
+             fault.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(' | ')))",
+        );
+        assert_eq!(faults, json!([]), "{size:?} dark: {dark}");
+        is_quiet(&browser);
+    }
+}
+
+/// Searches, comparisons and plans have pages too.
+#[test]
+#[ignore = "long: a search and two groups of runs"]
+fn long_every_kind_of_page_is_drawn_without_a_fault() {
+    let Some(program) = chromium::program() else {
+        return;
+    };
+    let pages = Pages::new();
+    pages.call(&["find", "cpu", "sim:", "--p99", "60ms", "--quick", "-q"]);
+    let search = pages.report();
+    pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "a"]);
+    pages.call(&[
+        "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "b", "--seed", "42",
+    ]);
+    let compared = pages.call(&["compare", "a", "b", "--format", "html"]);
+    let compared = pages.page("compared.html", &compared);
+    pages.call(&[
+        "size",
+        "1M",
+        "--assume",
+        "cratedb-1m",
+        "--extrapolate",
+        "--html",
+        "size.html",
+    ]);
+    let sized = search.ancestors().nth(3).unwrap().join("size.html");
+    for (page, chart) in [
+        (search, "probes-achieved"),
+        (compared, "overlaid-rows"),
+        (sized, "growth-0"),
+    ] {
+        let mut browser = Browser::start(program, WIDE, false);
+        browser.open(&page);
+        let drawn =
+            format!("document.querySelector('#{chart} svg.wide').getBoundingClientRect().width");
+        assert!(browser.evaluate(&drawn).as_f64().unwrap() > 500.0);
+        is_quiet(&browser);
+    }
+}

@@ -1,0 +1,197 @@
+//! Verdicts on groups of runs: how often they are wrong, and what guards them.
+
+use super::*;
+use crate::model::record::RunRecord;
+use crate::model::units::Seed;
+use crate::report::fixture;
+use crate::workload::random::Draws;
+
+/// Runs that differ from each other by this, relative standard deviation.
+const SPREAD: f64 = 0.02;
+
+/// A closed run whose throughput and latencies are those of the fixture times these.
+fn run(faster: f64, slower: f64) -> RunRecord {
+    let mut record = fixture::closed();
+    record.streams[0].throughput.rows_per_s *= faster;
+    let scaled = |ns: Option<u64>| ns.map(|ns| scale(ns, slower));
+    let latency = &mut record.results[0].latency_ns;
+    latency.p50 = scaled(latency.p50);
+    latency.p95 = scaled(latency.p95);
+    latency.p99 = scaled(latency.p99);
+    latency.p999 = scaled(latency.p999);
+    record.availability.longest_gap_ns = scale(record.availability.longest_gap_ns, slower);
+    record
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies of a fixture"
+)]
+fn scale(ns: u64, by: f64) -> u64 {
+    (fixture::float(ns) * by) as u64
+}
+
+/// Runs with noise of their own, throughput changed by a part.
+fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+    (0..runs)
+        .map(|n| {
+            let noise = |figure| (SPREAD * random.normal(first + 10 * n + figure)).exp();
+            run(faster * noise(0), noise(1))
+        })
+        .collect()
+}
+
+fn verdict_of(a: &[RunRecord], b: &[RunRecord]) -> Comparison {
+    let [a, b] = [a, b].map(|group| group.iter().collect::<Vec<_>>());
+    compare(&a, &b, PRACTICAL)
+}
+
+fn throughput(comparison: &Comparison) -> &Compared {
+    let mut figures = comparison.figures.iter();
+    figures.find(|c| c.figure.name == "throughput").unwrap()
+}
+
+/// Of 200 pairs of equal groups at most 5 % may be called better or worse anywhere; the number is
+/// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests.
+#[test]
+fn equal_groups_are_seldom_called_different() {
+    const PAIRS: u64 = 200;
+    const MOST: usize = 10;
+    let random = Draws::of(Seed(7), &["equal groups"]);
+    for runs in [3, 5, 10] {
+        let different = (0..PAIRS)
+            .filter(|pair| {
+                let first = pair * 1_000;
+                let a = group(runs, 1.0, &random, first);
+                let b = group(runs, 1.0, &random, first + 500);
+                let verdict = verdict_of(&a, &b).verdict();
+                matches!(verdict, Verdict::Better | Verdict::Worse)
+            })
+            .count();
+        assert!(different <= MOST, "{runs} runs: {different} of {PAIRS}");
+    }
+}
+
+/// With the repeats that a comparison names, a difference of the practical size is found in 80 % of
+/// the cases or more; of 200 that is 160, and 148 with 98 % certainty.
+#[test]
+fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
+    const PAIRS: u64 = 200;
+    const FEWEST: usize = 148;
+    let figures = verdict_of(&[run(1.0, 1.0)], &[run(1.0, 1.0)]).figures.len();
+    let repeats = u64::from(repeats_needed(SPREAD, PRACTICAL, figures));
+    assert!((3..=20).contains(&repeats), "{repeats}");
+    let random = Draws::of(Seed(8), &["planted"]);
+    for (faster, expected) in [
+        (1.0 + PRACTICAL, Verdict::Better),
+        (1.0 / (1.0 + PRACTICAL), Verdict::Worse),
+    ] {
+        let found = (0..PAIRS)
+            .filter(|pair| {
+                let first = pair * 10_000;
+                let a = group(repeats, 1.0, &random, first);
+                let b = group(repeats, faster, &random, first + 5_000);
+                throughput(&verdict_of(&a, &b)).verdict == expected
+            })
+            .count();
+        assert!(found >= FEWEST, "{found} of {PAIRS} with {repeats} repeats");
+        assert!(
+            found < 200,
+            "a test with more repeats than it needs shows no power"
+        );
+    }
+}
+
+#[test]
+fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
+    let comparison = verdict_of(&[run(1.0, 1.0)], &[run(0.5, 2.0)]);
+    assert_eq!(comparison.verdict(), Verdict::CannotTell);
+    for compared in &comparison.figures {
+        assert_eq!(
+            (compared.verdict, compared.effect),
+            (Verdict::CannotTell, None)
+        );
+        assert!(compared.repeats >= 3);
+    }
+    let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
+    let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
+    assert_eq!(against_one.verdict(), Verdict::CannotTell);
+}
+
+#[test]
+fn a_difference_that_does_not_matter_is_equal_and_one_that_does_has_a_direction() {
+    let around = |centre: f64| -> Vec<RunRecord> {
+        [0.998, 1.0, 1.002, 0.999, 1.001]
+            .map(|noise| run(centre * noise, 1.0))
+            .into()
+    };
+    for (faster, expected) in [
+        (1.0, Verdict::Equal),
+        (1.02, Verdict::Equal),
+        (0.97, Verdict::Equal),
+        (1.2, Verdict::Better),
+        (0.8, Verdict::Worse),
+    ] {
+        let comparison = verdict_of(&around(1.0), &around(faster));
+        assert_eq!(throughput(&comparison).verdict, expected, "{faster}");
+    }
+    let slower: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, 1.5 * noise)).into();
+    let base: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, noise)).into();
+    let comparison = verdict_of(&base, &slower);
+    let p99 = comparison
+        .figures
+        .iter()
+        .find(|c| c.figure.name == "p99")
+        .unwrap();
+    assert_eq!(p99.verdict, Verdict::Worse);
+}
+
+#[test]
+fn other_questions_are_guarded_against() {
+    let a: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(noise, 1.0)).into();
+    let ask = |change: fn(&mut RunRecord)| {
+        let mut b: Vec<RunRecord> = [0.5, 0.51, 0.49].map(|noise| run(noise, 1.0)).into();
+        b.iter_mut().for_each(change);
+        verdict_of(&a, &b)
+    };
+    assert_eq!(ask(|_| ()).verdict(), Verdict::Worse);
+    let changes: [fn(&mut RunRecord); 2] = [
+        |record| record.workload.fingerprint = "other".to_owned(),
+        |record| record.plan.hash = "other".to_owned(),
+    ];
+    for change in changes {
+        let guarded = ask(change);
+        assert!(guarded.is_guarded());
+        assert_eq!(guarded.verdict(), Verdict::CannotTell);
+        assert_eq!(guarded.differences[0].kind, Kind::Question);
+    }
+    let other_version = ask(|record| record.target.version = "SQLite 4".to_owned());
+    assert!(!other_version.is_guarded());
+    assert_eq!(other_version.differences.len(), 1);
+    assert_eq!(other_version.verdict(), Verdict::Worse);
+}
+
+#[test]
+fn all_that_differs_is_listed() {
+    let mut b = run(1.0, 1.0);
+    b.environment.insert("cores".to_owned(), "8".to_owned());
+    b.target
+        .settings
+        .insert("cache".to_owned(), "1 GB".to_owned());
+    b.judgements.measurement.value = crate::model::judgement::Measurement::Unsound;
+    let comparison = verdict_of(&[run(1.0, 1.0)], &[b]);
+    let names: Vec<&str> = comparison
+        .differences
+        .iter()
+        .map(|d| d.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "2026-11-20T18-20-11-cpu-7f3a91",
+            "setting cache",
+            "machine cores"
+        ]
+    );
+}
