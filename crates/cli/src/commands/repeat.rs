@@ -77,7 +77,7 @@ fn prepare(variant: &Variant) -> Result<(), Failure> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(
-            Failure::usage(format!("{place}: `{command}` ended with {status}")).with_hint(
+            Failure::usage(format!("{place}: the command ended with {status}")).with_hint(
                 "the command must bring the target into its configuration and then end well",
             ),
         ),
