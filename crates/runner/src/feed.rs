@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{Op, OpBody, OpId};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::workload::{OpContext, Replaced, StreamSpec, Workload};
 
 /// Makes ops by index.
@@ -89,5 +89,13 @@ impl Feed for LoadFeed {
 
     fn replaced(&self, op: &Op) -> Option<Replaced> {
         self.workload.replaced(op, self.rows(op.index).0)
+    }
+}
+
+/// The table that an op writes to.
+pub(crate) fn inserts_into(bound: &BoundWorkload, op: OpId) -> Option<usize> {
+    match bound.ops.get(usize::from(op.0))?.kind {
+        BoundOpKind::Insert { table, .. } => Some(table),
+        BoundOpKind::Query { .. } => None,
     }
 }

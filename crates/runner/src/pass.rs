@@ -13,12 +13,13 @@ use tokio::sync::mpsc;
 use crate::clock::{RealClock, RealTimeline};
 use crate::collector::Collector;
 use crate::executor::{Pass, PassStream, Tick, execute};
+use crate::feed::inserts_into;
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 use crate::recorder::{KeyStats, Recorder};
 use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;
-use crate::worker::{ThreadRecord, inserts_into};
+use crate::worker::ThreadRecord;
 
 /// Reports that may wait for the controller.
 const TICKS_QUEUED_MAX: usize = 64;

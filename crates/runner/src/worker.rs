@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_core::model::op::{BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::plan::RetryPlan;
 use highwater_core::model::units::Nanos;
@@ -21,7 +21,7 @@ use highwater_driver::{
 };
 use tokio::sync::watch;
 
-use crate::feed::Feed;
+use crate::feed::{Feed, inserts_into};
 use crate::ledger::Ledger;
 use crate::recorder::{Ended, Recorder};
 use crate::schedule::Schedule;
@@ -168,16 +168,18 @@ impl Worker {
     ) -> bool {
         let ticket = prepared.ticket;
         let op = usize::from(prepared.request.op.id.0);
-        let (first, rows) = self.feed.rows(ticket.index);
+        let (_, rows) = self.feed.rows(ticket.index);
         let intended = ticket.intended.unwrap_or(started);
         let mut retries = 0;
         let mut from = started;
+        let mut told = 0;
         let (outcome, finished) = loop {
             let deadline = from.saturating_add(self.timeout);
             let mut outcome = self
                 .execute(link, &mut prepared.request, deadline, ready)
                 .await;
             if matches!(prepared.request.op.body, OpBody::Query(_)) {
+                told = outcome.rows_applied;
                 outcome = outcome.of_rows(rows);
             }
             let finished = self.timeline.now();
@@ -214,17 +216,9 @@ impl Worker {
             retries,
             outcome: &outcome,
         });
+        let times = (started, finished);
         let op = &prepared.request.op;
-        if let Some(replaced) = self.feed.replaced(op) {
-            let times = (started, finished);
-            record.ledgers[replaced.table].note_replaced(&replaced, times, rows, &outcome);
-        } else if let Some(table) = inserts_into(&self.bound, op.id) {
-            let batch = match &op.body {
-                OpBody::Insert(batch) => Some(batch),
-                OpBody::Query(_) => None,
-            };
-            record.ledgers[table].note(first, rows, batch, &outcome);
-        }
+        self.note(&mut record.ledgers, op, times, (rows, told), &outcome);
         if outcome.is_success() {
             record.hosts[link.host].1 += 1;
         }
@@ -233,6 +227,28 @@ impl Worker {
         self.watch_resources(link, &outcome);
         link.spare = prepared.request;
         outcome.session_usable
+    }
+
+    /// Enters what became of an op's rows; `told` is how many the target says that it wrote.
+    fn note(
+        &self,
+        ledgers: &mut [Ledger],
+        op: &Op,
+        times: (Nanos, Nanos),
+        (rows, told): (u64, u64),
+        outcome: &Outcome,
+    ) {
+        if let Some(replaced) = self.feed.replaced(op) {
+            let ledger = &mut ledgers[replaced.table];
+            ledger.note_replaced(&replaced, times, (rows, told), outcome);
+        } else if let Some(table) = inserts_into(&self.bound, op.id) {
+            let batch = match &op.body {
+                OpBody::Insert(batch) => Some(batch),
+                OpBody::Query(_) => None,
+            };
+            let (first, _) = self.feed.rows(op.index);
+            ledgers[table].note(first, rows, batch, outcome);
+        }
     }
 
     /// A target without disk or memory will not recover by being asked on.
@@ -477,13 +493,5 @@ fn empty() -> Request {
             body: OpBody::Query(Vec::new()),
         },
         bytes: Vec::new(),
-    }
-}
-
-/// The table that an op writes to.
-pub(crate) fn inserts_into(bound: &BoundWorkload, op: OpId) -> Option<usize> {
-    match bound.ops.get(usize::from(op.0))?.kind {
-        BoundOpKind::Insert { table, .. } => Some(table),
-        BoundOpKind::Query { .. } => None,
     }
 }

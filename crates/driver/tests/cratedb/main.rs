@@ -1,7 +1,7 @@
 //! The driver for CrateDB against a double that answers with recorded bytes, and with nothing else.
 //!
 //! No claim about CrateDB rests on the double alone: what it says was said by a real server, and
-//! `conformance_named` runs against one that is named.
+//! `conformance_named` and `answers` run against one that is named.
 
 mod client;
 mod double;

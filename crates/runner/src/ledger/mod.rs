@@ -73,21 +73,26 @@ impl Ledger {
         }
     }
 
-    /// Notes what became of rows that replace others: `rows` are those written, none for deletes.
+    /// Notes what became of rows that replace others: `rows` are those written, none for deletes;
+    /// `told` are rows that the target says it wrote or deleted.
+    ///
+    /// A delete that says it found fewer rows than it has keys promises nothing: a target whose
+    /// deletes search may not have seen the latest row of a key yet.
     pub(crate) fn note_replaced(
         &mut self,
         written: &Replaced,
         (started, finished): (Nanos, Nanos),
-        rows: u64,
+        (rows, told): (u64, u64),
         outcome: &Outcome,
     ) {
+        let promised = written.first_row.is_some() || told >= written.keys.len() as u64;
         let replaced = self.replaced.get_or_insert_default();
         let certain = match outcome.certainty {
             Certainty::NotApplied => {
                 self.totals.refused += rows;
                 return;
             }
-            Certainty::Applied if outcome.rows_applied == rows => Some(finished),
+            Certainty::Applied if promised && outcome.rows_applied == rows => Some(finished),
             Certainty::Applied | Certainty::Unknown => None,
         };
         match certain {

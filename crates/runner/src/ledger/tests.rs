@@ -4,9 +4,11 @@ use highwater_core::analysis::sums::BUCKETS_MAX;
 use highwater_core::model::checksum;
 use highwater_core::model::op::{ColumnData, ColumnType};
 use highwater_core::model::outcome::{ErrorClass, OpError};
+use highwater_core::model::units::Nanos;
 use proptest::prelude::*;
 
 use super::exceptions::Exception;
+use super::replaced::Verdict;
 use super::*;
 
 fn error() -> OpError {
@@ -116,6 +118,32 @@ fn a_request_that_was_given_up_has_no_rows_and_is_unknown() {
     ledger.note(0, 10, None, &unknown());
     ledger.note(10, 10, None, &Outcome::applied(10));
     assert_eq!(figures(&ledger), [(0, 0, 20, 0)]);
+}
+
+/// A row, then a delete of its key that says it deleted so many rows; whether the row may be there.
+fn may_be_there_after_a_delete_of(told: u64) -> bool {
+    let mut ledger = ledger();
+    let keys = |first_row| Replaced {
+        table: 0,
+        keys: vec![1],
+        first_row,
+    };
+    let ms = Nanos::from_millis;
+    let times = |start| (ms(start), ms(start + 1));
+    ledger.note_replaced(&keys(Some(4)), times(0), (1, 1), &Outcome::applied(1));
+    // Many say no more than one.
+    for start in [2, 4] {
+        ledger.note_replaced(&keys(None), times(start), (0, told), &Outcome::applied(0));
+    }
+    let mut replacements = ledger.take_replacements();
+    assert_eq!(replacements.missing().count(), 0, "the row may be gone");
+    matches!(replacements.judge(1, Some(4)), Verdict::Fits)
+}
+
+#[test]
+fn a_delete_that_found_nothing_promises_nothing() {
+    assert!(may_be_there_after_a_delete_of(0));
+    assert!(!may_be_there_after_a_delete_of(1));
 }
 
 #[test]
