@@ -120,7 +120,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
 }
 
 /// τ, at least 1, corrected for the bias that the removed mean or line brings into each ρₖ.
-fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
+pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
     let n = count(residuals.len());
     let correlation = |lag: usize| {
         let pairs = residuals.iter().zip(residuals.get(lag..).unwrap_or(&[]));

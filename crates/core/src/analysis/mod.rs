@@ -4,8 +4,11 @@
 //! policy of searches. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
+pub mod beats;
 pub mod buckets;
+pub mod changes;
 pub mod comparison;
+pub mod course;
 pub mod exceedance;
 pub mod findings;
 pub mod judge;

@@ -51,6 +51,10 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
     settings.insert("insert".to_owned(), admin.insert().to_owned());
     let durability = durability(&settings);
     settings.insert("durability".to_owned(), durability);
+    let relaxed = relaxed(&settings);
+    if !relaxed.is_empty() {
+        settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
+    }
     let tls = if admin.is_encrypted() { "on" } else { "off" };
     settings.insert("tls".to_owned(), tls.to_owned());
     Ok(TargetFacts {
@@ -91,16 +95,20 @@ fn durability(settings: &BTreeMap<String, String>) -> String {
 /// What the first line of a summary has to say: how inserts go, and what durability is missing.
 fn traits(settings: &BTreeMap<String, String>, insert: &str) -> Vec<String> {
     let mut traits = vec![format!("insert={insert}")];
-    for (name, usual) in [
-        ("fsync", "on"),
-        ("full_page_writes", "on"),
-        ("synchronous_commit", "on"),
-    ] {
-        if let Some(value) = settings.get(name).filter(|value| *value != usual) {
-            traits.push(format!("{name}={value}"));
-        }
-    }
+    traits.extend(relaxed(settings));
     traits
+}
+
+/// Settings with which less of an acknowledged commit survives than usual.
+fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
+    let usual = ["fsync", "full_page_writes", "synchronous_commit"];
+    let told = usual.iter().filter_map(|name| {
+        let value = settings
+            .get(*name)
+            .filter(|value| !["on", "remote_apply"].contains(&value.as_str()))?;
+        Some(format!("{name}={value}"))
+    });
+    told.collect()
 }
 
 #[cfg(test)]

@@ -260,6 +260,12 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
     ] {
         facts.settings.insert(name.to_owned(), value);
     }
+    if level == 0 {
+        let relaxed = format!("synchronous={synchronous}");
+        facts
+            .settings
+            .insert("durability.relaxed".to_owned(), relaxed);
+    }
     Ok(facts)
 }
 

@@ -1,5 +1,6 @@
 //! What a simulated cluster says of itself, against what is known of it.
 
+use highwater_core::analysis::findings::findings;
 use highwater_core::analysis::telemetry::{course, mean, measured as stretch, named, rejected};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::target_telemetry::names;
@@ -104,4 +105,45 @@ fn a_target_that_goes_away_takes_its_telemetry_along_and_nothing_else() {
     let last = *telemetry.times_ns.last().unwrap();
     assert!(last < Nanos::from_secs(4).0, "{last}");
     assert!(report::text(&record).contains("readings failed"));
+}
+
+/// The soak case of the guide: 40,000 rows/s by CPU, of which the disk takes 10,000 in the long run;
+/// 9 M rows of credit, used up at 30,000 rows/s, last for 300 s.
+#[test]
+fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
+    let target = "sim:?nodes=1&shards=1&replicas=0&cores=4&request=0&row=100us&rtt=0&\
+                  service=exp&disk=10000&burst=9000000";
+    let mut job = Job::new(target, &[("insert", closed(8))]);
+    job.settings.push(("batch", "100".to_owned()));
+    job.step = Nanos::from_secs(600);
+    let record = job.run().record;
+    let told = findings(&record);
+    let found = told.iter().find(|told| told.code == "throughput_changed");
+    let found = found.unwrap_or_else(|| panic!("{told:?}"));
+    let at = found
+        .sentence
+        .split(" at ")
+        .nth(1)
+        .and_then(|rest| rest.split(" s,").next());
+    let at: f64 = at.unwrap().parse().unwrap_or_else(|_| panic!("{found:?}"));
+    assert!((at - 300.0).abs() <= 5.0, "{found:?}");
+    assert!(
+        found.sentence.starts_with("throughput fell by 7"),
+        "{found:?}"
+    );
+    for part in ["disk_busy of 0 0 % → 100 %", "cpu_busy of 0"] {
+        assert!(found.evidence.contains(part), "{part}: {found:?}");
+    }
+    assert!(
+        found.hint.contains("the disk became the limit"),
+        "{found:?}"
+    );
+
+    // The same without a credit that could end: nothing changes.
+    job.target = target.replace("&disk=10000&burst=9000000", "");
+    let steady = findings(&job.run().record);
+    assert!(
+        steady.iter().all(|told| told.code != "throughput_changed"),
+        "{steady:?}"
+    );
 }

@@ -4,6 +4,8 @@
 //! (client saturated, not steady, growing backlog) no rule says again. A rule is silent unless the
 //! figures speak for it: a wrong advice costs more than a missing one.
 
+mod course;
+mod inside;
 mod load;
 mod target;
 #[cfg(test)]
@@ -35,7 +37,7 @@ struct Read<'a> {
 type Rule = fn(&Read<'_>) -> Option<Told>;
 
 /// In the order in which they are told.
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 21] = [
     load::rejected_writes,
     load::sessions_busy,
     load::more_sessions_less,
@@ -44,6 +46,19 @@ const RULES: [Rule; 8] = [
     target::unequal_hosts,
     target::periodic_stalls,
     target::slows_with_data,
+    course::throughput_changed,
+    course::latency_changed,
+    course::regular_slowdowns,
+    inside::rejected_inside,
+    inside::disk_limits,
+    inside::unequal_nodes,
+    inside::locks,
+    inside::checkpoints,
+    inside::network_limits,
+    inside::growing_queue,
+    inside::cpu_stolen,
+    inside::few_sessions,
+    inside::durability_relaxed,
 ];
 
 /// What all rules say of a record.

@@ -4,6 +4,7 @@
 //! A percentile passes only with 95 % confidence; what was not shown to be met is missed.
 
 use crate::analysis::exceedance::{Exceedance, exceedance};
+use crate::analysis::telemetry;
 use crate::model::display::{
     count, duration, percent, percent_asked, percent_of, plain, quantile, rate, ratio, span,
 };
@@ -56,7 +57,7 @@ pub(super) fn judge(
         reasons.push(match *objective {
             Objective::Latency { .. } | Objective::RowLatency { .. } => None,
             Objective::Errors { max_ppm } => errors(measured, max_ppm),
-            Objective::Rejected { max_ppm } => rejected(measured, max_ppm),
+            Objective::Rejected { max_ppm } => rejected(record, measured, max_ppm),
             Objective::Throughput { min } => throughput(measured, min),
             Objective::Cpu { max_ppm } => cpu(record, max_ppm),
         });
@@ -274,10 +275,18 @@ fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     reason(ReasonCode::ObjectiveErrors, message, &places, hint)
 }
 
-fn rejected(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
+fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     let class = ErrorClass::Rejected.name();
     let rejected = |result: &ResultRecord| result.errors.get(class).copied().unwrap_or(0);
-    let places = shares_above(measured, max_ppm, rejected);
+    let mut places = shares_above(measured, max_ppm, rejected);
+    // Pieces of work that the target rejects and tries again are no share of the ops.
+    let inside = telemetry::rejected(record).filter(|pieces| *pieces > 0 && max_ppm == 0);
+    if let Some(pieces) = inside.filter(|_| places.is_empty()) {
+        let pieces = count(pieces);
+        places.push(format!(
+            "the target itself: {pieces} pieces of work by its own count"
+        ));
+    }
     let message = "too many ops were rejected for lack of capacity";
     let hint = "ask for a lower --rate, or fewer sessions (-c)";
     reason(ReasonCode::ObjectiveRejected, message, &places, hint)

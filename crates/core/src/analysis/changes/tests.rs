@@ -1,0 +1,95 @@
+//! The test must raise false alarms about as often as it says, and find what is there.
+
+use super::super::synthetic::Noise;
+use super::*;
+
+/// Per cent of the series that were tested, and of those that were called changed.
+fn alarms(series: u64, length: usize, phi: f64, step: f64) -> (f64, f64) {
+    let (mut tested, mut alarms) = (0.0, 0.0);
+    for seed in 0..series {
+        let mut values = Noise::new(seed).autoregression(phi, length);
+        for value in &mut values[length * 2 / 3..] {
+            *value += step;
+        }
+        if let Some((_, p_value)) = split(&values) {
+            tested += 1.0;
+            alarms += f64::from(u8::from(p_value < LEVEL));
+        }
+    }
+    let all = f64::from(u32::try_from(series).unwrap());
+    (100.0 * tested / all, 100.0 * alarms / f64::max(tested, 1.0))
+}
+
+/// Where most series are tested, 3 to 8 % are wrong; elsewhere, wrong answers are rare.
+fn check(series: u64, length: usize, phi: f64) {
+    let (tested, wrong) = alarms(series, length, phi, 0.0);
+    println!("phi {phi}, {length} values: {tested:.1} % tested, {wrong:.1} % alarms");
+    if tested >= 50.0 {
+        assert!(
+            (3.0..=8.0).contains(&wrong),
+            "phi {phi}, {length}: {wrong} %"
+        );
+    } else {
+        assert!(
+            wrong * tested <= 500.0,
+            "phi {phi}, {length}: {wrong} of {tested} %"
+        );
+    }
+}
+
+#[test]
+fn series_without_a_change_are_called_changed_at_the_stated_level() {
+    check(500, 300, 0.0);
+    check(500, 300, 0.3);
+}
+
+#[test]
+#[ignore = "the whole grid takes minutes"]
+fn long_series_without_a_change_are_called_changed_at_the_stated_level() {
+    for length in [240, 300, 600, 1_800, 3_600] {
+        for phi in [0.0, 0.3, 0.6, 0.8, 0.9] {
+            check(2_000, length, phi);
+        }
+    }
+}
+
+#[test]
+fn a_step_of_two_deviations_is_found() {
+    assert!(alarms(50, 300, 0.0, 2.0).1 > 99.0);
+    assert!(alarms(50, 300, 0.3, -2.0).1 > 90.0);
+    assert!(alarms(50, 600, 0.6, 2.0).1 > 90.0);
+}
+
+#[test]
+fn steps_are_dated_and_told_with_their_levels() {
+    let mut noise = Noise::new(1);
+    let level = |t: usize| match t {
+        0..200 => 1_000.0,
+        200..450 => 400.0,
+        _ => 700.0,
+    };
+    let values: Vec<f64> = (0..600).map(|t| level(t) + 20.0 * noise.normal()).collect();
+    let found = changes(&values);
+    let [down, up] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(
+        down.at.abs_diff(200) <= 1 && up.at.abs_diff(450) <= 1,
+        "{found:?}"
+    );
+    assert!((down.before - 1_000.0).abs() < 10.0 && (down.after - 400.0).abs() < 10.0);
+    assert!((up.after - 700.0).abs() < 10.0);
+    assert!(found.iter().all(|change| change.p_value < 0.01));
+}
+
+#[test]
+fn an_exact_step_is_found_and_a_constant_is_not_changed() {
+    let step: Vec<f64> = (0..300).map(|t| if t < 160 { 5.0 } else { 1.0 }).collect();
+    assert_eq!(
+        changes(&step).iter().map(|c| c.at).collect::<Vec<_>>(),
+        [160]
+    );
+    assert_eq!(changes(&[3.0; 300]), []);
+    assert_eq!(changes(&[]), []);
+    assert_eq!(changes(&step[100..220]), [], "too short");
+}

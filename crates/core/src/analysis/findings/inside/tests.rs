@@ -1,0 +1,239 @@
+//! Each rule with telemetry that must and must not trigger it, on both sides of its bound.
+
+use super::super::findings;
+use super::*;
+use crate::model::target_telemetry::{SeriesKind, TelemetrySource};
+use crate::report::fixture;
+
+const S: u64 = 1_000_000_000;
+const NONE: [&str; 0] = [];
+
+/// A series over the fixture's run: two seconds of warm-up, ten measured.
+fn tell(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+    add(record, (name, node, SeriesKind::Level), value);
+}
+
+fn tell_count(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+    add(record, (name, node, SeriesKind::Count), value);
+}
+
+fn add(
+    record: &mut RunRecord,
+    (name, node, kind): (&str, &str, SeriesKind),
+    value: impl Fn(u32) -> f64,
+) {
+    let telemetry = record
+        .target_telemetry
+        .get_or_insert_with(|| TargetTelemetry {
+            interval_ns: S,
+            times_ns: (0..=12).map(|second| second * S).collect(),
+            sources: vec![TelemetrySource::default()],
+            ..TargetTelemetry::default()
+        });
+    telemetry.series.push(TelemetrySeries {
+        source: "target".to_owned(),
+        name: name.to_owned(),
+        unit: "1".to_owned(),
+        node: Some(node.to_owned()),
+        kind,
+        values: (0..=12).map(|second| Some(value(second))).collect(),
+    });
+}
+
+fn told_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+    change(&mut record);
+    findings(&record).iter().map(|told| told.code).collect()
+}
+
+fn told(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+    told_of(fixture::closed(), change)
+}
+
+/// A busy enough CPU, so that no rule says that nothing was busy.
+fn cpu(record: &mut RunRecord, busy: f64) {
+    tell(record, "cpu_busy", "n1", |_| busy);
+}
+
+#[test]
+fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
+    let disk = |disk: f64, busy: f64| {
+        told(|record| {
+            cpu(record, busy);
+            tell(record, "disk_busy", "sda", |_| disk);
+        })
+    };
+    assert_eq!(disk(0.91, 0.6), ["disk_limits"]);
+    assert_eq!(disk(0.89, 0.6), NONE);
+    assert_eq!(disk(0.95, 0.71), NONE, "both are busy");
+    let warming = |second: u32| if second <= 2 { 1.0 } else { 0.5 };
+    let in_warm_up = told(|record| {
+        cpu(record, 0.6);
+        tell(record, "disk_busy", "sda", warming);
+    });
+    assert_eq!(in_warm_up, NONE, "the warm-up is not measured");
+}
+
+#[test]
+fn a_node_above_its_share_is_told() {
+    let nodes = |busy: [f64; 3]| {
+        told(|record| {
+            for (number, busy) in busy.into_iter().enumerate() {
+                tell(record, "cpu_busy", &format!("n{number}"), |_| busy);
+            }
+        })
+    };
+    assert_eq!(nodes([0.9, 0.4, 0.4]), ["unequal_nodes"]);
+    assert_eq!(nodes([0.8, 0.5, 0.5]), NONE);
+    assert_eq!(nodes([0.49, 0.1, 0.1]), ["few_sessions"], "not busy at all");
+    assert_eq!(told(|record| cpu(record, 0.9)), NONE, "the only node");
+}
+
+#[test]
+fn waiting_for_locks_is_told_from_a_tenth_of_the_sessions_on() {
+    let locks = |waiting: f64, sessions: u32| {
+        told(|record| {
+            record.streams[0].sessions = sessions;
+            tell(record, "lock_waits", "n1", |_| waiting);
+        })
+    };
+    assert_eq!(locks(1.0, 4), ["locks"]);
+    assert_eq!(locks(0.9, 4), NONE);
+    assert_eq!(locks(3.9, 40), NONE);
+}
+
+/// Ops per second of the fixture's run, by its seconds.
+fn seconds(record: &mut RunRecord, acknowledged: impl Fn(u64) -> u64) {
+    let pattern = record.intervals[0].clone();
+    record.intervals = (2..12)
+        .map(|second| crate::model::record::IntervalRecord {
+            second,
+            acknowledged: acknowledged(second),
+            ..pattern.clone()
+        })
+        .collect();
+}
+
+#[test]
+fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
+    let checkpoints = |during: u64, from: u32| {
+        told(|record| {
+            seconds(record, |second| if second >= 7 { during } else { 100 });
+            // A sample at the end of a second tells what happened in it.
+            let blocks = |second: u32| f64::from(u8::from(second > from)) * 50.0;
+            tell_count(record, "checkpoint_blocks", "n1", blocks);
+        })
+    };
+    assert_eq!(checkpoints(79, 7), ["checkpoints_slow"]);
+    assert_eq!(checkpoints(81, 7), NONE);
+    assert_eq!(checkpoints(79, 9), NONE, "too few samples");
+}
+
+#[test]
+fn a_full_network_is_told_and_loopback_is_none() {
+    let network = |node: &str, carried: f64| {
+        let node = node.to_owned();
+        told(move |record| tell_count(record, "net_received", &node, |_| carried))
+    };
+    assert_eq!(network("eth0", 118e6), ["network_limits"]);
+    assert_eq!(network("eth0", 1.2e9), ["network_limits"]);
+    assert_eq!(network("eth0", 111e6), NONE);
+    assert_eq!(network("eth0", 126e6), NONE, "faster than that speed");
+    assert_eq!(network("lo", 118e6), NONE);
+}
+
+#[test]
+fn a_queue_that_grows_is_told() {
+    let queue = |value: fn(u32) -> f64| told(|record| tell(record, "queue", "n1", value));
+    assert_eq!(queue(|second| f64::from(second) * 4.0), ["growing_queue"]);
+    assert_eq!(queue(|_| 50.0), NONE, "long, but not growing");
+    assert_eq!(queue(|second| f64::from(second) * 0.5), NONE, "short");
+}
+
+#[test]
+fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
+    use crate::analysis::judge;
+    use crate::model::judgement::ObjectiveValue;
+    use crate::model::plan::Objective;
+    let rejecting = |pieces: f64, max_ppm: u32| {
+        let mut record = fixture::closed();
+        record.plan.intention.objectives = vec![Objective::Rejected { max_ppm }];
+        tell_count(&mut record, "rejected", "n1", |second| {
+            if second == 5 { pieces } else { 0.0 }
+        });
+        record
+    };
+    let codes = |record: RunRecord| told_of(record, |_| ());
+    assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
+    assert_eq!(codes(rejecting(0.0, 0)), NONE);
+    let value = |record: &RunRecord| judge(record).objective.value;
+    assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
+    assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
+    assert_eq!(
+        value(&rejecting(7.0, 1_000)),
+        ObjectiveValue::Met,
+        "no share of ops"
+    );
+    let judged = judge(&rejecting(7.0, 0)).objective;
+    assert!(
+        judged.reasons[0].evidence.contains("7 pieces of work"),
+        "{judged:?}"
+    );
+}
+
+#[test]
+fn stolen_cpu_is_told() {
+    let stolen = |share: f64| {
+        told(|record| {
+            cpu(record, 0.8);
+            tell(record, "cpu_steal", "host", |_| share);
+        })
+    };
+    assert_eq!(stolen(0.051), ["cpu_stolen"]);
+    assert_eq!(stolen(0.04), NONE);
+}
+
+#[test]
+fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
+    let idle = |busy: f64, name: &'static str, value: f64| {
+        move |record: &mut RunRecord| {
+            cpu(record, busy);
+            tell(record, name, "n1", |_| value);
+        }
+    };
+    assert_eq!(told(idle(0.4, "queue", 0.0)), ["few_sessions"]);
+    assert_eq!(told(idle(0.5, "queue", 0.0)), NONE, "busy");
+    assert_eq!(told(idle(0.4, "queue", 0.2)), NONE, "something waits");
+    assert_eq!(told(idle(0.4, "disk_busy", 0.6)), NONE, "the disk is busy");
+    assert_eq!(
+        told(idle(0.4, "disk_waits", 1.0)),
+        NONE,
+        "they wait for the disk"
+    );
+    let open = told_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
+    assert_eq!(open, NONE, "the rate says what there is to do");
+    let client = |record: &mut RunRecord| {
+        idle(0.4, "queue", 0.0)(record);
+        record.clients[0].cpu_share = 0.9;
+    };
+    assert_eq!(told(client), NONE, "the load machine is");
+}
+
+#[test]
+fn relaxed_durability_is_told_with_the_setting() {
+    let with = |name: &'static str, value: &'static str| {
+        told(move |record| {
+            let settings = &mut record.target.settings;
+            settings.insert(name.to_owned(), value.to_owned());
+        })
+    };
+    assert_eq!(
+        with("durability.relaxed", "fsync=off"),
+        ["durability_relaxed"]
+    );
+    assert_eq!(with("durability.relaxed", ""), NONE);
+    assert_eq!(
+        with("with.translog.durability", "ASYNC"),
+        ["durability_relaxed"]
+    );
+    assert_eq!(with("with.translog.durability", "REQUEST"), NONE);
+}
