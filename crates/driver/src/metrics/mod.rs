@@ -65,8 +65,11 @@ impl Endpoint {
         } else {
             mappings.to_vec()
         };
+        // A parameter may be a token, and none of them is needed to know the endpoint.
+        let mut shown = parsed.clone();
+        shown.parameters.clear();
         Ok(Self {
-            shown: parsed.to_string(),
+            shown: shown.to_string(),
             host: name.clone(),
             port: given.unwrap_or(port),
             request: Arc::new(request(url, &parsed, name)),
@@ -198,6 +201,7 @@ mod tests {
         );
         assert!(request.contains("Authorization: Basic dTpnZWhlaW0="));
         let other = Endpoint::new("http://h/_status/vars?x=1", &[]).unwrap();
+        assert_eq!(other.name(), "http://h/_status/vars");
         assert!(
             other
                 .request
