@@ -85,6 +85,10 @@ const PAGES: &[Page] = &[
         &["run", "--quiet", "--", "find", "--help"],
     ),
     help(
+        "highwater tune",
+        &["run", "--quiet", "--", "tune", "--help"],
+    ),
+    help(
         "highwater show",
         &["run", "--quiet", "--", "show", "--help"],
     ),

@@ -12,4 +12,5 @@ pub mod run;
 pub mod show;
 pub mod size;
 pub mod table;
+pub mod tune;
 pub mod workloads;

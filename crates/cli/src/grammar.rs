@@ -32,6 +32,8 @@ pub enum Command {
     Load,
     /// `highwater find`
     Find,
+    /// `highwater tune`
+    Tune,
     /// `highwater show`
     Show,
     /// `highwater compare`
@@ -70,11 +72,12 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Demo,
         Self::Run,
         Self::Load,
         Self::Find,
+        Self::Tune,
         Self::Show,
         Self::Compare,
         Self::Size,
@@ -90,6 +93,7 @@ impl Command {
             Self::Run => "run",
             Self::Load => "load",
             Self::Find => "find",
+            Self::Tune => "tune",
             Self::Show => "show",
             Self::Compare => "compare",
             Self::Size => "size",
@@ -106,6 +110,7 @@ impl Command {
             Self::Run => flags::RUN,
             Self::Load => load_flags::load_flags(),
             Self::Find => flags::FIND,
+            Self::Tune => flags::TUNE,
             Self::Show => flags::SHOW,
             Self::Compare => flags::COMPARE,
             Self::Size => flags::SIZE,
@@ -118,7 +123,7 @@ impl Command {
     /// Settings that its positional arguments stand for.
     pub const fn positionals(self) -> &'static [&'static str] {
         match self {
-            Self::Run | Self::Load | Self::Find => &["workload", "target"],
+            Self::Run | Self::Load | Self::Find | Self::Tune => &["workload", "target"],
             Self::Demo
             | Self::Show
             | Self::Compare
@@ -141,6 +146,9 @@ impl Command {
             Self::Run => "Put load on a target, audit what it kept, judge the result",
             Self::Load => "Fill a workload's tables to a size, audit what is kept, for later runs",
             Self::Find => "Find the highest rate that a target sustains under an objective",
+            Self::Tune => {
+                "Find the best batch, sessions, shards or other settings, with few probes"
+            }
             Self::Show => "Show a finished run, or merge the shares of one",
             Self::Compare => "Compare groups of runs: better, worse, equal, or cannot tell",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
@@ -158,6 +166,7 @@ impl Command {
             Self::Run => "highwater run [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Load => "highwater load [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Find => "highwater find [OPTIONS] [WORKLOAD] [TARGET]...",
+            Self::Tune => "highwater tune [OPTIONS] --over AXIS=VALUES [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
             Self::Compare => "highwater compare [OPTIONS] A B...",
             Self::Size => "highwater size [OPTIONS] RATE...",
@@ -179,7 +188,7 @@ impl Command {
         };
         match self {
             Self::Demo => Vec::new(),
-            Self::Run | Self::Load | Self::Find => vec![
+            Self::Run | Self::Load | Self::Find | Self::Tune => vec![
                 Arg::new("first")
                     .value_name("WORKLOAD")
                     .help("Workload by name; the first argument without a colon [default: cpu]"),

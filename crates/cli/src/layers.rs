@@ -53,6 +53,8 @@ pub enum Strength {
     FileTable,
     /// The environment.
     Environment,
+    /// What a tuning found, which the command line names.
+    Tuned,
     /// The command line.
     CommandLine,
 }
@@ -132,7 +134,10 @@ impl Layers {
                 layers.add(Strength::CommandLine, name, text, Origin::CommandLine);
             }
         }
-        if matches!(command, Command::Run | Command::Load | Command::Find) {
+        if matches!(
+            command,
+            Command::Run | Command::Load | Command::Find | Command::Tune
+        ) {
             layers.add_run_positionals(words.positionals);
         } else {
             layers.positionals = words.positionals;

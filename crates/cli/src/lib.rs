@@ -13,8 +13,8 @@ pub mod invocation;
 pub mod layers;
 pub mod process_title;
 pub mod progress;
-
 pub mod prompt;
 pub mod settings;
 pub mod terminal;
+pub mod tuned;
 pub mod workload_file;

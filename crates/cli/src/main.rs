@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use highwater_cli::commands::{
-    check, compare, demo, find, manual, repeat, run, show, size, table, workloads,
+    check, compare, demo, find, manual, repeat, run, show, size, table, tune, workloads,
 };
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
@@ -13,9 +13,9 @@ use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
     CheckSettings, CompareSettings, DemoSettings, FindSettings, KnownTargets, RepeatSettings,
-    RunSettings, ShowSettings, SizeSettings, TableSettings, WorkloadsSettings,
+    RunSettings, ShowSettings, SizeSettings, TableSettings, TuneSettings, WorkloadsSettings,
 };
-use highwater_cli::{exit, process_title, terminal};
+use highwater_cli::{exit, process_title, terminal, tuned};
 
 fn main() -> ExitCode {
     let code = highwater().unwrap_or_else(|failure| terminal::fail(&failure));
@@ -40,18 +40,20 @@ fn highwater() -> Result<u8, Failure> {
 
 fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<u8, Failure> {
     let file = ConfigFile::read(Path::new("."))?;
-    let layers = Layers::gather(command, words, &invocation.environment, file.as_ref())?;
+    let mut layers = Layers::gather(command, words, &invocation.environment, file.as_ref())?;
     if layers.switch("no-color")? {
         terminal::without_colour();
     }
     for warning in &layers.warnings {
         terminal::warn(warning);
     }
+    tuned::carry(&mut layers)?;
     let known = KnownTargets::built_in();
     match command {
         Command::Demo => demo::demo(&DemoSettings::resolve(&layers)?),
         Command::Run => repeat::repeat(&RepeatSettings::resolve(&layers, &known)?),
         Command::Load => run::run(&RunSettings::resolve_load(&layers, &known)?),
+        Command::Tune => tune::tune(&TuneSettings::resolve(&layers, &known)?),
         Command::Find => find::find(&FindSettings::resolve(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
         Command::Compare => compare::compare(&CompareSettings::resolve(&layers)?),

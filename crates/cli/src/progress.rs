@@ -38,7 +38,7 @@ impl Observer for Progress {
                 terminal::note(&format!("{text}\n"));
             }
             Event::Warning(text) => terminal::warn(text),
-            Event::Probe { .. } | Event::Probed(_) => {}
+            Event::Probe { .. } | Event::Probed(_) | Event::Measured { .. } => {}
         }
     }
 }
@@ -53,6 +53,9 @@ impl Observer for SearchProgress {
             Event::Probe { number, about } => terminal::note(&format!("probe {number}: {about}\n")),
             Event::Probed(probe) => {
                 terminal::note(&format!("  {}\n", report::probe_line(probe)));
+            }
+            Event::Measured { cell, unit } => {
+                terminal::note(&format!("  {}\n", report::cell_line(cell, unit)));
             }
             Event::Warning(text) => terminal::warn(text),
             Event::Begun { .. }

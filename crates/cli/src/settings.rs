@@ -21,6 +21,7 @@ mod resolve;
 mod size;
 mod table;
 mod telemetry;
+mod tune;
 mod words;
 
 #[cfg(test)]
@@ -30,6 +31,8 @@ pub use compare::{CompareFormat, CompareSettings, RepeatSettings, Variant};
 pub use size::{Conditions, SizeSettings, Wanted};
 pub use table::TableSettings;
 pub use telemetry::Telemetry;
+pub use tune::TuneSettings;
+pub(crate) use tune::put;
 
 /// Everything `highwater run` needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]

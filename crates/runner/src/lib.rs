@@ -31,5 +31,6 @@ mod stop;
 pub mod store;
 mod summing;
 pub mod telemetry;
+pub mod tune;
 mod watchdog;
 mod worker;

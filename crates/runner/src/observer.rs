@@ -2,6 +2,7 @@
 //! beside the load, and return nothing.
 
 use highwater_core::model::search::ProbeRecord;
+use highwater_core::model::tune::CellRecord;
 use highwater_core::report::IntervalLine;
 
 /// Something worth showing.
@@ -37,6 +38,13 @@ pub enum Event {
     },
     /// A probe of a search is over.
     Probed(ProbeRecord),
+    /// A cell of a tuning was measured.
+    Measured {
+        /// What it showed.
+        cell: CellRecord,
+        /// Unit of its throughput.
+        unit: &'static str,
+    },
     /// A second of load is over.
     Second(IntervalLine),
     /// Something went wrong that does not end the run.

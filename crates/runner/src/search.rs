@@ -212,19 +212,10 @@ impl Course<'_> {
 
     /// Leaves the target alone for a while, unless the user wishes to stop.
     fn settle(&self, simulated: bool, number: u32) -> Result<Nanos, RunError> {
-        let pause = self.request.settle;
-        if simulated || number == 1 || pause == Nanos::ZERO {
+        if simulated || number == 1 {
             return Ok(Nanos::ZERO);
         }
-        let mut interrupts = self.interrupts.clone();
-        Ok(RealTimeline::block_on(
-            RealClock::start(),
-            |timeline| async move {
-                let over = timeline.sleep_until(pause);
-                select(over, std::pin::pin!(interrupts.next())).await;
-                timeline.now()
-            },
-        )?)
+        pause(self.request.settle, self.interrupts)
     }
 
     fn about(&self, wish: &ProbeWish) -> String {
@@ -262,6 +253,22 @@ const fn name_of(purpose: ProbePurpose) -> &'static str {
     }
 }
 
+/// Leaves the target alone for so long, unless the user wishes to stop; returns how long it was.
+pub(crate) fn pause(length: Nanos, interrupts: &Interrupts) -> Result<Nanos, RunError> {
+    if length == Nanos::ZERO {
+        return Ok(Nanos::ZERO);
+    }
+    let mut interrupts = interrupts.clone();
+    Ok(RealTimeline::block_on(
+        RealClock::start(),
+        |timeline| async move {
+            let over = timeline.sleep_until(length);
+            select(over, std::pin::pin!(interrupts.next())).await;
+            timeline.now()
+        },
+    )?)
+}
+
 /// A run's length on its own timeline, load and audit included.
 fn took(record: &RunRecord) -> u64 {
     let phases = record.phases.iter().map(|phase| phase.duration_ns);
@@ -269,7 +276,7 @@ fn took(record: &RunRecord) -> u64 {
 }
 
 /// Whether a run went on behind rows that were there before.
-fn continues(record: &RunRecord) -> bool {
+pub(crate) fn continues(record: &RunRecord) -> bool {
     record.findings.iter().any(|f| f.code == "continued")
 }
 

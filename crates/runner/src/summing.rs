@@ -358,6 +358,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         environment: environment::describe(),
         intervals: Vec::new(),
         search: None,
+        tune: None,
         probes: Vec::new(),
         labels: request.labels.clone(),
         given: request.given.clone(),

@@ -57,6 +57,19 @@ Examples:
   highwater load kv $URL --rows 10M --batch 1
       the keys that later reads find";
 
+const TUNE: &str = "\
+Examples:
+  highwater tune cpu $URL --over batch=500..32k --over sessions=4..64
+      the best batch and number of sessions, without measuring every cell of the grid
+  highwater tune cpu $URL --over shards=3,9,12,18,36,54 --drop
+      tables of so many shards each
+  highwater tune cpu $URL --over batch=1k..32k --rate 50k --by server_cpu_per_row
+      the lowest impact at an equal rate
+  highwater tune cpu $URL --over rows=0,10M,100M --budget 6h
+      speed against data volume
+  highwater find cpu $URL --tuned RUN
+      go on with what was found";
+
 const FIND: &str = "\
 Examples:
   highwater find cpu $URL --p99 50ms --budget 30m
@@ -125,6 +138,7 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Run => (SHORT, RUN),
         Command::Load => (SHORT, LOAD),
         Command::Find => (SHORT, FIND),
+        Command::Tune => (SHORT, TUNE),
         Command::Show => (SHORT, SHOW),
         Command::Compare => (SHORT, COMPARE),
         // Databases are named in its text, which therefore is no code.

@@ -79,9 +79,11 @@ impl Flag {
 
 mod find;
 mod size;
+mod tune;
 
 pub use find::{DEMO, FIND};
 pub use size::SIZE;
+pub use tune::TUNE;
 
 const LOAD: &str = "Load";
 const LENGTH: &str = "Length";
@@ -105,6 +107,14 @@ const INSERT: Flag = value(
     "insert",
     "MODE",
     "Way to insert, one of the target's own [default: the target's first]",
+)
+.under(DATA);
+
+const TUNED: Flag = value(
+    "tuned",
+    "RUN",
+    "Take the settings that this `highwater tune` found, by directory or id; flags win over them \
+     [default: none]",
 )
 .under(DATA);
 
@@ -247,6 +257,7 @@ pub const RUN: &[Flag] = &[
     )
     .default("42")
     .under(DATA),
+    TUNED,
     switch(
         "drop",
         "Drop the workload's tables first, if Highwater created them; without it, tables that hold \

@@ -10,6 +10,7 @@ use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
 
 use super::given::given;
+use super::tune::SIM_PARAMETERS;
 use super::{
     CheckSettings, CheckSubject, DemoSettings, KnownTargets, Length, Load, Objectives, Quantile,
     RunOutput, RunSettings, Share, ShowSettings, Streams, Telemetry, WorkloadChoice,
@@ -48,7 +49,7 @@ impl RunSettings {
             given: given(layers, &workload, &parameters, &load),
             workload,
             parameters,
-            targets: targets(layers.list("target"), known)?,
+            targets: with_parameters(layers, targets(layers.list("target"), known)?)?,
             insert: layers.parse("insert", words::word)?,
             shard_flags: shard_flags(layers),
             table_settings: pairs(layers, "with")?,
@@ -80,6 +81,15 @@ impl RunSettings {
             },
         })
     }
+}
+
+/// The targets with what a tuning set of their URLs' parameters.
+fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, Failure> {
+    let parameters = pairs(layers, SIM_PARAMETERS)?;
+    for url in &mut urls {
+        url.parameters.extend(parameters.clone());
+    }
+    Ok(urls)
 }
 
 impl DemoSettings {

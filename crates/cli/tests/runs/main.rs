@@ -18,3 +18,4 @@ mod stage;
 mod stopping;
 mod telemetry;
 mod traps;
+mod tuning;

@@ -26,5 +26,6 @@ mod synthetic;
 pub mod tables;
 pub mod telemetry;
 pub mod throughput;
+pub mod tuning;
 
 pub use judge::{Ended, exit_code, judge};

@@ -16,4 +16,5 @@ pub mod search;
 pub mod stored;
 pub mod table_shape;
 pub mod target_telemetry;
+pub mod tune;
 pub mod units;

@@ -16,6 +16,7 @@ use super::judgement::Judgements;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::search::{ProbeRecord, SearchRecord};
 use super::target_telemetry::TargetTelemetry;
+use super::tune::TuneRecord;
 use super::units::Seed;
 
 /// Version of the record's shape.
@@ -76,6 +77,10 @@ pub struct RunRecord {
     pub search: Option<SearchRecord>,
     /// Probes of that search, in order; empty for a plain run.
     pub probes: Vec<ProbeRecord>,
+    /// The tuning that this record is of; its other figures are then those of the last cell. Absent for
+    /// a plain run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tune: Option<TuneRecord>,
     /// What the user noted with `--label`.
     pub labels: BTreeMap<String, String>,
     /// What the user gave that the plan does not show as such, by flag: the workload file, its

@@ -85,6 +85,7 @@ pub const FIND: &[Flag] = &[
     of_run("shards"),
     of_run("replicas"),
     of_run("with"),
+    of_run("tuned"),
     of_run("seed"),
     of_run("drop"),
     of_run("drop-foreign"),
@@ -116,7 +117,7 @@ pub const FIND: &[Flag] = &[
 pub const DEMO: &[Flag] = &[OUT, NO_COLOR];
 
 /// A flag of `run` that another command takes, too.
-const fn of_run(name: &str) -> Flag {
+pub(super) const fn of_run(name: &str) -> Flag {
     let mut at = 0;
     while !is_equal(RUN[at].name, name) {
         at += 1;

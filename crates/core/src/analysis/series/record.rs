@@ -10,6 +10,7 @@ use super::header::normalised;
 use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::telemetry::disk_bytes_per_row;
+use crate::analysis::tuning;
 use crate::model::record::RunRecord;
 use crate::model::search::SearchOutcome;
 use crate::model::units::Nanos;
@@ -22,6 +23,9 @@ pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<P
 /// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
 /// has a search that confirmed no mark: its last probe shows what the target did not sustain.
 pub fn of_record(record: &RunRecord) -> Vec<Point> {
+    if let Some(tune) = &record.tune {
+        return tuning::points(tune, |_| true);
+    }
     let outcome = record.search.as_ref().map(|search| &search.outcome);
     if outcome.is_some_and(|outcome| !matches!(outcome, Some(SearchOutcome::Mark(_)))) {
         return Vec::new();

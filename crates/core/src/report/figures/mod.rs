@@ -57,7 +57,8 @@ pub fn figures_text(report: &FiguresReport) -> String {
     blocks.join("\n")
 }
 
-fn table(table: &Table) -> String {
+/// One table with its title.
+pub(super) fn table(table: &Table) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());

@@ -15,10 +15,12 @@ pub(super) mod tail;
 pub(super) mod target;
 #[cfg(test)]
 mod tests;
+mod tune;
 
 pub use next::quoted;
 pub(super) use repeat::repeat;
 pub use search::probe_line;
+pub use tune::cell_line;
 
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::model::record::RunRecord;
@@ -32,6 +34,12 @@ pub fn text(record: &RunRecord) -> String {
 pub fn text_at(record: &RunRecord, directory: &str) -> String {
     let measured = measured_streams(record);
     let next = next_command(record, &measured, directory);
+    if let Some(of_tuning) = &record.tune {
+        let mut blocks = tune::blocks(record, of_tuning);
+        let next = tune::command(record, of_tuning, directory);
+        blocks.push(end(record, directory, &next));
+        return joined(&blocks);
+    }
     if let Some(of_search) = &record.search {
         let mut blocks = search::blocks(record, of_search);
         blocks.push(end(record, directory, &next));

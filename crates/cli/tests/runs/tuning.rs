@@ -1,0 +1,251 @@
+//! `highwater tune` on the simulated cluster: the best cell, whether it is better, going on, carrying on.
+
+use highwater_core::model::tune::{BestCell, TuneOutcome, TuneRecord};
+use highwater_runner::store;
+use rustix::process::Signal;
+
+use crate::called::Place;
+
+/// Few rows that are much work each: rows are the test's time.
+const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=12&replicas=0";
+const SHORT: &[&str] = &["-c", "256", "--probe", "5s", "--warm-up", "2s", "-q"];
+
+fn tuning(place: &Place) -> TuneRecord {
+    let directory = place.runs().pop().unwrap();
+    store::read(&directory).unwrap().tune.unwrap()
+}
+
+fn best(tune: &TuneRecord) -> &BestCell {
+    match tune.outcome.as_ref().unwrap() {
+        TuneOutcome::Best(best) => best,
+        TuneOutcome::NoBest(no_best) => panic!("{no_best:?}"),
+    }
+}
+
+#[test]
+fn the_best_size_is_found_told_and_shown_again() {
+    let place = Place::new();
+    let words = [
+        &[
+            "tune",
+            "cpu",
+            TARGET,
+            "--over",
+            "sim.nodes=1..4",
+            "--batch",
+            "12",
+        ],
+        SHORT,
+    ];
+    let called = place.call(&words.concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let tune = tuning(&place);
+    assert_eq!(best(&tune).values["sim.nodes"], "4");
+    assert!(best(&tune).runner_up.as_ref().unwrap().is_told);
+    for said in [
+        "best           sim.nodes 4: ",
+        "better         yes: by +",
+        "measured       4 of 4 cells",
+        "next:          highwater find cpu",
+        "change  efficiency",
+        " --tuned ",
+    ] {
+        assert!(called.stdout.contains(said), "{said}: {}", called.stdout);
+    }
+    let shown = place.call(&["show"]);
+    assert_eq!((shown.stdout, shown.code), (called.stdout, called.code));
+    let directory = place.runs().pop().unwrap();
+    for cell in &tune.cells {
+        assert!(store::read(&directory.join(&cell.run)).is_ok());
+    }
+}
+
+#[test]
+fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
+    let place = Place::new();
+    let words = [
+        &[
+            "tune",
+            "cpu",
+            TARGET,
+            "--over",
+            "batch=1..64",
+            "--over",
+            "sim.cores=1,2,3,4,6,8",
+        ],
+        SHORT,
+    ];
+    let called = place.call(&words.concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let tune = tuning(&place);
+    assert!(tune.cells.len() <= 7 * 6, "{}", tune.cells.len());
+    assert_eq!(best(&tune).values["sim.cores"], "8");
+    let batch = best(&tune).values["batch"].clone();
+    assert_ne!(batch, "1", "each batch costs a request");
+    let run = place.runs().pop().unwrap();
+    let tuned = [
+        "run",
+        "cpu",
+        "sim:",
+        "--plan",
+        "--tuned",
+        run.to_str().unwrap(),
+    ];
+    let planned = place.call(&tuned);
+    let said = format!("\"batch\": \"{batch}\"");
+    assert!(
+        planned.stdout.contains(&said),
+        "{}{}",
+        planned.stdout,
+        planned.stderr
+    );
+    let planned = place.call(&[&tuned[..], &["--batch", "7"]].concat());
+    assert!(planned.stdout.contains("\"batch\": \"7\""), "flags win");
+}
+
+#[test]
+fn of_equal_settings_it_cannot_be_told_which_is_better() {
+    let place = Place::new();
+    let words = [
+        &[
+            "tune",
+            "cpu",
+            TARGET,
+            "--over",
+            "sim.rtt=300us,0.3ms",
+            "--batch",
+            "12",
+        ],
+        SHORT,
+    ];
+    let called = place.call(&words.concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    assert!(
+        called.stdout.contains("better         cannot tell: -"),
+        "{}",
+        called.stdout
+    );
+}
+
+#[test]
+fn what_a_row_costs_is_compared_where_it_is_measured() {
+    let place = Place::new();
+    let over = [
+        "tune",
+        "cpu",
+        TARGET,
+        "--over",
+        "batch=2,24",
+        "--rate",
+        "500",
+    ];
+    let words = [&over[..], SHORT, &["--by", "server_cpu_per_row"]].concat();
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    assert_eq!(
+        best(&tuning(&place)).values["batch"],
+        "24",
+        "{}",
+        called.stdout
+    );
+    assert!(called.stdout.contains("CPU per row"), "{}", called.stdout);
+    let words = [&over[..], SHORT, &["--by", "disk_bytes_per_row"]].concat();
+    let called = place.call(&words);
+    if called.code == Some(3) {
+        assert!(called.stdout.contains("not measured"), "{}", called.stdout);
+    }
+}
+
+#[test]
+fn a_tuning_that_was_stopped_goes_on_where_it_was() {
+    let place = Place::new();
+    let words = [
+        "tune",
+        "cpu",
+        "sqlite:",
+        "--over",
+        "batch=10,100,1000",
+        "-c",
+        "1",
+        "--probe",
+        "500ms",
+        "--warm-up",
+        "100ms",
+        "--settle",
+        "10ms",
+    ];
+    let mut running = place.start(&words);
+    running.wait_for("probe 3: ");
+    running.signal(Signal::INT);
+    let called = running.end();
+    assert_eq!(called.code, Some(130), "{called:?}");
+    assert!(
+        called.stdout.contains("NONE: the tuning was stopped"),
+        "{called:?}"
+    );
+    assert!(called.stdout.contains("--resume"), "{called:?}");
+    let stopped = place.runs().pop().unwrap();
+    let resume = ["--resume", stopped.to_str().unwrap()];
+    let other = place.call(&[&words[..], &["--seed", "7"], &resume].concat());
+    assert_eq!(other.code, Some(2), "{}", other.stdout);
+    assert!(
+        other.stderr.contains("asked for something else"),
+        "{}",
+        other.stderr
+    );
+    let called = place.call(&[&words[..], &resume].concat());
+    assert!(
+        matches!(called.code, Some(0)),
+        "{}{}",
+        called.stdout,
+        called.stderr
+    );
+    let tune = tuning(&place);
+    assert!(tune.cells[0].run.starts_with("../"), "{:?}", tune.cells[0]);
+    assert!(
+        tune.cells[2].run.starts_with("probes/"),
+        "{:?}",
+        tune.cells[2]
+    );
+    let directory = place.runs().pop().unwrap();
+    assert!(store::read(&directory.join(&tune.cells[0].run)).is_ok());
+}
+
+#[test]
+fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
+    let place = Place::new();
+    let dry = ["tune", "sim:", "--dry-run"];
+    let called = place.call(&[&dry[..], &["--over", "batch=500..4k"]].concat());
+    assert_eq!(called.code, Some(0), "{}", called.stderr);
+    assert!(
+        called.stdout.contains("over batch 500, 1000, 2000, 4000"),
+        "{}",
+        called.stdout
+    );
+    assert!(
+        called.stdout.contains("4 cells, at most 18 probes"),
+        "{}",
+        called.stdout
+    );
+    for (words, said) in [
+        (&[][..], "--over is missing"),
+        (&["--over", "batch"], "`batch` names no values"),
+        (&["--over", "colour=1,2"], "`colour` is not an axis"),
+        (&["--over", "batch=4k..1k"], "is no range"),
+        (
+            &["--over", "batch=1,2", "--batch", "3"],
+            "--batch is given, too",
+        ),
+        (&["--over", "batch=5"], "only one cell"),
+        (
+            &["--over", "batch=1,2", "--by", "luck"],
+            "`luck` is not a figure",
+        ),
+        (&["--over", "sim.nodes=1,x"], "nodes"),
+    ] {
+        let called = place.call(&[&dry[..], words].concat());
+        assert_eq!(called.code, Some(2), "{words:?} {}", called.stdout);
+        assert!(called.stderr.contains(said), "{words:?} {}", called.stderr);
+    }
+    assert!(place.runs().is_empty());
+}

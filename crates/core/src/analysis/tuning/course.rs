@@ -1,0 +1,316 @@
+//! The course of a tuning, replayed with what was measured: which cell is missing next.
+
+use std::collections::BTreeMap;
+
+use super::TuneStep;
+use super::compare::gain95;
+use super::order::{key, shuffled};
+use crate::model::tune::{
+    BestCell, CellPurpose, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneAxis, TuneOutcome,
+    TuneRecord,
+};
+
+/// A grid of at most so many cells is measured whole.
+const SMALL: usize = 24;
+/// Of a larger one this part is the sample.
+const SAMPLE: usize = 16;
+/// Times around the axes at most; from the second one on only so near the best.
+const ROUNDS: u64 = 4;
+const NEAR: usize = 1;
+
+/// Position of the value on each axis.
+type Cell = Vec<usize>;
+
+/// The next step where a measurement is missing.
+type Missing<T> = Result<T, TuneStep>;
+
+/// What a search of these axes measures at most, the confirming round included: of a large grid a third
+/// of its cells; of a smaller one as many as its sample and one time along its axes take.
+pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
+    let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
+    let most = if is_small(axes) {
+        2 * cells + round
+    } else {
+        let lines: usize = axes.iter().map(|axis| axis.values.len()).sum();
+        (cells / 3).max(cells / SAMPLE + 3 * lines / 2 + round)
+    };
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+fn is_small(axes: &[TuneAxis]) -> bool {
+    let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let varied = axes.iter().filter(|axis| axis.values.len() > 1).count();
+    cells <= SMALL || varied <= 1
+}
+
+pub(super) struct Course<'a> {
+    tune: &'a TuneRecord,
+    /// ln of the figure, its sign turned where less is better; absent where it does not count.
+    searched: BTreeMap<Cell, Vec<Option<f64>>>,
+    confirmed: BTreeMap<Cell, Vec<Option<f64>>>,
+}
+
+impl<'a> Course<'a> {
+    pub(super) fn new(tune: &'a TuneRecord) -> Self {
+        let (mut searched, mut confirmed) = (BTreeMap::new(), BTreeMap::new());
+        for cell in &tune.cells {
+            let values: &mut BTreeMap<Cell, Vec<Option<f64>>> = match cell.purpose {
+                CellPurpose::Search => &mut searched,
+                CellPurpose::Confirm => &mut confirmed,
+            };
+            let counts = cell.verdict == CellVerdict::Counts;
+            let figure = cell.figure.filter(|figure| counts && *figure > 0.0);
+            let sign = if tune.by.is_gain() { 1.0 } else { -1.0 };
+            let score = figure.map(|figure| sign * figure.ln());
+            values.entry(cell.at.clone()).or_default().push(score);
+        }
+        Self {
+            tune,
+            searched,
+            confirmed,
+        }
+    }
+
+    /// To the end, or to the first cell that is missing.
+    pub(super) fn run(&self) -> Missing<TuneOutcome> {
+        let cut_short = match self.search() {
+            Ok(()) => false,
+            Err(step) if self.allows(self.round(), 1) => return Err(step),
+            Err(_) => true,
+        };
+        let mut ranked = self.ranked();
+        if ranked.is_empty() {
+            return Ok(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::NoneCounts,
+                best_so_far: None,
+            }));
+        }
+        ranked.truncate(2);
+        if let [winner, runner_up] = &ranked[..] {
+            self.confirm(winner, runner_up, cut_short)
+        } else {
+            Ok(self.best(&ranked[0], None, cut_short))
+        }
+    }
+
+    /// The best of all that was measured.
+    pub(super) fn best_so_far(&self) -> Option<Cell> {
+        self.ranked().into_iter().next()
+    }
+
+    /// Measurements that the confirming round still takes.
+    fn round(&self) -> u32 {
+        let made: usize = self.confirmed.values().map(Vec::len).sum();
+        let made = u32::try_from(made).unwrap_or(u32::MAX);
+        (2 * self.tune.policy.confirmations).saturating_sub(made)
+    }
+
+    /// Whether so many measurements can still be made.
+    fn allows(&self, round: u32, more: u32) -> bool {
+        let policy = &self.tune.policy;
+        let wanted = round.saturating_add(more);
+        let made = u32::try_from(self.tune.cells.len()).unwrap_or(u32::MAX);
+        let spent = self.tune.cells.iter().map(|cell| cell.took_ns);
+        let spent = spent.fold(0, u64::saturating_add);
+        let cost = match u64::from(made) {
+            0 => policy.cell_cost_ns,
+            made => spent / made,
+        };
+        made.saturating_add(wanted) <= policy.probes_max
+            && spent.saturating_add(cost.saturating_mul(wanted.into())) <= policy.budget_ns
+    }
+
+    /// Cells that count, the best first.
+    fn ranked(&self) -> Vec<Cell> {
+        let mut cells: Vec<(&Cell, f64)> = self
+            .searched
+            .keys()
+            .filter_map(|at| Some((at, self.score(at)?)))
+            .collect();
+        cells.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        cells.into_iter().map(|(at, _)| at.clone()).collect()
+    }
+
+    /// Mean of what the search measured of a cell; absent where it does not count, or is unknown.
+    #[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+    fn score(&self, at: &Cell) -> Option<f64> {
+        let scores: Option<Vec<f64>> = self.searched.get(at)?.iter().copied().collect();
+        let scores = scores?;
+        Some(scores.iter().sum::<f64>() / scores.len() as f64)
+    }
+
+    fn search(&self) -> Missing<()> {
+        if is_small(&self.tune.axes) {
+            return self.halved(0, self.grid()).map(|_| ());
+        }
+        let mut sample = shuffled(self.tune.policy.seed, 0, self.grid());
+        sample.truncate((sample.len() / SAMPLE).max(2));
+        let Some(mut best) = self.halved(0, sample)? else {
+            return Ok(());
+        };
+        for round in 1..=ROUNDS {
+            let before = best.clone();
+            for axis in self.axes_in_order(round) {
+                let stage = round * 100 + axis as u64;
+                let line = self.line(&best, axis, round);
+                best = self.halved(stage, line)?.unwrap_or(best);
+            }
+            if best == before && round > 1 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every combination of values.
+    fn grid(&self) -> Vec<Cell> {
+        self.tune.axes.iter().fold(vec![Vec::new()], |cells, axis| {
+            let longer = cells.iter().flat_map(|cell| {
+                (0..axis.values.len()).map(move |position| [&cell[..], &[position]].concat())
+            });
+            longer.collect()
+        })
+    }
+
+    fn axes_in_order(&self, round: u64) -> Vec<usize> {
+        let mut axes: Vec<usize> = (0..self.tune.axes.len()).collect();
+        axes.sort_by_key(|axis| key(self.tune.policy.seed, round, &[*axis]));
+        axes
+    }
+
+    /// The cells along an axis: all of them the first time, then those near the best.
+    fn line(&self, best: &Cell, axis: usize, round: u64) -> Vec<Cell> {
+        let positions = 0..self.tune.axes[axis].values.len();
+        let near = positions.filter(|position| round == 1 || position.abs_diff(best[axis]) <= NEAR);
+        near.map(|position| {
+            let mut cell = best.clone();
+            cell[axis] = position;
+            cell
+        })
+        .collect()
+    }
+
+    /// The best of these by successive halving: each is measured once, the better half of them again,
+    /// and so on. Absent where none counts.
+    fn halved(&self, stage: u64, cells: Vec<Cell>) -> Missing<Option<Cell>> {
+        let mut left = cells;
+        for times in 1.. {
+            for at in shuffled(self.tune.policy.seed, stage * 16 + times, left.clone()) {
+                self.has(&at, times)?;
+            }
+            left.retain(|at| self.score(at).is_some());
+            left.sort_by(|a, b| {
+                let (a, b) = (self.score(a), self.score(b));
+                b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal)
+            });
+            if left.len() <= 1 {
+                break;
+            }
+            left.truncate(left.len().div_ceil(2));
+            if left.len() == 1 {
+                break;
+            }
+        }
+        Ok(left.into_iter().next())
+    }
+
+    /// Whether a cell was measured so often; one that did not count is not measured again.
+    fn has(&self, at: &Cell, times: u64) -> Missing<()> {
+        let scores = self.searched.get(at).map_or(&[][..], Vec::as_slice);
+        let counts = scores.iter().all(Option::is_some);
+        if counts && (scores.len() as u64) < times {
+            return Err(TuneStep::Measure {
+                at: at.clone(),
+                purpose: CellPurpose::Search,
+            });
+        }
+        Ok(())
+    }
+
+    /// Winner and runner-up in turn, which first by chance.
+    fn confirm(&self, winner: &Cell, runner_up: &Cell, cut_short: bool) -> Missing<TuneOutcome> {
+        if self.round() > 0 && !self.allows(self.round(), 0) {
+            return Ok(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::BudgetSpent,
+                best_so_far: Some(winner.clone()),
+            }));
+        }
+        let wanted = usize::try_from(self.tune.policy.confirmations).unwrap_or(usize::MAX);
+        for times in 1..=wanted {
+            let pair = vec![winner.clone(), runner_up.clone()];
+            for at in shuffled(self.tune.policy.seed, 1_000_000 + times as u64, pair) {
+                if self.confirmed.get(&at).map_or(0, Vec::len) < times {
+                    return Err(TuneStep::Measure {
+                        at,
+                        purpose: CellPurpose::Confirm,
+                    });
+                }
+            }
+        }
+        Ok(self.compared(winner, runner_up, cut_short))
+    }
+
+    fn compared(&self, winner: &Cell, runner_up: &Cell, cut_short: bool) -> TuneOutcome {
+        let (a, b) = (self.confirmations(winner), self.confirmations(runner_up));
+        // Whichever the round shows to be ahead is the winner.
+        match (mean(&a), mean(&b)) {
+            (None, None) => TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::NoneCounts,
+                best_so_far: None,
+            }),
+            (Some(_), None) => self.best(winner, None, cut_short),
+            (None, Some(_)) => self.best(runner_up, None, cut_short),
+            (Some(x), Some(y)) if x >= y => self.best(winner, Some((runner_up, &b)), cut_short),
+            _ => self.best(runner_up, Some((winner, &a)), cut_short),
+        }
+    }
+
+    /// What the confirming round measured of a cell, greater is better; empty where some of it does not
+    /// count.
+    fn confirmations(&self, at: &Cell) -> Vec<f64> {
+        let scores = self.confirmed.get(at).map_or(&[][..], Vec::as_slice);
+        let scores: Option<Vec<f64>> = scores
+            .iter()
+            .map(|score| Some(score.as_ref()?.exp()))
+            .collect();
+        scores.unwrap_or_default()
+    }
+
+    fn best(&self, at: &Cell, other: Option<(&Cell, &[f64])>, cut_short: bool) -> TuneOutcome {
+        let own = self.confirmations(at);
+        let runner_up = other.and_then(|(other, scores)| {
+            let gain95 = gain95(&own, scores)?;
+            Some(RunnerUp {
+                at: other.clone(),
+                figure: self.figure(mean(scores)?),
+                gain95,
+                is_told: gain95[0] > 0.0,
+            })
+        });
+        let score = mean(&own).or_else(|| self.score(at).map(f64::exp));
+        TuneOutcome::Best(BestCell {
+            at: at.clone(),
+            values: self.tune.values(at),
+            figure: self.figure(score.unwrap_or(0.0)),
+            runner_up,
+            cut_short,
+        })
+    }
+
+    /// A score as the figure that it was made of.
+    fn figure(&self, score: f64) -> f64 {
+        if self.tune.by.is_gain() {
+            score
+        } else {
+            1.0 / score
+        }
+    }
+}
+
+/// Geometric mean; absent without values.
+#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
+}

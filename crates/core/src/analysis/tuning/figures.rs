@@ -1,0 +1,93 @@
+//! What the record of a measured cell says to a tuning.
+
+use crate::analysis::judge::{Ended, MeasuredStream, measured_streams};
+use crate::analysis::telemetry::{self, disk_bytes_per_row, mean, named};
+use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::record::RunRecord;
+use crate::model::target_telemetry::names;
+use crate::model::tune::{CellVerdict, TuneFigure};
+
+/// Reasons for an unsound measurement that are the load machine's doing.
+const OUR_OWN: [ReasonCode; 3] = [
+    ReasonCode::ClientSaturated,
+    ReasonCode::ClientLag,
+    ReasonCode::RateNotOffered,
+];
+
+/// What a tuning takes from a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What it is good for.
+    pub verdict: CellVerdict,
+    /// Codes of the reasons where it does not count.
+    pub reasons: Vec<ReasonCode>,
+    /// Units of the first stream acknowledged per second.
+    pub throughput_per_s: f64,
+    /// What cells are compared by.
+    pub figure: Option<f64>,
+}
+
+/// Reads the record of a cell.
+pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
+    let streams = measured_streams(record);
+    let throughput_per_s = streams.first().map_or(0.0, MeasuredStream::units_per_s);
+    let figure = match by {
+        TuneFigure::Throughput => Some(throughput_per_s).filter(|reached| *reached > 0.0),
+        TuneFigure::ServerCpuPerRow => server_cpu_per_row(record),
+        TuneFigure::DiskBytesPerRow => disk_bytes_per_row(record),
+    };
+    let (verdict, reasons) = verdict(record, figure.is_some());
+    Measured {
+        verdict,
+        reasons,
+        throughput_per_s,
+        figure,
+    }
+}
+
+fn verdict(record: &RunRecord, has_figure: bool) -> (CellVerdict, Vec<ReasonCode>) {
+    let judged = &record.judgements;
+    let of_objective = || judged.objective.reasons.iter().map(|r| r.code).collect();
+    let of_measurement: Vec<ReasonCode> =
+        judged.measurement.reasons.iter().map(|r| r.code).collect();
+    let unsound = judged.measurement.value == Measurement::Unsound;
+    match Ended::of(record) {
+        Ended::Interrupted => return (CellVerdict::Interrupted, Vec::new()),
+        Ended::TargetLost => return (CellVerdict::TargetLost, Vec::new()),
+        Ended::Complete => {}
+    }
+    if matches!(
+        judged.data.value,
+        Data::Lost | Data::Duplicated | Data::Altered
+    ) {
+        let codes = judged.data.reasons.iter().map(|r| r.code).collect();
+        (CellVerdict::WrongData, codes)
+    } else if unsound && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
+        (CellVerdict::Unsound, of_measurement)
+    } else if judged.objective.value == ObjectiveValue::Missed {
+        (CellVerdict::Missed, of_objective())
+    } else if has_figure {
+        (CellVerdict::Counts, Vec::new())
+    } else {
+        (CellVerdict::NotMeasured, Vec::new())
+    }
+}
+
+/// CPU seconds of the target per row written: of an embedded database its own threads, else the busy
+/// share of its CPUs over the measured time, where it tells that and how many cores its nodes have.
+fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
+    let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
+    let rows = crate::model::display::ratio(rows, 1);
+    if record.target.embedded {
+        let seconds: f64 = record.clients.iter().map(|c| c.embedded_cpu_seconds).sum();
+        return (rows > 0.0 && seconds > 0.0).then(|| seconds / rows);
+    }
+    let cores: f64 = record.target.settings.get("cores")?.parse().ok()?;
+    let told = record.target_telemetry.as_ref()?;
+    let stretch = telemetry::measured(record)?;
+    let busy = named(told, names::CPU_BUSY).filter(|series| series.source == "target");
+    let busy: f64 = busy.filter_map(|series| mean(told, series, stretch)).sum();
+    let streams = measured_streams(record);
+    let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
+    (busy > 0.0 && rows_per_s > 0.0).then(|| busy * cores / rows_per_s)
+}

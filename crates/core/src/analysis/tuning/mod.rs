@@ -1,0 +1,74 @@
+//! The search for the best setting: from the measured cells to the next one, or to the end.
+//!
+//! A pure function of the tuning's record; a caller measures the cell and asks again. Nothing here
+//! runs anything, or keeps state: each call replays the course from its begin, with what was measured
+//! so far, up to the first cell that is missing.
+//!
+//! 1. *Sample*: of a large grid some cells, drawn by the seed; the best half of them is measured
+//!    again, then the best half of these … (successive halving: Z. Karnin, T. Koren & O. Somekh,
+//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). A small grid is its own sample.
+//! 2. *Lines*: from the best of the sample along one axis after the other, all other values kept, with
+//!    halving on each line; again along the axes, near the best, until nothing better is found.
+//! 3. *Confirming round*: winner and runner-up in turn, in random order. Only this round says whether
+//!    one is better: figures by which a cell was chosen flatter it.
+
+mod compare;
+mod conclusion;
+mod course;
+mod figures;
+mod order;
+#[cfg(test)]
+mod tests;
+
+use crate::model::tune::{CellPurpose, CellVerdict, NoBest, NoBestReason, TuneOutcome, TuneRecord};
+
+pub(crate) use conclusion::setting_of;
+pub use conclusion::{conclude, points};
+pub use course::probes_most;
+pub use figures::{Measured, measured};
+
+use course::Course;
+
+/// What to do next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TuneStep {
+    /// Measure a cell.
+    Measure {
+        /// Position of the value on each axis.
+        at: Vec<usize>,
+        /// Why.
+        purpose: CellPurpose,
+    },
+    /// Nothing more.
+    End(TuneOutcome),
+}
+
+/// What to do after the cells that were measured.
+pub fn next(tune: &TuneRecord) -> TuneStep {
+    if let Some(why) = stopped(tune) {
+        return TuneStep::End(give_up(tune, why));
+    }
+    match Course::new(tune).run() {
+        Ok(outcome) => TuneStep::End(outcome),
+        Err(step) => step,
+    }
+}
+
+/// The end of a tuning that is not to go on, with what is known all the same.
+pub fn give_up(tune: &TuneRecord, why: NoBestReason) -> TuneOutcome {
+    TuneOutcome::NoBest(NoBest {
+        why,
+        best_so_far: Course::new(tune).best_so_far(),
+    })
+}
+
+/// What ends a tuning whatever it knows.
+fn stopped(tune: &TuneRecord) -> Option<NoBestReason> {
+    let mut last = tune.cells.iter().rev().map(|cell| cell.verdict);
+    match (last.next()?, last.next()) {
+        (CellVerdict::Interrupted, _) => Some(NoBestReason::Interrupted),
+        (CellVerdict::WrongData, _) => Some(NoBestReason::WrongData),
+        (CellVerdict::TargetLost, Some(CellVerdict::TargetLost)) => Some(NoBestReason::TargetLost),
+        _ => None,
+    }
+}

@@ -1,0 +1,331 @@
+//! The policy against response surfaces whose optimum is planted, with noise.
+//!
+//! A surface is a function from a cell to its true figure; what a probe shows is drawn around it by
+//! seed. So hundreds of tunings take a moment. Whole runs on the simulated cluster are tests of the
+//! command line.
+
+use super::*;
+use crate::analysis::synthetic::Noise;
+use crate::model::plan::Unit;
+use crate::model::tune::{BestCell, CellRecord, TuneAxis, TuneFigure, TunePolicy};
+
+const S: u64 = 1_000_000_000;
+/// Spread of what a probe shows, as a share.
+const SPREAD: f64 = 0.01;
+
+fn tune(lengths: &[usize]) -> TuneRecord {
+    let axis = |(position, length): (usize, &usize)| TuneAxis {
+        name: format!("with.axis{position}"),
+        values: (0..*length).map(|value| value.to_string()).collect(),
+    };
+    let axes: Vec<TuneAxis> = lengths.iter().enumerate().map(axis).collect();
+    TuneRecord {
+        by: TuneFigure::Throughput,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        policy: TunePolicy {
+            seed: 42,
+            confirmations: 5,
+            probes_max: probes_most(&axes, 5),
+            budget_ns: u64::MAX,
+            cell_cost_ns: 10 * S,
+        },
+        axes,
+        intention_hash: String::new(),
+        cells: Vec::new(),
+        outcome: None,
+    }
+}
+
+fn cell(
+    tune: &TuneRecord,
+    at: Vec<usize>,
+    purpose: CellPurpose,
+    figure: Option<f64>,
+) -> CellRecord {
+    CellRecord {
+        number: u32::try_from(tune.cells.len() + 1).unwrap(),
+        purpose,
+        at,
+        verdict: CellVerdict::Counts,
+        reasons: Vec::new(),
+        throughput_per_s: figure.unwrap_or(0.0),
+        figure,
+        started_at: String::new(),
+        took_ns: 10 * S,
+        run: String::new(),
+    }
+}
+
+/// The loop that a caller runs.
+fn run(
+    tune: &mut TuneRecord,
+    mut probe: impl FnMut(&[usize]) -> CellVerdict,
+    mut figure: impl FnMut(&[usize]) -> f64,
+) -> TuneOutcome {
+    // A policy that never ends must fail, not hang.
+    for _ in 0..5_000 {
+        match next(tune) {
+            TuneStep::End(outcome) => return outcome,
+            TuneStep::Measure { at, purpose } => {
+                let verdict = probe(&at);
+                let shown = (verdict == CellVerdict::Counts).then(|| figure(&at));
+                let mut cell = cell(tune, at, purpose, shown);
+                cell.verdict = verdict;
+                tune.cells.push(cell);
+            }
+        }
+    }
+    panic!("the tuning does not end");
+}
+
+fn counts(_: &[usize]) -> CellVerdict {
+    CellVerdict::Counts
+}
+
+#[track_caller]
+fn best(outcome: &TuneOutcome) -> &BestCell {
+    match outcome {
+        TuneOutcome::Best(best) => best,
+        TuneOutcome::NoBest(no_best) => panic!("{no_best:?}"),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a few values")]
+fn float(n: usize) -> f64 {
+    n as f64
+}
+
+/// A hill with its top anywhere, as steep as drawn, and turned: the best value of an axis depends on
+/// the others.
+struct Hill {
+    top: Vec<f64>,
+    steep: Vec<f64>,
+    turn: f64,
+}
+
+impl Hill {
+    fn drawn(lengths: &[usize], noise: &mut Noise) -> Self {
+        Self {
+            top: lengths
+                .iter()
+                .map(|length| noise.uniform() * float(length - 1))
+                .collect(),
+            steep: lengths
+                .iter()
+                .map(|_| 0.02 + 0.2 * noise.uniform())
+                .collect(),
+            turn: 0.4 * noise.uniform() - 0.2,
+        }
+    }
+
+    fn at(&self, cell: &[usize]) -> f64 {
+        let far: Vec<f64> = cell
+            .iter()
+            .zip(&self.top)
+            .map(|(at, top)| float(*at) - top)
+            .collect();
+        let own: f64 = far
+            .iter()
+            .zip(&self.steep)
+            .map(|(far, steep)| steep * far * far)
+            .sum();
+        let both: f64 = far.windows(2).map(|pair| pair[0] * pair[1]).sum();
+        let least = self.steep.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        // Turned by less than it is steep, so that it stays a hill.
+        10_000.0 * (-(own + self.turn * least * both)).exp()
+    }
+}
+
+/// Every combination.
+fn grid(lengths: &[usize]) -> Vec<Vec<usize>> {
+    lengths.iter().fold(vec![Vec::new()], |cells, length| {
+        let longer = cells
+            .iter()
+            .flat_map(|cell: &Vec<usize>| (0..*length).map(move |at| [&cell[..], &[at]].concat()));
+        longer.collect()
+    })
+}
+
+#[test]
+fn the_best_of_a_large_grid_is_found_with_a_third_of_its_probes() {
+    for lengths in [&[7, 6, 5][..], &[9, 5, 4], &[5, 5, 3, 3]] {
+        let (mut near, mut most) = (0, 0);
+        let all = grid(lengths);
+        for seed in 0..100 {
+            let mut noise = Noise::new(seed);
+            let hill = Hill::drawn(lengths, &mut noise);
+            let mut tune = tune(lengths);
+            tune.policy.seed = seed;
+            let outcome = run(&mut tune, counts, |at| {
+                hill.at(at) * (1.0 + SPREAD * noise.normal())
+            });
+            let optimum = all.iter().map(|at| hill.at(at)).fold(0.0, f64::max);
+            let reached = hill.at(&best(&outcome).at);
+            near += u32::from(reached >= 0.97 * optimum);
+            most = most.max(tune.cells.len());
+        }
+        assert!(3 * most <= all.len(), "{most} of {}", all.len());
+        assert!(near >= 95, "{near} of 100 near, {lengths:?}");
+    }
+}
+
+#[test]
+fn one_axis_is_measured_whole_and_its_best_is_found() {
+    let mut near = 0;
+    for seed in 0..100 {
+        let mut noise = Noise::new(seed);
+        let hill = Hill::drawn(&[9], &mut noise);
+        let mut tune = tune(&[9]);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, counts, |at| {
+            hill.at(at) * (1.0 + SPREAD * noise.normal())
+        });
+        let optimum = (0..9).map(|at| hill.at(&[at])).fold(0.0, f64::max);
+        near += u32::from(hill.at(&best(&outcome).at) >= 0.97 * optimum);
+        for value in 0..9 {
+            assert!(tune.cells.iter().any(|cell| cell.at == [value]));
+        }
+    }
+    assert!(near >= 95, "{near}");
+}
+
+#[test]
+fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
+    let told = |gain: f64| {
+        let mut told = 0;
+        for seed in 0..200 {
+            let mut noise = Noise::new(seed);
+            let mut tune = tune(&[2]);
+            tune.policy.seed = seed;
+            let outcome = run(&mut tune, counts, |at| {
+                let level = if at == [1] { 1.0 + gain } else { 1.0 };
+                1_000.0 * level * (1.0 + SPREAD * noise.normal())
+            });
+            let best = best(&outcome);
+            let other = best.runner_up.as_ref().unwrap();
+            if other.is_told {
+                assert!(other.gain95[0] > 0.0);
+                told += u32::from(gain <= 0.0 || best.at == [1]);
+            }
+        }
+        told
+    };
+    // Either may be ahead, so the two-sided interval is wrong for one of twenty.
+    let equal = told(0.0);
+    assert!(equal <= 20, "{equal} of 200 equals were told apart");
+    let different = told(0.05);
+    assert!(different >= 190, "{different} of 200 were told apart");
+    // Without any noise equals are equal.
+    let mut tune = tune(&[2]);
+    let outcome = run(&mut tune, counts, |_| 1_000.0);
+    assert!(!best(&outcome).runner_up.as_ref().unwrap().is_told);
+}
+
+#[test]
+fn less_is_better_of_what_a_row_costs() {
+    let mut tune = tune(&[6]);
+    tune.by = TuneFigure::DiskBytesPerRow;
+    let outcome = run(&mut tune, counts, |at| 100.0 + float(at[0].abs_diff(2)));
+    let best = best(&outcome);
+    assert_eq!(best.at, [2]);
+    assert!((best.figure - 100.0).abs() < 1e-6, "{best:?}");
+}
+
+#[test]
+fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
+    let mut tune = tune(&[6]);
+    let verdict = |at: &[usize]| match at[0] {
+        5 => CellVerdict::Missed,
+        4 => CellVerdict::Unsound,
+        _ => CellVerdict::Counts,
+    };
+    let outcome = run(&mut tune, verdict, |at| 100.0 + float(at[0]));
+    assert_eq!(best(&outcome).at, [3]);
+    for value in [4, 5] {
+        let times = tune.cells.iter().filter(|cell| cell.at == [value]).count();
+        assert_eq!(times, 1);
+    }
+    let mut tune = self::tune(&[6]);
+    let outcome = run(&mut tune, |_| CellVerdict::NotMeasured, |_| 1.0);
+    assert!(matches!(outcome, TuneOutcome::NoBest(ref no) if no.why == NoBestReason::NoneCounts));
+    assert_eq!(tune.cells.len(), 6, "each once");
+}
+
+#[test]
+fn what_ends_a_tuning_keeps_the_best_so_far() {
+    for (verdict, times, why) in [
+        (CellVerdict::Interrupted, 1, NoBestReason::Interrupted),
+        (CellVerdict::WrongData, 1, NoBestReason::WrongData),
+        (CellVerdict::TargetLost, 2, NoBestReason::TargetLost),
+    ] {
+        let mut tune = tune(&[8]);
+        let mut made = 0;
+        let outcome = run(
+            &mut tune,
+            |_| {
+                made += 1;
+                if made > 5 {
+                    verdict
+                } else {
+                    CellVerdict::Counts
+                }
+            },
+            |at| 100.0 + float(at[0]),
+        );
+        let TuneOutcome::NoBest(no_best) = outcome else {
+            panic!("{outcome:?}");
+        };
+        assert_eq!((no_best.why, tune.cells.len()), (why, 5 + times));
+        let most = tune.cells[..5].iter().map(|cell| cell.at[0]).max().unwrap();
+        assert_eq!(no_best.best_so_far, Some(vec![most]));
+    }
+}
+
+#[test]
+fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
+    for seconds in 1..60 {
+        let mut tune = tune(&[7, 6, 5]);
+        tune.policy.budget_ns = seconds * 20 * S;
+        let outcome = run(&mut tune, counts, |at| 100.0 + float(at.iter().sum()));
+        let spent: u64 = tune.cells.iter().map(|cell| cell.took_ns).sum();
+        assert!(spent <= tune.policy.budget_ns, "{spent}");
+        match outcome {
+            TuneOutcome::Best(best) => assert!(best.runner_up.is_some()),
+            TuneOutcome::NoBest(no_best) => assert!(matches!(
+                no_best.why,
+                NoBestReason::BudgetSpent | NoBestReason::NoneCounts
+            )),
+        }
+    }
+}
+
+#[test]
+fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
+    let figure = |at: &[usize]| 1_000.0 - float(at[0].abs_diff(3)) - float(at[1].abs_diff(4));
+    let course = |seed| {
+        let mut tune = tune(&[8, 8]);
+        tune.policy.seed = seed;
+        run(&mut tune, counts, figure);
+        tune
+    };
+    let whole = course(1);
+    for made in 0..whole.cells.len() {
+        let mut left = whole.clone();
+        left.cells.truncate(made);
+        let TuneStep::Measure { at, purpose } = next(&left) else {
+            panic!("ended early");
+        };
+        assert_eq!(
+            (&at, purpose),
+            (&whole.cells[made].at, whole.cells[made].purpose)
+        );
+    }
+    let order = |tune: &TuneRecord| tune.cells.iter().map(|c| c.at.clone()).collect::<Vec<_>>();
+    assert_ne!(order(&whole), order(&course(2)));
+    let confirming = whole
+        .cells
+        .iter()
+        .filter(|c| c.purpose == CellPurpose::Confirm);
+    assert_eq!(confirming.count(), 10, "five of each");
+}

@@ -1,0 +1,222 @@
+//! A search for the best setting: its axes, each cell as it was measured, and how it ended.
+//!
+//! A tuning is a function of these values alone (see `analysis::tuning`), so a record of one holds all
+//! that its next step needs: it can be replayed, and gone on with.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::judgement::ReasonCode;
+use super::plan::{Unit, hex};
+
+/// A tuning and what came of it; part of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TuneRecord {
+    /// What is varied; every combination of their values is a cell of the grid.
+    pub axes: Vec<TuneAxis>,
+    /// What the best cell has most, or least, of.
+    pub by: TuneFigure,
+    /// The stream that is measured.
+    pub stream: String,
+    /// Unit of its throughput.
+    pub unit: Unit,
+    /// What the tuning may do.
+    pub policy: TunePolicy,
+    /// See [`TuneRecord::hash`].
+    pub intention_hash: String,
+    /// Measured cells, in order.
+    pub cells: Vec<CellRecord>,
+    /// How it ended; absent while it goes on.
+    pub outcome: Option<TuneOutcome>,
+}
+
+impl TuneRecord {
+    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first cell.
+    pub fn hash(&self, plan: &str) -> String {
+        let intended = (&self.axes, self.by, &self.stream, &self.policy, plan);
+        let json = serde_json::to_vec(&intended).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+
+    /// The values of a cell, by the names of the axes.
+    pub fn values(&self, at: &[usize]) -> BTreeMap<String, String> {
+        let axes = self.axes.iter().zip(at);
+        axes.filter_map(|(axis, position)| {
+            Some((axis.name.clone(), axis.values.get(*position)?.clone()))
+        })
+        .collect()
+    }
+}
+
+/// What is varied, and the values that it may have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TuneAxis {
+    /// `batch`, `sessions`, `shards`, `replicas`, `rows`, `with.NAME` or `sim.NAME`.
+    pub name: String,
+    /// As the flag of this name takes them, in the order given; at least one.
+    pub values: Vec<String>,
+}
+
+/// What cells are compared by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TuneFigure {
+    /// Units of the stream acknowledged per second: the more the better.
+    Throughput,
+    /// CPU seconds of the target per row: the fewer the better.
+    ServerCpuPerRow,
+    /// Bytes that the tables grew by per row: the fewer the better.
+    DiskBytesPerRow,
+}
+
+impl TuneFigure {
+    /// As `--by` takes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Throughput => "throughput",
+            Self::ServerCpuPerRow => "server_cpu_per_row",
+            Self::DiskBytesPerRow => "disk_bytes_per_row",
+        }
+    }
+
+    /// Whether more is better.
+    pub const fn is_gain(self) -> bool {
+        matches!(self, Self::Throughput)
+    }
+}
+
+/// What a tuning may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TunePolicy {
+    /// The order of cells derives from it.
+    pub seed: u64,
+    /// How often winner and runner-up are measured again, each.
+    pub confirmations: u32,
+    /// Measured cells at most, repeats included.
+    pub probes_max: u32,
+    /// Time of the whole tuning, nanoseconds.
+    pub budget_ns: u64,
+    /// What a cell takes, nanoseconds, all included; as estimated before.
+    pub cell_cost_ns: u64,
+}
+
+/// Why a cell was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CellPurpose {
+    /// To find a good one.
+    Search,
+    /// To tell the winner from the runner-up.
+    Confirm,
+}
+
+/// What a measured cell is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CellVerdict {
+    /// Its figure counts.
+    Counts,
+    /// It missed an objective, such as no rejections: it cannot win.
+    Missed,
+    /// The load machine, not the target, may have decided: it cannot win.
+    Unsound,
+    /// The figure was not measured.
+    NotMeasured,
+    /// The target could not be reached, or refused the setting.
+    TargetLost,
+    /// What was acknowledged was not found as acknowledged.
+    WrongData,
+    /// The user stopped the tuning.
+    Interrupted,
+}
+
+/// One measured cell: a finished run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CellRecord {
+    /// From 1.
+    pub number: u32,
+    /// Why it was measured.
+    pub purpose: CellPurpose,
+    /// Position of the value on each axis, from 0.
+    pub at: Vec<usize>,
+    /// What it is good for.
+    pub verdict: CellVerdict,
+    /// Codes of the reasons where it does not count.
+    pub reasons: Vec<ReasonCode>,
+    /// Units of the stream acknowledged per second.
+    pub throughput_per_s: f64,
+    /// What cells are compared by; absent where it was not measured.
+    pub figure: Option<f64>,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// The whole run with settling, load and audit, nanoseconds.
+    pub took_ns: u64,
+    /// Where its own record is, below the tuning's directory.
+    pub run: String,
+}
+
+/// How a tuning ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TuneOutcome {
+    /// There is a best cell.
+    Best(BestCell),
+    /// There is none that can be named with reason.
+    NoBest(NoBest),
+}
+
+/// The best cell, and whether it is really better than the next one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BestCell {
+    /// Position of its value on each axis.
+    pub at: Vec<usize>,
+    /// Its values, by axis: what `--tuned` carries into other commands.
+    pub values: BTreeMap<String, String>,
+    /// Mean of its figure in the confirming round; of all where there was none.
+    pub figure: f64,
+    /// The next best; absent where no other cell counted.
+    pub runner_up: Option<RunnerUp>,
+    /// Whether probes or time ran out before the search had settled.
+    pub cut_short: bool,
+}
+
+/// The cell that the winner was compared with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunnerUp {
+    /// Position of its value on each axis.
+    pub at: Vec<usize>,
+    /// Mean of its figure in the confirming round.
+    pub figure: f64,
+    /// The winner's gain over it as a share, with 95 % confidence, from the confirming round alone.
+    pub gain95: [f64; 2],
+    /// Whether all of that interval is above zero; else it cannot be told which is better.
+    pub is_told: bool,
+}
+
+/// Why there is no best cell, and what is known all the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoBest {
+    /// Why.
+    pub why: NoBestReason,
+    /// The best so far, not confirmed.
+    pub best_so_far: Option<Vec<usize>>,
+}
+
+/// Why there is no best cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoBestReason {
+    /// No cell counted.
+    NoneCounts,
+    /// Probes or time ran out before the confirming round.
+    BudgetSpent,
+    /// The target went away and did not come back.
+    TargetLost,
+    /// Acknowledged data were lost, duplicated or altered.
+    WrongData,
+    /// The user stopped the tuning.
+    Interrupted,
+}
