@@ -47,7 +47,7 @@ fn the_best_size_is_found_told_and_shown_again() {
         "better         yes: by +",
         "measured       4 of 4 cells",
         "next:          highwater find cpu",
-        "change  efficiency",
+        "change   efficiency",
         " --tuned ",
     ] {
         assert!(called.stdout.contains(said), "{said}: {}", called.stdout);

@@ -78,9 +78,9 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (CellVerdict, Vec<ReasonCode
 fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
     let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
     let rows = crate::model::display::ratio(rows, 1);
-    if record.target.embedded {
-        let seconds: f64 = record.clients.iter().map(|c| c.embedded_cpu_seconds).sum();
-        return (rows > 0.0 && seconds > 0.0).then(|| seconds / rows);
+    let embedded: f64 = record.clients.iter().map(|c| c.embedded_cpu_seconds).sum();
+    if record.target.embedded && embedded > 0.0 && rows > 0.0 {
+        return Some(embedded / rows);
     }
     let cores: f64 = record.target.settings.get("cores")?.parse().ok()?;
     let told = record.target_telemetry.as_ref()?;
