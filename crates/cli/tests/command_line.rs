@@ -54,6 +54,7 @@ fn help_of_the_program() {
       run        Put load on a target, audit what it kept, judge the result
       load       Fill a workload's tables to a size, audit what is kept, for later runs
       find       Find the highest rate that a target sustains under an objective
+      tune       Find the best batch, sessions, shards or other settings, with few probes
       show       Show a finished run, or merge the shares of one
       compare    Compare groups of runs: better, worse, equal, or cannot tell
       size       Say which cluster a rate needs, from measured or published figures

@@ -120,6 +120,10 @@ fn what_is_not_there_is_said_with_what_there_is() {
         "error: no series has the setting `node`\n\nhint: did you mean `nodes`?\n",
     );
     check(
+        &["table", "sweep.csv", "--over", "nodes", "--over", "batch"],
+        "error: --over: a table runs over one setting\n\nhint: print a table for each\n",
+    );
+    check(
         &["table", "sweep.csv", "--series", "x"],
         "error: --series: there is no series `x`\n\nhint: there are series\n",
     );

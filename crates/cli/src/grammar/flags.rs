@@ -444,9 +444,10 @@ pub const TABLE: &[Flag] = &[
     value(
         "over",
         "NAME",
-        "The setting that the rows of a table differ in [default: nodes if they vary, else what \
-         varies most]",
+        "The setting that the rows of a table differ in: one [default: nodes if they vary, else \
+         what varies most]",
     )
+    .repeats()
     .under(FIGURES),
     value(
         "series",

@@ -25,7 +25,7 @@ fn every_flag_has_a_heading_a_help_and_says_its_default_once() {
             assert!(names.insert(name), "{name} stands twice");
             assert!(!flag.heading.is_empty(), "{name} has no heading");
             assert!(flag.help.len() > 8, "{name} has no help");
-            let told = flag.help.contains("[default: ");
+            let told = flag.help.contains("[default: ") || flag.help.ends_with("[required]");
             let needs = flag.value.is_some();
             assert_eq!(told || flag.default.is_some(), needs, "default of {name}");
             assert!(

@@ -34,7 +34,7 @@ impl TableSettings {
         let series = layers.list("series").iter();
         Ok(Self {
             from,
-            over: layers.parse("over", words::word)?,
+            over: over(layers)?,
             series: series
                 .map(|given| given.parse(words::word))
                 .collect::<Result<_, _>>()?,
@@ -42,5 +42,16 @@ impl TableSettings {
             out: out.into(),
             no_color: layers.switch("no-color")?,
         })
+    }
+}
+
+/// The one setting that is named: other commands vary several at once.
+fn over(layers: &Layers) -> Result<Option<String>, Failure> {
+    match layers.list("over") {
+        [] => Ok(None),
+        [one] => one.parse(words::word).map(Some),
+        [_, second, ..] => Err(second
+            .failure("a table runs over one setting".to_owned())
+            .with_hint("print a table for each")),
     }
 }
