@@ -71,7 +71,9 @@ pub(crate) fn reserve(total_bytes: u64) -> u64 {
 /// it goes on as since the last one. Where a node has left or come, the change of what is free is
 /// not that of rows.
 pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
-    let shrunk = if now.total_bytes == before.total_bytes {
+    // A node that leaves may be counted for a moment after its disk no longer is.
+    let same = (now.total_bytes, &now.place) == (before.total_bytes, &before.place);
+    let shrunk = if same {
         before.free_bytes.saturating_sub(now.free_bytes)
     } else {
         0

@@ -182,6 +182,12 @@ fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
     assert!(!must_stop(&space(400, 2_000), &three));
     assert!(must_stop(&space(400, 3_000), &three), "the same by rows");
     assert!(must_stop(&space(100, 2_000), &three), "full all the same");
+    // For a moment the node is counted and its disk is not.
+    let of = |nodes: &str, free| DiskSpace {
+        place: format!("the disks of {nodes} nodes"),
+        ..space(free, 2_000)
+    };
+    assert!(!must_stop(&of("2", 400), &of("3", 600)));
 }
 
 fn space(free_bytes: u64, total_bytes: u64) -> DiskSpace {
