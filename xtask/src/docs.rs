@@ -93,6 +93,10 @@ const PAGES: &[Page] = &[
         &["run", "--quiet", "--", "show", "--help"],
     ),
     help(
+        "highwater import",
+        &["run", "--quiet", "--", "import", "--help"],
+    ),
+    help(
         "highwater size",
         &["run", "--quiet", "--", "size", "--help"],
     ),

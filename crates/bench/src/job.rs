@@ -84,6 +84,7 @@ impl Job<'_> {
 
     fn input(&self) -> PlanInput {
         PlanInput {
+            literals: false,
             streams: vec![StreamInput {
                 name: Some(self.stream.to_owned()),
                 paces: vec![self.pace],

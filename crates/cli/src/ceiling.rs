@@ -102,6 +102,7 @@ fn workload(seed: Seed) -> Result<Workload, Failure> {
 
 fn plan(workload: &Workload, sessions: u32) -> Result<Plan, Failure> {
     let input = PlanInput {
+        literals: false,
         streams: vec![StreamInput {
             name: None,
             paces: vec![PaceInput::Closed(None)],

@@ -5,6 +5,7 @@ mod check_figures;
 pub mod compare;
 pub mod demo;
 pub mod find;
+pub mod import;
 pub mod manual;
 mod plan_input;
 pub mod repeat;

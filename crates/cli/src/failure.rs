@@ -129,6 +129,16 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The place of a byte range of one line.
+    pub fn of_line(file: &str, line: usize, text: &str, range: &Range<usize>) -> Self {
+        Self {
+            line,
+            ..Self::new(file, text, range)
+        }
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {

@@ -38,6 +38,8 @@ pub enum Command {
     Show,
     /// `highwater compare`
     Compare,
+    /// `highwater import`
+    Import,
     /// `highwater size`
     Size,
     /// `highwater table`
@@ -72,7 +74,7 @@ pub struct Words {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Demo,
         Self::Run,
         Self::Load,
@@ -80,6 +82,7 @@ impl Command {
         Self::Tune,
         Self::Show,
         Self::Compare,
+        Self::Import,
         Self::Size,
         Self::Table,
         Self::Check,
@@ -96,6 +99,7 @@ impl Command {
             Self::Tune => "tune",
             Self::Show => "show",
             Self::Compare => "compare",
+            Self::Import => "import",
             Self::Size => "size",
             Self::Table => "table",
             Self::Check => "check",
@@ -113,6 +117,7 @@ impl Command {
             Self::Tune => flags::TUNE,
             Self::Show => flags::SHOW,
             Self::Compare => flags::COMPARE,
+            Self::Import => flags::IMPORT,
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
@@ -127,6 +132,7 @@ impl Command {
             Self::Demo
             | Self::Show
             | Self::Compare
+            | Self::Import
             | Self::Size
             | Self::Table
             | Self::Workloads => &[],
@@ -151,6 +157,7 @@ impl Command {
             }
             Self::Show => "Show a finished run, or merge the shares of one",
             Self::Compare => "Compare groups of runs: better, worse, equal, or cannot tell",
+            Self::Import => "Make a record of another tool's output, to show it and to compare it",
             Self::Size => "Say which cluster a rate needs, from measured or published figures",
             Self::Table => "Show what one setting does to the throughput, from a file or from runs",
             Self::Check => {
@@ -169,6 +176,7 @@ impl Command {
             Self::Tune => "highwater tune [OPTIONS] --over AXIS=VALUES [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
             Self::Compare => "highwater compare [OPTIONS] A B...",
+            Self::Import => "highwater import [OPTIONS] FILE...",
             Self::Size => "highwater size [OPTIONS] RATE...",
             Self::Table => "highwater table [OPTIONS] [FILE | RUN]...",
             Self::Check => "highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...",
@@ -210,6 +218,11 @@ impl Command {
                 "RUN|GROUP",
                 "A run, a directory of runs, or several of them with commas between; the first is \
                  what the others are compared with",
+            )],
+            Self::Import => vec![all(
+                "rest",
+                "FILE",
+                "What a tool wrote or printed in one run; of pgbench its logs and its output together",
             )],
             Self::Size => vec![all(
                 "rest",

@@ -14,6 +14,7 @@ pub mod layers;
 pub mod process_title;
 pub mod progress;
 pub mod prompt;
+pub mod screen;
 pub mod settings;
 pub mod terminal;
 pub mod tuned;

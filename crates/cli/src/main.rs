@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use highwater_cli::commands::{
-    check, compare, demo, find, manual, repeat, run, show, size, table, tune, workloads,
+    check, compare, demo, find, import, manual, repeat, run, show, size, table, tune, workloads,
 };
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Command, Request, Words};
@@ -12,8 +12,9 @@ use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
-    CheckSettings, CompareSettings, DemoSettings, FindSettings, KnownTargets, RepeatSettings,
-    RunSettings, ShowSettings, SizeSettings, TableSettings, TuneSettings, WorkloadsSettings,
+    CheckSettings, CompareSettings, DemoSettings, FindSettings, ImportSettings, KnownTargets,
+    RepeatSettings, RunSettings, ShowSettings, SizeSettings, TableSettings, TuneSettings,
+    WorkloadsSettings,
 };
 use highwater_cli::{exit, process_title, terminal, tuned};
 
@@ -57,6 +58,7 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
         Command::Find => find::find(&FindSettings::resolve(&layers, &known)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
         Command::Compare => compare::compare(&CompareSettings::resolve(&layers)?),
+        Command::Import => import::import(&ImportSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Table => table::table(&TableSettings::resolve(&layers)?),
         Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),

@@ -1,22 +1,57 @@
-//! Shows on stderr how a run goes: one line a second, and one for each part without a pace.
+//! Shows on stderr how a run goes: on a terminal a block that is drawn again in place, anywhere else
+//! one line a second, and one for each part without a pace.
 
 use std::cell::{Cell, RefCell};
 
-use highwater_core::report::{self, Filling};
+use highwater_core::report::{self, Filling, IntervalLine};
 use highwater_runner::observer::{Event, Observer};
 
+use crate::screen::Screen;
 use crate::terminal;
 
 /// Tells of a run as it goes on.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Progress {
+    screen: Option<Screen>,
     header_shown: Cell<bool>,
     /// How far a table is filled, where that is what the run is for.
     filling: RefCell<Option<Filling>>,
 }
 
+impl Progress {
+    /// Of a run that begins.
+    pub fn new() -> Self {
+        Self {
+            screen: Screen::on_terminal(),
+            header_shown: Cell::default(),
+            filling: RefCell::default(),
+        }
+    }
+
+    /// One second as a line, below a header.
+    fn line(&self, line: &IntervalLine) {
+        if !self.header_shown.replace(true) {
+            terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
+        }
+        let mut text = report::interval_line(line);
+        if let Some(filling) = self.filling.borrow_mut().as_mut() {
+            text.push_str(&filling.after(line));
+        }
+        terminal::note(&format!("{text}\n"));
+    }
+}
+
+impl Default for Progress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Observer for Progress {
     fn event(&self, event: &Event) {
+        if let Some(screen) = &self.screen {
+            draw(screen, event);
+        }
         match event {
             Event::Begun { directory, title } => {
                 terminal::note(&format!("{title}\n{directory}\n\n"));
@@ -27,30 +62,48 @@ impl Observer for Progress {
                 terminal::note(&format!("{filling}\n"));
                 *self.filling.borrow_mut() = Some(filling);
             }
-            Event::Second(line) => {
-                if !self.header_shown.replace(true) {
-                    terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
-                }
-                let mut text = report::interval_line(line);
-                if let Some(filling) = self.filling.borrow_mut().as_mut() {
-                    text.push_str(&filling.after(line));
-                }
-                terminal::note(&format!("{text}\n"));
-            }
+            Event::Second(line) if self.screen.is_none() => self.line(line),
             Event::Warning(text) => terminal::warn(text),
-            Event::Probe { .. } | Event::Probed(_) | Event::Measured { .. } => {}
+            Event::Second(_)
+            | Event::Load(_)
+            | Event::Audit(_)
+            | Event::Probe { .. }
+            | Event::Probed(_)
+            | Event::Measured { .. } => {}
         }
     }
 }
 
-/// Tells of a search as it goes on: two lines a probe.
-#[derive(Debug, Default)]
-pub struct SearchProgress;
+/// Tells of a search as it goes on: two lines a probe, and on a terminal the probe that goes on.
+#[derive(Debug)]
+pub struct SearchProgress {
+    screen: Option<Screen>,
+}
+
+impl SearchProgress {
+    /// Of a search that begins.
+    pub fn new() -> Self {
+        Self {
+            screen: Screen::on_terminal(),
+        }
+    }
+}
+
+impl Default for SearchProgress {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Observer for SearchProgress {
     fn event(&self, event: &Event) {
+        if let Some(screen) = &self.screen {
+            draw(screen, event);
+        }
         match event {
-            Event::Probe { number, about } => terminal::note(&format!("probe {number}: {about}\n")),
+            Event::Probe { number, about, .. } => {
+                terminal::note(&format!("probe {number}: {about}\n"));
+            }
             Event::Probed(probe) => {
                 terminal::note(&format!("  {}\n", report::probe_line(probe)));
             }
@@ -61,9 +114,24 @@ impl Observer for SearchProgress {
             Event::Begun { .. }
             | Event::Phase { .. }
             | Event::Filling { .. }
+            | Event::Load(_)
+            | Event::Audit(_)
             | Event::Second(_) => {}
         }
     }
+}
+
+/// Takes note of what the block shows.
+fn draw(screen: &Screen, event: &Event) {
+    screen.note(|live, now| match event {
+        Event::Probe { course, .. } => live.probe(now, *course),
+        Event::Load(bounds) => live.load(*bounds),
+        Event::Second(line) => live.second(line),
+        Event::Audit(progress) => live.audit(now, progress.clone()),
+        Event::Phase { .. } => live.other_part(),
+        Event::Probed(_) | Event::Measured { .. } => live.probed(),
+        Event::Begun { .. } | Event::Filling { .. } | Event::Warning(_) => {}
+    });
 }
 
 /// Tells only what went wrong.

@@ -16,6 +16,7 @@ mod compare;
 mod fill;
 mod find;
 mod given;
+mod import;
 mod load;
 mod resolve;
 mod size;
@@ -28,6 +29,7 @@ mod words;
 mod tests;
 
 pub use compare::{CompareFormat, CompareSettings, RepeatSettings, Variant};
+pub use import::ImportSettings;
 pub use size::{Conditions, SizeSettings, Wanted};
 pub use table::TableSettings;
 pub use telemetry::Telemetry;
@@ -45,6 +47,8 @@ pub struct RunSettings {
     pub targets: Vec<TargetUrl>,
     /// `--insert`; the target's first way to insert when absent.
     pub insert: Option<String>,
+    /// Queries carry their values in their text.
+    pub literals: bool,
     /// Flags that were given and need a target with shards.
     pub shard_flags: Vec<&'static str>,
     /// `--with`: settings of new tables, by name.
@@ -237,6 +241,8 @@ pub struct FindSettings {
     pub settle: Nanos,
     /// Time for the whole search.
     pub budget: Nanos,
+    /// A mark is followed by a run that measures so long.
+    pub soak: Option<Nanos>,
     /// The mark must reach this.
     pub floor: Option<Rate>,
     /// Nothing was said about errors, so no op may fail.

@@ -57,6 +57,7 @@ fn help_of_the_program() {
       tune       Find the best batch, sessions, shards or other settings, with few probes
       show       Show a finished run, or merge the shares of one
       compare    Compare groups of runs: better, worse, equal, or cannot tell
+      import     Make a record of another tool's output, to show it and to compare it
       size       Say which cluster a rate needs, from measured or published figures
       table      Show what one setting does to the throughput, from a file or from runs
       check      Check that a target can be used, a workload file is right, or figures can be right
@@ -362,7 +363,7 @@ fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
      1 | name = 1
        | ^
 
-    hint: add [ops.NAME] with `insert` or `sql`
+    hint: add [ops.NAME] with `insert`, `sql` or `transaction`
 
     error: `name` of the workload file must be text in quotes, not integer
       --> wrong.toml:1:8

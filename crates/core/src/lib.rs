@@ -1,9 +1,10 @@
-//! The nouns of Highwater, its workloads, its analysis and its reports.
+//! The nouns of Highwater, its workloads, its analysis and its reports, and what other tools wrote.
 //!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no async, no global
 //! randomness. Equal records give equal bytes.
 
 pub mod analysis;
+pub mod import;
 pub mod mistake;
 pub mod model;
 pub mod report;

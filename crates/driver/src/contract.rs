@@ -115,6 +115,8 @@ pub struct TargetFacts {
     pub traits: Vec<String>,
     /// What its tables have besides columns.
     pub tables: TableFeatures,
+    /// Several statements can be one transaction.
+    pub transactions: bool,
 }
 
 /// What can be said of a table when it is made, besides its columns.
@@ -339,6 +341,14 @@ pub trait Admin {
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// The rows of a query's answer as text, null as none.
+    fn query<'a>(
+        &'a mut self,
+        _sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        let error = TargetError::usage("this target cannot be asked a query of the workload's own");
+        Box::pin(std::future::ready(Err(error)))
+    }
     /// What a table that is there looks like, from a sample of its rows.
     fn describe<'a>(
         &'a mut self,
@@ -392,6 +402,14 @@ impl TargetError {
             message: message.into(),
             hint: None,
         }
+    }
+
+    /// An op is a transaction, and the target has none.
+    pub fn no_transactions(op: &str) -> Self {
+        Self::usage(format!(
+            "op `{op}` is a transaction of several statements, and the target has no transactions"
+        ))
+        .with_hint("ask its statements as ops of their own, or choose another target")
     }
 
     /// No connection.

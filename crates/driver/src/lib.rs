@@ -6,6 +6,7 @@
 pub mod conformance;
 pub mod contract;
 pub mod cratedb;
+mod describing;
 pub mod disk;
 pub mod metrics;
 mod network;

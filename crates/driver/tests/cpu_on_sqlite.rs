@@ -68,7 +68,7 @@ impl Case {
         let op = self.bound.ops.iter().find(|op| op.name == name).unwrap();
         match &op.kind {
             BoundOpKind::Query { sql, .. } => sql,
-            BoundOpKind::Insert { .. } => panic!("{name} is no query"),
+            _ => panic!("{name} is no query"),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::plan::{Plan, Unit};
+use highwater_core::model::plan::{Pace, PhasePlan, Plan, Unit};
 use highwater_core::model::record::{IntervalRecord, TelemetrySample};
 use highwater_core::model::units::Nanos;
 use highwater_core::report::{IntervalLine, StreamProgress};
@@ -23,6 +23,8 @@ pub(crate) struct KeyNames {
     pub(crate) phases: Vec<String>,
     /// Name, unit, sessions.
     pub(crate) streams: Vec<(String, Unit, u32)>,
+    /// Units per second that each phase (outer) offers in each stream; absent in closed load.
+    offered: Vec<Vec<Option<f64>>>,
     pub(crate) ops: Vec<String>,
 }
 
@@ -36,6 +38,11 @@ impl KeyNames {
                 .zip(sessions)
                 .map(|(stream, sessions)| (stream.name.clone(), stream.unit, *sessions))
                 .collect(),
+            offered: plan
+                .phases
+                .iter()
+                .map(|phase| offered(plan, phase))
+                .collect(),
             ops,
         }
     }
@@ -45,6 +52,18 @@ impl KeyNames {
         let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
         (key / ops / streams, key / ops % streams, key % ops)
     }
+}
+
+/// This share's part of what a phase offers in each stream.
+fn offered(plan: &Plan, phase: &PhasePlan) -> Vec<Option<f64>> {
+    let step = usize::try_from(phase.step).unwrap_or(usize::MAX);
+    let streams = plan.streams.iter();
+    let pace = streams.map(|stream| stream.paces.get(step).or(stream.paces.first()));
+    pace.map(|pace| match pace {
+        Some(Pace::Open { rate }) => Some(rate.as_f64() / f64::from(plan.share.of.max(1))),
+        _ => None,
+    })
+    .collect()
 }
 
 /// Reads the embedded target's CPU.
@@ -212,15 +231,20 @@ impl<'a> Collector<'a> {
             line.errors += sum.errors;
             line.dropped += sum.dropped;
             let p99 = sum.latency.percentile(0.99);
+            let offered = phase.and_then(|phase| self.names.offered.get(phase));
             line.streams.push(StreamProgress {
                 stream: stream.clone(),
                 unit: *unit,
+                offered_per_s: offered.and_then(|of| of.get(position).copied().flatten()),
                 units_per_s: match unit {
                     Unit::Rows => sum.rows_acknowledged as f64,
                     Unit::Queries => sum.acknowledged as f64,
                 },
+                p50_ns: sum.latency.percentile(0.5).map(|p50| p50.ns),
                 p99_ns: p99.map(|p99| p99.ns),
                 p99_at_least: p99.is_some_and(|p99| p99.at_least),
+                errors: sum.errors,
+                rejected: sum.rejected,
             });
         }
         line
@@ -269,6 +293,8 @@ pub(crate) fn interval_record(
         acknowledged: delta.acknowledged,
         rows_acknowledged: delta.rows_acknowledged,
         errors: delta.errors,
+        rejected: delta.rejected,
+        rows_refused: delta.rows_refused,
         dropped: delta.dropped,
         p50_ns: finite(0.5),
         p99_ns: finite(0.99),

@@ -26,6 +26,8 @@ pub(crate) struct Known<'a> {
     pub(crate) workload: &'a Workload,
     /// Index of the first row of this run.
     pub(crate) first_row: u64,
+    /// Rows that a load need not write any more.
+    pub(crate) filled: u64,
     /// Rows that are there, and the bytes that they take.
     pub(crate) stored: Option<(u64, u64)>,
     pub(crate) space: Option<DiskSpace>,
@@ -93,7 +95,7 @@ fn rows(known: &Known<'_>) -> Option<u64> {
         }
         for phase in &plan.phases {
             let limit = plan.stop.rows.filter(|_| phase.kind == PhaseKind::Measure);
-            let there = if plan.stop.fills { known.first_row } else { 0 };
+            let there = if plan.stop.fills { known.filled } else { 0 };
             let limit = limit.map(|rows| rows.saturating_sub(there));
             let paced = match plan.pace(position, phase.step) {
                 Pace::Open { rate } => {

@@ -96,6 +96,6 @@ impl Feed for LoadFeed {
 pub(crate) fn inserts_into(bound: &BoundWorkload, op: OpId) -> Option<usize> {
     match bound.ops.get(usize::from(op.0))?.kind {
         BoundOpKind::Insert { table, .. } => Some(table),
-        BoundOpKind::Query { .. } => None,
+        BoundOpKind::Query { .. } | BoundOpKind::Literal(_) | BoundOpKind::Transaction(_) => None,
     }
 }

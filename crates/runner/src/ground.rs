@@ -11,6 +11,7 @@ use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::TableRecord;
 use highwater_core::model::units::Nanos;
+use highwater_core::workload::Workload;
 use highwater_driver::{
     Admin, KeyCounts, TableNote, TableWish, TargetError, TargetErrorKind, Timeline,
 };
@@ -241,6 +242,17 @@ impl Ground {
     pub(crate) fn rows_before(&self) -> Vec<u64> {
         let rows = self.notes.iter().map(|note| note.rows.unwrap_or(0));
         rows.collect()
+    }
+
+    /// Rows that a load finds. A run that was killed leaves gaps before its last row: what was
+    /// counted is what is there. Where rows replace each other, and where nobody counted, as many as
+    /// were ever written.
+    pub(crate) fn filled(&self, workload: &Workload) -> u64 {
+        let replaces =
+            (0..self.notes.len()).any(|table| workload.replacing_column(table).is_some());
+        let last = self.notes.iter().max_by_key(|note| note.next_index);
+        let counted = last.and_then(|note| note.rows).filter(|_| !replaces);
+        counted.map_or(self.first_row, |rows| rows.min(self.first_row))
     }
 
     /// Index after the last row that a run may have sent.

@@ -3,6 +3,7 @@
 //! Planner, pacer, the one worker loop, recorder, ledger, audit, telemetry, store. Knows no
 //! database by name: it talks to the driver contract only.
 
+mod answers;
 mod asking;
 mod assemble;
 mod audit;

@@ -1,9 +1,9 @@
-//! What a run tells while it goes on. Observers cannot slow it: they are called once a second,
+//! What a run tells while it goes on. Observers cannot slow it: they are called about once a second,
 //! beside the load, and return nothing.
 
 use highwater_core::model::search::ProbeRecord;
 use highwater_core::model::tune::CellRecord;
-use highwater_core::report::IntervalLine;
+use highwater_core::report::{AuditProgress, CourseProgress, IntervalLine, LoadBounds};
 
 /// Something worth showing.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,12 +29,18 @@ pub enum Event {
         /// Rows that are to be there.
         rows: u64,
     },
+    /// A load begins, with or without a pace; its seconds follow.
+    Load(LoadBounds),
+    /// The audit has come this far.
+    Audit(AuditProgress),
     /// A probe of a search begins.
     Probe {
         /// From 1.
         number: u32,
         /// What is probed, in a few words.
         about: String,
+        /// How far the search is.
+        course: CourseProgress,
     },
     /// A probe of a search is over.
     Probed(ProbeRecord),

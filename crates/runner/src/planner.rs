@@ -34,6 +34,8 @@ pub struct StreamInput {
 pub struct PlanInput {
     /// At least one.
     pub streams: Vec<StreamInput>,
+    /// Queries carry their values in their text.
+    pub literals: bool,
     /// `--sessions`, if given.
     pub sessions: Option<u32>,
     /// What the target would have.
@@ -88,6 +90,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
     check_spawn_rate(&streams, input)?;
     check_share(&streams, &input.share)?;
     check_identity(workload, input)?;
+    check_literals(workload, input)?;
     let steps = streams
         .iter()
         .map(|stream| stream.paces.len())
@@ -108,6 +111,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
             rows_to_load,
             load_batch: workload.load_op().map_or(0, |op| workload.rows_per_op(op)),
             distinct_rows: workload.distinct_rows(),
+            literals: input.literals,
         },
         seed: workload.seed(),
         phases: phases(steps, ramp(&streams), input),
@@ -170,6 +174,21 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
         }),
         _ => Ok(()),
     }
+}
+
+/// Asked of a load without queries it would say of the numbers what is not so.
+fn check_literals(workload: &Workload, input: &PlanInput) -> Result<(), PlanError> {
+    if !input.literals || workload.takes_literals() {
+        return Ok(());
+    }
+    Err(PlanError {
+        message: format!(
+            "--literals: workload `{}` has no queries, or transactions, whose values are always \
+             parameters",
+            workload.name()
+        ),
+        hint: "leave it out; rows of inserts are parameters in any case".to_owned(),
+    })
 }
 
 fn stream_plan(

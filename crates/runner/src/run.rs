@@ -10,12 +10,14 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
-use highwater_core::model::op::{BoundWorkload, RowMaker};
+use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, RowMaker};
 use highwater_core::model::plan::PhaseKind;
 use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
 use highwater_core::model::units::Nanos;
-use highwater_driver::{Admin, DiskSpace, TargetError, Timeline};
+use highwater_core::workload::Invariant;
+use highwater_driver::{Admin, DiskSpace, TargetError, TargetFacts, Timeline};
 
+use crate::answers;
 use crate::asking::Asking;
 use crate::audit::Audited;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
@@ -129,6 +131,8 @@ impl Run {
         let facts = admin.facts().await?;
         self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
+        check_transactions(&bound, &facts)?;
+        self.invariants(&facts.dialects)?;
         if plan.share.index == 1 {
             let intention = Intention::of(&self.request);
             self.ground =
@@ -173,14 +177,22 @@ impl Run {
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
         let style = self.request.target.placeholders();
         let workload = Arc::clone(&self.request.workload);
-        let mut bound = workload
-            .bind(dialects, style)
-            .map_err(|mistake| RunError::Workload(mistake.message))?;
+        let bound = if self.request.plan.workload.literals {
+            workload.bind_literally(dialects)
+        } else {
+            workload.bind(dialects, style)
+        };
+        let mut bound = bound.map_err(|mistake| RunError::Workload(mistake.message))?;
         let fill = move |table, first, rows, batch: &mut _| {
             workload.fill_row_batch(table, first, rows, batch);
         };
         bound.rows = Some(RowMaker(Arc::new(fill)));
         Ok(Arc::new(bound))
+    }
+
+    fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
+        let found = self.request.workload.invariants(dialects);
+        found.map_err(|mistake| RunError::Workload(mistake.message))
     }
 
     fn announce(&self, parts: &Parts) {
@@ -198,13 +210,14 @@ impl Run {
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, RunError> {
         let bound = self.bind(&parts.facts.dialects)?;
+        let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = summing::ledgers(&mut passes, empty);
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
-        let audited = self
-            .audit(&bound, &mut ledgers, &mut admin, fatal.is_some())
-            .await;
+        let asked = (invariants.as_slice(), fatal.is_some());
+        let audit = self.audit(&bound, &mut ledgers, &mut admin, asked);
+        let audited = audit.await;
         let noted = self.close_ground(&passes, &audited, admin.as_mut()).await;
         parts.set_tables(&self.ground);
         let Audited {
@@ -252,6 +265,8 @@ impl Run {
         };
         let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
         record.target_telemetry = self.asking.record();
+        let empty = answers::empty(&record, &self.request.workload);
+        record.findings.extend(empty);
         record.judgements = analysis::judge(&record);
         self.keep(&mut record);
         let ended = match (fatal, interrupted) {
@@ -348,5 +363,14 @@ fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
         Executors::Threads(_) => crate::telemetry::cores()
             .min(sessions.iter().sum::<u32>())
             .max(1),
+    }
+}
+
+/// Refuses transactions of several statements where the target has none, before anything is made.
+fn check_transactions(bound: &BoundWorkload, facts: &TargetFacts) -> Result<(), TargetError> {
+    let is_one = |op: &&BoundOp| matches!(op.kind, BoundOpKind::Transaction(_));
+    match bound.ops.iter().find(is_one) {
+        Some(op) if !facts.transactions => Err(TargetError::no_transactions(&op.name)),
+        _ => Ok(()),
     }
 }

@@ -15,6 +15,7 @@ use highwater_core::model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 use highwater_core::model::units::Nanos;
+use highwater_core::report::CourseProgress;
 use highwater_driver::{TargetErrorKind, Timeline};
 
 use crate::clock::{RealClock, RealTimeline};
@@ -111,6 +112,7 @@ impl Course<'_> {
                 Step::Estimate => self.probe(maker, ProbePurpose::Estimate, None)?,
                 Step::Probe { at } => self.probe(maker, ProbePurpose::Search, Some(at))?,
                 Step::Confirm { at } => self.probe(maker, ProbePurpose::Confirm, Some(at))?,
+                Step::Soak { at } => self.probe(maker, ProbePurpose::Soak, Some(at))?,
                 Step::End(outcome) => Some(outcome),
             };
             self.request.search.outcome = outcome;
@@ -151,6 +153,7 @@ impl Course<'_> {
         self.observer.event(&Event::Probe {
             number,
             about: self.about(&wish),
+            course: self.course(purpose),
         });
         let started_at = probe.started_at.clone();
         let end = run::run(probe, Rc::clone(self.observer), self.interrupts.clone());
@@ -218,6 +221,28 @@ impl Course<'_> {
         pause(self.request.settle, self.interrupts)
     }
 
+    /// How far the search is; a soak is the last probe, and beside the budget.
+    fn course(&self, purpose: ProbePurpose) -> CourseProgress {
+        let policy = &self.request.search.policy;
+        let soak = policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak);
+        let took = self.probes.iter();
+        let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
+        let done = u32::try_from(self.probes.len()).unwrap_or(u32::MAX);
+        let most = soak.map_or(policy.probes_max, |_| done.saturating_add(1));
+        let planned = soak.unwrap_or(policy.probe_ns);
+        let budget = policy.budget_ns.filter(|_| soak.is_none());
+        let spent = Nanos(took.fold(0, u64::saturating_add));
+        CourseProgress {
+            done,
+            most,
+            spent,
+            each: mean(spent, done)
+                .filter(|_| soak.is_none())
+                .unwrap_or(Nanos(planned.saturating_add(policy.around_ns))),
+            budget: budget.map(Nanos),
+        }
+    }
+
     fn about(&self, wish: &ProbeWish) -> String {
         let search = &self.request.search;
         let purpose = name_of(wish.purpose);
@@ -250,7 +275,13 @@ const fn name_of(purpose: ProbePurpose) -> &'static str {
         ProbePurpose::Estimate => "estimate",
         ProbePurpose::Search => "search",
         ProbePurpose::Confirm => "confirm",
+        ProbePurpose::Soak => "soak",
     }
+}
+
+/// What each of several probes took.
+pub(crate) fn mean(spent: Nanos, probes: u32) -> Option<Nanos> {
+    spent.0.checked_div(probes.into()).map(Nanos)
 }
 
 /// Leaves the target alone for so long, unless the user wishes to stop; returns how long it was.

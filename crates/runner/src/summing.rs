@@ -2,7 +2,7 @@
 
 use highwater_core::analysis;
 use highwater_core::model::display::{count, duration, span};
-use highwater_core::model::judgement::{Data, Judgement, Judgements, Measurement, ObjectiveValue};
+use highwater_core::model::judgement::Judgements;
 use highwater_core::model::op::OpId;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::quantity::{parse_instant, print_instant};
@@ -18,7 +18,6 @@ use crate::assemble::{
     Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
     stream_record,
 };
-use crate::audit;
 use crate::ceilings::{self, CeilingKey};
 use crate::collector::Collector;
 use crate::environment;
@@ -323,6 +322,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             seed: plan.seed,
             intention: plan.clone(),
         },
+        imported: None,
         workload: WorkloadRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
@@ -344,13 +344,13 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             bytes_after: None,
             disk_bytes_per_row: None,
         },
-        judgements: unjudged(),
+        judgements: Judgements::unjudged(),
         estimate: None,
         phases: Vec::new(),
         results: Vec::new(),
         streams: Vec::new(),
         availability: AvailabilityRecord::default(),
-        audit: audit::empty(plan.audit.level),
+        audit: AuditRecord::empty(plan.audit.level),
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
@@ -362,22 +362,5 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         probes: Vec::new(),
         labels: request.labels.clone(),
         given: request.given.clone(),
-    }
-}
-
-fn unjudged() -> Judgements {
-    Judgements {
-        measurement: Judgement {
-            value: Measurement::Unknown,
-            reasons: Vec::new(),
-        },
-        data: Judgement {
-            value: Data::Off,
-            reasons: Vec::new(),
-        },
-        objective: Judgement {
-            value: ObjectiveValue::None,
-            reasons: Vec::new(),
-        },
     }
 }

@@ -12,13 +12,14 @@ use highwater_core::model::tune::{
     CellPurpose, CellRecord, CellVerdict, NoBestReason, TuneOutcome, TuneRecord,
 };
 use highwater_core::model::units::Nanos;
+use highwater_core::report::CourseProgress;
 use highwater_driver::TargetErrorKind;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
 use crate::request::{RunError, RunRequest};
 use crate::run;
-use crate::search::{continues, pause};
+use crate::search::{continues, mean, pause};
 use crate::store::{PROBES, RunDirectory, StoreError};
 
 /// What is tuned, and where it is kept.
@@ -151,6 +152,7 @@ impl Course<'_> {
         self.observer.event(&Event::Probe {
             number,
             about: self.about(&wish.at, purpose),
+            course: self.course(),
         });
         let started_at = request.started_at.clone();
         let end = run::run(request, Rc::clone(self.observer), self.interrupts.clone());
@@ -186,6 +188,20 @@ impl Course<'_> {
         }
         self.last = record.or_else(|| self.last.take());
         Ok(None)
+    }
+
+    fn course(&self) -> CourseProgress {
+        let tune = &self.request.tune;
+        let took = tune.cells.iter().map(|cell| cell.took_ns);
+        let spent = Nanos(took.fold(0, u64::saturating_add));
+        let done = u32::try_from(tune.cells.len()).unwrap_or(u32::MAX);
+        CourseProgress {
+            done,
+            most: tune.policy.probes_max,
+            spent,
+            each: mean(spent, done).unwrap_or(Nanos(tune.policy.cell_cost_ns)),
+            budget: Some(Nanos(tune.policy.budget_ns)),
+        }
     }
 
     fn about(&self, at: &[usize], purpose: CellPurpose) -> String {

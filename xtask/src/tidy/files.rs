@@ -16,7 +16,7 @@ const EMPTY_NAMES: [&str; 8] = [
 ];
 
 /// Extensions whose whitespace is another tool's, or content.
-const FOREIGN_WHITESPACE: [&str; 3] = ["snap", "svg", "csv"];
+const FOREIGN_WHITESPACE: [&str; 7] = ["snap", "svg", "csv", "out", "log", "hlog", "hgrm"];
 
 /// Each Rust file opens with what it is for.
 pub(super) fn opens_with_its_purpose(tree: &Tree) -> Vec<Finding> {

@@ -75,7 +75,7 @@ pub(super) fn record(
         Rc::new(WarningsOnly)
     } else {
         terminal::note(&intention.text(settings));
-        Rc::new(SearchProgress)
+        Rc::new(SearchProgress::new())
     };
     let search = intention.search;
     let id = run::id("find", maker.workload.name(), &search.objective_hash);

@@ -17,6 +17,7 @@ pub(super) fn plan_input(settings: &RunSettings, default_sessions: u32) -> PlanI
     let length = settings.length;
     PlanInput {
         streams: streams(&settings.load.streams),
+        literals: settings.literals,
         sessions: settings.load.sessions,
         default_sessions,
         arrivals: settings.load.arrivals,

@@ -78,7 +78,7 @@ fn carried_out(
     let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
         Rc::new(WarningsOnly)
     } else {
-        Rc::new(Progress::default())
+        Rc::new(Progress::new())
     };
     let record = runner::run(request, observer, interrupts)?.record;
     ceiling::keep(&record);

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::analysis::tuning::probes_most;
+use highwater_core::analysis::tuning::{TuneStep, next, probes_most};
 use highwater_core::model::display::duration;
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
@@ -38,12 +38,13 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut tune)?;
     }
+    check_budget(&tune)?;
     let output = settings.run.output;
     let observer: Rc<dyn Observer> = if output.quiet || output.json {
         Rc::new(WarningsOnly)
     } else {
         terminal::note(&intended(&tune));
-        Rc::new(SearchProgress)
+        Rc::new(SearchProgress::new())
     };
     let id = run::id("tune", &first.workload.name, &tune.intention_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
@@ -55,6 +56,8 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
         settle: settings.settle,
     };
     let record = runner::tune(request, &maker, &observer, &run::signals()?)?;
+    // Nothing is drawn any more.
+    drop(observer);
     terminal::data(&if output.json {
         report::json(&record)
     } else {
@@ -106,6 +109,20 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
     tune.intention_hash = tune.hash(&first.hash());
     tune.policy.budget_ns = settings.budget.0;
     Ok((maker, tune, first))
+}
+
+/// Refuses a budget that the first cell does not fit into, and the confirming round behind it.
+fn check_budget(tune: &TuneRecord) -> Result<(), Failure> {
+    if !tune.cells.is_empty() || !matches!(next(tune), TuneStep::End(_)) {
+        return Ok(());
+    }
+    let cause = format!(
+        "--budget: a cell takes {}, and it and the {} that confirm do not fit",
+        duration(tune.policy.cell_cost_ns),
+        2 * CONFIRMATIONS
+    );
+    Err(Failure::usage(cause)
+        .with_hint("allow more time with --budget, or probe shorter with --quick"))
 }
 
 /// Takes over the cells of another tuning, which must have had the same intention.

@@ -113,6 +113,17 @@ Examples:
   highwater compare r1,r2,r3 r4,r5,r6 --format markdown
       for a comment on a change";
 
+const IMPORT: &str = "\
+Examples:
+  pgbench -c 4 -T 60 -l -P 1 > pgbench.out 2>&1; highwater import pgbench_log.* pgbench.out
+      one run: the logs of all threads, and what was printed
+  sysbench oltp_read_only --report-interval=1 --histogram=on run | tee s.out; highwater import s.out
+      what sysbench prints
+  k6 run --summary-export=k6.json load.js; highwater import k6.json
+      a summary of k6
+  highwater import latencies.hlog --unit us -o before
+      a log of histograms, into a directory that `highwater compare` takes as a group";
+
 const CHECK: &str = "\
 Examples:
   highwater check $URL
@@ -145,6 +156,7 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),
         Command::Table => (SHORT, include_str!("examples_table.txt").trim_ascii_end()),
         Command::Check => (SHORT, CHECK),
+        Command::Import => (SHORT, IMPORT),
         Command::Workloads => (SHORT, WORKLOADS),
     }
 }

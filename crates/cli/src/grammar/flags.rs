@@ -176,6 +176,12 @@ pub const RUN: &[Flag] = &[
     )
     .default("0")
     .under(LOAD),
+    switch(
+        "literals",
+        "Send queries with their values in the text, unprepared, as clients without parameters do; \
+         rows of inserts stay parameters",
+    )
+    .under(LOAD),
     value(
         "duration",
         "DURATION",
@@ -208,8 +214,9 @@ pub const RUN: &[Flag] = &[
     value(
         "file",
         "FILE[@WEIGHT]",
-        "Own workload file (.toml), in place of a workload's name; or one statement (.sql) on own \
-         tables, several with their weights for a mix [default: none]",
+        "Own workload file (.toml), in place of a workload's name; or one statement, or one \
+         transaction from BEGIN to END (.sql), on own tables, several with their weights for a mix \
+         [default: none]",
     )
     .short('f')
     .repeats()
@@ -435,6 +442,33 @@ pub const COMPARE: &[Flag] = &[
     value("format", "FORMAT", "text, markdown or html")
         .default("text")
         .under(OUTPUT),
+    OUT,
+    NO_COLOR,
+];
+
+/// Flags of `import`.
+pub const IMPORT: &[Flag] = &[
+    value(
+        "tool",
+        "NAME",
+        "The tool that wrote the files: pgbench, sysbench, k6, hdrhistogram or nodeingestbench \
+         [default: told from their content]",
+    )
+    .under(FIGURES),
+    value(
+        "unit",
+        "UNIT",
+        "Unit of values that have none in their file, as in HdrHistogram's: ns, us, ms or s \
+         [default: what the file says]",
+    )
+    .under(FIGURES),
+    value(
+        "label",
+        "KEY=VALUE",
+        "Note this in the record [default: none]",
+    )
+    .repeats()
+    .under(OUTPUT),
     OUT,
     NO_COLOR,
 ];

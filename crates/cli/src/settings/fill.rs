@@ -33,6 +33,7 @@ impl RunSettings {
             parameters,
             targets: targets(layers.list("target"), known)?,
             insert: layers.parse("insert", words::word)?,
+            literals: false,
             shard_flags: shard_flags(layers),
             table_settings: pairs(layers, "with")?,
             drop: layers.switch("drop")?,

@@ -63,6 +63,7 @@ impl FindSettings {
                 .parse("settle", parse_duration)?
                 .unwrap_or(SETTLE[quick]),
             budget: layers.require("budget", parse_duration)?,
+            soak: layers.parse("then", words::soak)?,
             floor,
             no_errors,
             dry_run: layers.switch("dry-run")?,

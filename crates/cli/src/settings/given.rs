@@ -30,8 +30,8 @@ const REPEATED: &[&str] = &[
     "warm-up",
     "width",
 ];
-/// A search's own lengths in one word.
-const QUICK: &str = "quick";
+/// Switches that are repeated.
+const SWITCHES: &[&str] = &["literals", "quick"];
 
 /// By name; a switch has no value.
 pub(super) fn given(
@@ -51,8 +51,10 @@ pub(super) fn given(
         .filter(|name| by_user(name))
         .filter_map(|name| Some((name.to_owned(), vec![layers.one(name)?.text.clone()])))
         .collect();
-    if by_user(QUICK) && layers.switch(QUICK).unwrap_or(false) {
-        given.insert(QUICK.to_owned(), Vec::new());
+    for name in SWITCHES {
+        if by_user(name) && layers.switch(name).unwrap_or(false) {
+            given.insert((*name).to_owned(), Vec::new());
+        }
     }
     match workload {
         WorkloadChoice::Named(_) => {}

@@ -51,6 +51,7 @@ impl RunSettings {
             parameters,
             targets: with_parameters(layers, targets(layers.list("target"), known)?)?,
             insert: layers.parse("insert", words::word)?,
+            literals: layers.switch("literals")?,
             shard_flags: shard_flags(layers),
             table_settings: pairs(layers, "with")?,
             drop: layers.switch("drop")?,

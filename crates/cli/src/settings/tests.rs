@@ -827,3 +827,19 @@ fn mistakes_in_a_search_are_told_with_their_place() {
     hint: `highwater find --help` lists the flags
     ");
 }
+
+#[test]
+fn what_follows_a_mark_is_a_soak_of_a_length() {
+    assert_eq!(find("").soak, None);
+    let settings = find("--then|soak=30m");
+    assert_eq!(settings.soak, Some(Nanos::from_secs(1_800)));
+    let error = |words| try_find(words).unwrap_err().render();
+    assert_snapshot!([error("--then|rest=1h"), error("--then|soak=0"), error("--then|soak=long")].concat().replace("\n\n", "\n"), @r"
+    error: --then: `rest=1h` is nothing that can follow
+    hint: write `soak=30m`
+    error: --then: `soak=0` is not above zero
+    hint: write `soak=30m`
+    error: --then: `long` is not a number
+    hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
+    ");
+}

@@ -8,7 +8,7 @@ use highwater_core::model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
 };
 use highwater_core::model::search::SearchAxis;
-use highwater_core::model::units::Seed;
+use highwater_core::model::units::{Nanos, Seed};
 
 use super::{CompareFormat, Format, Share, StartAt};
 
@@ -81,6 +81,18 @@ pub(super) fn audit(text: &str) -> Result<AuditLevel, QuantityError> {
             "is not an audit level",
             "there are `count`, `sums`, `full` and `off`",
         )),
+    }
+}
+
+/// What follows a mark: `soak=30m`.
+pub(super) fn soak(text: &str) -> Result<Nanos, QuantityError> {
+    let hint = "write `soak=30m`";
+    let Some(length) = text.strip_prefix("soak=") else {
+        return Err(wrong(text, "is nothing that can follow", hint));
+    };
+    match parse_duration(length)? {
+        Nanos::ZERO => Err(wrong(text, "is not above zero", hint)),
+        length => Ok(length),
     }
 }
 

@@ -21,6 +21,7 @@ pub(crate) struct Browser {
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
     asked: u64,
+    scheme: &'static str,
     /// What went wrong in the page, and what it asked the network for.
     pub(crate) complaints: Vec<String>,
 }
@@ -74,6 +75,7 @@ impl Browser {
             socket,
             session: String::new(),
             asked: 0,
+            scheme: if dark { "dark" } else { "light" },
             complaints: Vec::new(),
         };
         let target = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
@@ -101,20 +103,38 @@ impl Browser {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600
         });
         browser.ask("Emulation.setDeviceMetricsOverride", &metrics);
-        let scheme = if dark { "dark" } else { "light" };
-        let media = json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]});
-        browser.ask("Emulation.setEmulatedMedia", &media);
+        browser.media("");
         browser
+    }
+
+    /// Shows the page as on this medium, `print`; empty for the screen.
+    pub(crate) fn media(&mut self, medium: &str) {
+        let features = [json!({"name": "prefers-color-scheme", "value": self.scheme})];
+        let media = json!({"media": medium, "features": features});
+        self.ask("Emulation.setEmulatedMedia", &media);
     }
 
     /// Opens a file, and waits until its script has run.
     pub(crate) fn open(&mut self, page: &Path) {
-        let url = format!("file://{}", page.display());
+        self.until(page, "document.documentElement?.dataset.ready");
+    }
+
+    /// Opens a file without a script.
+    pub(crate) fn go(&mut self, file: &Path) {
+        self.until(
+            file,
+            "location.protocol === 'file:' && document.readyState === 'complete'",
+        );
+    }
+
+    fn until(&mut self, file: &Path, condition: &str) {
+        let url = format!("file://{}", file.display());
         self.ask("Page.navigate", &json!({"url": url}));
-        let ready = "new Promise(done => { const look = () => \
-                     document.documentElement?.dataset.ready ? done(true) : setTimeout(look, 20); \
-                     look(); })";
-        assert_eq!(self.evaluate(ready), json!(true));
+        let ready = format!(
+            "new Promise(done => {{ const look = () => {condition} ? done(true) : \
+             setTimeout(look, 20); look(); }})"
+        );
+        assert_eq!(self.evaluate(&ready), json!(true));
     }
 
     /// The value of an expression in the page; promises are waited for.
@@ -134,9 +154,15 @@ impl Browser {
 
     /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str) {
+        let (code, text) = match key {
+            "Tab" => (9, ""),
+            "Enter" => (13, "\r"),
+            _ => (0, ""),
+        };
         for kind in ["keyDown", "keyUp"] {
-            let event = json!({"type": kind, "key": key, "code": key, "windowsVirtualKeyCode":
-                               if key == "Tab" { 9 } else { 0 }});
+            let text = if kind == "keyDown" { text } else { "" };
+            let event = json!({"type": kind, "key": key, "code": key, "text": text,
+                               "windowsVirtualKeyCode": code});
             self.ask("Input.dispatchKeyEvent", &event);
         }
     }
@@ -145,6 +171,20 @@ impl Browser {
     pub(crate) fn point(&mut self, x: f64, y: f64) {
         let event = json!({"type": "mouseMoved", "x": x, "y": y});
         self.ask("Input.dispatchMouseEvent", &event);
+    }
+
+    /// Presses the pointer's button at one place of the window and lets it go at another.
+    pub(crate) fn drag(&mut self, from: [f64; 2], to: [f64; 2]) {
+        let steps = [
+            ("mouseMoved", "none", from),
+            ("mousePressed", "left", from),
+            ("mouseMoved", "left", to),
+            ("mouseReleased", "left", to),
+        ];
+        for (kind, button, [x, y]) in steps {
+            let event = json!({"type": kind, "button": button, "x": x, "y": y, "clickCount": 1});
+            self.ask("Input.dispatchMouseEvent", &event);
+        }
     }
 
     /// Asks, and waits for the answer; events that come before it are looked at.

@@ -9,3 +9,4 @@
 mod chromium;
 mod pages;
 mod reading;
+mod taking;

@@ -24,6 +24,22 @@ const RUN: &[&str] = &[
     "-q",
 ];
 
+/// A tuning of two axes, of numbers far apart and of numbers side by side.
+const TUNE: &[&str] = &[
+    "tune",
+    "cpu",
+    "sim:?queue=inf&row=1ms&request=5ms&shards=12&replicas=0",
+    "--over",
+    "batch=4,64,1024",
+    "--over",
+    "sim.nodes=1..2",
+    "-c",
+    "16",
+    "--probe",
+    "5s",
+    "-q",
+];
+
 /// Nothing was fetched or complained about.
 fn is_quiet(browser: &Browser) {
     assert_eq!(browser.complaints, Vec::<String>::new());
@@ -53,6 +69,7 @@ fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
     );
     assert_eq!(empty, json!([]));
     points_at_a_value(&mut browser);
+    reads_by_keys(&mut browser);
     uses_keys(&mut browser);
     is_quiet(&browser);
 }
@@ -93,6 +110,13 @@ fn points_at_a_value(browser: &mut Browser) {
          figure.querySelector('.wide .cross[d]')).length",
     );
     assert!(others.as_u64().unwrap() >= 4, "{others}");
+    // Keys took it over: the pointer leaves, and it stays.
+    browser.evaluate("document.querySelector('#latency .plot').focus({ preventScroll: true })");
+    browser.press("Home");
+    browser.point(1.0, 1.0);
+    let read = browser.evaluate("document.querySelector('#latency .readout').textContent");
+    assert!(read.as_str().unwrap().contains("insert"), "{read}");
+    browser.evaluate("document.activeElement.blur()");
 }
 
 /// By Tab every control is reached; arrows move the crosshair, plus zooms, a switch hides a line.
@@ -128,6 +152,13 @@ fn uses_keys(browser: &mut Browser) {
         first != second && second.as_str().unwrap().contains("insert"),
         "{first} {second}"
     );
+    // Back to where it was; the ends of the axis by a key each.
+    browser.press("ArrowLeft");
+    assert_eq!(browser.evaluate(read), first);
+    browser.press("End");
+    assert_ne!(browser.evaluate(read), first);
+    browser.press("Home");
+    assert_eq!(browser.evaluate(read), first);
     let box_of = "document.querySelector('#latency svg.wide .inner').getAttribute('viewBox')";
     let whole = browser.evaluate(box_of);
     browser.press("+");
@@ -142,6 +173,25 @@ fn uses_keys(browser: &mut Browser) {
     assert_eq!(hidden, json!(["false", "none"]));
     let csv = browser.evaluate("document.querySelectorAll('.tools button').length");
     assert!(csv.as_u64().unwrap() >= 12, "{csv}");
+}
+
+/// Every chart is focused, and says what is under the crosshair once an arrow key moved it.
+fn reads_by_keys(browser: &mut Browser) {
+    let charts = browser.evaluate("document.querySelectorAll('figure.chart').length");
+    for chart in 0..charts.as_u64().unwrap() {
+        let of = format!("document.querySelectorAll('figure.chart')[{chart}]");
+        browser.evaluate(&format!("{of}.querySelector('.plot').focus()"));
+        browser.press("Home");
+        browser.press("ArrowRight");
+        let read = browser.evaluate(&format!(
+            "[{of}.id, {of}.querySelector('.readout').textContent, \
+             {of}.querySelectorAll('.readout span').length]"
+        ));
+        assert!(
+            read[1].as_str().is_some_and(|read| !read.is_empty()) && read[2].as_u64() > Some(0),
+            "{read}"
+        );
+    }
 }
 
 /// Light and dark, on a wide screen and a phone: no fault that axe-core calls serious or critical,
@@ -173,9 +223,9 @@ fn nothing_keeps_a_reader_out() {
     }
 }
 
-/// Searches, comparisons and plans have pages too.
+/// Searches, tunings, comparisons and plans have pages too.
 #[test]
-#[ignore = "long: a search and two groups of runs"]
+#[ignore = "long: a search, a tuning and two groups of runs"]
 fn long_every_kind_of_page_is_drawn_without_a_fault() {
     let Some(program) = chromium::program() else {
         return;
@@ -183,6 +233,8 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
     let pages = Pages::new();
     pages.call(&["find", "cpu", "sim:", "--p99", "60ms", "--quick", "-q"]);
     let search = pages.report();
+    pages.call(TUNE);
+    let tuning = pages.report();
     pages.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "a"]);
     pages.call(&[
         "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "b", "--seed", "42",
@@ -201,6 +253,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
     let sized = search.ancestors().nth(3).unwrap().join("size.html");
     for (page, chart) in [
         (search, "probes-achieved"),
+        (tuning, "axis-1"),
         (compared, "overlaid-rows"),
         (sized, "growth-0"),
     ] {
@@ -209,6 +262,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
         let drawn =
             format!("document.querySelector('#{chart} svg.wide').getBoundingClientRect().width");
         assert!(browser.evaluate(&drawn).as_f64().unwrap() > 500.0);
+        reads_by_keys(&mut browser);
         is_quiet(&browser);
     }
 }

@@ -60,7 +60,8 @@ impl Place {
         finish(&mut self.prepared(shell, words))
     }
 
-    fn prepared(&self, mut command: Command, words: &[&str]) -> Command {
+    /// The command here, without any of our variables.
+    pub(crate) fn prepared(&self, mut command: Command, words: &[&str]) -> Command {
         let names = std::env::vars_os().map(|(name, _)| name);
         let ours = |name: &std::ffi::OsString| {
             let name = name.to_string_lossy();

@@ -202,13 +202,13 @@ fn a_wrong_workload_file() {
     );
     let wrong_key = said(&place, &["run", "sim:", "-f", "mine.toml"]);
     assert_snapshot!(wrong_key, @r#"
-    error: op `read` must have either `insert` or `sql`
+    error: op `read` must have either `insert`, `sql` or `transaction`
       --> mine.toml:6:1
        |
      6 | [ops.read]
        | ^^^^^^^^^^
 
-    hint: insert = "table" and batch = 1000, or [ops.NAME.sql] with a statement for each dialect
+    hint: insert = "table" and batch = 1000, or [ops.NAME.sql] with a statement for each dialect, or [ops.NAME.transaction] with a list of them
 
     error: unknown key `sqll` in op `read`
       --> mine.toml:7:1
@@ -258,5 +258,33 @@ fn a_wrong_run_to_show() {
     error: highwater-runs/1999: no such run
 
     hint: name a run's directory, its record.json, its id, or a unique prefix of the id
+    ");
+}
+
+/// Else nothing is ever measured, and nothing ever ends.
+#[test]
+fn a_budget_that_nothing_fits_into_is_refused() {
+    let place = Place::new();
+    let said = |words: &[&str]| said(&place, words);
+    assert_snapshot!(said(&["find", "cpu", "sim:", "--budget", "1s"]), @"
+    error: --budget: not one probe of 69.0 s fits
+
+    hint: allow more time with --budget, or probe shorter with --quick
+    ");
+    let tuning = [
+        "tune",
+        "cpu",
+        "sim:",
+        "--over",
+        "batch=1,2",
+        "--probe",
+        "2s",
+        "--budget",
+        "9s",
+    ];
+    assert_snapshot!(said(&tuning), @"
+    error: --budget: a cell takes 11.0 s, and it and the 10 that confirm do not fit
+
+    hint: allow more time with --budget, or probe shorter with --quick
     ");
 }

@@ -56,6 +56,43 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
 }
 
 #[test]
+fn a_query_whose_answers_are_empty_is_told() {
+    let place = place_with_table();
+    // Of 1,000 rows each fifth id is there; an update has no answer that could be empty.
+    place.file(
+        "few.sql",
+        "\\set id random(1, 5000)\nSELECT title FROM book WHERE id = :id",
+    );
+    let words = [
+        "run",
+        "-f",
+        "few.sql",
+        "-f",
+        "put.sql",
+        "-f",
+        "get.sql",
+        "--set",
+        "scale=100",
+    ];
+    let rest = [
+        "sqlite:own.db",
+        "-c",
+        "1",
+        "-d",
+        "3s",
+        "--audit",
+        "off",
+        "--json",
+    ];
+    let record = record(&place.call(&[&words[..], &rest].concat()));
+    let told = record.findings.iter().filter(|f| f.code == "empty_answers");
+    let told: Vec<&str> = told.map(|finding| finding.message.as_str()).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].starts_with("few: at least "), "{told:?}");
+    assert!(told[0].contains("the clock's time"), "{told:?}");
+}
+
+#[test]
 fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
     let place = place_with_table();
     let files = [
@@ -173,6 +210,39 @@ fn a_table_is_filled_and_filled_further_and_then_recognised() {
     let run = record(&place.call(&run));
     assert_eq!(run.target.tables[0].first_index, 50_000);
     assert_eq!(run.judgements.data.value, Data::Clean);
+}
+
+#[test]
+fn gaps_of_a_killed_load_are_made_up_for() {
+    let place = Place::new();
+    let load = |rows: &str| {
+        let words = [
+            "load",
+            "loadtest",
+            "sqlite:kept.db",
+            "--bytes",
+            "20",
+            "--rows",
+        ];
+        let called = place.call(&[&words[..], &[rows, "--json"]].concat());
+        assert_eq!(called.code, Some(0), "{called:?}");
+        record(&called)
+    };
+    load("20k");
+    // As a run leaves it that was killed while batches before its last one were under way.
+    place.database(
+        "kept.db",
+        "DELETE FROM loadtest WHERE rowid > 10000 AND rowid <= 13000; \
+         UPDATE highwater_tables SET writing = 1, \"rows\" = NULL, next_index = 0",
+    );
+    let second = load("30k");
+    assert_eq!(
+        place.query("kept.db", "SELECT count(*) FROM loadtest"),
+        "30000"
+    );
+    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.target.tables[0].first_index, 20_000);
+    assert_eq!(second.audit.acknowledged, 13_000);
 }
 
 #[test]

@@ -57,8 +57,56 @@ pub struct AuditRecord {
     /// How rows that replace each other were compared; absent where none do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaced: Option<ReplacedRecord>,
+    /// What the workload's own invariants answered; empty where it has none or none was asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub invariants: Vec<InvariantRecord>,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+}
+
+impl AuditRecord {
+    /// Nothing was written and nothing compared.
+    pub fn empty(level: AuditLevel) -> Self {
+        Self {
+            level,
+            status: "off".to_owned(),
+            acknowledged: 0,
+            unknown: 0,
+            found: 0,
+            missing: 0,
+            surplus: 0,
+            duplicated: 0,
+            altered: 0,
+            resolved: Resolved::default(),
+            read_back: 0,
+            buckets: 0,
+            columns: Vec::new(),
+            narrowed: false,
+            server_counter: None,
+            copies: 0,
+            copies_differ: Vec::new(),
+            examples: Vec::new(),
+            estimate_ns: 0,
+            duration_ns: 0,
+            expectations: Vec::new(),
+            replaced: None,
+            invariants: Vec::new(),
+            error: None,
+        }
+    }
+}
+
+/// An invariant of the workload, asked after the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InvariantRecord {
+    /// Its name in the workload file.
+    pub name: String,
+    /// What its query must answer.
+    pub expected: String,
+    /// What it answered: one value; absent for null or any other number of rows or values.
+    pub found: Option<String>,
+    /// Whether that is the same.
+    pub holds: bool,
 }
 
 /// The comparison of rows that replace each other by their key.

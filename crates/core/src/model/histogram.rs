@@ -31,6 +31,9 @@ const COARSE_DIGITS: u8 = 2;
 const MAX_TEXT: usize = 2 << 20;
 /// Bound on the inflated payload; 3 digits over 24 hours need at most 9 × 38,912 + 40 bytes.
 const MAX_PAYLOAD: u64 = 1 << 20;
+/// The same bounds for histograms of other tools, which may have five digits.
+const MAX_FOREIGN_TEXT: usize = 4 << 20;
+const MAX_FOREIGN_PAYLOAD: u64 = 16 << 20;
 /// Magic number before a DEFLATE-compressed payload of version 2.
 const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
 /// Magic number before a payload of version 2.
@@ -260,7 +263,7 @@ impl LatencyHistogram {
         if text.len() > MAX_TEXT {
             return Err(HistogramError::TooLong);
         }
-        let plain = inflate(&STANDARD.decode(text)?)?;
+        let plain = inflate(&STANDARD.decode(text)?, MAX_PAYLOAD)?;
         let digits = check_header(&plain)?;
         let mut finite: Histogram<u64> = Deserializer::new()
             .deserialize(&mut plain.as_slice())
@@ -376,7 +379,7 @@ fn allocate(digits: u8, high: u64) -> Histogram<u64> {
 }
 
 /// The uncompressed payload, with its header.
-fn inflate(compressed: &[u8]) -> Result<Vec<u8>, HistogramError> {
+fn inflate(compressed: &[u8], most: u64) -> Result<Vec<u8>, HistogramError> {
     if be_u32(compressed, 0) != Some(COMPRESSED_COOKIE) {
         let found = "wrong magic number".to_owned();
         return Err(HistogramError::Payload(found));
@@ -384,17 +387,26 @@ fn inflate(compressed: &[u8]) -> Result<Vec<u8>, HistogramError> {
     let body = compressed.get(8..).unwrap_or_default();
     let mut plain = Vec::new();
     ZlibDecoder::new(body)
-        .take(MAX_PAYLOAD + 1)
+        .take(most + 1)
         .read_to_end(&mut plain)
         .map_err(|error| HistogramError::Payload(error.to_string()))?;
     match u64::try_from(plain.len()) {
-        Ok(length) if length <= MAX_PAYLOAD => Ok(plain),
+        Ok(length) if length <= most => Ok(plain),
         _ => Err(HistogramError::TooLong),
     }
 }
 
 /// Significant digits, after a check of all that the decoder would allocate memory by.
 fn check_header(plain: &[u8]) -> Result<u8, HistogramError> {
+    let (digits, lowest) = check_lengths(plain)?;
+    match u8::try_from(digits) {
+        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => Ok(digits),
+        _ => Err(HistogramError::Resolution { digits, lowest }),
+    }
+}
+
+/// Significant digits and lowest value of a payload whose header can be true.
+fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
     let payload = |what: &str| HistogramError::Payload(what.to_owned());
     let header = (
         be_u32(plain, 0),
@@ -415,10 +427,26 @@ fn check_header(plain: &[u8]) -> Result<u8, HistogramError> {
     if highest > u64::MAX >> 2 {
         return Err(payload("highest value out of range"));
     }
-    match u8::try_from(digits) {
-        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => Ok(digits),
-        _ => Err(HistogramError::Resolution { digits, lowest }),
+    Ok((digits, lowest))
+}
+
+/// Another tool's histogram: base64 of the compressed encoding, of any resolution.
+///
+/// # Errors
+/// If the text is none, or exceeds 16 MiB when inflated.
+pub fn decode_foreign(text: &str) -> Result<Histogram<u64>, HistogramError> {
+    if text.len() > MAX_FOREIGN_TEXT {
+        return Err(HistogramError::TooLong);
     }
+    let plain = inflate(&STANDARD.decode(text)?, MAX_FOREIGN_PAYLOAD)?;
+    check_lengths(&plain)?;
+    let histogram: Histogram<u64> = Deserializer::new()
+        .deserialize(&mut plain.as_slice())
+        .map_err(|error| HistogramError::Payload(error.to_string()))?;
+    if i64::try_from(histogram.len()).is_err() {
+        return Err(HistogramError::Payload("counts overflow".to_owned()));
+    }
+    Ok(histogram)
 }
 
 fn be_u32(bytes: &[u8], at: usize) -> Option<u32> {

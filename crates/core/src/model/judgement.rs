@@ -16,6 +16,26 @@ pub struct Judgements {
     pub objective: Judgement<ObjectiveValue>,
 }
 
+impl Judgements {
+    /// Those of a record that nobody has judged yet.
+    pub const fn unjudged() -> Self {
+        Self {
+            measurement: Judgement {
+                value: Measurement::Unknown,
+                reasons: Vec::new(),
+            },
+            data: Judgement {
+                value: Data::Off,
+                reasons: Vec::new(),
+            },
+            objective: Judgement {
+                value: ObjectiveValue::None,
+                reasons: Vec::new(),
+            },
+        }
+    }
+}
+
 /// A value and what led to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement<T> {
@@ -112,11 +132,14 @@ reason_codes! {
     TargetLost = "target_lost", "measurement", "The target could not be reached any more.";
     DiskFull = "disk_full", "measurement", "The run was stopped before the target's disk was full.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "Not one op was acknowledged in a measured phase.";
+    Imported = "imported", "measurement", "Another tool measured, and does not tell what a judgement needs.";
+    WaitingNotCounted = "waiting_not_counted", "measurement", "Latency is not known to begin at the intended start.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
+    InvariantBroken = "invariant_broken", "data", "What the workload says must be so of its data is not so.";
     ResentUnknown = "resent_unknown", "data", "Rows of unknown fate were found, as they may be.";
     CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.";
     CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different numbers of rows.";
@@ -126,6 +149,7 @@ reason_codes! {
     AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record knows one.";
     ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values have no room for what tells them apart.";
+    NotAudited = "not_audited", "data", "Another tool measured, and nobody looked for what was acknowledged.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
     NotQuiet = "not_quiet", "data", "Statements of this run were still at work when the audit began.";
     ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::literal::LiteralSql;
+pub use super::value::Value;
+
 /// The position of an op in [`BoundWorkload::ops`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -24,7 +27,7 @@ pub struct Op {
 }
 
 impl Op {
-    /// Rows that this op writes; 0 for a query.
+    /// Rows that this op writes; 0 for a query or a transaction.
     pub fn rows(&self) -> u64 {
         match &self.body {
             OpBody::Insert(batch) => batch.rows as u64,
@@ -38,7 +41,8 @@ impl Op {
 pub enum OpBody {
     /// Rows for the op's table.
     Insert(RowBatch),
-    /// Parameters of the op's query, in the order of its placeholders.
+    /// Values of the op's parameters, in their order: of a query's placeholders, or those that the
+    /// statements of a transaction take theirs from.
     Query(Vec<Value>),
 }
 
@@ -79,23 +83,6 @@ pub struct Dictionary {
     pub values: Arc<[Box<str>]>,
     /// Per row, a position in `values`.
     pub codes: Vec<u32>,
-}
-
-/// A scalar parameter or a scalar of an answer.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// SQL NULL.
-    Null,
-    /// An integer.
-    Integer(i64),
-    /// A double.
-    Float(f64),
-    /// A boolean.
-    Boolean(bool),
-    /// Milliseconds since 1970-01-01T00:00:00Z.
-    TimestampMs(i64),
-    /// Text.
-    Text(Arc<str>),
 }
 
 /// The type of a column or of a query's parameter.
@@ -225,4 +212,29 @@ pub enum BoundOpKind {
         /// Types of the parameters, in order.
         parameters: Vec<ColumnType>,
     },
+    /// Ask one statement whose values stand in its text: it is not prepared.
+    Literal(LiteralSql),
+    /// Ask several statements as one transaction: all of them count, or none does.
+    Transaction(Vec<BoundStatement>),
+}
+
+/// A statement of a transaction, in one dialect; what begins and ends the transaction is the
+/// driver's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BoundStatement {
+    /// SQL text with the dialect's placeholders, numbered from 1.
+    pub sql: String,
+    /// Types of its parameters, in order.
+    pub parameters: Vec<ColumnType>,
+    /// Per parameter its position among the op's values.
+    pub values: Vec<usize>,
+}
+
+impl BoundStatement {
+    /// Its values, in the order of its placeholders; a value that is not there is null.
+    pub fn values_of<'v>(&self, values: &'v [Value]) -> impl ExactSizeIterator<Item = &'v Value> {
+        self.values
+            .iter()
+            .map(|position| values.get(*position).unwrap_or(&Value::Null))
+    }
 }

@@ -65,6 +65,9 @@ pub struct WorkloadPlan {
     /// Different rows that there are, where rows are written again and again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_rows: Option<u64>,
+    /// Queries are sent with their values in the text, not as parameters of prepared statements.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub literals: bool,
 }
 
 /// What a stream counts in, and what its rate is a rate of.

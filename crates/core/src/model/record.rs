@@ -9,9 +9,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::audit_record::{
-    AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
+    AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket, InvariantRecord,
+    Resolved,
 };
 use super::histogram::LatencySummary;
+use super::import_record::ImportRecord;
 use super::judgement::Judgements;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::search::{ProbeRecord, SearchRecord};
@@ -38,6 +40,9 @@ pub struct RunRecord {
     pub started_at: String,
     /// What was intended.
     pub plan: PlanRecord,
+    /// Which other tool measured, and what it does not tell; absent for a run of our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<ImportRecord>,
     /// What was asked.
     pub workload: WorkloadRecord,
     /// Who was asked.
@@ -445,6 +450,12 @@ pub struct IntervalRecord {
     pub rows_acknowledged: u64,
     /// Ops failed, by finished.
     pub errors: u64,
+    /// Those of them that the target rejected for lack of capacity.
+    #[serde(default)]
+    pub rejected: u64,
+    /// Rows that the target said it did not store, by finished.
+    #[serde(default)]
+    pub rows_refused: u64,
     /// Ops dropped, by intended.
     pub dropped: u64,
     /// Median latency of ops due in this second.

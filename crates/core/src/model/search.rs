@@ -99,6 +99,19 @@ pub struct SearchPolicy {
     pub units_needed: f64,
     /// But never longer than this, nanoseconds, unless the fields above say so.
     pub longest_ns: u64,
+    /// A mark is followed by a run at its confirmed value that measures so long, nanoseconds; it is
+    /// no part of the budget.
+    #[serde(default)]
+    pub soak_ns: Option<u64>,
+}
+
+impl SearchRecord {
+    /// The long run behind the mark, of all probes of this search.
+    pub fn soak(probes: &[ProbeRecord]) -> Option<&ProbeRecord> {
+        probes
+            .last()
+            .filter(|probe| probe.purpose == ProbePurpose::Soak)
+    }
 }
 
 impl SearchPolicy {
@@ -107,6 +120,7 @@ impl SearchPolicy {
     pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
         let least = match purpose {
             ProbePurpose::Confirm => self.confirmation_ns,
+            ProbePurpose::Soak => self.soak_ns.unwrap_or(self.confirmation_ns),
             ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
         };
         let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
@@ -138,6 +152,8 @@ pub enum ProbePurpose {
     Search,
     /// Whether the candidate meets it once more, over a longer time.
     Confirm,
+    /// Whether the confirmed value holds for long.
+    Soak,
 }
 
 /// What a probe showed.

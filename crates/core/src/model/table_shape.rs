@@ -1,4 +1,5 @@
-//! A table that is there, as its target describes it: columns, and what a sample of its rows holds.
+//! A table that is there, as its target describes it: columns, what a sample of its rows holds,
+//! indexes, and what the target was asked about it.
 
 use super::op::ColumnType;
 
@@ -7,23 +8,33 @@ use super::op::ColumnType;
 pub struct TableShape {
     /// Its name.
     pub name: String,
+    /// The schema that it is in, where the target has some.
+    pub schema: Option<String>,
     /// The dialect of the target, for `create` and `key`.
     pub dialect: String,
     /// How the dialect writes the milliseconds since 1970 of `{column}`.
     pub milliseconds: String,
+    /// How the dialect writes the whole part of `{dividend}` by `{divisor}`.
+    pub quotient: String,
     /// Rows that were looked at.
     pub rows: u64,
+    /// Rows of the whole table, about, where the target's statistics tell.
+    pub rows_all: Option<u64>,
     /// In the table's order.
     pub columns: Vec<ColumnShape>,
-    /// What is asked of the table, and how often, where the target keeps count; the most frequent
-    /// first.
-    pub queries: Vec<(String, u64)>,
+    /// Its indexes and unique keys.
+    pub indexes: Vec<IndexShape>,
+    /// The statement that makes such a table, where the target gives it; without one it is made of
+    /// columns and indexes. The name stands in it as `{table}`, the primary key as `{key}`.
+    pub create: Option<String>,
+    /// What was asked of it.
+    pub asked: Asked,
 }
 
-/// A column as its target describes it.
+/// A column as its target describes it, or a field of an object.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ColumnShape {
-    /// Its name.
+    /// Its name; of a field the key.
     pub name: String,
     /// Its type as the target says it, such as `character varying`.
     pub declared: String,
@@ -31,10 +42,14 @@ pub struct ColumnShape {
     pub kind: Option<ColumnType>,
     /// Whether it must not be null.
     pub required: bool,
+    /// Whether the target computes it from other columns.
+    pub generated: bool,
     /// Rows that are null.
     pub nulls: u64,
-    /// Different values.
+    /// Different values in the rows that were looked at.
     pub distinct: u64,
+    /// Different values in the whole table, about, where the target's statistics tell.
+    pub distinct_all: Option<u64>,
     /// The least value as text; times in milliseconds since 1970.
     pub min: Option<String>,
     /// The greatest.
@@ -43,7 +58,77 @@ pub struct ColumnShape {
     pub lengths: (u64, u64),
     /// The most frequent values and how often they came; all of them where there are few.
     pub common: Vec<(String, u64)>,
+    /// Of an object: its fields.
+    pub fields: Vec<ColumnShape>,
+    /// An integer expression for what stands for its value in checksums, where the target holds it in
+    /// another type than the workload's; see [`super::checksum`].
+    pub checked: Option<String>,
+}
+
+impl ColumnShape {
+    /// A column of which only its declaration is known.
+    pub fn new(
+        name: impl Into<String>,
+        declared: impl Into<String>,
+        kind: Option<ColumnType>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            declared: declared.into(),
+            kind,
+            required: false,
+            generated: false,
+            nulls: 0,
+            distinct: 0,
+            distinct_all: None,
+            min: None,
+            max: None,
+            lengths: (0, 0),
+            common: Vec::new(),
+            fields: Vec::new(),
+            checked: None,
+        }
+    }
+}
+
+/// An index or a unique key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexShape {
+    /// The columns that it is made of; none where it is more than a list of columns.
+    pub columns: Vec<String>,
+    /// Whether no two rows are alike in them.
+    pub unique: bool,
+    /// As the target writes it; of the primary key in `create` the text that `{key}` stands for.
+    pub text: String,
+}
+
+/// What a target was asked about a table.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Where the target keeps count, such as a view; none where it does not.
+    pub source: Option<String>,
+    /// Statements and how often they came, the most frequent first.
+    pub texts: Vec<AskedText>,
+    /// Different statements that it keeps; more than `texts` where these were cut.
+    pub different: u64,
+    /// What is to be known about the list, such as why there is none.
+    pub remark: Option<String>,
+}
+
+/// A statement that a target was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedText {
+    /// The first [`TEXT_MAX`] characters; values may be left out, as `$1` or `?`.
+    pub sql: String,
+    /// How often.
+    pub calls: u64,
+    /// Rows of all answers together, where the target counts them.
+    pub rows: Option<u64>,
 }
 
 /// Different values that are listed rather than described.
 pub const LISTED_MAX: u64 = 30;
+/// Different statements that are read.
+pub const TEXTS_MAX: usize = 1_000;
+/// Characters of a statement that are read.
+pub const TEXT_MAX: usize = 4_000;

@@ -9,6 +9,7 @@ mod csv;
 mod figures;
 mod html;
 mod json;
+mod live;
 mod markdown;
 mod merge;
 mod progress;
@@ -24,6 +25,7 @@ pub use figures::{
 };
 pub use html::{html, size_html};
 pub use json::{ParseError, json, parse, schema};
+pub use live::{AuditProgress, CourseProgress, Live, LoadBounds};
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};

@@ -32,12 +32,20 @@ pub struct StreamProgress {
     pub stream: String,
     /// What it counts in.
     pub unit: Unit,
+    /// Units per second that the plan offers in this interval; absent in closed load.
+    pub offered_per_s: Option<f64>,
     /// Acknowledged units per second of this interval.
     pub units_per_s: f64,
+    /// Median of the ops due in this second.
+    pub p50_ns: Option<u64>,
     /// 99th percentile of the ops due in this second; absent below 100 ops.
     pub p99_ns: Option<u64>,
     /// Whether that percentile is a lower bound.
     pub p99_at_least: bool,
+    /// Ops that failed in this second.
+    pub errors: u64,
+    /// Those of them that were rejected for lack of capacity.
+    pub rejected: u64,
 }
 
 /// How far a table is filled.
@@ -163,9 +171,13 @@ mod tests {
             streams: vec![StreamProgress {
                 stream: "insert".to_owned(),
                 unit: Unit::Rows,
+                offered_per_s: None,
                 units_per_s,
+                p50_ns: None,
                 p99_ns: None,
                 p99_at_least: false,
+                errors: 0,
+                rejected: 0,
             }],
             errors: 0,
             dropped: 0,
@@ -187,9 +199,13 @@ mod tests {
         let stream = |name: &str, unit, units_per_s, p99_ns, p99_at_least| StreamProgress {
             stream: name.to_owned(),
             unit,
+            offered_per_s: None,
             units_per_s,
+            p50_ns: None,
             p99_ns,
             p99_at_least,
+            errors: 0,
+            rejected: 0,
         };
         let line = IntervalLine {
             second: 12,

@@ -116,7 +116,7 @@ impl Workload {
         match self.op_definition(op).map(|op| &op.body) {
             Some(OpBodyDefinition::Insert { .. }) => true,
             Some(OpBodyDefinition::Query { writes, .. }) => writes.is_some(),
-            None => false,
+            Some(OpBodyDefinition::Transaction { .. }) | None => false,
         }
     }
 }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::distribution::{Distribution, Sampler};
+use super::invariant::InvariantDefinition;
 use super::keys::KeyShape;
 use super::parameter::{ParameterSpec, Setting};
 use super::random::Draws;
@@ -38,6 +39,9 @@ pub(super) struct Definition {
     /// How many rows come first does not change what any row is.
     #[serde(skip)]
     pub(super) load: Option<Load>,
+    /// How data are checked changes neither rows nor ops.
+    #[serde(skip)]
+    pub(super) invariants: Vec<InvariantDefinition>,
     /// How the start of the data follows the clock; what comes of it is in a timeline's start.
     #[serde(skip)]
     pub(super) data_time: Option<DataTime>,
@@ -357,6 +361,30 @@ pub(super) enum OpBodyDefinition {
         #[serde(skip_serializing_if = "Option::is_none")]
         writes: Option<Writes>,
     },
+    /// For each dialect statements that are one transaction; together they use all the parameters.
+    Transaction {
+        sql: BTreeMap<String, Vec<Sql>>,
+        parameters: Vec<QueryParameter>,
+    },
+}
+
+impl OpBodyDefinition {
+    /// The parameters of its statements; none of an insert.
+    pub(super) fn parameters(&self) -> &[QueryParameter] {
+        match self {
+            Self::Insert { .. } => &[],
+            Self::Query { parameters, .. } | Self::Transaction { parameters, .. } => parameters,
+        }
+    }
+
+    /// The dialects that it has SQL of its own for.
+    pub(super) fn dialects(&self) -> Vec<&str> {
+        match self {
+            Self::Insert { .. } => Vec::new(),
+            Self::Query { sql, .. } => sql.keys().map(String::as_str).collect(),
+            Self::Transaction { sql, .. } => sql.keys().map(String::as_str).collect(),
+        }
+    }
 }
 
 /// What a statement does to the rows of a table whose rows replace each other.

@@ -16,6 +16,7 @@ use super::definition::{
 use super::entity::Attributes;
 use super::rows::TableRows;
 use super::sql::Sql;
+use super::transaction;
 use crate::mistake::Mistake;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
@@ -40,7 +41,7 @@ pub struct OpContext {
 /// A workload, ready to make any row and any op.
 #[derive(Debug)]
 pub struct Workload {
-    definition: Definition,
+    pub(super) definition: Definition,
     pub(super) seed: Seed,
     parameters: BTreeMap<String, String>,
     fingerprint: String,
@@ -130,7 +131,9 @@ impl Workload {
             let position = self.definition.ops.iter().position(|op| op.name == name)?;
             let (unit, arrivals) = match self.definition.ops.get(position)?.body {
                 OpBodyDefinition::Insert { .. } => (Unit::Rows, Arrivals::Constant),
-                OpBodyDefinition::Query { .. } => (Unit::Queries, Arrivals::Poisson),
+                OpBodyDefinition::Query { .. } | OpBodyDefinition::Transaction { .. } => {
+                    (Unit::Queries, Arrivals::Poisson)
+                }
             };
             Some(StreamSpec {
                 name: name.to_owned(),
@@ -151,7 +154,7 @@ impl Workload {
         self.definition.tables.len()
     }
 
-    /// Rows that an op writes; 0 for a query, and for what deletes.
+    /// Rows that an op writes; 0 for a query, a transaction, and for what deletes.
     pub fn rows_per_op(&self, id: OpId) -> u64 {
         match self.op_definition(id).map(|op| &op.body) {
             Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
@@ -169,6 +172,16 @@ impl Workload {
         self.op_definition(id)?.answer
     }
 
+    /// Whether an op changes nothing, as far as its statements tell.
+    pub fn only_asks(&self, id: OpId) -> bool {
+        match self.op_definition(id).map(|op| &op.body) {
+            Some(OpBodyDefinition::Query {
+                sql, writes: None, ..
+            }) => sql.values().all(Sql::only_asks),
+            _ => false,
+        }
+    }
+
     /// Whether a statement of an op may change rows in a way that the workload does not describe.
     pub fn changes_unknown_rows(&self) -> bool {
         let mut bodies = self.definition.ops.iter().map(|op| &op.body);
@@ -176,8 +189,44 @@ impl Workload {
             OpBodyDefinition::Query {
                 sql, writes: None, ..
             } => !sql.values().all(Sql::only_asks),
+            OpBodyDefinition::Transaction { sql, .. } => {
+                !sql.values().flatten().all(Sql::only_asks)
+            }
             OpBodyDefinition::Query { .. } | OpBodyDefinition::Insert { .. } => false,
         })
+    }
+
+    /// Per table, whether a statement that the streams of these names may ask changes it in a way
+    /// that the workload does not describe. A table whose name merely stands in such a statement
+    /// counts too: to compare nothing is better than to compare with what nobody knows.
+    pub fn changed_by_statements<'n>(
+        &self,
+        streams: impl IntoIterator<Item = &'n str>,
+    ) -> Vec<bool> {
+        let streams = streams.into_iter().filter_map(|name| self.stream(name));
+        let ops = streams.flat_map(|stream| stream.ops);
+        let mut texts: Vec<String> = Vec::new();
+        for (id, _) in ops {
+            let body = self
+                .definition
+                .ops
+                .get(usize::from(id.0))
+                .map(|op| &op.body);
+            let statements: Vec<&Sql> = match body {
+                Some(OpBodyDefinition::Query {
+                    sql, writes: None, ..
+                }) => sql.values().collect(),
+                Some(OpBodyDefinition::Transaction { sql, .. }) => sql.values().flatten().collect(),
+                _ => Vec::new(),
+            };
+            let changing = statements.into_iter().filter(|sql| !sql.only_asks());
+            texts.extend(changing.map(|sql| sql.text().to_lowercase()));
+        }
+        let names = self.definition.tables.iter();
+        let names = names.map(|table| table.name.to_lowercase());
+        names
+            .map(|name| texts.iter().any(|text| text.contains(&name)))
+            .collect()
     }
 
     /// Different rows that all tables together can have; none if one of them has no end.
@@ -233,9 +282,10 @@ impl Workload {
                     self.fill_row_batch(*table, first_row, rows, batch);
                 }
             }
-            Some((known, OpBodyDefinition::Query { parameters, .. })) => {
+            Some((known, body)) => {
                 let path = ["stream", &stream.name, &known.name];
                 let context = OpContext { first_row };
+                let parameters = body.parameters();
                 op.body = OpBody::Query(self.values(&path, parameters, (index, &context)));
             }
             None => op.body = OpBody::Query(Vec::new()),
@@ -247,6 +297,29 @@ impl Workload {
         &self,
         dialects: &[String],
         style: PlaceholderStyle,
+    ) -> Result<BoundWorkload, Mistake> {
+        self.bind_as(dialects, Some(style))
+    }
+
+    /// The same with the values of queries in their text; see [`Workload::takes_literals`].
+    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, Mistake> {
+        self.bind_as(dialects, None)
+    }
+
+    /// Whether there are queries, and nothing whose values could not stand in the text.
+    pub fn takes_literals(&self) -> bool {
+        let mut bodies = self.definition.ops.iter().map(|op| &op.body);
+        let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
+        let is_transaction =
+            |body: &OpBodyDefinition| matches!(body, OpBodyDefinition::Transaction { .. });
+        bodies.clone().any(|body| is_query(&body)) && !bodies.any(is_transaction)
+    }
+
+    /// Without a style of placeholders, with literals.
+    fn bind_as(
+        &self,
+        dialects: &[String],
+        style: Option<PlaceholderStyle>,
     ) -> Result<BoundWorkload, Mistake> {
         let tables = self.definition.tables.iter().map(|table| {
             let place = format!("table `{}`", table.name);
@@ -269,10 +342,21 @@ impl Workload {
                 } => {
                     let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
                     let counts: Vec<u64> = parameters.iter().map(|p| p.count).collect();
-                    BoundOpKind::Query {
-                        sql: sql.with_placeholders(style, &counts),
-                        parameters: asking::types(parameters),
+                    match style {
+                        Some(style) => BoundOpKind::Query {
+                            sql: sql.with_placeholders(style, &counts),
+                            parameters: asking::types(parameters),
+                        },
+                        None => BoundOpKind::Literal(sql.template(&counts)),
                     }
+                }
+                OpBodyDefinition::Transaction { sql, parameters } => {
+                    let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
+                    let style = style.ok_or_else(|| no_literals(&op.name))?;
+                    let bound = sql
+                        .iter()
+                        .map(|sql| transaction::bind(sql, parameters, style));
+                    BoundOpKind::Transaction(bound.collect())
                 }
             };
             let name = op.name.clone();
@@ -326,7 +410,13 @@ impl Workload {
 }
 
 /// The entry of the first dialect that is there.
-fn preferred<'m, T>(
+fn no_literals(op: &str) -> Mistake {
+    Mistake::elsewhere(format!(
+        "op `{op}` is a transaction, whose values are always parameters"
+    ))
+}
+
+pub(super) fn preferred<'m, T>(
     of: &'m BTreeMap<String, T>,
     dialects: &[String],
     place: &str,
@@ -350,10 +440,7 @@ fn distinct_values(
 ) -> BTreeMap<(usize, usize), Vec<Arc<str>>> {
     let mut found = BTreeMap::new();
     for op in &definition.ops {
-        let OpBodyDefinition::Query { parameters, .. } = &op.body else {
-            continue;
-        };
-        for parameter in parameters {
+        for parameter in op.body.parameters() {
             if let ParameterGenerator::Distinct { entity, attribute } = parameter.generator
                 && let Some(of) = entities.get(entity)
             {

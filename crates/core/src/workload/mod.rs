@@ -15,6 +15,7 @@ mod distribution;
 mod entity;
 mod fields;
 mod instance;
+mod invariant;
 mod keys;
 mod parameter;
 pub mod random;
@@ -29,6 +30,7 @@ mod sketch;
 mod sql;
 #[cfg(test)]
 mod tests;
+mod transaction;
 mod walk;
 mod words;
 
@@ -37,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub use crate::mistake::Mistake;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
+pub use invariant::Invariant;
 pub use parameter::{ParameterKind, ParameterSpec};
 pub use replacing::Replaced;
 pub use schema::file_schema;
@@ -44,7 +47,7 @@ pub use script::{Script, ScriptMistake};
 pub use sketch::sketch;
 
 use crate::model::units::Seed;
-use definition::{Definition, OpBodyDefinition};
+use definition::Definition;
 
 /// A workload file that comes with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,13 +166,9 @@ impl WorkloadSpec {
     /// Dialects that the file mentions anywhere, sorted.
     pub fn dialects(&self) -> Vec<&str> {
         let tables = self.definition.tables.iter().flat_map(|t| t.create.keys());
-        let queries = self.definition.ops.iter().filter_map(|op| match &op.body {
-            OpBodyDefinition::Query { sql, .. } => Some(sql.keys()),
-            OpBodyDefinition::Insert { .. } => None,
-        });
         let all: BTreeSet<&str> = tables
-            .chain(queries.flatten())
             .map(String::as_str)
+            .chain(self.definition.ops.iter().flat_map(|op| op.body.dialects()))
             .collect();
         all.into_iter().collect()
     }

@@ -10,6 +10,7 @@ use super::reading::DISTRIBUTIONS;
 use super::reading::kinds::{
     Kind, OF_COLUMNS, OF_FIELDS, OF_PARAMETERS, PLAIN, Shape, TYPE_NAMES, name_of,
 };
+use super::transaction::MAX_STATEMENTS;
 
 /// A parameter in place of a number.
 const PARAMETER: &str = r"^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
@@ -43,6 +44,14 @@ pub fn file_schema() -> String {
                 "what is written before the first phase",
                 &[("op", text("an insert"), true), ("rows", shape(Shape::Integer), true)],
             ),
+            "invariants": named(&object(
+                "what must be so of the data after a run",
+                &[
+                    ("summary", text("one line"), false),
+                    ("sql", per_dialect("a query of one value, without parameters"), true),
+                    ("equals", json!({ "type": ["integer", "string", "boolean"] }), true),
+                ],
+            )),
             "data_time": object(
                 "how the data's time follows the clock",
                 &[
@@ -192,8 +201,16 @@ fn op() -> Value {
             ("times", shape(Shape::Integer), false),
         ],
     );
+    let transaction = json!({
+        "type": "object", "minProperties": 1,
+        "description": "statements that are one transaction, for each dialect",
+        "additionalProperties": {
+            "type": "array", "items": { "type": "string" }, "minItems": 1,
+            "maxItems": MAX_STATEMENTS,
+        },
+    });
     let mut op = object(
-        "an insert, or a query",
+        "an insert, a query, or a transaction",
         &[
             ("summary", text("one line"), false),
             ("insert", text("the table"), false),
@@ -203,6 +220,7 @@ fn op() -> Value {
                 per_dialect("one statement; :name is a parameter"),
                 false,
             ),
+            ("transaction", transaction, false),
             ("parameters", list(&parameters), false),
             ("answer", answer, false),
             ("upserts", text("the table whose rows it writes"), false),
@@ -210,7 +228,11 @@ fn op() -> Value {
             ("key", text("the parameter with the keys"), false),
         ],
     );
-    op["oneOf"] = json!([{ "required": ["insert", "batch"] }, { "required": ["sql"] }]);
+    op["oneOf"] = json!([
+        { "required": ["insert", "batch"] },
+        { "required": ["sql"] },
+        { "required": ["transaction"] },
+    ]);
     op
 }
 

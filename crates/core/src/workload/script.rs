@@ -1,4 +1,5 @@
-//! Workloads from SQL: one statement a file, on the user's own tables, as pgbench takes it.
+//! Workloads from SQL: one statement a file, or one transaction, on the user's own tables, as pgbench
+//! takes it.
 //!
 //! `\set NAME EXPRESSION` says how a parameter is made, for each op anew; a parameter that is not
 //! set so is given from outside. What comes out is a workload file, and read as one.
@@ -8,7 +9,8 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::WorkloadSpec;
-use super::sql::{Sql, SqlMistake};
+use super::sql::{Sql, SqlMistake, Token, tokens};
+use super::transaction::{Control, MAX_STATEMENTS, statements};
 use crate::mistake::{Mistake, suggest};
 
 /// An SQL file.
@@ -45,10 +47,10 @@ impl WorkloadSpec {
                 used: Vec::new(),
                 mistakes: Vec::new(),
             };
-            let sql = reading.read();
+            let asked = reading.read();
             mistakes.extend(reading.mistakes.into_iter().map(|m| (Some(number), m)));
             used.extend(reading.used);
-            write_op(&mut ops, &name, &sql, &reading.parameters);
+            write_op(&mut ops, &name, &asked, &reading.parameters);
             let _ = write!(
                 weights,
                 "{}{} = {}",
@@ -89,6 +91,13 @@ impl WorkloadSpec {
     }
 }
 
+/// What one file asks.
+enum Asked {
+    Statement(String),
+    /// What stands between BEGIN and END.
+    Transaction(Vec<String>),
+}
+
 /// One file.
 struct Reading<'a> {
     script: &'a Script<'a>,
@@ -101,8 +110,8 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// The statement, and the parameters that it uses.
-    fn read(&mut self) -> String {
+    /// What is asked, and the parameters that it uses.
+    fn read(&mut self) -> Asked {
         // Lines of commands become empty ones, so that places stay.
         let mut sql = String::new();
         let mut at = 0;
@@ -125,18 +134,88 @@ impl Reading<'_> {
             );
         }
         self.take_settings(&sql);
-        let names: Vec<&str> = self
-            .parameters
-            .iter()
-            .map(|(name, ..)| name.as_str())
-            .collect();
-        if let Err(mistakes) = Sql::parse(&sql, &names) {
-            for mistake in mistakes {
-                self.report_sql(&sql, &mistake);
+        let places = statements(&sql);
+        let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
+        let begins = places
+            .first()
+            .is_some_and(|first| Control::of(text(first)).is_some());
+        if begins {
+            let inner = self.between(&sql, &places);
+            self.check(&sql, &inner);
+            return Asked::Transaction(inner.iter().map(|place| text(place).to_owned()).collect());
+        }
+        self.check(&sql, &places);
+        if let [first, _, ..] = places.as_slice() {
+            let hint = "wrap them in BEGIN; … END; to ask them as one transaction, or give several \
+                        files, each with -f";
+            self.report(first.end..first.end + 1, "more than one statement", hint);
+        }
+        let whole = sql.trim().trim_end_matches(';').trim_end();
+        // Comments stay, but not behind a semicolon.
+        let cut = tokens(whole).any(|(_, token)| matches!(token, Token::Semicolon));
+        Asked::Statement(match places.first() {
+            Some(first) if cut => text(first).to_owned(),
+            _ => whole.to_owned(),
+        })
+    }
+
+    /// The statements between the first one, BEGIN, and the last one, END.
+    fn between(&mut self, sql: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
+        let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
+        let [begin, inner @ .., end] = statements else {
+            return Vec::new();
+        };
+        match Control::of(text(begin)) {
+            Some(Control::Begin) => {}
+            Some(Control::BeginWithMode) => {
+                let hint = "write BEGIN; and let the session say how: in a URL such as \
+                            `…?options=-cdefault_transaction_isolation%3Dserializable`";
+                self.report(begin.clone(), "BEGIN says which kind of transaction", hint);
+            }
+            _ => {
+                let hint = "a transaction begins with BEGIN; and ends with END;";
+                self.report(begin.clone(), "there is no transaction here to end", hint);
             }
         }
-        // What is set and not used is no mistake in a script; nor does it become a parameter.
-        sql.trim().trim_end_matches(';').trim_end().to_owned()
+        if Control::of(text(end)) != Some(Control::End) {
+            let hint = "write END; behind its last statement";
+            self.report(end.clone(), "the transaction does not end", hint);
+        }
+        if inner.len() > MAX_STATEMENTS {
+            let hint = format!("at most {MAX_STATEMENTS}");
+            let message = format!("a transaction of {} statements", inner.len());
+            self.report(begin.clone(), message, &hint);
+        }
+        for place in inner {
+            if Control::of(text(place)).is_some() {
+                let hint = "one file is one transaction; give several files, each with -f";
+                let message = "this begins, ends or divides a transaction inside another";
+                self.report(place.clone(), message, hint);
+            }
+        }
+        inner.to_vec()
+    }
+
+    /// Notes what is wrong with statements. What is set and not used is no mistake in a script; nor
+    /// does it become a parameter.
+    fn check(&mut self, sql: &str, places: &[Range<usize>]) {
+        let names: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.clone())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let texts: Vec<&str> = places
+            .iter()
+            .filter_map(|place| sql.get(place.clone()))
+            .collect();
+        if texts.is_empty() {
+            self.report(0..0, "there is no statement", "write one");
+        }
+        for (number, mistake) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
+            let place = places.get(number).cloned().unwrap_or(0..0);
+            self.report_sql(sql, place, &mistake);
+        }
     }
 
     /// A line that begins with a backslash.
@@ -145,7 +224,7 @@ impl Reading<'_> {
             .split_once(char::is_whitespace)
             .unwrap_or((command, ""));
         if word != "set" {
-            let hint = "a file has lines `\\set NAME EXPRESSION` and one statement";
+            let hint = "a file has lines `\\set NAME EXPRESSION` and one statement or transaction";
             self.report(span, format!("unknown command `\\{word}`"), hint);
             return;
         }
@@ -265,29 +344,21 @@ impl Reading<'_> {
         }
     }
 
-    fn report_sql(&mut self, sql: &str, mistake: &SqlMistake) {
-        let whole = 0..sql.trim_end().len();
+    fn report_sql(&mut self, sql: &str, place: Range<usize>, mistake: &SqlMistake) {
         match mistake {
             SqlMistake::UnknownParameter(name) => {
-                let place = sql.find(&format!(":{name}")).unwrap_or(0);
+                let within = sql.get(place.clone()).unwrap_or_default();
+                let at = place.start + within.find(&format!(":{name}")).unwrap_or(0);
                 let hint = format!("add a line `\\set {name} random(1, 1000)`, or --set {name}=…");
-                self.report(
-                    place..place + name.len() + 1,
-                    format!("`:{name}` is not set"),
-                    &hint,
-                );
-            }
-            SqlMistake::SeveralStatements => {
-                let place = sql.find(';').unwrap_or(0);
-                let hint = "one statement a file; give several files, each with -f";
-                self.report(place..place + 1, "more than one statement", hint);
+                let message = format!("`:{name}` is not set");
+                self.report(at..at + name.len() + 1, message, &hint);
             }
             SqlMistake::Unterminated(what) => {
+                let whole = place.start..sql.trim_end().len();
                 self.report(whole, format!("a {what} does not end"), "close it");
             }
-            SqlMistake::Empty => self.report(0..0, "there is no statement", "write one"),
-            // Only what is used became a parameter.
-            SqlMistake::UnusedParameter(_) => {}
+            // A place is a statement without a semicolon; and only what is used became a parameter.
+            SqlMistake::Empty | SqlMistake::SeveralStatements | SqlMistake::UnusedParameter(_) => {}
         }
     }
 
@@ -327,14 +398,21 @@ fn real(number: i64) -> f64 {
     number as f64
 }
 
-fn write_op(text: &mut String, name: &str, sql: &str, parameters: &[(String, &str, String)]) {
+fn write_op(text: &mut String, name: &str, asked: &Asked, parameters: &[(String, &str, String)]) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "[ops.{}]\nparameters = [", quoted(name));
     for (name, kind, generator) in parameters {
         let name = quoted(name);
         let _ = writeln!(text, "{{ name = {name}, type = \"{kind}\", {generator} }},");
     }
-    let _ = writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql));
+    let _ = match asked {
+        Asked::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
+        Asked::Transaction(all) => {
+            let all: Vec<String> = all.iter().map(|sql| quoted(sql)).collect();
+            let all = all.join(",\n");
+            writeln!(text, "]\ntransaction = {{ any = [\n{all}\n] }}")
+        }
+    };
 }
 
 /// A name of letters, digits and dashes that none of the others has.

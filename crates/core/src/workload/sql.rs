@@ -3,8 +3,11 @@
 //! Only as much of SQL is understood as tells a parameter from other uses of a colon: quoted
 //! strings and identifiers, dollar-quoted strings, comments and casts (`::`) are left alone.
 
+use std::ops::Range;
+
 use serde::{Serialize, Serializer};
 
+use crate::model::literal::LiteralSql;
 use crate::model::op::PlaceholderStyle;
 
 /// One statement, cut at its parameters.
@@ -49,31 +52,70 @@ impl Sql {
     /// The names of all parameters of a text, each once, in order of appearance.
     pub(super) fn names(text: &str) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
-        let mut at = 0;
-        while at < text.len() {
-            let length = match Token::first(text.get(at..).unwrap_or_default()) {
-                Err(_) => break,
-                Ok(Token::Other(length)) => length,
-                Ok(Token::Semicolon) => 1,
-                Ok(Token::Parameter(name)) => {
-                    if !names.iter().any(|known| known == name) {
-                        names.push(name.to_owned());
-                    }
-                    1 + name.len()
-                }
-                Ok(Token::Rows(list)) => 3 + list.len(),
-            };
-            at += length;
+        for (_, token) in tokens(text) {
+            if let Token::Parameter(name) = token
+                && !names.iter().any(|known| known == name)
+            {
+                names.push(name.to_owned());
+            }
         }
         names
     }
 
-    /// Cuts `text` at the parameters called `names`; collects everything that is wrong.
+    /// Cuts `text` at the parameters called `names`, all of which it uses; collects everything that
+    /// is wrong.
     pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlMistake>> {
+        let mut all = Self::parse_all(&[text], names).map_err(|mistakes| {
+            let mistakes = mistakes.into_iter().map(|(_, mistake)| mistake);
+            mistakes.collect::<Vec<_>>()
+        })?;
+        all.pop().ok_or_else(|| vec![SqlMistake::Empty])
+    }
+
+    /// Cuts several texts, which together use all of `names`; each mistake with the position of
+    /// its text.
+    pub(super) fn parse_all(
+        texts: &[&str],
+        names: &[&str],
+    ) -> Result<Vec<Self>, Vec<(usize, SqlMistake)>> {
+        let mut mistakes = Vec::new();
+        let mut all = Vec::with_capacity(texts.len());
+        for (number, text) in texts.iter().enumerate() {
+            let (sql, wrong) = Self::cut(text, names);
+            mistakes.extend(wrong.into_iter().map(|mistake| (number, mistake)));
+            all.push(sql);
+        }
+        for (position, name) in names.iter().enumerate() {
+            if !all.iter().any(|sql| sql.uses(position)) {
+                mistakes.push((0, SqlMistake::UnusedParameter((*name).to_owned())));
+            }
+        }
+        if mistakes.is_empty() {
+            Ok(all)
+        } else {
+            Err(mistakes)
+        }
+    }
+
+    /// The text as written.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the parameter at a position of the list stands in it.
+    pub(super) fn uses(&self, position: usize) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Text(_) => false,
+            Piece::Parameter(used) => *used == position,
+            Piece::Rows(row) => row.contains(&position),
+        })
+    }
+
+    /// Cuts one text, which need not use every parameter.
+    fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlMistake>) {
         let text = text.trim().trim_end_matches(';').trim_end();
         let mut mistakes = Vec::new();
         let mut pieces = Vec::new();
-        let mut used = vec![false; names.len()];
         let (mut copied, mut at) = (0, 0);
         while at < text.len() {
             let rest = text.get(at..).unwrap_or_default();
@@ -91,7 +133,6 @@ impl Sql {
                     let before = text.get(copied..at).unwrap_or_default();
                     match names.iter().position(|known| *known == name) {
                         Some(position) => {
-                            used[position] = true;
                             pieces.push(Piece::Text(before.to_owned()));
                             pieces.push(Piece::Parameter(position));
                         }
@@ -106,10 +147,7 @@ impl Sql {
                     let mut row = Vec::new();
                     for name in list.split(',').map(str::trim) {
                         match names.iter().position(|known| *known == name) {
-                            Some(position) => {
-                                used[position] = true;
-                                row.push(position);
-                            }
+                            Some(position) => row.push(position),
                             None => mistakes.push(SqlMistake::UnknownParameter(name.to_owned())),
                         }
                     }
@@ -125,14 +163,8 @@ impl Sql {
         if text.is_empty() {
             mistakes.push(SqlMistake::Empty);
         }
-        let unused = names.iter().zip(&used).filter(|(_, used)| !**used);
-        mistakes.extend(unused.map(|(name, _)| SqlMistake::UnusedParameter((*name).to_owned())));
-        if mistakes.is_empty() {
-            let text = text.to_owned();
-            Ok(Self { text, pieces })
-        } else {
-            Err(mistakes)
-        }
+        let text = text.to_owned();
+        (Self { text, pieces }, mistakes)
     }
 
     /// Whether it is a statement that changes nothing, as far as its words tell.
@@ -158,67 +190,68 @@ impl Sql {
         asks && words.filter(|word| changes(word)).count() <= locks
     }
 
-    /// The statement with numbered placeholders. `counts` says how many values each parameter of
-    /// the op stands for; numbers follow each other, those of a list with commas between them.
-    /// Rows are as many as the first of their parameters has values.
+    /// The statement with numbered placeholders, as many as [`Sql::template`] has values.
     pub(super) fn with_placeholders(&self, style: PlaceholderStyle, counts: &[u64]) -> String {
-        let mark = match style {
+        self.template(counts).numbered(match style {
             PlaceholderStyle::Dollar => '$',
             PlaceholderStyle::Question => '?',
-        };
-        let placeholders = |position: usize| {
-            let before: u64 = counts.iter().take(position).sum();
+        })
+    }
+
+    /// The statement with a place for each value. `counts` says how many values each parameter of
+    /// the op stands for; values follow each other, those of a list with commas between them. Rows
+    /// are as many as the first of their parameters has values.
+    pub(super) fn template(&self, counts: &[u64]) -> LiteralSql {
+        let mut template = LiteralSql::default();
+        let count = |position: usize| {
             let count = counts.get(position).copied().unwrap_or(1);
-            let numbers = (before + 1..=before + count).map(|number| format!("{mark}{number}"));
-            numbers.collect::<Vec<_>>().join(", ")
+            usize::try_from(count).unwrap_or(usize::MAX)
         };
-        let begin = |position: usize| counts.iter().take(position).sum::<u64>() + 1;
-        let rows = |row: &[usize]| {
-            let first = row.first().and_then(|position| counts.get(*position));
-            let all = (0..first.copied().unwrap_or(1)).map(|n| {
-                let values = row.iter().map(|position| begin(*position) + n);
-                let values: Vec<String> = values.map(|number| format!("{mark}{number}")).collect();
-                format!("({})", values.join(", "))
-            });
-            all.collect::<Vec<_>>().join(", ")
-        };
-        self.pieces
-            .iter()
-            .map(|piece| match piece {
-                Piece::Rows(row) => rows(row),
-                Piece::Text(text) => text.clone(),
-                Piece::Parameter(position) => placeholders(*position),
-            })
-            .collect()
+        let begin = |position: usize| (0..position).map(count).sum::<usize>();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => template.push_text(text),
+                Piece::Parameter(position) => {
+                    let first = begin(*position);
+                    template.push_list(first..first + count(*position));
+                }
+                Piece::Rows(row) => {
+                    let rows = row.first().map_or(1, |position| count(*position));
+                    for number in 0..rows {
+                        template.push_text(if number > 0 { ", (" } else { "(" });
+                        template.push_list(row.iter().map(|position| begin(*position) + number));
+                        template.push_text(")");
+                    }
+                }
+            }
+        }
+        template
     }
 }
 
 /// The words outside of quotes and comments.
-fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
-    let mut at = 0;
-    let all: Vec<&str> = std::iter::from_fn(|| {
-        while at < text.len() {
-            let rest = text.get(at..)?;
-            let length = match Token::first(rest).ok()? {
-                Token::Other(length) => length,
-                Token::Semicolon => 1,
-                Token::Parameter(name) => 1 + name.len(),
-                Token::Rows(list) => 3 + list.len(),
-            };
-            at += length.max(1);
-            let piece = rest.get(..length).unwrap_or_default();
-            if piece.starts_with(|c: char| c.is_alphabetic() || c == '_') {
-                return Some(piece);
-            }
-        }
-        None
-    })
-    .collect();
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let all: Vec<&str> = tokens(text)
+        .filter_map(|(place, _)| text.get(place))
+        .filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        .collect();
     all.into_iter()
 }
 
+/// The tokens of a text and their places, up to one that does not end.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = (Range<usize>, Token<'_>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let token = Token::first(rest).ok()?;
+        let begin = at;
+        at += token.length().max(1);
+        Some((begin..at, token))
+    })
+}
+
 /// What a text begins with.
-enum Token<'t> {
+pub(super) enum Token<'t> {
     /// So many bytes of no interest.
     Other(usize),
     Semicolon,
@@ -229,6 +262,16 @@ enum Token<'t> {
 }
 
 impl<'t> Token<'t> {
+    /// In bytes.
+    fn length(&self) -> usize {
+        match self {
+            Self::Other(length) => *length,
+            Self::Semicolon => 1,
+            Self::Parameter(name) => 1 + name.len(),
+            Self::Rows(list) => 3 + list.len(),
+        }
+    }
+
     /// The first token of a text that is not empty; the name of what does not end.
     fn first(text: &'t str) -> Result<Self, &'static str> {
         let until = |end: &str, skip: usize, what| {

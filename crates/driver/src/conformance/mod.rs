@@ -212,6 +212,12 @@ const RULES: &[Rule] = &[
         "the outcome of a query has the number of its rows, none included"
     ),
     rule!(
+        storing::queries_of_the_audit_are_answered_as_text,
+        StoredValues,
+        "a query of the workload's own is answered with its rows as text, null as none, and a wrong \
+         one with an error"
+    ),
+    rule!(
         storing::parameters_of_each_type_are_bound,
         StoredValues,
         "parameters of each type reach the statement exactly: near misses find nothing"

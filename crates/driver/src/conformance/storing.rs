@@ -51,6 +51,28 @@ async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), 
     Ok(())
 }
 
+pub(super) async fn queries_of_the_audit_are_answered_as_text(
+    subject: &Subject,
+) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("asked", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let wrong = admin.query("SELECT nothing FROM highwater_no_such").await;
+    require!(wrong.is_err(), "a wrong query was answered: {wrong:?}");
+    let found = admin
+        .query(
+            "SELECT 12345678901234567, 'it''s', NULL UNION ALL SELECT -1, '', '' ORDER BY 1 DESC",
+        )
+        .await?;
+    let text = |text: &str| Some(text.to_owned());
+    let wanted = [
+        vec![text("12345678901234567"), text("it's"), None],
+        vec![text("-1"), text(""), text("")],
+    ];
+    require!(found == wanted, "asked for {wanted:?}, answered {found:?}");
+    Ok(())
+}
+
 pub(super) async fn answers_are_counted(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let mut workload = sample::insert_only("answers", subject.sql);

@@ -5,11 +5,13 @@ use std::rc::Rc;
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
+use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
 use serde_json::Value;
 
 use super::ask::{self, Rows};
 use super::audit;
+use super::describe;
 use super::facts;
 use super::http::HttpConnection;
 use super::options::Node;
@@ -21,6 +23,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
+use crate::describing::{Asks, Texts};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
@@ -259,6 +262,20 @@ impl HttpAdmin {
     }
 }
 
+impl Asks for HttpAdmin {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let text = |value: Value| match value {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            other => Some(other.to_string()),
+        };
+        let rows = self.rows(sql).await?.into_iter();
+        Ok(rows
+            .map(|row| row.into_iter().map(text).collect())
+            .collect())
+    }
+}
+
 impl Admin for HttpAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         Box::pin(facts::read(self))
@@ -313,6 +330,21 @@ impl Admin for HttpAdmin {
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
         Box::pin(audit::copies(self, workload))
+    }
+
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        Box::pin(self.texts(sql))
+    }
+
+    fn describe<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        let place = self.node.shown.clone();
+        Box::pin(async move { describe::describe(self, &place, table).await })
     }
 
     fn rows_inserted<'a>(

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use highwater_core::model::literal::TimestampLiteral;
 use highwater_core::model::op::{ColumnData, Op, OpBody, RowBatch, Value};
 
 use super::json::{self, Numbers};
-use super::statements::{InsertPlan, Mode, Plan};
+use super::statements::{InsertPlan, Mode, Plan, head};
 use crate::contract::{Encoder, Request};
 
 /// Encodes for one session.
@@ -99,6 +100,12 @@ fn encode(plans: &[Plan], quoted: &mut Quoted, op: &Op, out: &mut Vec<u8>) {
                 put_value(out, value);
             }
             out.extend_from_slice(b"]}");
+        }
+        (Some(Plan::Literal(sql)), OpBody::Query(values)) => {
+            let mut text = String::new();
+            sql.write(values, TimestampLiteral::Cast, &mut text);
+            out.extend_from_slice(&head(&text));
+            out.extend_from_slice(b"\"}");
         }
         (Some(Plan::Insert(plan)), OpBody::Insert(batch)) => {
             quoted.learn(batch);

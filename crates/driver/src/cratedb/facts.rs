@@ -112,6 +112,7 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
             shards: true,
             settings: true,
         },
+        transactions: false,
     })
 }
 

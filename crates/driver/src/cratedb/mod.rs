@@ -34,6 +34,7 @@ mod answer;
 mod ask;
 mod audit;
 mod connect;
+pub(crate) mod describe;
 mod encode;
 mod errors;
 mod facts;

@@ -2,6 +2,7 @@
 //!
 //! What must not be here: values; see `encode`.
 
+use highwater_core::model::literal::LiteralSql;
 use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
@@ -47,6 +48,8 @@ pub(super) enum Plan {
         /// The body up to the end of the statement's text.
         head: Vec<u8>,
     },
+    /// A query whose values stand in its text.
+    Literal(LiteralSql),
     /// A batch insert.
     Insert(InsertPlan),
 }
@@ -67,6 +70,8 @@ pub(super) struct InsertPlan {
 pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, TargetError> {
     let plan = |op: &highwater_core::model::op::BoundOp| match &op.kind {
         BoundOpKind::Query { sql, .. } => Ok(Plan::Query { head: head(sql) }),
+        BoundOpKind::Literal(sql) => Ok(Plan::Literal(sql.clone())),
+        BoundOpKind::Transaction(_) => Err(TargetError::no_transactions(&op.name)),
         BoundOpKind::Insert { table, .. } => {
             let table = workload.tables.get(*table).ok_or_else(|| {
                 TargetError::usage(format!(
@@ -111,7 +116,7 @@ fn has_key(table: &BoundTable) -> bool {
 }
 
 /// The body of a request up to the end of the statement's text.
-fn head(sql: &str) -> Vec<u8> {
+pub(super) fn head(sql: &str) -> Vec<u8> {
     let mut head = b"{\"stmt\":\"".to_vec();
     json::put_escaped(&mut head, sql);
     head

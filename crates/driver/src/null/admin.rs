@@ -33,6 +33,7 @@ impl Admin for NullAdmin {
                 format!("insert={}", self.insert),
             ],
             tables: self.protocol.table_features(),
+            transactions: self.protocol.has_transactions(),
             ..TargetFacts::default()
         };
         let settings = &mut facts.settings;

@@ -71,6 +71,11 @@ impl Protocol {
         }
     }
 
+    /// Whether several statements can be one transaction, where they are real.
+    const fn has_transactions(self) -> bool {
+        matches!(self, Self::Postgres)
+    }
+
     /// What tables have besides columns, where they are real.
     const fn table_features(self) -> TableFeatures {
         TableFeatures {

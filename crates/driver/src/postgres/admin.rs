@@ -23,6 +23,7 @@ use super::wire::Connection;
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
+use crate::describing::Asks;
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
@@ -320,6 +321,13 @@ impl Admin for WireAdmin {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(self.read(table, ranges, take))
+    }
+
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        Box::pin(self.texts(sql))
     }
 
     fn describe<'a>(

@@ -1,18 +1,26 @@
-//! What a table looks like, for a workload file that is sketched from it: its columns, and a sample
-//! of what they hold.
+//! What a table looks like, for a workload file that is sketched from it: its columns, a sample of
+//! what they hold, its indexes, and what the server counted.
 
 use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{ColumnShape, LISTED_MAX, TableShape};
+use highwater_core::model::table_shape::{
+    Asked, AskedText, ColumnShape, IndexShape, TEXT_MAX, TEXTS_MAX, TableShape,
+};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin::WireAdmin;
 use super::dialect::Dialect;
-use crate::contract::{TargetError, TargetErrorKind};
+use crate::contract::TargetError;
+use crate::cratedb::describe as of_cluster;
+use crate::describing::{Asks, SAMPLE, Texts, count_rows, look, not_there, number};
 
-/// Rows that are looked at.
-const SAMPLE_ROWS: u64 = 100_000;
-/// Statements of the server's own list that are named.
-const QUERIES_MAX: usize = 10;
+/// The extension that counts statements, and its view.
+const STATEMENTS: &str = "pg_stat_statements";
+
+impl Asks for WireAdmin {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        self.rows(sql).await
+    }
+}
 
 /// Describes a table of the schema.
 pub(super) async fn describe(
@@ -20,141 +28,199 @@ pub(super) async fn describe(
     table: &str,
 ) -> Result<TableShape, TargetError> {
     let dialect = admin.dialect();
+    if dialect == Dialect::CrateDb {
+        let place = admin.place().to_owned();
+        return of_cluster::describe(admin, &place, table).await;
+    }
     let columns = admin
         .rows(&format!(
-            "SELECT column_name, data_type, is_nullable FROM information_schema.columns \
+            "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
+             FROM information_schema.columns \
              WHERE table_name = {} AND table_schema = current_schema() ORDER BY ordinal_position",
             escape_literal(table)
         ))
         .await?;
-    if columns.is_empty() {
-        return Err(TargetError {
-            kind: TargetErrorKind::Usage,
-            message: format!(
-                "{}: there is no table `{table}` in the schema",
-                admin.place()
-            ),
-            hint: Some("--table names it as the target does; the URL names the schema".to_owned()),
-        });
-    }
+    let Some(first) = columns.first() else {
+        return Err(not_there(admin.place(), table));
+    };
     let from = escape_identifier(table);
-    let rows = admin
-        .rows(&format!(
-            "SELECT count(*) FROM (SELECT 1 FROM {from} LIMIT {SAMPLE_ROWS}) AS sample"
-        ))
-        .await?;
     let mut shape = TableShape {
         name: table.to_owned(),
+        schema: first.get(4).cloned().flatten(),
         dialect: dialect.names().into_iter().next().unwrap_or_default(),
         milliseconds: dialect.milliseconds("{column}"),
-        rows: first(&rows),
+        quotient: dialect.quotient().to_owned(),
+        rows: count_rows(admin, &from).await?,
+        rows_all: None,
         columns: Vec::new(),
-        queries: Vec::new(),
+        indexes: Vec::new(),
+        create: None,
+        asked: Asked::default(),
     };
     for column in columns {
         let mut texts = column.into_iter().map(Option::unwrap_or_default);
         let mut next = || texts.next().unwrap_or_default();
-        let (name, declared, nullable) = (next(), next(), next());
-        let column = ColumnShape {
-            kind: kind_of(&declared),
-            required: nullable.eq_ignore_ascii_case("no"),
-            name,
-            declared,
-            nulls: 0,
-            distinct: 0,
-            min: None,
-            max: None,
-            lengths: (0, 0),
-            common: Vec::new(),
-        };
-        let column = look(admin, &from, dialect, column).await?;
+        let (name, declared, nullable, generated) = (next(), next(), next(), next());
+        let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
+        column.required = nullable.eq_ignore_ascii_case("no");
+        column.generated = generated == "ALWAYS";
+        match declared.as_str() {
+            // What was written is read back with all its digits.
+            "real" => "double precision".clone_into(&mut column.declared),
+            "uuid" => {
+                let text = format!("CAST({} AS text)", escape_identifier(&column.name));
+                column.checked = Some(dialect.number_of_hash(&dialect.hash(&text)));
+            }
+            _ => {}
+        }
+        if let (Some(kind), false) = (column.kind, column.generated) {
+            let name = escape_identifier(&column.name);
+            let value = match kind {
+                ColumnType::Timestamp => dialect.milliseconds(&name),
+                ColumnType::Boolean => {
+                    format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END")
+                }
+                // There is no least UUID.
+                ColumnType::Text => format!("CAST({name} AS text)"),
+                _ => name,
+            };
+            look(admin, (&from, &value), &mut column).await?;
+        }
         shape.columns.push(column);
     }
-    shape.queries = queries(admin, table).await;
+    if dialect == Dialect::PostgreSql {
+        shape.indexes = indexes(admin, &from).await?;
+        statistics(admin, &mut shape).await?;
+        shape.asked = statements(admin, table).await?;
+    }
     Ok(shape)
 }
 
-/// What a sample of a column holds.
-async fn look(
-    admin: &mut WireAdmin,
-    from: &str,
-    dialect: Dialect,
-    mut column: ColumnShape,
-) -> Result<ColumnShape, TargetError> {
-    let Some(kind) = column.kind else {
-        return Ok(column);
-    };
-    let name = escape_identifier(&column.name);
-    let value = match kind {
-        ColumnType::Timestamp => dialect.milliseconds(&name),
-        ColumnType::Boolean => format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END"),
-        _ => name.clone(),
-    };
-    let sample = format!("(SELECT {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS sample");
+/// The indexes of a table. One on expressions, on some of the rows or of another kind than a tree
+/// has no list of columns.
+async fn indexes(admin: &mut WireAdmin, from: &str) -> Result<Vec<IndexShape>, TargetError> {
     let rows = admin
         .rows(&format!(
-            "SELECT count(*) - count(c), count(DISTINCT c), CAST(min(c) AS text), \
-             CAST(max(c) AS text), min(length(CAST(c AS text))), max(length(CAST(c AS text))) \
-             FROM {sample}"
+            "SELECT pg_get_indexdef(i.indexrelid), i.indisunique, \
+             i.indexprs IS NULL AND i.indpred IS NULL AND m.amname = 'btree', a.attname \
+             FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
+             JOIN pg_am AS m ON m.oid = c.relam \
+             CROSS JOIN unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place) \
+             LEFT JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number \
+             WHERE i.indrelid = CAST({} AS regclass) AND k.place <= i.indnkeyatts \
+             ORDER BY i.indexrelid, k.place",
+            escape_literal(from)
         ))
         .await?;
-    let found = rows.into_iter().next().unwrap_or_default();
-    let text = |at: usize| found.get(at).cloned().flatten();
-    let number = |at: usize| text(at).and_then(|t| t.parse().ok()).unwrap_or(0);
-    (column.nulls, column.distinct) = (number(0), number(1));
-    (column.min, column.max) = (text(2), text(3));
-    column.lengths = (number(4), number(5));
-    let listed = !matches!(kind, ColumnType::Float | ColumnType::Timestamp);
-    if listed && (1..=LISTED_MAX).contains(&column.distinct) {
-        let rows = admin
-            .rows(&format!(
-                "SELECT CAST(c AS text), count(*) FROM {sample} WHERE c IS NOT NULL \
-                 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {LISTED_MAX}"
-            ))
-            .await?;
-        let common = rows.into_iter().filter_map(|row| {
-            let mut texts = row.into_iter();
-            let value = texts.next()??;
-            let value = match kind {
-                ColumnType::Boolean => (value == "1").to_string(),
-                _ => value,
-            };
-            Some((value, texts.next()??.parse().ok()?))
-        });
-        column.common = common.collect();
-    }
-    Ok(column)
-}
-
-/// What the server was asked about the table, where it keeps count and the user may look.
-async fn queries(admin: &mut WireAdmin, table: &str) -> Vec<(String, u64)> {
-    let like = escape_literal(&format!("%{table}%"));
-    let sql = match admin.dialect() {
-        Dialect::PostgreSql => format!(
-            "SELECT query, sum(calls) FROM pg_stat_statements \
-             WHERE query ILIKE {like} AND query ILIKE 'select%' \
-             GROUP BY query ORDER BY 2 DESC LIMIT {QUERIES_MAX}"
-        ),
-        Dialect::CrateDb => format!(
-            "SELECT stmt, count(*) FROM sys.jobs_log \
-             WHERE stmt ILIKE {like} AND stmt ILIKE 'select%' AND error IS NULL \
-             GROUP BY stmt ORDER BY 2 DESC LIMIT {QUERIES_MAX}"
-        ),
-        Dialect::CockroachDb => return Vec::new(),
-    };
-    // Without the extension or the right there is no list.
-    let rows = admin.rows(&sql).await.unwrap_or_default();
-    let queries = rows.into_iter().filter_map(|row| {
+    let mut indexes: Vec<IndexShape> = Vec::new();
+    for row in rows {
         let mut texts = row.into_iter();
-        Some((texts.next()??, texts.next()??.parse().ok()?))
-    });
-    let own = |sql: &str| sql.contains("AS sample") || sql.contains("information_schema");
-    queries.filter(|(sql, _)| !own(sql)).collect()
+        let mut next = || texts.next().flatten().unwrap_or_default();
+        let (text, unique, plain, column) = (next(), next(), next(), next());
+        if indexes.last().is_none_or(|index| index.text != text) {
+            indexes.push(IndexShape {
+                columns: Vec::new(),
+                unique: unique == "t",
+                text,
+            });
+        }
+        if let Some(index) = indexes.last_mut().filter(|_| plain == "t") {
+            index.columns.push(column);
+        }
+    }
+    Ok(indexes)
 }
 
-fn first(rows: &[Vec<Option<String>>]) -> u64 {
-    let text = rows.first().and_then(|row| row.first()).cloned().flatten();
-    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+/// Adds what ANALYZE found out about the whole table: rows, and different values of each column.
+async fn statistics(admin: &mut WireAdmin, shape: &mut TableShape) -> Result<(), TargetError> {
+    let rows = admin
+        .rows(&format!(
+            "SELECT CAST(greatest(c.reltuples, 0) AS bigint), s.attname, \
+             CAST(CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * greatest(c.reltuples, 0) \
+             ELSE s.n_distinct END AS bigint) \
+             FROM pg_class AS c LEFT JOIN pg_stats AS s \
+             ON s.schemaname = current_schema() AND s.tablename = c.relname \
+             WHERE c.oid = CAST({} AS regclass)",
+            escape_literal(&escape_identifier(&shape.name))
+        ))
+        .await?;
+    shape.rows_all = Some(number(&rows, 0)).filter(|rows| *rows > 0);
+    for row in rows {
+        let [_, Some(name), Some(distinct)] = row.as_slice() else {
+            continue;
+        };
+        let column = shape.columns.iter_mut().find(|column| column.name == *name);
+        if let Some(column) = column {
+            column.distinct_all = distinct.parse().ok();
+        }
+    }
+    Ok(())
+}
+
+/// What the server was asked about the table, where its extension counts and the user may look.
+async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetError> {
+    let without = |remark| Asked {
+        remark: Some(remark),
+        ..Asked::default()
+    };
+    let schema = admin
+        .rows(&format!(
+            "SELECT quote_ident(n.nspname) FROM pg_extension AS e \
+             JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = '{STATEMENTS}'"
+        ))
+        .await?;
+    let Some(schema) = schema
+        .into_iter()
+        .next()
+        .and_then(|row| row.into_iter().next()?)
+    else {
+        return Ok(without(format!(
+            "This database has no {STATEMENTS}: what it is asked is not counted"
+        )));
+    };
+    let of_database = format!(
+        "FROM {schema}.{STATEMENTS} WHERE dbid = \
+         (SELECT oid FROM pg_database WHERE datname = current_database())"
+    );
+    let named = escape_literal(&table.to_lowercase());
+    let listed = admin
+        .rows(&format!(
+            "SELECT left(query, {TEXT_MAX}), CAST(sum(calls) AS bigint), \
+             CAST(sum(rows) AS bigint), count(*) OVER () {of_database} \
+             AND strpos(lower(query), {named}) > 0 AND strpos(query, '{SAMPLE}') = 0 \
+             GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {TEXTS_MAX}"
+        ))
+        .await;
+    let rows = match listed {
+        Ok(rows) => rows,
+        // The server has not loaded it.
+        Err(error) => {
+            let message = error.message;
+            return Ok(without(format!("{STATEMENTS} cannot be read: {message}")));
+        }
+    };
+    let hidden = format!("SELECT count(*) {of_database} AND query = '<insufficient privilege>'");
+    let hidden = number(&admin.rows(&hidden).await?, 0);
+    let different = number(&rows, 3);
+    let texts = rows.into_iter().filter_map(|row| {
+        let mut texts = row.into_iter();
+        Some(AskedText {
+            sql: texts.next()??,
+            calls: texts.next()??.parse().ok()?,
+            rows: texts.next()??.parse().ok(),
+        })
+    });
+    Ok(Asked {
+        source: Some(STATEMENTS.to_owned()),
+        texts: texts.collect(),
+        different,
+        remark: (hidden > 0).then(|| {
+            format!(
+                "{hidden} statements of other users are hidden from this one: \
+                 the role pg_read_all_stats may read them"
+            )
+        }),
+    })
 }
 
 /// The type of a workload for a type of the server; none where no generator makes it.

@@ -67,8 +67,8 @@ impl Dialect {
         self != Self::CrateDb
     }
 
-    /// Whether a failed statement leaves something that ROLLBACK has to end; CrateDB has neither
-    /// transactions nor that word.
+    /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK has
+    /// to end; CrateDB has neither, and takes BEGIN for nothing.
     pub(super) fn rolls_back(self) -> bool {
         self != Self::CrateDb
     }
@@ -109,10 +109,16 @@ impl Dialect {
 
     /// `key / width` of integers, rounded down, for keys that are not negative.
     pub(super) fn divide(self, key: &str, width: i64) -> String {
+        let quotient = self.quotient().replace("{dividend}", key);
+        quotient.replace("{divisor}", &width.to_string())
+    }
+
+    /// How it writes the whole part of `{dividend}` by `{divisor}`.
+    pub(super) fn quotient(self) -> &'static str {
         match self {
             // Its `/` makes a decimal of two integers.
-            Self::CockroachDb => format!("{key} // {width}"),
-            Self::PostgreSql | Self::CrateDb => format!("{key} / {width}"),
+            Self::CockroachDb => "{dividend} // {divisor}",
+            Self::PostgreSql | Self::CrateDb => "{dividend} / {divisor}",
         }
     }
 

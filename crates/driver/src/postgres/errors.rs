@@ -74,6 +74,18 @@ impl ServerError {
         )
     }
 
+    /// What is certain about a transaction whose COMMIT was not sent when this came: without it
+    /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
+    pub(super) fn judge_before_commit(&self) -> (ErrorClass, Certainty) {
+        let (class, _) = judge_code(&self.code);
+        let certainty = if AMBIGUOUS.contains(&self.code.as_str()) {
+            Certainty::Unknown
+        } else {
+            Certainty::NotApplied
+        };
+        (class, certainty)
+    }
+
     /// As the error of an op.
     pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
         OpError {
@@ -126,12 +138,14 @@ impl Failure {
     }
 }
 
+/// The result of a commit is not known: as CockroachDB and as PostgreSQL say it.
+const AMBIGUOUS: [&str; 2] = ["40003", "08007"];
+
 /// Class and certainty of an SQLSTATE that came with severity ERROR.
 fn judge_code(code: &str) -> (ErrorClass, Certainty) {
     use Certainty::{NotApplied, Unknown};
     let class = match code {
-        // The result of a commit is ambiguous: as CockroachDB and as PostgreSQL say it.
-        "40003" | "08007" => return (ErrorClass::Unavailable, Unknown),
+        code if AMBIGUOUS.contains(&code) => return (ErrorClass::Unavailable, Unknown),
         "08P01" => return (ErrorClass::Protocol, Unknown),
         "57014" => ErrorClass::Timeout,
         "53300" | "53400" => ErrorClass::Rejected,

@@ -63,6 +63,7 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
         settings,
         traits,
         tables: dialect.table_features(),
+        transactions: dialect.rolls_back(),
     })
 }
 

@@ -87,6 +87,24 @@ pub(super) fn close(out: &mut Vec<u8>, name: &str) {
     finish(out, at);
 }
 
+/// The requests of a sequence, each up to its Sync; what is no message ends it.
+pub(super) fn requests(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        let mut end = 0;
+        while let Some([tag, a, b, c, d]) = rest.get(end..).and_then(|rest| rest.first_chunk()) {
+            let length = u32::from_be_bytes([*a, *b, *c, *d]);
+            end = end.saturating_add(usize::try_from(length).ok()?.saturating_add(1));
+            if *tag == b'S' {
+                break;
+            }
+        }
+        let (request, behind) = rest.split_at_checked(end).filter(|_| end > 0)?;
+        rest = behind;
+        Some(request)
+    })
+}
+
 /// Bind of the unnamed portal to a statement without parameters, and its execution.
 pub(super) fn run_prepared(out: &mut Vec<u8>, name: &str) {
     let at = start(out, b'B');
@@ -95,4 +113,23 @@ pub(super) fn run_prepared(out: &mut Vec<u8>, name: &str) {
     out.extend_from_slice(&[0; 6]);
     finish(out, at);
     out.extend_from_slice(&EXECUTE);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sequence_is_cut_behind_every_sync() {
+        let mut bytes = Vec::new();
+        run_prepared(&mut bytes, "b");
+        bytes.extend_from_slice(&SYNC);
+        let first = bytes.len();
+        run_prepared(&mut bytes, "S\0\0\0\x04");
+        bytes.extend_from_slice(&SYNC);
+        let lengths: Vec<usize> = requests(&bytes).map(<[u8]>::len).collect();
+        assert_eq!(lengths, [first, bytes.len() - first]);
+        assert_eq!(requests(&[]).count(), 0);
+        assert_eq!(requests(b"S\0\0\x7f\xff").count(), 0);
+    }
 }

@@ -44,6 +44,7 @@ mod prepare;
 mod session;
 mod tables;
 mod telemetry;
+mod transaction;
 mod wire;
 
 /// For the estimate of an audit: `cargo xtask bench audit` found 5.9 µs, server and client sharing

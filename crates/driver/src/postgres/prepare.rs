@@ -1,11 +1,13 @@
 //! Prepares a session's statements: asks the server for types, and chooses the form of each value.
 
-use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload, ColumnType};
+use highwater_core::model::op::{
+    BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
+};
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
 use super::dialect::Dialect;
-use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan};
+use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
 use super::message;
 use crate::contract::{TargetError, TargetErrorKind};
 
@@ -16,7 +18,11 @@ pub(super) async fn prepare(
     mode: Mode,
     place: &str,
 ) -> Result<Vec<Plan>, TargetError> {
-    if opened.dialect.wraps_pipelines() {
+    let transactions = workload
+        .ops
+        .iter()
+        .any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
+    if opened.dialect.wraps_pipelines() || transactions {
         for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
             describe(opened, name, sql, &[])
                 .await
@@ -28,7 +34,15 @@ pub(super) async fn prepare(
         let place = format!("{place}: op `{}`", op.name);
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
-                prepare_query(opened, number, sql, parameters, &place).await?
+                let name = format!("q{number}");
+                Plan::Query(prepare_query(opened, name, sql, parameters, &place).await?)
+            }
+            BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
+            BoundOpKind::Transaction(_) if !opened.dialect.rolls_back() => {
+                return Err(TargetError::no_transactions(&op.name));
+            }
+            BoundOpKind::Transaction(statements) => {
+                Plan::Transaction(prepare_all(opened, number, statements, &place).await?)
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = workload.tables.get(*table).ok_or_else(|| {
@@ -41,16 +55,34 @@ pub(super) async fn prepare(
     Ok(plans)
 }
 
-async fn prepare_query(
+async fn prepare_all(
     opened: &mut Opened,
     number: usize,
+    statements: &[BoundStatement],
+    place: &str,
+) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
+    let mut all = Vec::with_capacity(statements.len());
+    for (position, statement) in statements.iter().enumerate() {
+        let name = format!("q{number}_{position}");
+        let place = format!("{place}, statement {}", position + 1);
+        let BoundStatement {
+            sql, parameters, ..
+        } = statement;
+        let prepared = prepare_query(opened, name, sql, parameters, &place).await?;
+        all.push((prepared, statement.clone()));
+    }
+    Ok(all)
+}
+
+async fn prepare_query(
+    opened: &mut Opened,
+    name: String,
     sql: &str,
     parameters: &[ColumnType],
     place: &str,
-) -> Result<Plan, TargetError> {
-    let statement = format!("q{number}");
+) -> Result<Prepared, TargetError> {
     let declared: Vec<u32> = parameters.iter().map(|kind| declared(*kind)).collect();
-    let types = describe(opened, &statement, sql, &declared)
+    let types = describe(opened, &name, sql, &declared)
         .await
         .map_err(|failure| failure.into_target_error(place))?;
     if types.len() != parameters.len() {
@@ -65,10 +97,7 @@ async fn prepare_query(
         });
     }
     let parameters = fields(parameters.iter().copied(), &types);
-    Ok(Plan::Query {
-        statement,
-        parameters,
-    })
+    Ok(Prepared { name, parameters })
 }
 
 /// The type that is declared for a parameter of a query; text takes whatever its place expects.

@@ -14,6 +14,7 @@ use super::encode::{Mode, Plan, WireEncoder};
 use super::errors::Failure;
 use super::message;
 use super::prepare::parse_values;
+use super::transaction;
 use super::wire::Connection;
 use crate::contract::{BoxFuture, Encoder, Request, Session};
 use crate::network::{describe, one_line};
@@ -48,6 +49,13 @@ impl WireSession {
             outcome.session_usable = false;
             return outcome;
         };
+        if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
+            let done = transaction::run(&mut connection, self.dialect, op, &request.bytes).await;
+            if done.session_usable {
+                self.connection = Some(connection);
+            }
+            return done;
+        }
         let mut answer = Answer::default();
         let prepared = match &op.body {
             OpBody::Insert(batch) => {
@@ -180,7 +188,7 @@ impl Session for WireSession {
 }
 
 /// Ends a transaction that a failure left open; whether the connection is usable again.
-async fn roll_back(connection: &mut Connection) -> bool {
+pub(super) async fn roll_back(connection: &mut Connection) -> bool {
     let mut bytes = Vec::new();
     message::query(&mut bytes, "ROLLBACK");
     let mut answer = Answer::default();
@@ -188,7 +196,7 @@ async fn roll_back(connection: &mut Connection) -> bool {
     ended.is_ok() && answer.error.is_none() && answer.status == b'I'
 }
 
-fn gone(cause: &str) -> OpError {
+pub(super) fn gone(cause: &str) -> OpError {
     OpError {
         class: ErrorClass::Connection,
         code: None,
@@ -197,7 +205,7 @@ fn gone(cause: &str) -> OpError {
 }
 
 /// The connection ended before the answer did.
-fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
+pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
     if nothing_sent {
         let mut outcome = Outcome::refused(op.rows(), gone(&describe(error)));
         outcome.session_usable = false;
@@ -220,7 +228,7 @@ fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> 
 }
 
 /// A whole answer came.
-fn judge(op: &Op, answer: Answer) -> Outcome {
+pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
     let sent = op.rows();
     if let Some(error) = answer.error {
         let (class, certainty) = error.judge();

@@ -225,6 +225,7 @@ fn facts_of(parameters: &SimParameters) -> TargetFacts {
         settings,
         // Its shards are those of its URL.
         tables: TableFeatures::default(),
+        transactions: true,
     }
 }
 

@@ -211,14 +211,17 @@ impl SimTarget {
         Ok(())
     }
 
-    /// Per op, the number of the table it fills, or nothing for a query.
+    /// Per op, the number of the table it fills, or nothing for what is not an insert.
     fn prepare(&self, workload: &BoundWorkload) -> Result<Vec<Option<usize>>, TargetError> {
         let cluster = lock(&self.cluster);
         workload
             .ops
             .iter()
             .map(|op| match &op.kind {
-                BoundOpKind::Query { .. } => Ok(None),
+                // A transaction is served as one question.
+                BoundOpKind::Query { .. }
+                | BoundOpKind::Literal(_)
+                | BoundOpKind::Transaction(_) => Ok(None),
                 BoundOpKind::Insert { table, .. } => {
                     let name = workload.tables.get(*table).map_or("", |table| &table.name);
                     match cluster.table_number(name) {

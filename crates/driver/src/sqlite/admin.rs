@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, join, select};
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
+use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -16,11 +17,13 @@ use tokio::sync::{mpsc, oneshot};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
+use crate::describing::Asks;
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
 
 use super::audit;
+use super::describe;
 use super::error::statement_error;
 use super::tables;
 use super::target::Database;
@@ -54,7 +57,12 @@ impl SqliteAdmin {
         })
     }
 
-    async fn ask<T: Send + 'static>(
+    /// The file, for messages.
+    pub(super) fn place(&self) -> String {
+        format!("`{}`", self.database.settings().path.display())
+    }
+
+    pub(super) async fn ask<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
     ) -> Result<T, TargetError> {
@@ -166,6 +174,20 @@ impl Admin for SqliteAdmin {
         })
     }
 
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        Box::pin(self.texts(sql))
+    }
+
+    fn describe<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        Box::pin(describe::describe(self, table))
+    }
+
     fn rows_inserted<'a>(
         &'a mut self,
         _workload: &'a BoundWorkload,
@@ -246,6 +268,7 @@ fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, Ta
             format!("synchronous={}", synchronous.to_uppercase()),
             "one writer".to_owned(),
         ],
+        transactions: true,
         ..TargetFacts::default()
     };
     for (name, value) in [

@@ -13,6 +13,7 @@
 
 mod admin;
 mod audit;
+mod describe;
 mod error;
 mod insert;
 mod session;

@@ -5,7 +5,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
+use highwater_core::model::literal::{LiteralSql, TimestampLiteral};
+use highwater_core::model::op::{
+    BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, RowBatch, Value,
+};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Statement};
@@ -22,6 +25,7 @@ pub(super) struct Statements<'c> {
     database: &'c Database,
     abandoned: Arc<AtomicBool>,
     begin: Statement<'c>,
+    begin_reading: Statement<'c>,
     commit: Statement<'c>,
     ops: Vec<PreparedOp<'c>>,
 }
@@ -29,6 +33,9 @@ pub(super) struct Statements<'c> {
 enum PreparedOp<'c> {
     Insert(Insert<'c>),
     Query(Query<'c>),
+    /// Prepared anew for each op.
+    Literal(LiteralSql),
+    Transaction(Vec<(Query<'c>, BoundStatement)>),
 }
 
 struct Query<'c> {
@@ -65,18 +72,17 @@ impl<'c> Statements<'c> {
                     PreparedOp::Insert(insert)
                 }
                 BoundOpKind::Query { sql, parameters } => {
-                    let statement = connection
-                        .prepare(sql)
-                        .map_err(|error| statement_error(&what, &error))?;
-                    let used = statement.parameter_count();
-                    if used > parameters.len() {
-                        return Err(refused(format!(
-                            "{what} has {used} placeholders, but {} parameters",
-                            parameters.len()
-                        )));
-                    }
-                    let writes = !statement.readonly();
-                    PreparedOp::Query(Query { statement, writes })
+                    PreparedOp::Query(Query::prepare(connection, sql, parameters.len(), &what)?)
+                }
+                BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
+                BoundOpKind::Transaction(statements) => {
+                    let prepare = |bound: &BoundStatement| {
+                        let (sql, count) = (&bound.sql, bound.parameters.len());
+                        let query = Query::prepare(connection, sql, count, &what)?;
+                        Ok((query, bound.clone()))
+                    };
+                    let all: Result<_, TargetError> = statements.iter().map(prepare).collect();
+                    PreparedOp::Transaction(all?)
                 }
             });
         }
@@ -85,6 +91,7 @@ impl<'c> Statements<'c> {
             database,
             abandoned,
             begin: fixed("BEGIN IMMEDIATE")?,
+            begin_reading: fixed("BEGIN")?,
             commit: fixed("COMMIT")?,
             ops,
         })
@@ -97,19 +104,21 @@ impl<'c> Statements<'c> {
             (Some(PreparedOp::Insert(_)), OpBody::Insert(batch)) => {
                 self.insert(usize::from(op.id.0), batch)
             }
+            (Some(PreparedOp::Transaction(_)), OpBody::Query(values)) => {
+                self.transaction(usize::from(op.id.0), values)
+            }
             (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
-                let outcome = if query.writes {
-                    let _turn = self.database.turns().wait();
-                    if self.abandoned.load(Ordering::Acquire) {
-                        return Outcome::unknown(nobody_waits());
-                    }
-                    let mut outcome = query.ask(values);
-                    if outcome.is_success() {
-                        outcome.rows_applied = self.connection.changes();
-                    }
-                    outcome
-                } else {
-                    query.ask(values)
+                let around = (self.connection, self.database, &*self.abandoned);
+                let outcome = query.answer(values, around);
+                self.without_transaction(outcome)
+            }
+            (Some(PreparedOp::Literal(sql)), OpBody::Query(values)) => {
+                let mut text = String::new();
+                sql.write(values, TimestampLiteral::Milliseconds, &mut text);
+                let around = (self.connection, self.database, &*self.abandoned);
+                let outcome = match self.connection.prepare(&text) {
+                    Ok(statement) => Query::of(statement).answer(&[], around),
+                    Err(error) => Outcome::refused(0, op_error(&error)),
                 };
                 self.without_transaction(outcome)
             }
@@ -151,6 +160,47 @@ impl<'c> Statements<'c> {
         }
     }
 
+    /// Statements of a transaction, one after the other. Who may write takes the turn to write
+    /// beforehand, as an insert does; who only reads keeps nobody from writing.
+    fn transaction(&mut self, position: usize, values: &[Value]) -> Outcome {
+        let Some(PreparedOp::Transaction(statements)) = self.ops.get_mut(position) else {
+            return Outcome::refused(0, misfit(ErrorClass::Statement, "not a transaction"));
+        };
+        let writes = statements.iter().any(|(query, _)| query.writes);
+        let _turn = writes.then(|| self.database.turns().wait());
+        if self.abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(nobody_waits());
+        }
+        let begin = if writes {
+            &mut self.begin
+        } else {
+            &mut self.begin_reading
+        };
+        if let Err(error) = begin.raw_execute() {
+            return Outcome::refused(0, op_error(&error));
+        }
+        let mut outcome = Outcome::answered(0, 0);
+        for (query, bound) in statements {
+            if self.abandoned.load(Ordering::Acquire) {
+                return self.roll_back(0, Failure::Abandoned, false);
+            }
+            match query.read(bound.values_of(values)) {
+                Ok((rows, bytes)) => {
+                    outcome.response_rows += rows;
+                    outcome.response_bytes += bytes;
+                }
+                Err(error) => return self.roll_back(0, Failure::Sql(error), false),
+            }
+            if query.writes {
+                outcome.rows_applied += self.connection.changes();
+            }
+        }
+        match self.commit.raw_execute() {
+            Ok(_) => outcome,
+            Err(error) => self.roll_back(0, Failure::Sql(error), true),
+        }
+    }
+
     /// Ends the transaction without a trace, and says so if that is certain.
     fn roll_back(&self, rows: u64, failure: Failure, committing: bool) -> Outcome {
         // SQLite itself rolls back after some errors, a full disk for one.
@@ -186,8 +236,51 @@ impl<'c> Statements<'c> {
     }
 }
 
-impl Query<'_> {
-    fn ask(&mut self, values: &[Value]) -> Outcome {
+impl<'c> Query<'c> {
+    fn prepare(
+        connection: &'c Connection,
+        sql: &str,
+        parameters: usize,
+        what: &str,
+    ) -> Result<Self, TargetError> {
+        let statement = connection
+            .prepare(sql)
+            .map_err(|error| statement_error(what, &error))?;
+        let used = statement.parameter_count();
+        if used > parameters {
+            return Err(refused(format!(
+                "{what} has {used} placeholders, but {parameters} parameters"
+            )));
+        }
+        Ok(Self::of(statement))
+    }
+
+    fn of(statement: Statement<'c>) -> Self {
+        let writes = !statement.readonly();
+        Self { statement, writes }
+    }
+
+    /// Asks; what writes takes its turn.
+    fn answer(
+        &mut self,
+        values: &[Value],
+        (connection, database, abandoned): (&Connection, &Database, &AtomicBool),
+    ) -> Outcome {
+        if !self.writes {
+            return self.ask(values.iter());
+        }
+        let _turn = database.turns().wait();
+        if abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(nobody_waits());
+        }
+        let mut outcome = self.ask(values.iter());
+        if outcome.is_success() {
+            outcome.rows_applied = connection.changes();
+        }
+        outcome
+    }
+
+    fn ask<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
         match self.read(values) {
             Ok((rows, bytes)) => Outcome::answered(rows, bytes),
             // A single statement that fails is undone by SQLite, but for errors below it.
@@ -197,8 +290,11 @@ impl Query<'_> {
     }
 
     /// Reads the whole answer: rows, and the size of their values.
-    fn read(&mut self, values: &[Value]) -> rusqlite::Result<(u64, u64)> {
-        for (value, place) in values.iter().zip(1..=self.statement.parameter_count()) {
+    fn read<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> rusqlite::Result<(u64, u64)> {
+        for (value, place) in values.zip(1..=self.statement.parameter_count()) {
             let statement = &mut self.statement;
             match value {
                 Value::Null => statement.raw_bind_parameter(place, Null)?,

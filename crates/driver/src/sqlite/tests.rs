@@ -6,8 +6,8 @@ use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use highwater_core::model::op::{
-    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType, Op,
-    OpBody, OpId, RowBatch,
+    BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnData,
+    ColumnType, Op, OpBody, OpId, RowBatch, Value,
 };
 use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
@@ -146,6 +146,15 @@ fn workload(create: &str) -> BoundWorkload {
             },
             query("open", "BEGIN"),
             query("delete", "DELETE FROM t"),
+            transaction(
+                "pair",
+                &[
+                    "INSERT INTO t VALUES (?1, 'a')",
+                    "SELECT count(*) FROM t",
+                    "INSERT INTO t VALUES (?1 + 1, 'b')",
+                ],
+            ),
+            transaction("looks", &["SELECT count(*) FROM t", "SELECT max(k) FROM t"]),
         ],
         rows: None,
     }
@@ -158,6 +167,30 @@ fn query(name: &str, sql: &str) -> BoundOp {
             sql: sql.to_owned(),
             parameters: Vec::new(),
         },
+    }
+}
+
+/// Statements that take the op's first value where they say `?1`.
+fn transaction(name: &str, statements: &[&str]) -> BoundOp {
+    let statements = statements.iter().map(|sql| {
+        let count = usize::from(sql.contains("?1"));
+        BoundStatement {
+            sql: (*sql).to_owned(),
+            parameters: vec![ColumnType::Bigint; count],
+            values: vec![0; count],
+        }
+    });
+    BoundOp {
+        name: name.to_owned(),
+        kind: BoundOpKind::Transaction(statements.collect()),
+    }
+}
+
+/// A transaction that inserts `first` and the number behind it.
+fn pair(first: i64) -> Op {
+    Op {
+        body: OpBody::Query(vec![Value::Integer(first)]),
+        ..ask(3)
     }
 }
 
@@ -366,4 +399,61 @@ fn many_writers_never_meet_sqlites_own_lock() {
     });
     let connection = Connection::open(&path).unwrap();
     assert_eq!(count(&connection), 4_000);
+}
+
+#[test]
+fn a_transaction_counts_as_a_whole_or_not_at_all() {
+    let create = "CREATE TABLE t (k INTEGER CHECK (k <> 13), v TEXT)";
+    with_statements("", create, |connection, s, _| {
+        let outcome = s.execute(&pair(1));
+        assert!(outcome.is_success(), "{outcome:?}");
+        assert_eq!((outcome.rows_applied, outcome.response_rows), (2, 1));
+        assert_eq!(outcome.response_bytes, 8);
+        let outcome = s.execute(&pair(12));
+        assert_eq!(class(&outcome), Some(ErrorClass::Constraint));
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(outcome.session_usable && connection.is_autocommit());
+        assert_eq!(count(connection), 2);
+        assert!(s.execute(&pair(20)).is_success());
+        let looks = s.execute(&ask(4));
+        assert_eq!((looks.rows_applied, looks.response_rows), (0, 2));
+        assert_eq!(count(connection), 4);
+    });
+}
+
+#[test]
+fn a_transaction_that_writes_takes_its_turn_and_one_that_reads_does_not() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_statements("?busy_timeout=0", create, |connection, s, abandoned| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let outcome = s.execute(&pair(1));
+        assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(s.execute(&ask(4)).is_success());
+        other.execute_batch("COMMIT").unwrap();
+        assert!(s.execute(&pair(1)).is_success());
+        abandoned.store(true, Ordering::SeqCst);
+        assert_eq!(s.execute(&pair(3)).certainty, Certainty::Unknown);
+        abandoned.store(false, Ordering::SeqCst);
+        assert_eq!(count(connection), 2);
+    });
+}
+
+#[test]
+fn a_reader_that_keeps_a_transaction_from_committing_is_a_conflict() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    let url = "?journal_mode=delete&busy_timeout=0";
+    with_statements(url, create, |connection, s, _| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other
+            .execute_batch("BEGIN; SELECT count(*) FROM t;")
+            .unwrap();
+        let outcome = s.execute(&pair(1));
+        assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(count(connection), 0);
+        assert!(s.execute(&pair(1)).is_success());
+    });
 }

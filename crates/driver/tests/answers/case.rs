@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, OpBody, Value};
+use highwater_core::model::literal::TimestampLiteral;
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, Value};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
 use highwater_driver::{Connect, Request, TableWish, registry};
@@ -26,13 +27,20 @@ pub(crate) trait Database {
     fn ask(&self, sql: &str, parameters: &[Value]) -> Answer;
 }
 
-/// Creates and fills the table at a URL; the workload in the target's dialect.
-async fn fill(url: String, workload: &Workload, rows: u64) -> Arc<BoundWorkload> {
+/// A workload in a target's dialect, with parameters and with literals.
+struct Words {
+    prepared: Arc<BoundWorkload>,
+    literal: Arc<BoundWorkload>,
+}
+
+/// Creates and fills the table at a URL.
+async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
     let timeline = support::WallTimeline::start();
-    let target = registry::open(&[url], &support::options()).unwrap();
+    let target = registry::open(&[url.to_owned()], &support::options()).unwrap();
     let mut admin = target.administer(timeline.clone()).await.unwrap();
     let dialects = admin.facts().await.unwrap().dialects;
     let bound = Arc::new(workload.bind(&dialects, target.placeholders()).unwrap());
+    let literal = Arc::new(workload.bind_literally(&dialects).unwrap());
     admin
         .create_tables(
             &bound,
@@ -51,7 +59,10 @@ async fn fill(url: String, workload: &Workload, rows: u64) -> Arc<BoundWorkload>
     };
     let mut session = target.connect(connect).await.unwrap();
     let mut encoder = session.encoder();
-    let stream = workload.stream("insert").unwrap();
+    let insert = workload
+        .stream("insert")
+        .or_else(|| workload.stream("load"));
+    let stream = insert.unwrap();
     let batch = workload.rows_per_op(stream.ops[0].0);
     for index in 0..rows / batch {
         let op = workload.op(&stream, index, &OpContext { first_row: 0 });
@@ -64,7 +75,34 @@ async fn fill(url: String, workload: &Workload, rows: u64) -> Arc<BoundWorkload>
     // What was written is to be seen.
     let limit = timeline.now().saturating_add(Nanos::from_secs(60));
     assert!(admin.quiesce(limit).await.unwrap());
-    bound
+    Words {
+        prepared: bound,
+        literal,
+    }
+}
+
+/// How many rows the driver's own session gets for each op.
+async fn answered(url: &str, words: &Arc<BoundWorkload>, ops: &[Op]) -> Vec<u64> {
+    let timeline = support::WallTimeline::start();
+    let target = registry::open(&[url.to_owned()], &support::options()).unwrap();
+    let connect = Connect {
+        workload: Arc::clone(words),
+        number: 0,
+        attempt: 0,
+        timeline,
+    };
+    let mut session = target.connect(connect).await.unwrap();
+    let mut encoder = session.encoder();
+    let mut rows = Vec::new();
+    for op in ops {
+        let (op, bytes) = (op.clone(), Vec::new());
+        let mut request = Request { op, bytes };
+        encoder.encode(&mut request);
+        let outcome = session.execute(&mut request).await;
+        assert!(outcome.is_success(), "{:?}: {outcome:?}", request.op);
+        rows.push(outcome.response_rows);
+    }
+    rows
 }
 
 /// The same rows in two databases.
@@ -72,9 +110,10 @@ pub(crate) struct Case {
     workload: Workload,
     rows: u64,
     sqlite: Connection,
-    sqlite_words: Arc<BoundWorkload>,
+    sqlite_url: String,
+    sqlite_words: Words,
     other: Box<dyn Database>,
-    other_words: Arc<BoundWorkload>,
+    other_words: Words,
 }
 
 impl Case {
@@ -92,32 +131,68 @@ impl Case {
         let settings: BTreeMap<String, String> = settings.collect();
         let workload = spec.instantiate(&settings, Seed(7)).unwrap();
         let file = directory.join(format!("{name}.db"));
+        let sqlite_url = format!("sqlite:{}", file.display());
         let (sqlite_words, other_words) = support::block_on(async {
-            let url_of_file = format!("sqlite:{}", file.display());
             (
-                fill(url_of_file, &workload, rows).await,
-                fill(other.url(), &workload, rows).await,
+                fill(&sqlite_url, &workload, rows).await,
+                fill(&other.url(), &workload, rows).await,
             )
         });
         Self {
             workload,
             rows,
             sqlite: Connection::open(file).unwrap(),
+            sqlite_url,
             sqlite_words,
             other,
             other_words,
         }
     }
 
-    fn parameters(&self, query: &str, index: u64) -> Vec<Value> {
+    fn op(&self, query: &str, index: u64) -> Op {
         let stream = self.workload.stream(query).unwrap();
         let context = OpContext {
             first_row: self.rows,
         };
-        match self.workload.op(&stream, index, &context).body {
+        self.workload.op(&stream, index, &context)
+    }
+
+    fn parameters(&self, query: &str, index: u64) -> Vec<Value> {
+        match self.op(query, index).body {
             OpBody::Query(values) => values,
             OpBody::Insert(_) => panic!("{query} is no query"),
         }
+    }
+
+    /// With values in its text a query answers the same: as its own words say, and to the driver.
+    fn compare_literals(&self, query: &str, index: u64, answers: [&Answer; 2]) {
+        let values = self.parameters(query, index);
+        let text = |words: &Words, timestamps| {
+            let mut ops = words.literal.ops.iter();
+            let op = ops.find(|op| op.name == query).unwrap();
+            let BoundOpKind::Literal(sql) = &op.kind else {
+                panic!("{query} is no literal query");
+            };
+            let mut text = String::new();
+            sql.write(&values, timestamps, &mut text);
+            text
+        };
+        let ours = text(&self.sqlite_words, TimestampLiteral::Milliseconds);
+        assert_eq!(&self.on_sqlite(&ours, &[]), answers[0], "{ours}");
+        let theirs = text(&self.other_words, TimestampLiteral::Cast);
+        let is_ordered = theirs.contains("ORDER BY");
+        let told = self.other.ask(&theirs, &[]);
+        expect_same(&theirs, is_ordered, [told, answers[1].clone()]);
+        let ops = [self.op(query, index)];
+        let rows = answers.map(|answer| vec![u64::try_from(answer.len()).unwrap()]);
+        support::block_on(async {
+            let literal = &self.sqlite_words.literal;
+            let told = answered(&self.sqlite_url, literal, &ops).await;
+            assert_eq!(told, rows[0], "{ours}");
+            let literal = &self.other_words.literal;
+            let told = answered(&self.other.url(), literal, &ops).await;
+            assert_eq!(told, rows[1], "{theirs}");
+        });
     }
 
     fn on_sqlite(&self, sql: &str, parameters: &[Value]) -> Answer {
@@ -125,7 +200,7 @@ impl Case {
         let columns = statement.column_count();
         let given = parameters.iter().map(|value| match value {
             Value::Text(text) => types::Value::Text(text.to_string()),
-            Value::TimestampMs(number) => types::Value::Integer(*number),
+            Value::TimestampMs(number) | Value::Integer(number) => types::Value::Integer(*number),
             other => panic!("{other:?}"),
         });
         let rows = statement.query_map(params_from_iter(given), |row| {
@@ -147,18 +222,28 @@ impl Case {
     /// query leaves a choice open, and among which rows.
     pub(crate) fn compare(&self, equals: impl Fn(&str) -> Option<&'static str>) -> usize {
         let mut queries = 0;
-        for op in &self.sqlite_words.ops {
+        for op in &self.sqlite_words.prepared.ops {
             let BoundOpKind::Query { sql, .. } = &op.kind else {
                 continue;
             };
+            // Statements that write have no answer.
+            if ["INSERT", "DELETE"]
+                .iter()
+                .any(|word| sql.starts_with(word))
+            {
+                continue;
+            }
             queries += 1;
             let mut answered = 0;
             for index in 0..OPS {
                 let parameters = self.parameters(&op.name, index);
                 let context = format!("{} {parameters:?}", op.name);
                 let ours = self.on_sqlite(sql, &parameters);
-                let theirs = sql_of(&self.other_words, &op.name);
+                let theirs = sql_of(&self.other_words.prepared, &op.name);
                 let theirs = self.other.ask(theirs, &parameters);
+                if index == 0 {
+                    self.compare_literals(&op.name, index, [&ours, &theirs]);
+                }
                 match equals(&op.name) {
                     Some(equals) => {
                         let equals = self.on_sqlite(equals, &parameters);
@@ -187,8 +272,8 @@ impl Case {
         };
         let last = self.rows - 1;
         let expected = [self.rows, self.rows, 0, last].map(|n| n.to_string());
-        let ours = self.on_sqlite(&ask(&self.sqlite_words), &[]);
-        let theirs = self.other.ask(&ask(&self.other_words), &[]);
+        let ours = self.on_sqlite(&ask(&self.sqlite_words.prepared), &[]);
+        let theirs = self.other.ask(&ask(&self.other_words.prepared), &[]);
         assert_eq!(
             (ours, theirs),
             (vec![expected.to_vec()], vec![expected.to_vec()])
@@ -199,7 +284,7 @@ impl Case {
 fn sql_of<'a>(bound: &'a BoundWorkload, query: &str) -> &'a str {
     match &bound.ops.iter().find(|op| op.name == query).unwrap().kind {
         BoundOpKind::Query { sql, .. } => sql,
-        BoundOpKind::Insert { .. } => panic!("{query} is no query"),
+        _ => panic!("{query} is no query"),
     }
 }
 

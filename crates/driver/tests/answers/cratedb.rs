@@ -44,7 +44,7 @@ impl Database for CrateDb {
     fn ask(&self, sql: &str, parameters: &[Value]) -> Answer {
         let args = parameters.iter().map(|value| match value {
             Value::Text(text) => serde_json::Value::from(text.to_string()),
-            Value::TimestampMs(number) => serde_json::Value::from(*number),
+            Value::TimestampMs(number) | Value::Integer(number) => serde_json::Value::from(*number),
             other => panic!("{other:?}"),
         });
         let args: Vec<serde_json::Value> = args.collect();

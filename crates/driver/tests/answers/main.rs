@@ -98,6 +98,21 @@ fn the_three_queries_of_sensors_answer_the_same() {
 }
 
 #[test]
+fn the_two_queries_of_kv_answer_the_same() {
+    on_each("kv", |database, directory| {
+        let settings = [
+            ("batch", "3"),
+            ("min_block_bytes", "8"),
+            ("max_block_bytes", "20"),
+            ("span_limit", "700"),
+        ];
+        let case = Case::new(directory, database(), "kv", &settings, 3_000);
+        case.check_keys();
+        assert_eq!(case.compare(|_| None), 2);
+    });
+}
+
+#[test]
 fn rows_of_the_ingest_workloads_lead_back_to_their_index() {
     on_each("ingest", |database, directory| {
         let batch = [("batch", "1500")];

@@ -15,11 +15,13 @@ impl Database for Postgres {
         let kinds = parameters.iter().map(|value| match value {
             Value::Text(_) => "text",
             Value::TimestampMs(_) => "timestamptz",
+            Value::Integer(_) => "bigint",
             other => panic!("{other:?}"),
         });
         let given = parameters.iter().map(|value| match value {
             Value::Text(text) => format!("'{text}'"),
             Value::TimestampMs(number) => format!("to_timestamp({number} / 1000.0)"),
+            Value::Integer(number) => number.to_string(),
             other => panic!("{other:?}"),
         });
         let list = |words: Vec<String>| match words.len() {
@@ -34,13 +36,19 @@ impl Database for Postgres {
                 list(given.collect())
             ),
         );
-        let cells = |line: &str| line.split('|').map(in_millis).collect();
+        let cells = |line: &str| line.split('|').map(plain).collect();
         answer.lines().map(cells).collect()
     }
 }
 
-/// A point in time as PostgreSQL shows it, in milliseconds; everything else as it is.
-fn in_millis(cell: &str) -> String {
+/// A point in time as PostgreSQL shows it, in milliseconds; bytes as the letters that they are;
+/// everything else as it is.
+fn plain(cell: &str) -> String {
+    if let Some(digits) = cell.strip_prefix("\\x") {
+        let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+        let bytes = (0..digits.len()).step_by(2).map(byte);
+        return String::from_utf8(bytes.collect()).unwrap();
+    }
     let number = |range: std::ops::Range<usize>| cell.get(range)?.parse::<i64>().ok();
     let parts = || {
         let time = cell.strip_suffix("+00")?;
@@ -62,7 +70,8 @@ fn in_millis(cell: &str) -> String {
 
 #[test]
 fn a_point_in_time_is_read_as_it_is_shown() {
-    assert_eq!(in_millis("1970-01-01 00:00:00+00"), "0");
-    assert_eq!(in_millis("2016-02-29 23:59:59.25+00"), "1456790399250");
-    assert_eq!(in_millis("sensor-1"), "sensor-1");
+    assert_eq!(plain("1970-01-01 00:00:00+00"), "0");
+    assert_eq!(plain("2016-02-29 23:59:59.25+00"), "1456790399250");
+    assert_eq!(plain("sensor-1"), "sensor-1");
+    assert_eq!(plain("\\x4a2d"), "J-");
 }

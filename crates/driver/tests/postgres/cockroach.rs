@@ -11,6 +11,7 @@ use highwater_core::model::outcome::{Certainty, ErrorClass};
 
 use crate::client::{Client, asking, open};
 use crate::support;
+use crate::transactions::transaction;
 
 /// What the execution of a statement is answered with: a command tag, or SQLSTATE and message.
 type Answer = Result<&'static str, (&'static str, &'static str)>;
@@ -36,6 +37,8 @@ fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> s
     stream.write_all(&out)?;
     out.clear();
     let (mut parameters, mut failed) = (0, false);
+    // As `ReadyForQuery` tells it.
+    let mut status = b'I';
     loop {
         let mut head = [0; 5];
         stream.read_exact(&mut head)?;
@@ -43,10 +46,22 @@ fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> s
         let body = take(stream, length)?;
         match tag {
             b'S' => {
-                out.extend(message(b'Z', b"I"));
+                if status == b'T' && more_is_there(stream)? {
+                    // A statement of a transaction waits for the answer to the one before.
+                    return Ok(());
+                }
+                out.extend(message(b'Z', &[status]));
                 stream.write_all(&out)?;
                 out.clear();
                 failed = false;
+            }
+            b'Q' => {
+                assert_eq!(body, b"ROLLBACK\0");
+                status = b'I';
+                out.extend(message(b'C', b"ROLLBACK\0"));
+                out.extend(message(b'Z', &[status]));
+                stream.write_all(&out)?;
+                out.clear();
             }
             b'X' => return Ok(()),
             // After an error all is passed over until Sync.
@@ -64,17 +79,32 @@ fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> s
             }
             b'B' => out.extend(message(b'2', b"")),
             b'E' => match answers.next() {
-                Some(Ok(tag)) => out.extend(message(b'C', format!("{tag}\0").as_bytes())),
+                Some(Ok(tag)) => {
+                    status = match tag {
+                        "BEGIN" => b'T',
+                        "COMMIT" => b'I',
+                        _ => status,
+                    };
+                    out.extend(message(b'C', format!("{tag}\0").as_bytes()));
+                }
                 Some(Err((code, text))) => {
                     let fields = format!("SERROR\0VERROR\0C{code}\0M{text}\0\0");
                     out.extend(message(b'E', fields.as_bytes()));
                     failed = true;
+                    status = if status == b'T' { b'E' } else { status };
                 }
                 None => return Ok(()),
             },
             _ => {}
         }
     }
+}
+
+fn more_is_there(stream: &TcpStream) -> std::io::Result<bool> {
+    stream.set_nonblocking(true)?;
+    let there = stream.peek(&mut [0]).is_ok();
+    stream.set_nonblocking(false)?;
+    Ok(there)
 }
 
 fn take(stream: &mut TcpStream, length: [u8; 4]) -> std::io::Result<Vec<u8>> {
@@ -123,5 +153,50 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
         assert_eq!(ambiguous.certainty, Certainty::Unknown);
         assert_eq!(ambiguous.error.unwrap().code.as_deref(), Some("40003"));
         assert!(client.ask(0, parameters()).await.is_success());
+    });
+}
+
+#[test]
+fn a_transaction_is_sent_statement_by_statement_and_retried_as_a_whole() {
+    let restart = || Err(("40001", "restart transaction: RETRY_SERIALIZABLE"));
+    let ambiguous = || Err(("40003", "result is ambiguous"));
+    let whole = [Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), Ok("COMMIT")];
+    let mut answers = vec![Ok("BEGIN"), Ok("UPDATE 1"), restart()];
+    answers.extend(whole);
+    answers.extend([Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), restart()]);
+    answers.extend([Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), ambiguous()]);
+    let url = server(answers);
+    let workload = transaction(&[
+        "UPDATE account SET balance = balance + $1",
+        "INSERT INTO note VALUES ($1)",
+    ]);
+    let parameters = || OpBody::Query(vec![Value::Integer(-5)]);
+    support::block_on(async {
+        let target = open(&url, None).unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let mut ask = async || client.ask(0, parameters()).await;
+        let in_the_middle = ask().await;
+        let error = in_the_middle.error.unwrap();
+        assert_eq!(in_the_middle.certainty, Certainty::NotApplied);
+        assert!(error.class.is_transient() && in_the_middle.session_usable);
+        let again = ask().await;
+        assert!(again.is_success(), "{again:?}");
+        assert_eq!(again.rows_applied, 2);
+        let by_commit = ask().await;
+        assert_eq!(by_commit.certainty, Certainty::NotApplied);
+        assert!(by_commit.session_usable, "{by_commit:?}");
+        assert_eq!(ask().await.certainty, Certainty::Unknown);
+    });
+}
+
+#[test]
+fn an_ambiguous_answer_before_commit_is_unknown_too() {
+    let url = server(vec![Ok("BEGIN"), Err(("40003", "result is ambiguous"))]);
+    let workload = transaction(&["UPDATE account SET balance = balance + $1"]);
+    support::block_on(async {
+        let target = open(&url, None).unwrap();
+        let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+        let outcome = client.ask(0, OpBody::Query(vec![Value::Integer(1)])).await;
+        assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
     });
 }

@@ -35,6 +35,8 @@ fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
         assert_eq!(at.min.as_deref(), Some("1704067200000"));
         let common = [("closed".to_owned(), 750), ("open".to_owned(), 250)];
         assert_eq!(state.common, common);
+        let ok = &shape.columns[4].common;
+        assert_eq!(*ok, [("false".to_owned(), 500), ("true".to_owned(), 500)]);
         let spec = WorkloadSpec::parse(&sketch(&shape)).unwrap();
         let workload = spec.instantiate(&[].into(), Seed(1)).unwrap();
         let dialects = admin.facts().await.unwrap().dialects;

@@ -15,3 +15,4 @@ mod connecting;
 mod describing;
 mod failing;
 mod inserting;
+mod transactions;

@@ -8,8 +8,8 @@ mod replaced;
 mod resolve;
 mod rows;
 mod table;
+mod telling;
 
-use std::cell::RefCell;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
@@ -17,9 +17,9 @@ use highwater_core::analysis::buckets::EXAMPLES_MAX;
 use highwater_core::model::display::duration;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Share};
-use highwater_core::model::record::{AuditRecord, Resolved};
+use highwater_core::model::record::{AuditRecord, InvariantRecord};
 use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::Workload;
+use highwater_core::workload::{Invariant, Workload};
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 
 use crate::ground::Ground;
@@ -27,6 +27,8 @@ use crate::ledger::{Ledger, Totals};
 use crate::store::RunDirectory;
 use rows::Regenerator;
 use table::{Figures, TableAudit};
+
+pub(crate) use telling::Telling;
 
 /// An admin that does not answer the simplest question within this time is replaced.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
@@ -48,9 +50,13 @@ pub(crate) struct AuditInput<'a> {
     /// What was there before; in `bound` rows of earlier runs have no key.
     pub(crate) ground: &'a Ground,
     pub(crate) workload: &'a Workload,
+    /// Per table, whether statements changed it of which nobody knows the effect.
+    pub(crate) changed: &'a [bool],
+    /// What must be so besides; asked by who knows all that was written.
+    pub(crate) invariants: &'a [Invariant],
     pub(crate) directory: &'a RunDirectory,
-    /// What is being done, for the message of an audit that was cut short.
-    pub(crate) stage: RefCell<String>,
+    /// What is being done, and how far it is.
+    pub(crate) telling: Telling<'a>,
 }
 
 /// Whether this run wrote anything that could be audited.
@@ -159,7 +165,7 @@ pub(crate) async fn audit(
         }
         None => {
             "timeout".clone_into(&mut record.status);
-            record.error = Some(format!("it was still {}", input.stage.borrow()));
+            record.error = Some(format!("it was still {}", input.telling.now()));
         }
     }
     record.duration_ns = timeline.now().saturating_sub(begin).0;
@@ -167,7 +173,7 @@ pub(crate) async fn audit(
         record,
         quiet: matches!(answer, Some(Ok((true, _)) | Err(_))),
         rows: match answer {
-            Some(Ok((true, rows))) => Some(rows),
+            Some(Ok((true, rows))) => rows,
             _ => None,
         },
     }
@@ -179,15 +185,31 @@ async fn ask(
     admin: &mut dyn Admin,
     (timeline, deadline): (&Rc<dyn Timeline>, Nanos),
     record: &mut AuditRecord,
-) -> Result<(bool, Vec<u64>), TargetError> {
-    "waiting for statements to end".clone_into(&mut input.stage.borrow_mut());
+) -> Result<(bool, Option<Vec<u64>>), TargetError> {
+    input.telling.stage("waiting for statements to end", 0);
     let mut quiet = admin.quiesce(deadline).await?;
+    for invariant in input.invariants {
+        let stage = format!("asking invariant `{}`", invariant.name);
+        input.telling.stage(stage, 0);
+        record.invariants.push(asked(invariant, admin).await?);
+    }
+    if !is_due(ledgers) {
+        // What there is was written by statements that only the invariants know.
+        return Ok((quiet, None));
+    }
     let narrow_until = deadline.saturating_sub(Nanos(input.limit.0 / REST_PART));
     let tables = input.bound.tables.iter().zip(ledgers).enumerate();
     record.narrowed = true;
-    let mut rows = Vec::new();
+    let mut rows = Some(Vec::new());
     let rows_before = input.ground.rows_before();
     for (position, (table, ledger)) in tables {
+        if input.changed.get(position) == Some(&true) {
+            let unknown = ledger.totals();
+            record.acknowledged -= unknown.acknowledged;
+            record.unknown -= unknown.unknown;
+            rows = None;
+            continue;
+        }
         let audit = TableAudit {
             input,
             table,
@@ -203,16 +225,18 @@ async fn ask(
             None => audit.run(timeline, narrow_until).await?,
         };
         quiet &= figures.late == 0;
-        rows.push(figures.rows_in_all);
+        if let Some(rows) = &mut rows {
+            rows.push(figures.rows_in_all);
+        }
         add(record, figures);
     }
     let wrong = record.missing + record.surplus + record.altered > 0;
     if wrong && !record.narrowed && timeline.now() >= narrow_until {
         // The question that was cut short may still be on the connection.
-        record.error = Some(format!("time was up while {}", input.stage.borrow()));
+        record.error = Some(format!("time was up while {}", input.telling.now()));
         return Ok((quiet, rows));
     }
-    "reading the server's counters".clone_into(&mut input.stage.borrow_mut());
+    input.telling.stage("reading the server's counters", 0);
     if record.replaced.is_none() {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
@@ -228,6 +252,26 @@ async fn ask(
         }
     }
     Ok((quiet, rows))
+}
+
+async fn asked(
+    invariant: &Invariant,
+    admin: &mut dyn Admin,
+) -> Result<InvariantRecord, TargetError> {
+    let rows = admin.query(&invariant.sql).await?;
+    let found = match rows.as_slice() {
+        [row] => match row.as_slice() {
+            [value] => value.clone(),
+            _ => None,
+        },
+        _ => None,
+    };
+    Ok(InvariantRecord {
+        name: invariant.name.clone(),
+        expected: invariant.equals.clone(),
+        holds: found.as_deref().is_some_and(|found| invariant.holds(found)),
+        found,
+    })
 }
 
 fn add(record: &mut AuditRecord, figures: Figures) {
@@ -289,35 +333,6 @@ pub(crate) fn not_done(
         error,
         acknowledged: totals.acknowledged,
         unknown: totals.unknown,
-        ..empty(level)
-    }
-}
-
-/// Nothing was written and nothing compared.
-pub(crate) fn empty(level: AuditLevel) -> AuditRecord {
-    AuditRecord {
-        level,
-        status: "off".to_owned(),
-        acknowledged: 0,
-        unknown: 0,
-        found: 0,
-        missing: 0,
-        surplus: 0,
-        duplicated: 0,
-        altered: 0,
-        resolved: Resolved::default(),
-        read_back: 0,
-        buckets: 0,
-        columns: Vec::new(),
-        narrowed: false,
-        server_counter: None,
-        copies: 0,
-        copies_differ: Vec::new(),
-        examples: Vec::new(),
-        estimate_ns: 0,
-        duration_ns: 0,
-        expectations: Vec::new(),
-        replaced: None,
-        error: None,
+        ..AuditRecord::empty(level)
     }
 }

@@ -85,6 +85,7 @@ impl TableAudit<'_> {
             push_range(&mut ranges, bucket * width..(bucket + 1) * width);
         }
         let (rows, table) = (&mut self.rows, self.table);
+        let telling = &self.input.telling;
         let example = |fault, key, found, difference: Option<Difference>| AuditExample {
             fault,
             table: table.name.clone(),
@@ -101,6 +102,7 @@ impl TableAudit<'_> {
             stored: difference.map(|d| d.found),
         };
         let mut take = |row: StoredRow| {
+            telling.row();
             figures.read_back += 1;
             let Some(position) = pass.position(row.key) else {
                 return;

@@ -9,6 +9,7 @@ use highwater_core::model::stored::{KeyRange, StoredRow, difference};
 use highwater_driver::TargetError;
 
 use super::table::{Figures, TableAudit};
+use super::telling::rows_of;
 use crate::ledger::replaced::{Replacements, Verdict};
 
 /// Every key.
@@ -23,18 +24,20 @@ impl TableAudit<'_> {
         let mut kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
-        self.tell("counting rows");
+        self.tell("counting rows", rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, u64::MAX).await?;
         let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
         self.figures.rows_in_all = with_key + counts.without_key;
-        self.tell("reading back the rows");
+        self.tell("reading back the rows", self.figures.rows_in_all);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
         {
             let (figures, workload) = (&mut self.figures, self.input.workload);
+            let telling = &self.input.telling;
             let (position, first_row) = (self.position, self.input.ground.first_row);
             let columns = &read.columns;
             let mut take = |row: StoredRow| {
+                telling.row();
                 figures.found += 1;
                 figures.read_back += 1;
                 let Some(Value::Integer(key)) = row.values.get(at) else {

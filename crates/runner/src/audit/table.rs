@@ -16,6 +16,7 @@ use highwater_driver::{Admin, KeySums, TargetError, Timeline};
 
 use super::AuditInput;
 use super::rows::Regenerator;
+use super::telling::rows_of;
 use crate::ledger::Ledger;
 
 /// Examples of one fault, so that none crowds out another.
@@ -91,13 +92,13 @@ impl TableAudit<'_> {
         let level = self.input.level;
         let mut wrong = BTreeSet::new();
         if level >= AuditLevel::Sums {
-            self.tell("looking for rows of unknown fate, and reading a sample");
+            self.tell("looking for rows of unknown fate, and reading a sample", 0);
             let suspects = self.resolve(level == AuditLevel::Sums).await?;
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
         let sums = match level {
             AuditLevel::Sums => {
-                self.tell("adding up checksums");
+                self.tell("adding up checksums", rows_of(self.ledger));
                 let sums = self.admin.sums_by_key(self.table, self.ledger.width());
                 sums.await?
             }
@@ -122,8 +123,9 @@ impl TableAudit<'_> {
             self.figures.compared(&comparison);
             return Ok(self.figures);
         }
-        self.tell("reading back rows");
         let wrong: Vec<u64> = wrong.into_iter().collect();
+        let in_wrong = self.ledger.width().saturating_mul(wrong.len() as u64);
+        self.tell("reading back rows", in_wrong.min(rows_of(self.ledger)));
         let narrowed = {
             let narrow = std::pin::pin!(self.narrow(&wrong));
             match select(narrow, timeline.sleep_until(narrow_until)).await {
@@ -191,7 +193,7 @@ impl TableAudit<'_> {
 
     /// Counts in the shape of checksums without columns.
     async fn counts(&mut self) -> Result<KeySums, TargetError> {
-        self.tell("counting rows");
+        self.tell("counting rows", rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, self.ledger.width());
         let counts = counts.await?;
         let mut sums = KeySums {
@@ -235,8 +237,8 @@ impl TableAudit<'_> {
         }
     }
 
-    pub(super) fn tell(&self, what: &str) {
+    pub(super) fn tell(&self, what: &str, rows: u64) {
         let stage = format!("{what} of table `{}`", self.table.name);
-        *self.input.stage.borrow_mut() = stage;
+        self.input.telling.stage(stage, rows);
     }
 }

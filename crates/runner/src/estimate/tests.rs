@@ -24,6 +24,7 @@ fn workload(rows: &str) -> Workload {
 /// A second of warm-up and ten measured ones per pace.
 fn plan(workload: &Workload, stream: &str, paces: &[PaceInput], rows: Option<u64>) -> Plan {
     let input = PlanInput {
+        literals: false,
         streams: vec![StreamInput {
             name: Some(stream.to_owned()),
             paces: paces.to_vec(),
@@ -88,6 +89,7 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
             plan: &plan,
             workload: &workload,
             first_row,
+            filled: first_row,
             stored: None,
             space: None,
         };
@@ -106,6 +108,7 @@ fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecor
         plan: &plan,
         workload: &workload,
         first_row: 0,
+        filled: 0,
         stored,
         space: Some(DiskSpace {
             place: "here".to_owned(),

@@ -30,6 +30,10 @@ pub struct IntervalDelta {
     pub rows_acknowledged: u64,
     /// Ops failed, by finished.
     pub errors: u64,
+    /// Those of them that were rejected for lack of capacity.
+    pub rejected: u64,
+    /// Rows that the target said it did not store, by finished.
+    pub rows_refused: u64,
     /// Ops dropped, by intended.
     pub dropped: u64,
     /// Latencies of the ops due; two significant digits.
@@ -49,6 +53,8 @@ impl IntervalDelta {
             windows: [0; WINDOWS_PER_SECOND],
             rows_acknowledged: 0,
             errors: 0,
+            rejected: 0,
+            rows_refused: 0,
             dropped: 0,
             latency: LatencyHistogram::coarse(),
         }
@@ -72,6 +78,8 @@ impl IntervalDelta {
         }
         self.rows_acknowledged += other.rows_acknowledged;
         self.errors += other.errors;
+        self.rejected += other.rejected;
+        self.rows_refused += other.rows_refused;
         self.dropped += other.dropped;
         self.latency.merge(&other.latency);
     }

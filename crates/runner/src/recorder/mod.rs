@@ -166,9 +166,16 @@ impl Recorder {
             done.acknowledge(finished);
         } else {
             done.errors += 1;
+            let class = op.outcome.error.as_ref().map(|error| error.class);
+            done.rejected += u64::from(class == Some(ErrorClass::Rejected));
         }
-        if op.outcome.certainty == Certainty::Applied {
-            done.rows_acknowledged += op.outcome.rows_applied;
+        match op.outcome.certainty {
+            Certainty::Applied => {
+                done.rows_acknowledged += op.outcome.rows_applied;
+                done.rows_refused += op.outcome.rows_refused;
+            }
+            Certainty::NotApplied => done.rows_refused += op.rows,
+            Certainty::Unknown => {}
         }
     }
 

@@ -89,13 +89,23 @@ fn errors_stand_apart_and_timeouts_rank_as_infinite() {
         &Outcome::unknown(error(ErrorClass::Timeout)),
     ));
     recorder.record_dropped(0, ms(5), Nanos::ZERO);
+    recorder.record(&ended(
+        [0, 0, 0, 1_010],
+        &Outcome::refused(10, error(ErrorClass::Rejected)),
+    ));
+    let (deltas, _) = recorder.take();
+    let refused = |second| {
+        let of_second = deltas.iter().find(|delta| delta.second == second).unwrap();
+        [of_second.errors, of_second.rejected, of_second.rows_refused]
+    };
+    assert_eq!([refused(0), refused(1)], [[2, 0, 10], [1, 1, 10]]);
     let stats = recorder.finish().remove(0).unwrap();
     assert_eq!(
         (stats.offered, stats.sent, stats.acknowledged, stats.dropped),
-        (3, 2, 0, 1)
+        (4, 3, 0, 1)
     );
     assert_eq!((stats.latency.count(), stats.latency.beyond()), (2, 2));
-    assert_eq!(stats.error_latency.count(), 2);
+    assert_eq!(stats.error_latency.count(), 3);
     assert_eq!(
         stats.errors[&ErrorClass::Constraint],
         (1, "X1: no".to_owned())
@@ -106,7 +116,7 @@ fn errors_stand_apart_and_timeouts_rank_as_infinite() {
             stats.rows.unknown,
             stats.rows.acknowledged
         ),
-        (10, 10, 0)
+        (20, 10, 0)
     );
 }
 

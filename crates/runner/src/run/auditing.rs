@@ -1,16 +1,16 @@
 //! The audit's place in a run: whether there is one, who is asked, and who may cut it short.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
+use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
 
 use super::Run;
-use crate::audit::{self, AuditInput, Audited};
+use crate::audit::{self, AuditInput, Audited, Telling};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 
@@ -21,33 +21,47 @@ const NO_VALUES: &str = "the target is a model that does not keep which row repl
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
 impl Run {
+    /// The status of an audit that is not begun, and why where that is not plain.
+    fn not_due(
+        &self,
+        ledgers: &[Ledger],
+        level: AuditLevel,
+        (invariants, is_unknown): (&[Invariant], bool),
+    ) -> Option<(&'static str, Option<&'static str>)> {
+        let capabilities = self.request.target.capabilities();
+        let replaced = ledgers.iter().any(Ledger::has_replacements);
+        match (audit::is_due(ledgers), self.request.plan.audit.level, level) {
+            (_, AuditLevel::Off, _) => Some(("off", None)),
+            (false, ..) if self.request.workload.changes_unknown_rows() => invariants
+                .is_empty()
+                .then_some(("no_invariant", Some(NO_KEY))),
+            (false, ..) => Some(("nothing_written", None)),
+            (true, _, AuditLevel::Off) => Some(("stores_nothing", None)),
+            _ if is_unknown => Some(("no_invariant", Some(NO_KEY))),
+            _ if replaced && !capabilities.stores_values => Some(("no_invariant", Some(NO_VALUES))),
+            _ => None,
+        }
+    }
+
     /// Audits, unless there is nothing to audit, nobody to ask, or no time.
     pub(super) async fn audit(
         &mut self,
         bound: &BoundWorkload,
         ledgers: &mut [Ledger],
         admin: &mut Box<dyn Admin>,
-        lost: bool,
+        (invariants, lost): (&[Invariant], bool),
     ) -> Audited {
         let plan = &self.request.plan;
+        // Who writes a part only cannot say of the whole.
+        let invariants = if plan.share.of > 1 { &[] } else { invariants };
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
         let level = plan.audit.level.min(capabilities.auditable);
-        let replaced = ledgers.iter().any(Ledger::has_replacements);
-        let status = match (audit::is_due(ledgers), plan.audit.level, level) {
-            (_, AuditLevel::Off, _) => Some("off"),
-            (false, ..) if self.request.workload.changes_unknown_rows() => Some("no_invariant"),
-            (false, ..) => Some("nothing_written"),
-            (true, _, AuditLevel::Off) => Some("stores_nothing"),
-            _ if replaced && !capabilities.stores_values => Some("no_invariant"),
-            _ => None,
-        };
-        if let Some(status) = status {
-            let why = match (status, replaced) {
-                ("no_invariant", true) => Some(NO_VALUES.to_owned()),
-                ("no_invariant", false) => Some(NO_KEY.to_owned()),
-                _ => None,
-            };
+        let streams = plan.streams.iter().map(|stream| stream.name.as_str());
+        let changed = self.request.workload.changed_by_statements(streams);
+        let is_unknown = changed.contains(&true) && invariants.is_empty();
+        if let Some((status, why)) = self.not_due(ledgers, level, (invariants, is_unknown)) {
+            let why = why.map(str::to_owned);
             return Audited::unasked(audit::not_done(level, ledgers, status, why));
         }
         if self.interrupts.wished() == Some(Wish::StopAtOnce) {
@@ -69,8 +83,10 @@ impl Run {
             bound: &self.ground.own_rows(bound),
             ground: &self.ground,
             workload: &self.request.workload,
+            changed: &changed,
+            invariants,
             directory: &self.request.directory,
-            stage: RefCell::default(),
+            telling: Telling::new(self.observer.as_ref(), (level, estimate), ledgers),
         };
         let audited = {
             let audit = async {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use highwater_core::model::display::duration;
 use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{Pace, Plan};
+use highwater_core::model::plan::{Pace, Plan, Unit};
 use highwater_core::model::units::Nanos;
+use highwater_core::report::LoadBounds;
 use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError};
 
@@ -25,6 +26,19 @@ use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};
 use crate::summing::Parts;
+
+/// What ends the phases with a pace: rows, where a stream writes any, or time.
+fn bounds(plan: &Plan, there: u64) -> LoadBounds {
+    let writes = plan.streams.iter().any(|stream| stream.unit == Unit::Rows);
+    let rows = plan.stop.rows.filter(|_| writes);
+    let lengths = plan.phases.iter().map(|phase| phase.duration);
+    let length = lengths.fold(Nanos::ZERO, Nanos::saturating_add);
+    LoadBounds {
+        there: there.min(rows.unwrap_or(0)),
+        rows,
+        length: (!plan.stop.fills).then_some(length),
+    }
+}
 
 impl Run {
     /// What the run will take, in a line for the reader; refuses what cannot fit.
@@ -47,6 +61,7 @@ impl Run {
             plan: &self.request.plan,
             workload: &self.request.workload,
             first_row: self.ground.first_row,
+            filled: self.ground.filled(&self.request.workload),
             stored: stored.map(|bytes| (rows, bytes)),
             space: self.space.clone(),
         };
@@ -87,6 +102,11 @@ impl Run {
             Some(rows.div_ceil(batch.max(1))),
         )];
         let pass = self.prepare_pass(&load, bound, streams).await;
+        self.observer.event(&Event::Load(LoadBounds {
+            there: first,
+            rows: Some(first + rows),
+            length: None,
+        }));
         Some(self.pass(&pass, admin, collector).await)
     }
 
@@ -101,8 +121,13 @@ impl Run {
         let context = OpContext {
             first_row: self.ground.first_row.max(plan.workload.rows_to_load),
         };
+        let there = if plan.stop.fills {
+            self.ground.filled(&self.request.workload)
+        } else {
+            0
+        };
         if let Some(rows) = plan.stop.rows.filter(|_| plan.stop.fills) {
-            let there = context.first_row.min(rows);
+            let there = there.min(rows);
             self.observer.event(&Event::Filling { there, rows });
         }
         let streams = plan
@@ -112,11 +137,6 @@ impl Run {
                 let spec = self.request.workload.stream(&stream.name)?;
                 let rows_per_op = rows_per_op(&self.request.workload, &stream.name);
                 let limit = plan.stop.rows.filter(|_| rows_per_op > 0);
-                let there = if plan.stop.fills {
-                    context.first_row
-                } else {
-                    0
-                };
                 let limit = limit.map(|rows| rows.saturating_sub(there));
                 let workload = &self.request.workload;
                 let limit = limit.map(|rows| workload.ops_for_rows(&spec, rows));
@@ -130,6 +150,7 @@ impl Run {
             })
             .collect();
         let pass = self.prepare_pass(plan, bound, streams).await;
+        self.observer.event(&Event::Load(bounds(plan, there)));
         self.pass(&pass, admin, collector).await
     }
 

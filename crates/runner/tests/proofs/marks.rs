@@ -109,6 +109,7 @@ impl Hunt {
                 around_ns: self.job.warm_up.0,
                 units_needed: self.units_needed,
                 longest_ns: self.longest.0,
+                soak_ns: None,
             },
             outcome: None,
         }

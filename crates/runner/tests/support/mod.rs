@@ -143,6 +143,7 @@ impl Job {
 
     pub(crate) fn plan(&self, workload: &Workload, default_sessions: u32) -> Plan {
         let input = PlanInput {
+            literals: false,
             streams: self
                 .streams
                 .iter()

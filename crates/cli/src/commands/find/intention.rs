@@ -1,6 +1,6 @@
 //! What a search is going to do, said before its first probe: steps, lengths, time.
 
-use highwater_core::analysis::search::{OpsNeeded, ops_needed};
+use highwater_core::analysis::search::{OpsNeeded, Step, next, ops_needed};
 use highwater_core::model::display::{duration, plain, quantile, rate};
 use highwater_core::model::plan::{Pace, Plan, StreamPlan};
 use highwater_core::model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
@@ -24,6 +24,7 @@ const AROUND: Nanos = Nanos::from_secs(2);
 /// must fit.
 const PARTS_OF_BUDGET: u64 = 8;
 
+const TOO_SHORT: &str = "allow more time with --budget, or probe shorter with --quick";
 const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch), or bound a lower \
                        percentile";
 
@@ -79,6 +80,7 @@ impl Intention {
             around_ns: around.0,
             units_needed: units_of(workload, stream, ops),
             longest_ns: longest.0,
+            soak_ns: settings.soak.map(|soak| soak.0),
         };
         let intention = Self {
             search: SearchRecord {
@@ -93,7 +95,20 @@ impl Intention {
             },
             needed,
         };
-        intention.bounded(stream)
+        let intention = intention.bounded(stream)?;
+        intention.check_budget()?;
+        Ok(intention)
+    }
+
+    /// Refuses a budget that the first probe does not fit into.
+    fn check_budget(&self) -> Result<(), Failure> {
+        if !matches!(next(&self.search, &[]), Step::End(_)) {
+            return Ok(());
+        }
+        let policy = &self.search.policy;
+        let probe = policy.probe_ns.saturating_add(policy.around_ns);
+        let cause = format!("--budget: not one probe of {} fits", duration(probe));
+        Err(Failure::usage(cause).with_hint(TOO_SHORT))
     }
 
     /// With the lowest rate that is searched: below it a probe has hardly an op, or too few.
@@ -160,12 +175,16 @@ impl Intention {
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
              {}\
              usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables \
-             not counted\n",
+             not counted\n{}",
             plain(policy.width * 100.0),
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),
             self.lengthened(),
             duration(time(PROBES_USUAL)),
+            policy.soak_ns.map_or_else(String::new, |soak| format!(
+                "then a soak of {} at the mark, beside the budget\n",
+                duration(soak)
+            )),
         )
     }
 

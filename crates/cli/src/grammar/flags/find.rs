@@ -60,6 +60,13 @@ pub const FIND: &[Flag] = &[
     )
     .default("1h")
     .under(SEARCH),
+    value(
+        "then",
+        "soak=DURATION",
+        "After the mark, run its confirmed value for so long, beside the budget: whether it holds, \
+         and what drifts, changes or stalls [default: none]",
+    )
+    .under(SEARCH),
     switch("quick", "Shorter probes: a rough mark, soon").under(SEARCH),
     switch(
         "dry-run",
@@ -78,6 +85,7 @@ pub const FIND: &[Flag] = &[
     of_run("arrivals"),
     of_run("timeout"),
     of_run("retries"),
+    of_run("literals"),
     of_run("warm-up"),
     of_run("file"),
     of_run("set"),

@@ -63,6 +63,7 @@ pub const TUNE: &[Flag] = &[
     of_run("arrivals"),
     of_run("timeout"),
     of_run("retries"),
+    of_run("literals"),
     of_run("warm-up"),
     of_run("file"),
     of_run("set"),

@@ -80,6 +80,18 @@ fn steps_are_dated_and_told_with_their_levels() {
     assert!((down.before - 1_000.0).abs() < 10.0 && (down.after - 400.0).abs() < 10.0);
     assert!((up.after - 700.0).abs() < 10.0);
     assert!(found.iter().all(|change| change.p_value < 0.01));
+    // Backwards the change that is seen first is the later one; they are told in their order.
+    let backwards: Vec<f64> = values.into_iter().rev().collect();
+    let found = changes(&backwards);
+    let [down, up] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(
+        down.at.abs_diff(150) <= 1 && up.at.abs_diff(400) <= 1,
+        "{found:?}"
+    );
+    assert!((down.before - 700.0).abs() < 10.0 && (down.after - 400.0).abs() < 10.0);
+    assert!((up.after - 1_000.0).abs() < 10.0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::import_record::{ImportedPace, LatencyBegin};
 use crate::model::judgement::{Data, Measurement};
 use crate::model::record::RunRecord;
 
@@ -45,6 +46,7 @@ pub(super) fn differences(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Difference>
             });
         }
     };
+    compare(Kind::Question, "measured by", &measured_by);
     compare(Kind::Question, "workload", &|r| {
         format!("{} {}", r.workload.name, short(&r.workload.fingerprint))
     });
@@ -55,6 +57,14 @@ pub(super) fn differences(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Difference>
         r.target.version.clone()
     });
     compare(Kind::Setting, "Highwater", &|r| r.highwater.version.clone());
+    let tool = |r: &RunRecord| {
+        r.imported
+            .as_ref()
+            .and_then(|origin| origin.version.clone())
+    };
+    compare(Kind::Setting, "version of the tool", &|r| {
+        tool(r).unwrap_or_default()
+    });
     maps(&mut compare, "setting", (a, b), &|r| &r.target.settings);
     maps(&mut compare, "machine", (a, b), &|r| &r.environment);
     maps(&mut compare, "parameter", (a, b), &|r| {
@@ -96,9 +106,35 @@ fn listed(values: &BTreeSet<String>) -> String {
     values.join(", ")
 }
 
+/// Tools measure from different moments; so does one, with a rate or without.
+fn measured_by(record: &RunRecord) -> String {
+    match &record.imported {
+        None => "Highwater".to_owned(),
+        Some(origin) => {
+            let begin = match origin.begin {
+                LatencyBegin::Intended => "from the intended start",
+                LatencyBegin::Sent => "from the sending",
+                LatencyBegin::Untold => "from a start not told",
+            };
+            format!("{} {begin}", origin.tool)
+        }
+    }
+}
+
 fn kind_of_load(record: &RunRecord) -> String {
+    if let Some(origin) = &record.imported {
+        return match origin.pace {
+            ImportedPace::Open => "open",
+            ImportedPace::Closed => "closed",
+            ImportedPace::Untold => "not told",
+        }
+        .to_owned();
+    }
     if record.search.is_some() {
         return "search".to_owned();
+    }
+    if record.tune.is_some() {
+        return "tuning".to_owned();
     }
     let closed = record.plan.intention.is_closed();
     if closed { "closed" } else { "open" }.to_owned()

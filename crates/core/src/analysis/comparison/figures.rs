@@ -1,9 +1,11 @@
 //! The figures of a run that can be compared, matched by name between two groups.
 
 use crate::analysis::judge::{MeasuredStream, measured_streams};
+use crate::analysis::tuning::server_cpu_per_row;
 use crate::model::plan::Unit;
 use crate::model::record::RunRecord;
 use crate::model::search::SearchOutcome;
+use crate::model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
 /// Which way is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +56,8 @@ pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<(Figure, Vec<f6
         .collect()
 }
 
-/// A search has one figure, its mark; a run its throughputs and percentiles.
+/// A search has one figure, its mark, a tuning that of its best cell; a run its throughputs and
+/// percentiles.
 fn of_record(record: &RunRecord) -> Vec<(Figure, f64)> {
     if let Some(search) = &record.search {
         let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
@@ -67,6 +70,9 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, f64)> {
             Better::More,
         );
         return vec![(figure, mark.confirmed)];
+    }
+    if let Some(tune) = &record.tune {
+        return best_cell(tune).into_iter().collect();
     }
     let mut figures = Vec::new();
     for stream in measured_streams(record) {
@@ -81,7 +87,23 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, f64)> {
         let name = figure(String::new(), "disk per row", "bytes", Better::Less);
         figures.push((name, bytes));
     }
+    if let Some(seconds) = server_cpu_per_row(record) {
+        let name = figure(String::new(), "server cpu per row", "ns", Better::Less);
+        figures.push((name, seconds * 1e9));
+    }
     figures
+}
+
+fn best_cell(tune: &TuneRecord) -> Option<(Figure, f64)> {
+    let Some(TuneOutcome::Best(best)) = &tune.outcome else {
+        return None;
+    };
+    let (name, unit, better, value) = match tune.by {
+        TuneFigure::Throughput => ("best cell", per_s(tune.unit), Better::More, best.figure),
+        TuneFigure::ServerCpuPerRow => ("best cpu per row", "ns", Better::Less, best.figure * 1e9),
+        TuneFigure::DiskBytesPerRow => ("best disk per row", "bytes", Better::Less, best.figure),
+    };
+    Some((figure(tune.stream.clone(), name, unit, better), value))
 }
 
 fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, f64)> {

@@ -34,9 +34,18 @@ fn scale(ns: u64, by: f64) -> u64 {
 
 /// Runs with noise of their own, throughput changed by a part.
 fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+    spread_group(SPREAD, runs, faster, (random, first))
+}
+
+fn spread_group(
+    spread: f64,
+    runs: u64,
+    faster: f64,
+    (random, first): (&Draws, u64),
+) -> Vec<RunRecord> {
     (0..runs)
         .map(|n| {
-            let noise = |figure| (SPREAD * random.normal(first + 10 * n + figure)).exp();
+            let noise = |figure| (spread * random.normal(first + 10 * n + figure)).exp();
             run(faster * noise(0), noise(1))
         })
         .collect()
@@ -59,17 +68,21 @@ fn equal_groups_are_seldom_called_different() {
     const PAIRS: u64 = 200;
     const MOST: usize = 10;
     let random = Draws::of(Seed(7), &["equal groups"]);
-    for runs in [3, 5, 10] {
+    // Noise below what matters, and far above it.
+    for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
         let different = (0..PAIRS)
             .filter(|pair| {
                 let first = pair * 1_000;
-                let a = group(runs, 1.0, &random, first);
-                let b = group(runs, 1.0, &random, first + 500);
+                let a = spread_group(spread, runs, 1.0, (&random, first));
+                let b = spread_group(spread, runs, 1.0, (&random, first + 500));
                 let verdict = verdict_of(&a, &b).verdict();
                 matches!(verdict, Verdict::Better | Verdict::Worse)
             })
             .count();
-        assert!(different <= MOST, "{runs} runs: {different} of {PAIRS}");
+        assert!(
+            different <= MOST,
+            "{runs} runs, {spread}: {different} of {PAIRS}"
+        );
     }
 }
 
@@ -194,4 +207,100 @@ fn all_that_differs_is_listed() {
             "machine cores"
         ]
     );
+}
+
+/// A tuning's own record is that of its last cell: the figures of that run are not the tuning's.
+#[test]
+fn of_tunings_the_best_cells_are_compared() {
+    use crate::model::tune::{BestCell, TuneFigure, TuneOutcome, TunePolicy, TuneRecord};
+    let tuning = |figure: f64, by| {
+        let mut record = run(1.0, 1.0);
+        let best = BestCell {
+            at: vec![0],
+            values: std::collections::BTreeMap::new(),
+            figure,
+            runner_up: None,
+            cut_short: false,
+        };
+        record.tune = Some(TuneRecord {
+            axes: Vec::new(),
+            by,
+            stream: "insert".to_owned(),
+            unit: crate::model::plan::Unit::Rows,
+            policy: TunePolicy {
+                seed: 1,
+                confirmations: 5,
+                probes_max: 20,
+                budget_ns: 1,
+                cell_cost_ns: 1,
+            },
+            intention_hash: String::new(),
+            cells: Vec::new(),
+            outcome: Some(TuneOutcome::Best(best)),
+        });
+        record
+    };
+    for (by, name, expected) in [
+        (TuneFigure::Throughput, "best cell", Verdict::Better),
+        (
+            TuneFigure::ServerCpuPerRow,
+            "best cpu per row",
+            Verdict::Worse,
+        ),
+        (
+            TuneFigure::DiskBytesPerRow,
+            "best disk per row",
+            Verdict::Worse,
+        ),
+    ] {
+        let group = |centre: f64| -> Vec<RunRecord> {
+            [1.0, 1.01, 0.99]
+                .map(|noise| tuning(centre * noise, by))
+                .into()
+        };
+        let comparison = verdict_of(&group(100.0), &group(130.0));
+        let figures = &comparison.figures;
+        assert_eq!(figures.len(), 1);
+        assert_eq!(
+            (figures[0].figure.name, figures[0].verdict),
+            (name, expected)
+        );
+    }
+    let mixed = verdict_of(&[tuning(1.0, TuneFigure::Throughput)], &[run(1.0, 1.0)]);
+    assert!(mixed.is_guarded() && mixed.figures.is_empty());
+}
+
+/// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`, and the formula of
+/// `repeats_needed` with its quantiles.
+#[test]
+fn interval_chance_and_detectable_difference_are_those_of_another_program() {
+    let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
+    let effect = statistics::effect(&a, &b).unwrap();
+    let near = |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-5, "{ours} {theirs}");
+    near(effect.difference, 0.099_988_80);
+    near(effect.low, 0.056_257_62);
+    near(effect.high, 0.145_530_53);
+    near(effect.chance, 0.002_362_73);
+    near(statistics::detectable(&a, &b, 6).unwrap(), 0.097_741_89);
+}
+
+#[test]
+fn cpu_of_the_server_per_row_is_compared_where_all_runs_tell_it() {
+    let cpu = |seconds: f64| {
+        let mut record = run(1.0, 1.0);
+        record.target.embedded = true;
+        record.clients[0].embedded_cpu_seconds = seconds;
+        record
+    };
+    let group = |seconds: f64| [1.0, 1.01, 0.99].map(|noise| cpu(seconds * noise));
+    let worse = verdict_of(&group(10.0), &group(13.0));
+    let named = |c: &&Compared| c.figure.name == "server cpu per row";
+    assert_eq!(
+        worse.figures.iter().find(named).unwrap().verdict,
+        Verdict::Worse
+    );
+    let mut untold = group(10.0);
+    untold[1].clients[0].embedded_cpu_seconds = 0.0;
+    let one_lacks_it = verdict_of(&untold, &group(13.0));
+    assert!(one_lacks_it.figures.iter().find(named).is_none());
 }

@@ -10,6 +10,7 @@ mod load;
 mod target;
 #[cfg(test)]
 mod tests;
+mod tuned;
 
 use crate::model::record::RunRecord;
 
@@ -37,10 +38,11 @@ struct Read<'a> {
 type Rule = fn(&Read<'_>) -> Option<Told>;
 
 /// In the order in which they are told.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     load::rejected_writes,
     load::sessions_busy,
     load::more_sessions_less,
+    tuned::batch_too_small,
     target::few_shards,
     target::many_shards,
     target::unequal_hosts,

@@ -8,6 +8,10 @@ use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchPolicy,
     SearchRecord,
 };
+use crate::model::tune::{
+    CellPurpose, CellRecord, CellVerdict, NoBest, NoBestReason, TuneAxis, TuneFigure, TuneOutcome,
+    TunePolicy, TuneRecord,
+};
 use crate::report::fixture;
 
 /// The rules that speak of this record, changed so.
@@ -106,6 +110,7 @@ fn search(axis: SearchAxis, probes: &[(f64, f64)]) -> impl FnOnce(&mut RunRecord
                 around_ns: 0,
                 units_needed: 0.0,
                 longest_ns: 1,
+                soak_ns: None,
             },
             outcome: None,
         });
@@ -128,6 +133,71 @@ fn throughput_that_falls_with_more_sessions_is_told() {
     assert_eq!(told(closed(), flat), NONE);
     let rates = search(SearchAxis::Rate, &[(800.0, 800.0), (1_600.0, 400.0)]);
     assert_eq!(told(closed(), rates), NONE, "an overload by rate");
+}
+
+/// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
+fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
+    move |record| {
+        let cell = |(position, rows): (usize, &u32)| CellRecord {
+            number: u32::try_from(position + 1).unwrap(),
+            purpose: CellPurpose::Search,
+            at: vec![position],
+            verdict: CellVerdict::Counts,
+            reasons: Vec::new(),
+            throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
+            figure: None,
+            started_at: String::new(),
+            took_ns: 1,
+            run: String::new(),
+        };
+        record.tune = Some(TuneRecord {
+            axes: vec![TuneAxis {
+                name: "batch".to_owned(),
+                values: rows.iter().map(ToString::to_string).collect(),
+            }],
+            by: TuneFigure::Throughput,
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            policy: TunePolicy {
+                seed: 42,
+                confirmations: 5,
+                probes_max: 25,
+                budget_ns: 1,
+                cell_cost_ns: 1,
+            },
+            intention_hash: String::new(),
+            cells: rows.iter().enumerate().map(cell).collect(),
+            outcome: Some(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::BudgetSpent,
+                best_so_far: Some(vec![rows.len() - 1]),
+            })),
+        });
+    }
+}
+
+#[test]
+fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
+    let closed = fixture::closed;
+    assert_eq!(
+        told(closed(), batches(&[100, 300, 1_000])),
+        ["batch_too_small"]
+    );
+    // 10 of 110 ms.
+    assert_eq!(told(closed(), batches(&[100, 1_000, 10_000])), NONE);
+    assert_eq!(told(closed(), batches(&[100, 300])), NONE, "no law of two");
+    let mut record = closed();
+    record.streams[0].sessions = 8;
+    batches(&[100, 300, 1_000])(&mut record);
+    let said = findings(&record).remove(0);
+    assert!(
+        said.sentence
+            .starts_with("50.0 % of the time of the largest"),
+        "{said:?}"
+    );
+    assert_eq!(
+        said.evidence,
+        "a batch takes 10.0 ms and 10.0 µs for each row"
+    );
 }
 
 fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {

@@ -37,7 +37,7 @@ fn compared(record: &RunRecord) -> Judgement<Data> {
     let audit = &record.audit;
     let mut reasons = Vec::new();
     let lost = push(&mut reasons, lost(audit));
-    let altered = push(&mut reasons, altered(audit));
+    let altered = push(&mut reasons, altered(audit)) | push(&mut reasons, invariants_broken(audit));
     let surplus = push(&mut reasons, surplus(audit));
     push(&mut reasons, not_narrowed(audit));
     let not_quiet = push(&mut reasons, not_quiet(record));
@@ -116,6 +116,22 @@ fn altered(audit: &AuditRecord) -> Option<Reason> {
     let hint = "compare the column types of the table with those of the workload";
     let message = "rows were found with other values than were sent";
     reason(ReasonCode::RowsAltered, message, &places, hint)
+}
+
+fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
+    let broken = audit.invariants.iter().filter(|asked| !asked.holds);
+    let broken = broken.map(|asked| {
+        let found = asked.found.as_deref().unwrap_or("not one value");
+        format!("{} is {found}, not {}", asked.name, asked.expected)
+    });
+    let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
+    if broken.is_empty() {
+        return None;
+    }
+    let message = "what the workload says must be so of its data is not so";
+    let hint = "was it so before the run? --drop begins with fresh tables; else look at the \
+                isolation of the transactions that write";
+    reason(ReasonCode::InvariantBroken, message, &broken, hint)
 }
 
 /// A note: what is wrong is known by bucket only.

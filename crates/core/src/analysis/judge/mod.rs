@@ -4,6 +4,7 @@
 //! but the record; a threshold is a named constant with its reason.
 
 mod data;
+mod imported;
 mod measured;
 pub mod measurement;
 pub mod objective;
@@ -22,6 +23,9 @@ const PLACES_NAMED: usize = 3;
 
 /// Judges a run by the rules of its record's schema.
 pub fn judge(record: &RunRecord) -> Judgements {
+    if let Some(origin) = &record.imported {
+        return imported::judge(origin);
+    }
     let measured = measured_streams(record);
     let measurement = measurement::judge(record, &measured);
     Judgements {

@@ -2,13 +2,13 @@
 //!
 //! It changes no figure of the probe; it only judges the search as a whole.
 
-use crate::model::display::rate;
+use crate::model::display::{duration, rate};
 use crate::model::judgement::{
     Judgement, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
 use crate::model::record::{Finding, RunRecord};
 use crate::model::search::{
-    Mark, NoMark, NoMarkReason, ProbeRecord, SearchAxis, SearchOutcome, SearchRecord,
+    Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
 /// The record of a search so far, from that of its last probe.
@@ -27,7 +27,10 @@ pub fn conclude(
     };
     match &search.outcome {
         None => unfinished(&mut record.judgements),
-        Some(SearchOutcome::Mark(mark)) => marked(&mut record.judgements, &search, mark),
+        Some(SearchOutcome::Mark(mark)) => {
+            let soak = SearchRecord::soak(&probes);
+            marked(&mut record.judgements, &search, mark, soak);
+        }
         Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut record, &search, no_mark),
     }
     record.search = Some(search);
@@ -44,16 +47,26 @@ fn unfinished(judged: &mut Judgements) {
     );
 }
 
-fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark) {
-    let Some(floor) = search.floor.filter(|floor| mark.confirmed < *floor) else {
-        // The confirmations show it together, whatever the last one shows by itself.
-        judged.objective = Judgement {
-            value: ObjectiveValue::Met,
-            reasons: Vec::new(),
-        };
-        return;
+/// The confirmations show the objective together, whatever the last one shows by itself; but the mark
+/// may be below the floor, or not hold for long. What is judged of the soak is that of the last probe.
+fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
+    let own = std::mem::take(&mut judged.objective.reasons);
+    let mut reasons: Vec<Reason> = below_floor(search, mark).into_iter().collect();
+    if let Some(soak) = soak.filter(|soak| has_missed(soak)) {
+        reasons.push(not_held(search, mark, soak));
+        reasons.extend(own);
+    }
+    let value = if reasons.is_empty() {
+        ObjectiveValue::Met
+    } else {
+        ObjectiveValue::Missed
     };
-    let reason = Reason {
+    judged.objective = Judgement { value, reasons };
+}
+
+fn below_floor(search: &SearchRecord, mark: &Mark) -> Option<Reason> {
+    let floor = search.floor.filter(|floor| mark.confirmed < *floor)?;
+    Some(Reason {
         code: ReasonCode::RateNotSustained,
         message: "the mark is below what was asked for".to_owned(),
         evidence: format!(
@@ -62,11 +75,25 @@ fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark) {
             of_axis(search, floor)
         ),
         hint: None,
-    };
-    judged.objective = Judgement {
-        value: ObjectiveValue::Missed,
-        reasons: vec![reason],
-    };
+    })
+}
+
+fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
+    Reason {
+        code: ReasonCode::RateNotSustained,
+        message: "the mark did not hold for long".to_owned(),
+        evidence: format!(
+            "{} missed over {}, confirmed over {}",
+            of_axis(search, mark.confirmed),
+            duration(soak.measured_ns),
+            duration(mark.hold_ns)
+        ),
+        hint: Some("confirm for longer with --confirm".to_owned()),
+    }
+}
+
+fn has_missed(probe: &ProbeRecord) -> bool {
+    matches!(probe.verdict, ProbeVerdict::Missed | ProbeVerdict::NotShown)
 }
 
 fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {

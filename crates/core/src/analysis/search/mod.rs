@@ -16,6 +16,7 @@
 //!    foretold is looked at again first: it may have been a stall.
 //! 5. *Raising*: where latencies are bounded, a straight line through what all probes measured says
 //!    which value within the bracket confirmations would hold. It is confirmed instead, or after.
+//! 6. *Soak*, where it is asked for: the confirmed value once more, for long.
 //!
 //! A probe that was unsound, or lost its target, says nothing; so the same step follows it again.
 //!
@@ -29,6 +30,7 @@ mod guess;
 mod known;
 mod lateness;
 mod length;
+mod soak;
 #[cfg(test)]
 mod tests;
 mod verdict;
@@ -89,12 +91,22 @@ pub enum Step {
         /// On the axis.
         at: f64,
     },
+    /// One long run at the confirmed value.
+    Soak {
+        /// On the axis.
+        at: f64,
+    },
     /// Nothing more.
     End(SearchOutcome),
 }
 
 /// What to do after these probes.
 pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
+    let (probes, soak) = soak::apart(probes);
+    soak::after(search, probes, soak, searched(search, probes))
+}
+
+fn searched(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
     let known = Known::new(search, probes);
     if let Some(why) = stopped(probes) {
         return Step::End(ended(&known, why));
@@ -116,7 +128,7 @@ pub fn measured_ns(
     let measured = search.policy.measured_ns(purpose, expected);
     match purpose {
         ProbePurpose::Estimate => measured.min(LONGEST_ESTIMATE_NS),
-        ProbePurpose::Search | ProbePurpose::Confirm => measured,
+        ProbePurpose::Search | ProbePurpose::Confirm | ProbePurpose::Soak => measured,
     }
 }
 
@@ -341,7 +353,7 @@ fn within(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
         },
         Step::Confirm { .. } => affordable(known, budget, wish),
         Step::Estimate if !budget.allows(1, 0, None) => no_mark(known, NoMarkReason::BudgetSpent),
-        Step::Estimate | Step::End(_) => wish,
+        Step::Estimate | Step::Soak { .. } | Step::End(_) => wish,
     }
 }
 

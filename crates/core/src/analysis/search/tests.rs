@@ -14,6 +14,7 @@ use crate::model::search::{ProbePurpose, SearchObjective, SearchPolicy};
 use crate::model::units::Nanos;
 
 mod limits;
+mod long;
 mod shapes;
 
 const S: u64 = 1_000_000_000;
@@ -120,6 +121,7 @@ fn search() -> SearchRecord {
             around_ns: 10 * S,
             units_needed: 0.0,
             longest_ns: u64::MAX,
+            soak_ns: None,
         },
         outcome: None,
     }
@@ -148,6 +150,7 @@ fn go_on(search: &SearchRecord, target: &mut dyn Target, mut probes: Vec<ProbeRe
             Step::Estimate => (ProbePurpose::Estimate, None),
             Step::Probe { at } => (ProbePurpose::Search, Some(at)),
             Step::Confirm { at } => (ProbePurpose::Confirm, Some(at)),
+            Step::Soak { at } => (ProbePurpose::Soak, Some(at)),
         };
         let measured_ns = measured_ns(search, &probes, purpose, at);
         let shown = if let Some(at) = at {

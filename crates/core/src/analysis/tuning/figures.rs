@@ -75,7 +75,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (CellVerdict, Vec<ReasonCode
 
 /// CPU seconds of the target per row written: of an embedded database its own threads, else the busy
 /// share of its CPUs over the measured time, where it tells that and how many cores its nodes have.
-fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
+pub(crate) fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
     let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
     let rows = crate::model::display::ratio(rows, 1);
     let embedded: f64 = record.clients.iter().map(|c| c.embedded_cpu_seconds).sum();

@@ -16,6 +16,7 @@ mod compare;
 mod conclusion;
 mod course;
 mod figures;
+mod line;
 mod order;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,9 @@ use crate::model::tune::{CellPurpose, CellVerdict, NoBest, NoBestReason, TuneOut
 pub(crate) use conclusion::setting_of;
 pub use conclusion::{conclude, points};
 pub use course::probes_most;
+pub(crate) use figures::server_cpu_per_row;
 pub use figures::{Measured, measured};
+pub(crate) use line::{along, base, is_along};
 
 use course::Course;
 

@@ -5,9 +5,12 @@
 //! command line.
 
 use super::*;
+use crate::analysis::judge::measured_streams;
 use crate::analysis::synthetic::Noise;
 use crate::model::plan::Unit;
+use crate::model::target_telemetry::names;
 use crate::model::tune::{BestCell, CellRecord, TuneAxis, TuneFigure, TunePolicy};
+use crate::report::fixture;
 
 const S: u64 = 1_000_000_000;
 /// Spread of what a probe shows, as a share.
@@ -328,4 +331,67 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
         .iter()
         .filter(|c| c.purpose == CellPurpose::Confirm);
     assert_eq!(confirming.count(), 10, "five of each");
+}
+
+#[test]
+fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
+    // In the search the first cell is ahead, when they are measured in turn it is the second.
+    let mut tune = tune(&[2]);
+    let outcome = (0..100).find_map(|number| match next(&tune) {
+        TuneStep::End(outcome) => Some(outcome),
+        TuneStep::Measure { at, purpose } => {
+            let ahead = usize::from(purpose == CellPurpose::Confirm);
+            let figure = if at[0] == ahead { 110.0 } else { 100.0 };
+            let figure = figure + 0.1 * float(number % 3);
+            let cell = cell(&tune, at, purpose, Some(figure));
+            tune.cells.push(cell);
+            None
+        }
+    });
+    let outcome = outcome.unwrap();
+    let best = best(&outcome);
+    assert_eq!(
+        (&best.at, &best.runner_up.as_ref().unwrap().at),
+        (&vec![1], &vec![0])
+    );
+    assert!((110.0..110.3).contains(&best.figure), "{best:?}");
+}
+
+#[test]
+fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() {
+    let mut record = fixture::closed();
+    let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
+    record.target.embedded = true;
+    for client in &mut record.clients {
+        client.embedded_cpu_seconds = 0.0;
+    }
+    record.clients[0].embedded_cpu_seconds = 3.0;
+    let shown = |record: &_| measured(TuneFigure::ServerCpuPerRow, record).figure;
+    let wanted = 3.0 / crate::model::display::ratio(rows, 1);
+    assert!((shown(&record).unwrap() / wanted - 1.0).abs() < 1e-9);
+    // The CPU of this process is no server's where the server is another one.
+    record.target.embedded = false;
+    assert_eq!(shown(&record), None);
+    fixture::tell(&mut record);
+    assert_eq!(shown(&record), None, "no number of cores");
+    record
+        .target
+        .settings
+        .insert("cores".to_owned(), "8".to_owned());
+    // Two nodes of eight cores each, half and a quarter of them busy.
+    let told = record.target_telemetry.as_mut().unwrap();
+    let nodes = told.series.iter_mut();
+    let nodes = nodes.filter(|series| series.name == names::CPU_BUSY);
+    for (series, busy) in nodes.zip([0.5, 0.25]) {
+        series.values.fill(Some(busy));
+    }
+    let streams = measured_streams(&record);
+    let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
+    let wanted = 0.75 * 8.0 / rows_per_s;
+    assert!((shown(&record).unwrap() / wanted - 1.0).abs() < 1e-9);
+    // What another source says of a CPU is not the target's.
+    for series in &mut record.target_telemetry.as_mut().unwrap().series {
+        "host".clone_into(&mut series.source);
+    }
+    assert_eq!(shown(&record), None);
 }

@@ -141,9 +141,17 @@ const fn word(verdict: Verdict, loud: bool) -> &'static str {
     }
 }
 
-/// `WORSE: insert p99 is worse; insert throughput is better`.
+/// `WORSE · worse: insert p99 · better: insert throughput`.
 fn verdict(comparison: &Comparison, loud: bool) -> String {
-    let overall = comparison.verdict();
+    let word = word(comparison.verdict(), loud);
+    match directions(comparison).as_str() {
+        "" => word.to_owned(),
+        directions => format!("{word} · {directions}"),
+    }
+}
+
+/// Which figures are worse, and which better; empty where none is either.
+fn directions(comparison: &Comparison) -> String {
     let of = |wanted: Verdict| {
         let figures = comparison.figures.iter();
         let figures = figures.filter(|compared| compared.verdict == wanted);
@@ -161,10 +169,7 @@ fn verdict(comparison: &Comparison, loud: bool) -> String {
         .into_iter()
         .filter_map(of)
         .collect();
-    if parts.is_empty() {
-        return word(overall, loud).to_owned();
-    }
-    format!("{} · {}", word(overall, loud), parts.join(" · "))
+    parts.join(" · ")
 }
 
 /// What the verdict rests on.

@@ -6,7 +6,7 @@ use crate::analysis::comparison::{Comparison, Verdict};
 use crate::model::display::foreign;
 
 use super::super::html::{Overlaid, Page, Part, overlaid, page, table};
-use super::{CompareReport, Group, WORDS, differing, named, rows, told, verdict, word};
+use super::{CompareReport, Group, WORDS, differing, directions, named, rows, told, word};
 
 /// The page; it opens offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
@@ -101,7 +101,8 @@ fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
         article class=(class) {
             h3 { (named(group)) }
             p class="value" { (word(comparison.verdict(), false)) }
-            p class="remark" { (verdict(comparison, false)) }
+            @let directions = directions(comparison);
+            @if !directions.is_empty() { p class="remark" { (directions) } }
             @for line in told(comparison) { p class="question" { (line) } }
         }
     }

@@ -47,6 +47,19 @@ fn one_run_says_how_many_would_tell() {
 }
 
 #[test]
+fn the_card_says_its_word_once() {
+    let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
+    assert!(page.contains(">worse: insert throughput<"), "{page}");
+
+    let page = with_report(&mut runs(&[0.8]), compare_html);
+    assert_eq!(
+        page.matches(">cannot tell<").count(),
+        1 + 7,
+        "the word, and seven rows of figures"
+    );
+}
+
+#[test]
 fn markdown_and_page_say_the_same_and_no_name_is_markup() {
     let mut b = runs(&[0.8, 0.81, 0.79]);
     let text = with_report(&mut b, compare_markdown);

@@ -1,12 +1,11 @@
 //! The law of amounts in sentences: how it was fitted, how well it is known, where it breaks.
 
-use super::LONGEST;
 use super::rows::seconds;
+use super::{LONGEST, Remark};
 use crate::analysis::tables::{BatchLaw, Estimate, Law, SURPRISE, Table};
 use crate::model::display::{self, foreign};
-use crate::report::text::table::labelled;
 
-pub(super) fn lines(law: &Law, table: &Table) -> Vec<String> {
+pub(super) fn lines(law: &Law, table: &Table) -> Vec<Remark> {
     let mut lines = Vec::new();
     if let Some(line) = &law.line {
         lines.extend(fit(line, law, table));
@@ -23,21 +22,21 @@ pub(super) fn lines(law: &Law, table: &Table) -> Vec<String> {
             display::plain(change.deviations.abs()),
             display::plain(SURPRISE),
         );
-        lines.push(labelled("regime", &said));
+        lines.push(("regime", said));
     }
     lines
 }
 
-fn fit(line: &BatchLaw, law: &Law, table: &Table) -> Vec<String> {
+fn fit(line: &BatchLaw, law: &Law, table: &Table) -> Vec<Remark> {
     let what = if law.of_batches { "batch" } else { "load" };
     let sessions = match (law.of_batches, line.sessions_stated) {
         (false, _) => String::new(),
         (true, true) => format!(", {} sessions", display::plain(line.sessions)),
         (true, false) => ", sessions not stated and taken as one".to_owned(),
     };
-    let mut lines = vec![labelled(
+    let mut lines = vec![(
         "law",
-        &format!(
+        format!(
             "time of a {what} = {} + {} per row{sessions}",
             estimate(&line.fixed_s),
             estimate(&line.per_row_s),
@@ -57,13 +56,13 @@ fn fit(line: &BatchLaw, law: &Law, table: &Table) -> Vec<String> {
         ),
         (None, _) => "a row more costs nothing: the law does not hold here".to_owned(),
     };
-    lines.push(labelled("", &tends));
+    lines.push(("", tends));
     let fitted = format!(
         "{} values, least squares of relative errors, 95 % confidence by Student's t; at worst {} off",
         law.fitted,
         display::percent(line.worst),
     );
-    lines.push(labelled("", &fitted));
+    lines.push(("", fitted));
     lines
 }
 

@@ -4,7 +4,7 @@
 
 mod law;
 mod objections;
-mod rows;
+pub(super) mod rows;
 #[cfg(test)]
 mod tests;
 
@@ -62,20 +62,26 @@ pub(super) fn table(table: &Table) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());
-    if let Some(best) = &table.best {
-        lines.extend(best_lines(best, table));
-    }
-    if let Some(law) = &table.law {
-        lines.extend(law::lines(law, table));
-    }
-    lines.extend(varied(&table.also_varied));
+    let told = remarks(table);
+    lines.extend(told.iter().map(|(label, told)| labelled(label, told)));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
     lines.join("\n") + "\n"
 }
 
-fn title(table: &Table) -> String {
+/// What is said below a table: a label, empty where the sentence goes on with the one before, and a
+/// sentence.
+pub(super) type Remark = (&'static str, String);
+
+/// Which value is best, where the curve flattens, the law, what else changed.
+pub(super) fn remarks(table: &Table) -> Vec<Remark> {
+    let best = table.best.iter().flat_map(|best| best_lines(best, table));
+    let law = table.law.iter().flat_map(|law| law::lines(law, table));
+    best.chain(law).chain(varied(&table.also_varied)).collect()
+}
+
+pub(super) fn title(table: &Table) -> String {
     let mut title = foreign(&table.series, LONGEST);
     for (name, value) in &table.part {
         title += &format!(" · {} {}", foreign(name, LONGEST), foreign(value, LONGEST));
@@ -86,7 +92,7 @@ fn title(table: &Table) -> String {
     title
 }
 
-fn best_lines(best: &Best, table: &Table) -> Vec<String> {
+fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
     let axis = foreign(&table.axis.header, LONGEST);
     let mut said = format!(
         "{axis} {}: {} {}",
@@ -111,22 +117,19 @@ fn best_lines(best: &Best, table: &Table) -> Vec<String> {
              measured"
         ),
     };
-    vec![labelled("best", &said), labelled("flattens", &flattens)]
+    vec![("best", said), ("flattens", flattens)]
 }
 
-fn varied(varied: &[Varied]) -> Vec<String> {
+fn varied(varied: &[Varied]) -> Vec<Remark> {
     let Some((first, others)) = varied.split_first() else {
         return Vec::new();
     };
-    let line = |label: &str, varied: &Varied| {
+    let line = |varied: &Varied| {
         let values = foreign(&varied.values.join(", "), LONGEST);
-        labelled(
-            label,
-            &format!("{} {values}", foreign(&varied.header, LONGEST)),
-        )
+        format!("{} {values}", foreign(&varied.header, LONGEST))
     };
-    let mut lines = vec![line("also changed", first)];
-    lines.extend(others.iter().map(|varied| line("", varied)));
-    lines.push(labelled("", "what the table shows is their effect, too"));
+    let mut lines = vec![("also changed", line(first))];
+    lines.extend(others.iter().map(|varied| ("", line(varied))));
+    lines.push(("", "what the table shows is their effect, too".to_owned()));
     lines
 }

@@ -13,6 +13,12 @@ struct Column {
 }
 
 pub(super) fn lines(table: &Table) -> Vec<String> {
+    let (rows, words) = rows(table);
+    aligned(&rows, words)
+}
+
+/// The head and the rows, and how many columns hold words.
+pub(in crate::report) fn rows(table: &Table) -> (Vec<Line>, usize) {
     let columns: Vec<Column> = columns(table)
         .into_iter()
         .filter(|column| table.rows.iter().any(|row| (column.cell)(row).is_some()))
@@ -31,7 +37,7 @@ pub(super) fn lines(table: &Table) -> Vec<String> {
     }
     // Words to the left, numbers to the right.
     let words = usize::from(table.rows.iter().any(|row| row.number.is_none()));
-    aligned(&lines, words)
+    (lines, words)
 }
 
 fn columns(table: &Table) -> Vec<Column> {

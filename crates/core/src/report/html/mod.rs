@@ -31,6 +31,7 @@ pub fn html(record: &RunRecord) -> String {
         sections::counts(record, &measured),
     ];
     parts.extend(sections::search(record));
+    parts.extend(sections::tune(record));
     parts.extend(over_time(record));
     parts.extend(sections::latency(
         record,

@@ -1,4 +1,4 @@
-// What a report adds where scripts run: crosshair with values, zoom, switches, copies, theme.
+// What a report adds where scripts run: crosshair with values, zoom, switches, copies, theme, paper.
 // It draws nothing of its own but the crosshair: charts come as SVG, their figures as JSON.
 (() => {
   "use strict";
@@ -28,6 +28,8 @@
   };
   const shown = (axis, value) => {
     if (value === null || value === undefined) return "–";
+    const label = axis.labels && axis.labels.find(([at]) => at === value);
+    if (label) return `${axis.title} ${label[1]}`;
     switch (axis.quantity) {
       case "time": return clock(value);
       case "latency":
@@ -53,6 +55,7 @@
 
   const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 86400];
   const ticks = (axis, from, to, about) => {
+    if (axis.labels) return axis.labels.map(([at]) => at).filter((at) => at >= from && at <= to);
     const rough = (to - from) / about;
     const decade = 10 ** Math.floor(Math.log10(rough));
     let step = [1, 2, 5, 10].map((n) => n * decade).find((n) => n >= rough);
@@ -180,7 +183,9 @@
       this.plot.addEventListener("pointerup", end);
       this.plot.addEventListener("pointerleave", (event) => {
         end(event);
-        if (document.activeElement !== this.plot) moveAll(this, null, false);
+        // Where keys moved the crosshair, a pointer that leaves does not take it away.
+        const held = charts.find((chart) => chart.plot === document.activeElement);
+        if (!held || !(held === this || sharesTime(held, this))) moveAll(this, null, false);
       });
       this.plot.addEventListener("dblclick", () => this.zoomTo(0, 1));
       this.plot.addEventListener("keydown", (event) => this.key(event));
@@ -238,15 +243,14 @@
       return best && best[0];
     }
 
-    // The point of a series that the crosshair means; on the axis of percentiles the op whose rank
-    // is there or next above.
-    pointAt(series, x) {
+    // The points of a series that the crosshair means: more than one where a value was measured
+    // again; on the axis of percentiles the op whose rank is there or next above.
+    pointsAt(series, x) {
       if (this.x.quantity === "tail") {
         const next = series.x.findIndex((at) => at >= x - 1e-9);
-        return next < 0 ? null : next;
+        return next < 0 ? [] : [next];
       }
-      const found = series.x.indexOf(x);
-      return found < 0 ? null : found;
+      return series.x.flatMap((at, n) => (at === x ? [n] : []));
     }
 
     // Moves the crosshair and says what is under it; aloud when keys moved it.
@@ -271,18 +275,20 @@
       this.readout.append(head);
       this.series.forEach((series) => {
         if (!this.isOn(series)) return;
-        const point = this.pointAt(series, this.at);
-        if (point === null) return;
+        const points = this.pointsAt(series, this.at);
+        if (points.length === 0) return;
+        const last = points[points.length - 1];
         const item = document.createElement("span");
         const swatch = document.createElement("i");
         const drawn = [...this.figure.querySelectorAll(".legend li")]
           .find((li) => li.dataset.name === series.name);
         const colour = drawn && drawn.querySelector("[class*=' c']");
         if (colour) swatch.className = [...colour.classList].find((name) => /^c\d$/.test(name));
-        const low = series.low && series.low[point] !== null
-          ? `${shown({ ...this.y, title: "" }, series.low[point]).trim()} to ` : "";
+        const bare = (of) => shown({ ...this.y, title: "" }, of).trim();
+        const low = series.low && series.low[last] !== null ? `${bare(series.low[last])} to ` : "";
         const part = series.part ? ` ${series.part}` : "";
-        item.append(swatch, `${series.name}${part} ${low}${shown(this.y, series.y[point])}`);
+        const others = points.slice(0, -1).map((point) => `${bare(series.y[point])}, `).join("");
+        item.append(swatch, `${series.name}${part} ${others}${low}${shown(this.y, series.y[last])}`);
         this.readout.append(item);
       });
     }
@@ -363,7 +369,9 @@
       for (const series of this.series) {
         series.x.forEach((at, n) => {
           const low = series.low ? series.low[n] : null;
-          const cells = [cell(series.name), cell(series.part), at, low ?? "", series.y[n] ?? ""];
+          const word = this.x.quantity === "word" && this.x.labels.find(([place]) => place === at);
+          const cells = [cell(series.name), cell(series.part), word ? cell(word[1]) : at, low ?? "",
+            series.y[n] ?? ""];
           lines.push(cells.join(","));
         });
       }
@@ -415,6 +423,8 @@
     }
   }
 
+  const sharesTime = (one, other) => one.x.quantity === "time" && other.x.quantity === "time";
+
   // Charts over time have one crosshair.
   const moveAll = (chart, x, aloud) => {
     chart.move(x, aloud);
@@ -439,7 +449,18 @@
     document.querySelector("header").append(control);
   };
 
+  // On paper nothing can be unfolded: what is folded is opened while it is printed.
+  const paper = () => {
+    let folded = [];
+    addEventListener("beforeprint", () => {
+      folded = [...document.querySelectorAll("details:not([open])")];
+      folded.forEach((of) => { of.open = true; });
+    });
+    addEventListener("afterprint", () => folded.forEach((of) => { of.open = false; }));
+  };
+
   theme();
+  paper();
   const charts = [...document.querySelectorAll("figure.chart")].map((figure) => new Chart(figure));
   document.documentElement.dataset.ready = String(charts.length);
 })();

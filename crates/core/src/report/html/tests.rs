@@ -25,6 +25,7 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
         fixture::open_steps(),
         fixture::open_gate(),
         made::searched(),
+        made::tuned(),
     ];
     let mut pages: Vec<String> = Vec::new();
     for record in records {
@@ -104,6 +105,54 @@ fn what_a_server_says_is_text_wherever_it_stands() {
     let ends = |page: &str| page.matches("</script").count();
     assert_eq!(ends(&page), page.matches("class=\"data\"").count() + 1);
     assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
+}
+
+/// The verdict of the confirming round in words, a chart and a table for each axis, every cell.
+#[test]
+fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
+    let page = html(&made::tuned());
+    for said in [
+        "Of the last of many runs",
+        "tune insert over batch (3 values) × with.codec (3 values) · 9 cells",
+        "batch 4000 · with.codec best: 302,000 rows/s",
+        "batch 32000 · with.codec best: 290,000 rows/s",
+        "yes: by +1.2 % to +7.1 %, with 95 % confidence, each measured 2 times more",
+        "Throughput along batch, rows per second",
+        "Throughput along with.codec, rows per second",
+        "Other settings as in the best cell: with.codec best.",
+        "Over with.codec · batch 4000",
+        "Throughput over batch",
+        "7 of 9 cells",
+        "missed its objective · rejected",
+        "<td class=\"figure\">303,000 rows/s</td>",
+        "<td class=\"figure\">does not count</td>",
+        "--over batch=500,4000,32000 --over with.codec=default,best,none --by throughput",
+        " --tuned ",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert_eq!(
+        page.matches("<figure class=\"chart\" id=\"axis-").count(),
+        2
+    );
+    let page = html(&made::tuned_in_part());
+    assert!(page.contains("NONE: the tuning was stopped") && page.contains("not confirmed"));
+    assert!(!page.contains("class=\"mark\"") && page.contains(" --resume "));
+}
+
+/// The values of a logarithmic axis are its ticks.
+#[test]
+fn a_logarithmic_axis_is_labelled_with_the_values_that_were_measured() {
+    let page = html(&made::tuned());
+    let chart = page.split("id=\"axis-0\"").nth(1).unwrap();
+    let ticks = chart.split("class=\"x-ticks\">").nth(1).unwrap();
+    let ticks = ticks.split("</g>").next().unwrap();
+    let texts: Vec<&str> = ticks.split("text-anchor=\"middle\">").skip(1).collect();
+    let texts: Vec<&str> = texts
+        .iter()
+        .map(|text| text.split('<').next().unwrap())
+        .collect();
+    assert_eq!(texts, ["500", "4,000", "32,000"]);
 }
 
 #[test]

@@ -73,6 +73,8 @@ fn add(sum: &mut IntervalRecord, other: &IntervalRecord) {
     sum.acknowledged += other.acknowledged;
     sum.rows_acknowledged += other.rows_acknowledged;
     sum.errors += other.errors;
+    sum.rejected += other.rejected;
+    sum.rows_refused += other.rows_refused;
     sum.dropped += other.dropped;
     sum.max_ns = sum.max_ns.max(other.max_ns);
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, count, rate};
+use crate::model::import_record::Untold;
 use crate::model::plan::Unit;
 use crate::model::record::{ResultRecord, RunRecord};
 
@@ -27,7 +28,7 @@ pub(in crate::report) fn rows(record: &RunRecord, measured: &[MeasuredStream<'_>
         return Vec::new();
     }
     let mut rows = written(record, measured);
-    rows.extend(queried(measured));
+    rows.extend(queried(record, measured));
     rows
 }
 
@@ -55,9 +56,9 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
             (true, false) => String::new(),
             (false, _) => ABSENT.to_owned(),
         };
-        let [offered, sent, acknowledged] = [offered, sent, acknowledged].map(count);
+        let [offered, sent, acknowledged] = told(record, [offered, sent, acknowledged]);
         let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
-        rows.push(Row::new(cells).remark(throughput(measured, Unit::Rows)));
+        rows.push(Row::new(cells).remark(throughput(record, measured, Unit::Rows)));
     }
     if audited && !same && audit.replaced.is_none() {
         let [acknowledged, found] = [audit.acknowledged, audit.found].map(count);
@@ -71,6 +72,28 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
         rows.push(Row::new(cells).remark("with load and warm-up"));
     }
     rows
+}
+
+/// Offered, sent and acknowledged, as far as they are told.
+fn told(record: &RunRecord, [offered, sent, acknowledged]: [u64; 3]) -> [String; 3] {
+    let leaves_out = |what| {
+        let origin = record.imported.as_ref();
+        origin.is_some_and(|origin| origin.leaves_out(what))
+    };
+    let shown = |figure: u64| {
+        if leaves_out(Untold::Offered) {
+            ABSENT.to_owned()
+        } else {
+            count(figure)
+        }
+    };
+    let most = if leaves_out(Untold::Acknowledged) {
+        "≤ "
+    } else {
+        ""
+    };
+    let acknowledged = format!("{most}{}", count(acknowledged));
+    [shown(offered), shown(sent), acknowledged]
 }
 
 /// Rows of the ops that were due.
@@ -87,7 +110,7 @@ fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
         .saturating_add(unsent.saturating_mul(per_op))
 }
 
-fn queried(measured: &[MeasuredStream<'_>]) -> Option<Row> {
+fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
     let streams: Vec<&MeasuredStream<'_>> = measured
         .iter()
         .filter(|m| m.stream.unit == Unit::Queries)
@@ -99,19 +122,28 @@ fn queried(measured: &[MeasuredStream<'_>]) -> Option<Row> {
     let offered: u64 = results().map(|r| r.offered).sum();
     let sent: u64 = results().map(|r| r.sent).sum();
     let acknowledged: u64 = results().map(|r| r.acknowledged).sum();
-    let [offered, sent, acknowledged] = [offered, sent, acknowledged].map(count);
+    let [offered, sent, acknowledged] = told(record, [offered, sent, acknowledged]);
+    let what = if record.imported.is_some() {
+        "ops"
+    } else {
+        "queries"
+    };
     let cells = [
-        "queries".to_owned(),
+        what.to_owned(),
         offered,
         sent,
         acknowledged,
         ABSENT.to_owned(),
     ];
-    Some(Row::new(cells).remark(throughput(measured, Unit::Queries)))
+    Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
 }
 
 /// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
-fn throughput(measured: &[MeasuredStream<'_>], unit: Unit) -> String {
+fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
+    let origin = record.imported.as_ref();
+    if origin.is_some_and(|origin| origin.leaves_out(Untold::Throughput)) {
+        return String::new();
+    }
     let streams: Vec<&MeasuredStream<'_>> =
         measured.iter().filter(|m| m.stream.unit == unit).collect();
     let Some(first) = streams.first() else {
@@ -120,7 +152,11 @@ fn throughput(measured: &[MeasuredStream<'_>], unit: Unit) -> String {
     if streams.iter().any(|m| m.phase.name != first.phase.name) {
         return String::new();
     }
-    let name = unit.name();
+    let name = if origin.is_some() && unit == Unit::Queries {
+        "ops"
+    } else {
+        unit.name()
+    };
     let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
     let asked: Option<f64> = streams.iter().map(|m| m.stream.rate_asked).sum();
     let mut text = match asked {

@@ -2,6 +2,7 @@
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{count, duration, foreign, plain, span};
+use crate::model::import_record::{ImportRecord, ImportedPace, Untold};
 use crate::model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
 use crate::model::record::RunRecord;
 
@@ -13,7 +14,11 @@ const WORDS: usize = 80;
 const HASH_SHOWN: usize = 6;
 
 pub(in crate::report) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
-    vec![target(record), plan(record, measured)]
+    let plan = match &record.imported {
+        Some(origin) => imported(record, origin, measured),
+        None => plan(record, measured),
+    };
+    vec![target(record), plan]
 }
 
 pub(super) fn target(record: &RunRecord) -> String {
@@ -29,12 +34,41 @@ pub(super) fn target(record: &RunRecord) -> String {
     traits.push(foreign(&target.version, WORDS));
     traits.extend(target.traits.iter().map(|word| foreign(word, WORDS)));
     traits.retain(|word| !word.is_empty());
-    format!(
-        "{} → {}   {}",
-        record.workload.name,
-        foreign(&urls.join(" "), 4 * WORDS),
-        traits.join(" · ")
-    )
+    format!("{}   {}", title(record, &urls), traits.join(" · "))
+}
+
+/// What was asked of whom.
+pub(in crate::report) fn title(record: &RunRecord, urls: &[String]) -> String {
+    let urls = foreign(&urls.join(" "), 4 * WORDS);
+    match &record.imported {
+        Some(_) if urls.is_empty() => format!("{} → a target not told", record.workload.name),
+        _ => format!("{} → {urls}", record.workload.name),
+    }
+}
+
+/// Who measured, and as far as it is told, how.
+fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let tool = foreign(&origin.tool_and_version(), WORDS);
+    let mut parts = vec![format!("imported from {tool}")];
+    let streams = &record.plan.intention.streams;
+    parts.extend(streams.iter().map(|stream| {
+        let kind = match origin.pace {
+            ImportedPace::Open => "open (Poisson)",
+            ImportedPace::Closed => "closed",
+            ImportedPace::Untold => "pace not told",
+        };
+        let pace = match stream.paces.first() {
+            Some(_) => format!(", {}", pace(stream)),
+            None => String::new(),
+        };
+        format!("{kind}{pace}{}", batches(stream))
+    }));
+    if !origin.leaves_out(Untold::Throughput) {
+        parts.push(measured_time(measured));
+    }
+    let files = origin.files.iter().map(|[name, _]| foreign(name, WORDS));
+    parts.push(files.collect::<Vec<_>>().join(", "));
+    parts.join(" · ")
 }
 
 fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
@@ -53,6 +87,9 @@ fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     parts.push(measured_time(measured));
     if let Some(rows) = plan.workload.distinct_rows {
         parts.push(format!("{} different rows, repeated", count(rows)));
+    }
+    if plan.workload.literals {
+        parts.push("values in the queries' text".to_owned());
     }
     parts.push(format!("seed {}", record.plan.seed));
     let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();

@@ -3,6 +3,7 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
+use crate::import::NOT_AUDITED;
 use crate::model::display::{count, foreign};
 use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::plan::{AuditLevel, Objective};
@@ -79,6 +80,7 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
 pub(in crate::report) fn audited(record: &RunRecord) -> String {
     let audit = &record.audit;
     match (record.judgements.data.value, audit.status.as_str()) {
+        (Data::Off, NOT_AUDITED) => "not audited".to_owned(),
         (Data::Off, "nothing_written") => "nothing was written".to_owned(),
         (Data::Off, "stores_nothing") => String::new(),
         (Data::Off, _) => "no audit was asked for".to_owned(),
@@ -98,6 +100,16 @@ pub(in crate::report) fn audited(record: &RunRecord) -> String {
                     format!("counts over {buckets} key buckets")
                 }
             };
+            if audit.buckets == 0 && !audit.invariants.is_empty() {
+                // Nothing else was compared: what was written has no rows that are known.
+                text.clear();
+            }
+            if !audit.invariants.is_empty() {
+                let held = audit.invariants.iter().filter(|asked| asked.holds).count();
+                let dot = if text.is_empty() { "" } else { " · " };
+                let of = audit.invariants.len();
+                let _ = write!(text, "{dot}{held} of {of} invariants hold");
+            }
             if let Some(counter) = audit.server_counter {
                 let _ = write!(
                     text,

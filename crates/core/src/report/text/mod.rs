@@ -15,7 +15,7 @@ pub(super) mod tail;
 pub(super) mod target;
 #[cfg(test)]
 mod tests;
-mod tune;
+pub(super) mod tune;
 
 pub use next::quoted;
 pub(super) use repeat::repeat;
@@ -36,7 +36,6 @@ pub fn text_at(record: &RunRecord, directory: &str) -> String {
     let next = next_command(record, &measured, directory);
     if let Some(of_tuning) = &record.tune {
         let mut blocks = tune::blocks(record, of_tuning);
-        let next = tune::command(record, of_tuning, directory);
         blocks.push(end(record, directory, &next));
         return joined(&blocks);
     }
@@ -61,9 +60,10 @@ pub(super) fn next_command(
     measured: &[MeasuredStream<'_>],
     directory: &str,
 ) -> String {
-    match &record.search {
-        Some(of_search) => search::command(record, of_search, measured),
-        None => next::command(record, measured, directory),
+    match (&record.tune, &record.search) {
+        (Some(of_tuning), _) => tune::command(record, of_tuning, directory),
+        (None, Some(of_search)) => search::command(record, of_search, measured),
+        (None, None) => next::command(record, measured, directory),
     }
 }
 

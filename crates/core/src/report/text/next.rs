@@ -28,6 +28,9 @@ pub(super) fn command(
     directory: &str,
 ) -> String {
     let show = |rest: &str| format!("highwater show {}{rest}", quoted(directory));
+    if record.imported.is_some() {
+        return show(" --open");
+    }
     let share = &record.plan.intention.share;
     match record.judgements.data.value {
         _ if share.of > 1 => {

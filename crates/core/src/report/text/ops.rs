@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, count, duration, foreign, rate};
 use crate::model::histogram::LatencySummary;
+use crate::model::import_record::{ImportRecord, LatencyBegin, Untold};
 use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 
@@ -52,7 +53,7 @@ pub(in crate::report) fn table(
     let mut rows = vec![header(columns)];
     for stream in measured {
         for result in &stream.results {
-            rows.push(row(columns, stream, result));
+            rows.push(row(columns, stream, result, record.imported.as_ref()));
             if let Some(latency) = result
                 .row_latency_ns
                 .as_ref()
@@ -99,7 +100,12 @@ fn header(columns: Columns) -> Row {
     Row::new(cells)
 }
 
-fn row(columns: Columns, stream: &MeasuredStream<'_>, result: &ResultRecord) -> Row {
+fn row(
+    columns: Columns,
+    stream: &MeasuredStream<'_>,
+    result: &ResultRecord,
+    imported: Option<&ImportRecord>,
+) -> Row {
     let mut cells = Vec::new();
     cells.extend(columns.phase.then(|| result.phase.clone()));
     cells.extend(columns.stream.then(|| result.stream.clone()));
@@ -117,15 +123,29 @@ fn row(columns: Columns, stream: &MeasuredStream<'_>, result: &ResultRecord) -> 
         };
         cells.extend([service, wait]);
     }
-    cells.push(count(result.errors.values().sum()));
+    let errors = count(result.errors.values().sum());
+    let untold = imported.is_some_and(|origin| origin.leaves_out(Untold::Errors));
+    cells.push(if untold { ABSENT.to_owned() } else { errors });
     let mut remarks = Vec::new();
-    if !result.open {
-        remarks.push("closed load: latency = service time");
+    match imported {
+        Some(origin) if origin.leaves_out(Untold::Latency) => {}
+        Some(origin) => remarks.push(begin(origin.begin)),
+        None if !result.open => remarks.push("closed load: latency = service time"),
+        None => {}
     }
     if result.backlog {
         remarks.push("percentiles of a backlog");
     }
     Row::new(cells).remark(remarks.join(" · "))
+}
+
+/// Where a tool's latency begins.
+const fn begin(begin: LatencyBegin) -> &'static str {
+    match begin {
+        LatencyBegin::Intended => "from the intended start",
+        LatencyBegin::Sent => "service time",
+        LatencyBegin::Untold => "where latency begins is not told",
+    }
 }
 
 /// An op's part of its stream's rate, as it was dealt: by what was offered.

@@ -7,10 +7,13 @@ use crate::model::display::flag_span;
 use crate::model::plan::{Objective, Pace, PhaseKind, StreamPlan};
 use crate::model::record::RunRecord;
 
-use super::{next, search};
+use super::{next, search, tune};
 
 /// The command; passwords are in no record and so not in it.
 pub(in crate::report) fn repeat(record: &RunRecord) -> String {
+    if let Some(of_tuning) = &record.tune {
+        return tune::again(record, of_tuning);
+    }
     if let Some(of_search) = &record.search {
         return search::again(record, of_search, 1);
     }

@@ -7,6 +7,7 @@ use crate::analysis::findings::findings as rules;
 use crate::analysis::judge::MeasuredStream;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
+use crate::model::import_record::Untold;
 use crate::model::judgement::ReasonCode;
 use crate::model::record::RunRecord;
 
@@ -47,6 +48,11 @@ pub(super) fn told(record: &RunRecord) -> Vec<String> {
 }
 
 pub(in crate::report) fn availability(record: &RunRecord) -> String {
+    if let Some(origin) = &record.imported
+        && origin.leaves_out(Untold::Availability)
+    {
+        return format!("not told by {}", origin.tool);
+    }
     let seen = &record.availability;
     let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
     if seen.dips == 0 && seen.seconds_below_half == 0 {

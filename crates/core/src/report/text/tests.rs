@@ -230,7 +230,7 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
         stated: last.plan.intention.objectives.clone(),
         no_errors: true,
     };
-    let search = SearchRecord {
+    let mut search = SearchRecord {
         axis: SearchAxis::Rate,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
@@ -251,9 +251,12 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
             around_ns: 10 * fixture::S,
             units_needed: 0.0,
             longest_ns: 450 * fixture::S,
+            soak_ns: None,
         },
         outcome: Some(outcome),
     };
+    let soaked = SearchRecord::soak(probes).map(|soak| soak.measured_ns);
+    search.policy.soak_ns = soaked;
     let mut probes = probes.to_vec();
     for (number, probe) in (1..).zip(&mut probes) {
         probe.number = number;
@@ -292,6 +295,43 @@ fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
         ],
     );
     insta::assert_snapshot!(text(&record));
+}
+
+#[test]
+fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
+    let mark = || {
+        SearchOutcome::Mark(Mark {
+            confirmed: 1_010.0,
+            failed: Some(1_019.0),
+            limited_by: vec![ReasonCode::ObjectiveLatency],
+            hold_ns: 300 * fixture::S,
+            rows: 500_000,
+            bytes: None,
+            passed_above: Vec::new(),
+            wider: false,
+        })
+    };
+    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Met);
+    soak.measured_ns = 1_800 * fixture::S;
+    let held = searched(mark(), std::slice::from_ref(&soak));
+    soak.verdict = ProbeVerdict::Missed;
+    soak.reasons = vec![ReasonCode::ObjectiveLatency];
+    let missed = searched(mark(), &[soak]);
+    let of = |record: &RunRecord| {
+        let text = text(record);
+        let told = ["soak ", "objective ", "  rate_not_sustained"];
+        let lines = text
+            .lines()
+            .filter(|line| told.iter().any(|label| line.starts_with(label)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"
+    soak           30 min more at 1,010 rows/s: met · 1,200 acknowledged/s · p99 44.0 ms
+    objective      met        p99 ≤ 10 ms
+    soak           30 min more at 1,010 rows/s: missed · 1,200 acknowledged/s · p99 44.0 ms · latency
+    objective      MISSED     p99 ≤ 10 ms
+      rate_not_sustained: the mark did not hold for long: 1,010 rows/s missed over 30 min, confirmed over 5 min
+    ");
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //!
 //! It only shows what the record says.
 
-use crate::analysis::series::SeriesSet;
-use crate::analysis::tables::tables;
-use crate::analysis::tuning::{points, setting_of};
+use crate::analysis::tables::{Table, tables};
+use crate::analysis::tuning::{along, base, setting_of};
 use crate::model::display::{duration, percent, plain, rate};
+use crate::model::plan::Pace;
 use crate::model::record::RunRecord;
 use crate::model::tune::{
     BestCell, CellRecord, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneFigure, TuneOutcome,
@@ -14,23 +14,29 @@ use crate::model::tune::{
 
 use super::table::labelled;
 use super::{head, next, tail};
-use crate::report::figures::table as table_text;
+use crate::report::figures::{Remark, table as table_text};
 
 /// Blocks between the head and the judgements.
 pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> {
     let mut blocks = vec![vec![head::target(record), asked(record, tune)]];
     if let Some(base) = base(tune) {
         for axis in 0..tune.axes.len() {
-            blocks.push(along(tune, base, axis));
+            blocks.push(lines_along(tune, base, axis));
         }
     }
-    blocks.push(outcome(tune));
-    blocks.push(cells(tune));
+    blocks.push(lines(outcome(tune)));
+    blocks.push(lines(measured(tune)));
     blocks.push(tail::told(record));
     blocks
 }
 
-fn asked(record: &RunRecord, tune: &TuneRecord) -> String {
+fn lines(told: Vec<Remark>) -> Vec<String> {
+    let told = told.into_iter();
+    told.map(|(label, told)| labelled(label, &told)).collect()
+}
+
+/// What is varied, and by what cells are compared.
+pub(in crate::report) fn asked(record: &RunRecord, tune: &TuneRecord) -> String {
     let axes = tune.axes.iter();
     let axes: Vec<String> = axes
         .map(|axis| format!("{} ({} values)", axis.name, axis.values.len()))
@@ -45,70 +51,64 @@ fn asked(record: &RunRecord, tune: &TuneRecord) -> String {
     .join(" · ")
 }
 
-/// The cell through which the tables go.
-fn base(tune: &TuneRecord) -> Option<&[usize]> {
-    match tune.outcome.as_ref()? {
-        TuneOutcome::Best(best) => Some(&best.at),
-        TuneOutcome::NoBest(no_best) => no_best.best_so_far.as_deref(),
-    }
+/// The tables along one axis through a cell, as far as it was measured.
+pub(in crate::report) fn tables_along(
+    tune: &TuneRecord,
+    base: &[usize],
+    axis: usize,
+) -> Vec<Table> {
+    let set = along(tune, base, axis);
+    let name = setting_of(&tune.axes[axis].name);
+    let found = tables(&set, Some(name)).unwrap_or_default();
+    let of_several = found.into_iter().filter(|table| table.rows.len() > 1);
+    of_several.collect()
 }
 
-/// The table along one axis through a cell, as far as it was measured.
-fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
-    let on_line = |cell: &CellRecord| {
-        let mut pairs = cell.at.iter().zip(base).enumerate();
-        pairs.all(|(position, (at, base))| position == axis || at == base)
-    };
-    let set = SeriesSet {
-        points: points(tune, on_line),
-        ..SeriesSet::default()
-    };
-    let others = tune.axes.iter().zip(base).enumerate();
-    let others = others.filter(|(position, _)| *position != axis);
-    let others: Vec<String> = others
+/// `sessions 8`: the values of a cell on all axes but one.
+pub(in crate::report) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
+    let all = tune.axes.iter().zip(base).enumerate();
+    let others = all.filter(|(position, _)| *position != axis);
+    others
         .map(|(_, (axis, at))| format!("{} {}", axis.name, axis.values[*at]))
-        .collect();
-    let name = setting_of(&tune.axes[axis].name);
-    let Ok(found) = tables(&set, Some(name)) else {
-        return Vec::new();
-    };
+        .collect()
+}
+
+fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for table in found.iter().filter(|table| table.rows.len() > 1) {
-        let text = table_text(table);
+    for table in tables_along(tune, base, axis) {
+        let text = table_text(&table);
         let mut of_table = text.lines().map(str::to_owned);
         if let Some(title) = of_table.next() {
-            let title = [vec![title], others.clone()].concat().join(" · ");
-            lines.push(title);
+            let title = [vec![title], others(tune, base, axis)].concat();
+            lines.push(title.join(" · "));
         }
         lines.extend(of_table);
     }
     lines
 }
 
-fn outcome(tune: &TuneRecord) -> Vec<String> {
+/// The best cell, the runner-up, and whether one is better; or why there is none.
+pub(in crate::report) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
     match &tune.outcome {
-        None => vec![labelled("best", "NONE YET: the tuning did not end")],
+        None => vec![("best", "NONE YET: the tuning did not end".to_owned())],
         Some(TuneOutcome::Best(best)) => found(tune, best),
         Some(TuneOutcome::NoBest(no_best)) => not_found(tune, no_best),
     }
 }
 
-fn found(tune: &TuneRecord, best: &BestCell) -> Vec<String> {
-    let mut lines = vec![labelled(
-        "best",
-        &format!("{}: {}", named(tune, &best.at), figure(tune, best.figure)),
-    )];
+fn found(tune: &TuneRecord, best: &BestCell) -> Vec<Remark> {
+    let cell = |at: &[usize], value| format!("{}: {}", named(tune, at), figure(tune, value));
+    let mut lines = vec![("best", cell(&best.at, best.figure))];
     match &best.runner_up {
-        None => lines.push(labelled("runner-up", "no other cell counts")),
+        None => lines.push(("runner-up", "no other cell counts".to_owned())),
         Some(other) => {
-            let words = format!("{}: {}", named(tune, &other.at), figure(tune, other.figure));
-            lines.push(labelled("runner-up", &words));
-            lines.push(labelled("better", &told(tune, other)));
+            lines.push(("runner-up", cell(&other.at, other.figure)));
+            lines.push(("better", told(tune, other)));
         }
     }
     if best.cut_short {
         let why = "probes or time ran out before the search had settled";
-        lines.push(labelled("", why));
+        lines.push(("", why.to_owned()));
     }
     lines
 }
@@ -130,7 +130,7 @@ fn signed(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<String> {
+fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
     let why = match no_best.why {
         NoBestReason::NoneCounts => "no cell counts",
         NoBestReason::BudgetSpent => "probes or time ran out",
@@ -138,16 +138,16 @@ fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<String> {
         NoBestReason::WrongData => "acknowledged data were not found as acknowledged",
         NoBestReason::Interrupted => "the tuning was stopped",
     };
-    let mut lines = vec![labelled("best", &format!("NONE: {why}"))];
+    let mut lines = vec![("best", format!("NONE: {why}"))];
     if let Some(at) = &no_best.best_so_far {
         let words = format!("{}, not confirmed", named(tune, at));
-        lines.push(labelled("so far", &words));
+        lines.push(("so far", words));
     }
     lines
 }
 
 /// `batch 4000 · sessions 8`.
-fn named(tune: &TuneRecord, at: &[usize]) -> String {
+pub(in crate::report) fn named(tune: &TuneRecord, at: &[usize]) -> String {
     let axes = tune.axes.iter().zip(at);
     let words: Vec<String> = axes
         .map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
@@ -155,7 +155,8 @@ fn named(tune: &TuneRecord, at: &[usize]) -> String {
     words.join(" · ")
 }
 
-fn figure(tune: &TuneRecord, value: f64) -> String {
+/// What cells are compared by, with its unit.
+pub(in crate::report) fn figure(tune: &TuneRecord, value: f64) -> String {
     match tune.by {
         TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
         TuneFigure::ServerCpuPerRow => format!("{} µs of CPU per row", plain(value * 1e6)),
@@ -164,7 +165,7 @@ fn figure(tune: &TuneRecord, value: f64) -> String {
 }
 
 /// How much was measured, and what did not count.
-fn cells(tune: &TuneRecord) -> Vec<String> {
+pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let mut different: Vec<&[usize]> = tune.cells.iter().map(|cell| &cell.at[..]).collect();
     different.sort_unstable();
@@ -174,9 +175,9 @@ fn cells(tune: &TuneRecord) -> Vec<String> {
         different.len() as u64,
         grid.max(1) as u64,
     ));
-    let mut lines = vec![labelled(
+    let mut lines = vec![(
         "measured",
-        &format!(
+        format!(
             "{} of {grid} cells, {share}, in {} probes and {}",
             different.len(),
             tune.cells.len(),
@@ -184,20 +185,27 @@ fn cells(tune: &TuneRecord) -> Vec<String> {
         ),
     )];
     for cell in &tune.cells {
-        let what = match cell.verdict {
-            CellVerdict::Counts => continue,
-            CellVerdict::Missed => "missed its objective",
-            CellVerdict::Unsound => "UNSOUND",
-            CellVerdict::NotMeasured => "not measured",
-            CellVerdict::TargetLost => "TARGET LOST",
-            CellVerdict::WrongData => "WRONG DATA",
-            CellVerdict::Interrupted => "interrupted",
-        };
-        let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
-        let words = format!("{}: {what} · {}", named(tune, &cell.at), codes.join(", "));
-        lines.push(labelled("", words.trim_matches([' ', '·'])));
+        if let Some(what) = fault(cell) {
+            lines.push(("", format!("{}: {what}", named(tune, &cell.at))));
+        }
     }
     lines
+}
+
+/// Why a cell does not count; nothing where it does.
+pub(in crate::report) fn fault(cell: &CellRecord) -> Option<String> {
+    let what = match cell.verdict {
+        CellVerdict::Counts => return None,
+        CellVerdict::Missed => "missed its objective",
+        CellVerdict::Unsound => "UNSOUND",
+        CellVerdict::NotMeasured => "not measured",
+        CellVerdict::TargetLost => "TARGET LOST",
+        CellVerdict::WrongData => "WRONG DATA",
+        CellVerdict::Interrupted => "interrupted",
+    };
+    let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
+    let words = format!("{what} · {}", codes.join(", "));
+    Some(words.trim_matches([' ', '·']).to_owned())
 }
 
 /// What a measured cell showed, in a few words.
@@ -212,10 +220,12 @@ pub fn cell_line(cell: &CellRecord, unit: &str) -> String {
 
 /// What to do after a tuning.
 pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) -> String {
-    let begin = |command: &str| next::base(command, record, &["set", "sessions"]);
     let directory = next::quoted(directory);
     match &tune.outcome {
-        Some(TuneOutcome::Best(_)) => format!("{} --tuned {directory}", begin("find")),
+        Some(TuneOutcome::Best(_)) => {
+            let begin = next::base("find", record, &["set", "sessions"]);
+            format!("{begin} --tuned {directory}")
+        }
         Some(TuneOutcome::NoBest(no_best))
             if !matches!(
                 no_best.why,
@@ -224,20 +234,37 @@ pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) ->
         {
             next::check(record)
         }
-        _ => {
-            let over = tune.axes.iter();
-            let over = over.map(|axis| {
-                format!(
-                    " --over {}",
-                    next::quoted(&format!("{}={}", axis.name, axis.values.join(",")))
-                )
-            });
-            let over: String = over.collect();
-            format!(
-                "{}{over} --by {} --resume {directory}",
-                begin("tune"),
-                tune.by.name()
-            )
+        _ => format!("{} --resume {directory}", again(record, tune)),
+    }
+}
+
+/// The command that tunes again; passwords are in no record and so not in it.
+pub(super) fn again(record: &RunRecord, tune: &TuneRecord) -> String {
+    let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
+    let mut command = next::base("tune", record, &["set", "sessions", "with"]);
+    // What is set for a cell's sake is no wish of the user's.
+    for (flag, axis_of) in [("set", ""), ("with", "with.")] {
+        for given in record.given.get(flag).into_iter().flatten() {
+            let name = given.split_once('=').map_or("", |(name, _)| name);
+            if !is_axis(&format!("{axis_of}{name}")) {
+                command += &format!(" --{flag} {}", next::quoted(given));
+            }
         }
     }
+    let first = record.plan.intention.streams.first();
+    match first.and_then(|stream| stream.paces.first()) {
+        Some(Pace::Closed { sessions }) if !is_axis("sessions") => {
+            command += &format!(" -c {sessions}");
+        }
+        Some(Pace::Open { .. }) => {
+            let rate = first.map(next::pace).unwrap_or_default();
+            command += &format!(" --rate {rate}");
+        }
+        _ => {}
+    }
+    for axis in &tune.axes {
+        let values = format!("{}={}", axis.name, axis.values.join(","));
+        command += &format!(" --over {}", next::quoted(&values));
+    }
+    format!("{command} --by {}", tune.by.name())
 }

@@ -8,12 +8,14 @@ mod distribution;
 mod entity;
 mod field;
 mod generator;
+mod invariant;
 mod keys;
 pub(super) mod kinds;
 mod op;
 mod parameter;
 mod plain;
 mod reference;
+mod statement;
 mod table;
 mod writes;
 
@@ -94,6 +96,7 @@ fn read_root(
     let ops = op::read_ops(reader, &mut root, &entities, &tables);
     let streams = op::read_streams(reader, &mut root, &ops);
     let load = op::read_load(reader, &mut root, &ops);
+    let invariants = invariant::read_invariants(reader, &mut root);
     let data_time = data_time::read_data_time(reader, &mut root);
     root.finish(reader);
     Some(Definition {
@@ -109,6 +112,7 @@ fn read_root(
         ops,
         streams,
         load,
+        invariants,
         data_time,
     })
 }
@@ -328,11 +332,16 @@ fn check_name(reader: &mut Reader<'_>, what: &str, name: &str, span: Range<usize
     let starts = chars
         .next()
         .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    let dash = matches!(what, "workload" | "op" | "stream");
+    let dash = matches!(what, "workload" | "op" | "stream" | "invariant");
     let goes_on = chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || (dash && c == '-'));
     if !starts || !goes_on || name.len() > 63 {
         let hint = "a name is a letter, then letters, digits and _, at most 63".to_owned();
-        reader.report(span, format!("`{name}` cannot name a {what}"), Some(hint));
+        let article = match what.chars().next() {
+            Some('a' | 'e' | 'i' | 'o' | 'u') => "an",
+            _ => "a",
+        };
+        let message = format!("`{name}` cannot name {article} {what}");
+        reader.report(span, message, Some(hint));
     }
 }
 

@@ -1,19 +1,14 @@
 //! Ops, the streams that mix them, and what is loaded first.
 
-use std::collections::BTreeMap;
-
 use toml::de::DeValue;
 
 use super::super::dealing::MAX_CARDS;
 use super::super::definition::{
-    Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, QueryParameter, StreamSpec,
-    Table, Unit,
+    Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, StreamSpec, Table, Unit,
 };
 use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
-use super::super::sql::{Sql, SqlMistake};
-use super::table::per_dialect;
-use super::{check_name, generator, limited, named_element, parameter, position_of, writes};
+use super::{check_name, limited, position_of, statement, writes};
 use crate::mistake::suggest;
 use crate::model::op::OpId;
 
@@ -28,7 +23,7 @@ pub(super) fn read_ops(
     tables: &[Table],
 ) -> Vec<OpDefinition> {
     let Some(all) = root.section(reader, "ops", "the ops".to_owned()) else {
-        let hint = "add [ops.NAME] with `insert` or `sql`".to_owned();
+        let hint = "add [ops.NAME] with `insert`, `sql` or `transaction`".to_owned();
         reader.report(0..0, "the workload file has no ops", Some(hint));
         return Vec::new();
     };
@@ -60,8 +55,9 @@ fn read_op(
     op.summary = section.text_or_empty(reader, "summary");
     let insert = section.optional("insert");
     let sql = section.optional("sql");
-    match (insert, sql) {
-        (Some(entry), None) => {
+    let transaction = section.optional("transaction");
+    match (insert, sql, transaction) {
+        (Some(entry), None, None) => {
             let name = section.text_of(reader, "insert", entry);
             let batch = section.integer(reader, "batch", 1..=MAX_BATCH, None);
             let names = known.1.iter().map(|table| table.name.as_str());
@@ -72,15 +68,22 @@ fn read_op(
                 batch: batch.and_then(|b| u64::try_from(b).ok()).unwrap_or(1),
             };
         }
-        (None, Some(_)) => {
-            op.body = read_query(reader, &mut section, known);
+        (None, Some(_), None) => {
+            op.body = statement::read_query(reader, &mut section, known);
             writes::read(reader, &mut section, &mut op.body, known.1);
             op.answer = read_answer(reader, &mut section);
         }
-        (_, _) => {
-            let message = format!("{} must have either `insert` or `sql`", section.place);
+        (None, None, Some(_)) => {
+            op.body = statement::read_transaction(reader, &mut section, known);
+            op.answer = read_answer(reader, &mut section);
+        }
+        _ => {
+            let message = format!(
+                "{} must have either `insert`, `sql` or `transaction`",
+                section.place
+            );
             let hint = "insert = \"table\" and batch = 1000, or [ops.NAME.sql] with a statement \
-                        for each dialect";
+                        for each dialect, or [ops.NAME.transaction] with a list of them";
             reader.report(section.span.clone(), message, Some(hint.to_owned()));
         }
     }
@@ -101,109 +104,6 @@ fn read_answer(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Option
         min.unsigned_abs().saturating_mul(times),
         max.unsigned_abs().saturating_mul(times),
     ))
-}
-
-fn read_query(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    known: (&[Entity], &[Table]),
-) -> OpBodyDefinition {
-    let mut parameters: Vec<QueryParameter> = Vec::new();
-    let mut names: Vec<String> = Vec::new();
-    for element in section
-        .list(reader, "parameters")
-        .into_iter()
-        .take(super::MAX_ITEMS)
-    {
-        let place = format!("a parameter of {}", section.place);
-        let Some(mut part) = section.as_section(reader, "parameters", element, place) else {
-            continue;
-        };
-        let taken: Vec<&str> = names.iter().map(String::as_str).collect();
-        let name = named_element(reader, &mut part, "parameter", &taken);
-        if !name.is_empty() {
-            part.place = format!("parameter `{name}` of {}", section.place);
-        }
-        names.push(name.clone());
-        if let Some(kind) = generator::read_type(reader, &mut part)
-            && let Some(read) = parameter::read_parameter(reader, part, kind, known, &parameters)
-        {
-            let (generator, count) = read;
-            parameters.push(QueryParameter {
-                name,
-                kind,
-                count,
-                generator,
-            });
-        }
-    }
-    let mut sql = BTreeMap::new();
-    if let Some(part) = per_dialect(reader, section, "sql") {
-        for (dialect, _, entry) in part.entries() {
-            let Some(text) = part.text_of(reader, dialect, entry) else {
-                continue;
-            };
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            match Sql::parse(&text, &names) {
-                Ok(parsed) => {
-                    sql.insert(dialect.to_owned(), parsed);
-                }
-                Err(mistakes) => {
-                    let place = format!("{} for `{dialect}`", part.place);
-                    for mistake in mistakes {
-                        report_sql(reader, mistake, (&place, &entry.span()), &names);
-                    }
-                }
-            }
-        }
-    }
-    OpBodyDefinition::Query {
-        sql,
-        parameters,
-        writes: None,
-    }
-}
-
-fn report_sql(
-    reader: &mut Reader<'_>,
-    mistake: SqlMistake,
-    (place, span): (&str, &std::ops::Range<usize>),
-    names: &[&str],
-) {
-    let (word, message, hint) = match mistake {
-        SqlMistake::UnknownParameter(name) => (
-            format!(":{name}"),
-            format!("unknown parameter `:{name}` in {place}"),
-            suggest(&name, names.iter().copied())
-                .or_else(|| Some("describe it in `parameters`".to_owned())),
-        ),
-        SqlMistake::UnusedParameter(name) => (
-            String::new(),
-            format!("parameter `:{name}` is not used in {place}"),
-            Some("every dialect must use the same parameters".to_owned()),
-        ),
-        SqlMistake::SeveralStatements => (
-            ";".to_owned(),
-            format!("more than one statement in {place}"),
-            Some("an op is one statement".to_owned()),
-        ),
-        SqlMistake::Unterminated(what) => (
-            String::new(),
-            format!("a {what} does not end in {place}"),
-            Some("close it, or double a quote inside it".to_owned()),
-        ),
-        SqlMistake::Empty => (
-            String::new(),
-            format!("{place} is empty"),
-            Some("write a statement, or leave the dialect out".to_owned()),
-        ),
-    };
-    let at = if word.is_empty() {
-        span.clone()
-    } else {
-        reader.place_of(&word, span)
-    };
-    reader.report(at, message, hint);
 }
 
 /// Reads `[streams]`.

@@ -116,7 +116,9 @@ fn binding_takes_the_first_dialect_that_is_known_or_any() {
         .iter()
         .filter_map(|op| match &op.kind {
             BoundOpKind::Query { sql, .. } => Some(sql.as_str()),
-            BoundOpKind::Insert { .. } => None,
+            BoundOpKind::Insert { .. } | BoundOpKind::Literal(_) | BoundOpKind::Transaction(_) => {
+                None
+            }
         })
         .collect();
     assert_eq!(

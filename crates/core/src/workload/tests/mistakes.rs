@@ -12,7 +12,7 @@ fn mistakes(text: &str) -> Vec<Mistake> {
 }
 
 /// One line a mistake: place, what stands there, cause, hint.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     mistakes(text)
         .iter()
         .fold(String::new(), |mut all, mistake| {
@@ -94,7 +94,7 @@ fn an_empty_file_is_told_what_it_lacks() {
     1:1 «» the workload file has no `summary`
         add summary = "…"
     1:1 «» the workload file has no ops
-        add [ops.NAME] with `insert` or `sql`
+        add [ops.NAME] with `insert`, `sql` or `transaction`
     "#);
 }
 

@@ -10,6 +10,7 @@ mod mistakes;
 mod schema;
 mod script;
 mod sketch;
+mod transactions;
 mod walk;
 
 use std::collections::BTreeMap;

@@ -34,6 +34,7 @@ fn every_good_file_fits() {
     let tests = [
         include_str!("everything.toml"),
         include_str!("made.toml"),
+        include_str!("tpcb.toml"),
         EXAMPLE,
     ];
     let files = catalogue().iter().map(|entry| entry.text).chain(tests);

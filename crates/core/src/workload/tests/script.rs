@@ -22,7 +22,7 @@ fn sql(workload: &Workload, op: usize) -> String {
         .unwrap();
     match &bound.ops[op].kind {
         BoundOpKind::Query { sql, .. } => sql.clone(),
-        BoundOpKind::Insert { .. } => panic!(),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -119,8 +119,8 @@ fn mistakes_are_shown_at_their_places_in_the_file() {
             "Some(0) 1:1 `random` has not two or three arguments",
             "Some(0) 2:1 unknown command `\\sleep`",
             "Some(0) 3:8 `:b` is not set",
+            "Some(0) 3:12 a string does not end",
             "Some(0) 3:10 more than one statement",
-            "Some(0) 1:1 a string does not end",
             "None 0:0 no file has a parameter `:c`",
         ]
     );

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
+use highwater_core::model::literal::LiteralSql;
 use highwater_core::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Dictionary, OpId,
 };
@@ -116,6 +117,26 @@ fn no_row_has_no_body_but_in_bulk() {
     let mut request = request(0, batch(0));
     encoder(Mode::Values, Some(1)).encode(&mut request);
     assert!(request.bytes.is_empty(), "nothing compresses to nothing");
+}
+
+#[test]
+fn literals_are_quoted_for_sql_and_then_for_json() {
+    let mut sql = LiteralSql::default();
+    sql.push_text("SELECT \"k\" FROM t WHERE w = ");
+    sql.push_value(0);
+    let mut out = Vec::new();
+    let body = OpBody::Query(vec![Value::Text("it's \"so\"".into())]);
+    let plans = [Plan::Literal(sql)];
+    encode(
+        &plans,
+        &mut Quoted::default(),
+        &request(0, body).op,
+        &mut out,
+    );
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        r#"{"stmt":"SELECT \"k\" FROM t WHERE w = 'it''s \"so\"'"}"#
+    );
 }
 
 #[test]

@@ -7,10 +7,11 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::op::{Op, OpBody, RowBatch, Value};
+use highwater_core::model::literal::{LiteralSql, TimestampLiteral};
+use highwater_core::model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
 
 use super::message::{
-    COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr,
+    COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr, query,
     run_prepared, start,
 };
 use crate::contract::{Encoder, Request};
@@ -26,7 +27,7 @@ const COPY_MESSAGE_BYTES: usize = 64 * 1024;
 /// Signature, flags and extension length of binary COPY.
 const COPY_HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// The prepared statements around a pipeline that has to say that it is one transaction.
+/// The prepared statements around what has to say that it is one transaction.
 pub(super) const BEGIN: &str = "b";
 /// Ends what [`BEGIN`] began.
 pub(super) const COMMIT: &str = "c";
@@ -70,14 +71,21 @@ impl Mode {
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A prepared query.
-    Query {
-        /// Name of the statement.
-        statement: String,
-        /// Its parameters.
-        parameters: Vec<Field>,
-    },
+    Query(Prepared),
+    /// A query whose values stand in its text: sent as a simple query, never prepared.
+    Literal(LiteralSql),
+    /// Statements between [`BEGIN`] and [`COMMIT`], each sent when the one before it is answered.
+    Transaction(Vec<(Prepared, BoundStatement)>),
     /// A batch insert.
     Insert(InsertPlan),
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Its name.
+    pub(super) name: String,
+    pub(super) parameters: Vec<Field>,
 }
 
 /// How batches are inserted.
@@ -134,15 +142,17 @@ impl Encoder for WireEncoder {
 /// Writes the bytes that ask `op`; nothing where the op does not fit its plan.
 pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
-        (
-            Some(Plan::Query {
-                statement,
-                parameters,
-            }),
-            OpBody::Query(values),
-        ) => {
-            bind_query(out, statement, parameters, values);
+        (Some(Plan::Query(prepared)), OpBody::Query(values)) => {
+            bind_query(out, prepared, values.iter());
             out.extend_from_slice(&EXECUTE_SYNC);
+        }
+        (Some(Plan::Literal(sql)), OpBody::Query(values)) => {
+            let mut text = String::new();
+            sql.write(values, TimestampLiteral::Cast, &mut text);
+            query(out, &text);
+        }
+        (Some(Plan::Transaction(statements)), OpBody::Query(values)) => {
+            transaction(out, statements, values);
         }
         (Some(Plan::Insert(plan)), OpBody::Insert(batch)) => match plan.mode {
             Mode::Copy => copy(out, plan, batch),
@@ -153,14 +163,31 @@ pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     }
 }
 
-fn bind_query(out: &mut Vec<u8>, statement: &str, parameters: &[Field], values: &[Value]) {
+/// One exchange a statement, so that each can wait for the answer to the one before.
+fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
+    run_prepared(out, BEGIN);
+    out.extend_from_slice(&SYNC);
+    for (prepared, statement) in statements {
+        bind_query(out, prepared, statement.values_of(values));
+        out.extend_from_slice(&EXECUTE_SYNC);
+    }
+    run_prepared(out, COMMIT);
+    out.extend_from_slice(&SYNC);
+}
+
+fn bind_query<'v>(
+    out: &mut Vec<u8>,
+    prepared: &Prepared,
+    values: impl ExactSizeIterator<Item = &'v Value>,
+) {
     let at = start(out, b'B');
     out.push(0);
-    put_cstr(out, statement);
-    put_formats(out, parameters, 1);
+    put_cstr(out, &prepared.name);
+    put_formats(out, &prepared.parameters, 1);
     put_count(out, values.len());
-    for (index, given) in values.iter().enumerate() {
-        let form = parameters
+    for (index, given) in values.enumerate() {
+        let form = prepared
+            .parameters
             .get(index)
             .map_or(Form::AsText, |field| field.form);
         put_cell(out, form, value(given));

@@ -70,11 +70,21 @@ const TEXT: Field = Field {
 };
 
 #[test]
+fn a_literal_query_is_one_simple_query() {
+    let mut sql = LiteralSql::default();
+    sql.push_text("SELECT ");
+    sql.push_value(0);
+    let values = vec![Value::Text("it's".into())];
+    let bytes = encoded(Plan::Literal(sql), OpBody::Query(values));
+    assert_eq!(messages(&bytes), [(b'Q', b"SELECT 'it''s'\0".to_vec())]);
+}
+
+#[test]
 fn a_point_select_is_bind_execute_sync() {
-    let plan = Plan::Query {
-        statement: "q0".to_owned(),
+    let plan = Plan::Query(Prepared {
+        name: "q0".to_owned(),
         parameters: vec![INT4],
-    };
+    });
     let bytes = encoded(plan, OpBody::Query(vec![Value::Integer(7)]));
     assert_eq!(tags(&bytes), "BES");
     let body = &messages(&bytes)[0].1;

@@ -8,11 +8,14 @@ use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::figures::{points, rounded, shown};
+use super::figures::{rounded, shown};
+use super::told::{data, described};
 use super::{COLOURS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
 const FINE: f64 = 10.0;
+/// Pixels of a letter in a drawing, about.
+const LETTER: f64 = 6.6;
 
 /// Sizes of one drawing, in pixels of its own.
 struct Frame {
@@ -174,7 +177,13 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
             path class="axis" d=(format!(
                 "M{} {}h{}", frame.left, frame.height - frame.bottom, width
             )) {}
-            g class="x-ticks" { (x_ticks(chart, frame)) }
+            g class="x-ticks" {
+                @if chart.x.labels.is_empty() {
+                    (x_ticks(chart, frame))
+                } @else {
+                    (x_labels(chart, frame))
+                }
+            }
             text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
                 text-anchor="middle" { (chart.x.title) }
             text class="title" x=(frame.left - 6.0) y="12" text-anchor="end" { (chart.y.title) }
@@ -220,6 +229,30 @@ fn x_ticks(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
+/// The values of an axis with its own labels; a name that would touch the one before is left out.
+fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
+    const APART: f64 = 8.0;
+    let bottom = frame.height - frame.bottom;
+    let mut free = 0.0;
+    let labels = chart.x.labels.iter().map(|label| {
+        let x = x_of(chart, frame, label.at);
+        let half = label.name.chars().fold(0.0, |room, _| room + LETTER) / 2.0;
+        let fits = x - half >= free;
+        if fits {
+            free = x + half + APART;
+        }
+        (rounded(x), fits.then_some(label.name.as_str()))
+    });
+    html! {
+        @for (x, name) in labels {
+            path d=(format!("M{x} {bottom}v4")) {}
+            @if let Some(name) = name {
+                text x=(x) y=(bottom + 17.0) text-anchor="middle" { (name) }
+            }
+        }
+    }
+}
+
 /// Every other phase is shaded, so that neighbours can be told apart.
 fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     let [from, to] = [span.from, span.to].map(|x| fine(chart.x.place(x) * frame.plot_width()));
@@ -240,7 +273,6 @@ fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
 
 /// Names of phases above the plot, where they fit; names of levels at their lines.
 fn names(chart: &Chart, frame: &Frame) -> Markup {
-    const LETTER: f64 = 6.6;
     html! {
         @for span in chart.spans.iter().filter(|span| !span.name.is_empty()) {
             @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
@@ -375,85 +407,4 @@ fn bars(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
         );
     }
     path
-}
-
-/// What a reader who sees no drawing is told of it.
-fn described(chart: &Chart) -> String {
-    let mut text = String::new();
-    for series in &chart.series {
-        let values = || series.points.iter().filter_map(|point| point.y);
-        let (least, greatest) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| {
-            (f64::min(a, v), f64::max(b, v))
-        });
-        if !least.is_finite() {
-            continue;
-        }
-        let part = if series.part.is_empty() { "" } else { " " };
-        let _ = write!(
-            text,
-            "{}{part}{}: {}, from {} to {}. ",
-            series.name,
-            series.part,
-            points(values().count()),
-            shown(chart.y.quantity, least),
-            shown(chart.y.quantity, greatest)
-        );
-    }
-    text.trim_end().to_owned()
-}
-
-/// The chart for the script. `<` cannot end the element early.
-fn data(chart: &Chart) -> String {
-    let quoted = |text: &str| {
-        let json = serde_json::to_string(text).unwrap_or_default();
-        json.replace('<', "\\u003c")
-    };
-    let axis = |axis: &super::Axis| {
-        format!(
-            "{{\"title\":{},\"quantity\":{},\"scale\":{},\"from\":{},\"to\":{}}}",
-            quoted(&axis.title),
-            serde_json::to_string(&axis.quantity).unwrap_or_default(),
-            serde_json::to_string(&axis.scale).unwrap_or_default(),
-            rounded(axis.from),
-            rounded(axis.to)
-        )
-    };
-    let mut text = format!(
-        "{{\"title\":{},\"x\":{},\"y\":{},\"series\":[",
-        quoted(&chart.title),
-        axis(&chart.x),
-        axis(&chart.y)
-    );
-    let mut before: Option<&Series> = None;
-    for series in &chart.series {
-        if before.is_some() {
-            text.push(',');
-        }
-        let _ = write!(
-            text,
-            "{{\"name\":{},\"part\":{}",
-            quoted(&series.name),
-            quoted(series.part)
-        );
-        let same = before.is_some_and(|other| {
-            let places = |of: &Series| listed(of, |point| Some(point.x));
-            other.points.len() == series.points.len() && places(other) == places(series)
-        });
-        if !same {
-            let _ = write!(text, ",\"x\":[{}]", listed(series, |point| Some(point.x)));
-        }
-        let _ = write!(text, ",\"y\":[{}]", listed(series, |point| point.y));
-        if series.shape == Shape::Band {
-            let _ = write!(text, ",\"low\":[{}]", listed(series, |point| point.low));
-        }
-        text.push('}');
-        before = Some(series);
-    }
-    text + "]}"
-}
-
-fn listed(series: &Series, of: fn(&Point) -> Option<f64>) -> String {
-    let values = series.points.iter();
-    let values = values.map(|point| of(point).map_or_else(|| "null".to_owned(), rounded));
-    values.collect::<Vec<_>>().join(",")
 }

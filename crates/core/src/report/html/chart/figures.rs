@@ -10,7 +10,7 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
         Quantity::Time => clock(value),
         Quantity::Latency => short_duration(value),
         Quantity::Rate => rate_or_zero(value),
-        Quantity::Number => plain(value),
+        Quantity::Number | Quantity::Word => plain(value),
         Quantity::Bytes => bytes(whole(value)),
         Quantity::Share => format!("{} %", plain(value * 100.0)),
         Quantity::Tail => percentile(value),

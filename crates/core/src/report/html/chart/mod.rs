@@ -7,9 +7,10 @@ mod draw;
 mod figures;
 mod scale;
 mod thin;
+mod told;
 
 pub(super) use draw::figure;
-pub(super) use scale::{Axis, Quantity, Scale};
+pub(super) use scale::{Axis, Quantity};
 pub(super) use thin::Thinning;
 
 use serde::Serialize;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::model::display::{foreign, plain};
+
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(in crate::report::html) struct Axis {
@@ -15,6 +17,18 @@ pub(in crate::report::html) struct Axis {
     pub(in crate::report::html) from: f64,
     /// Greatest value; more than `from`.
     pub(in crate::report::html) to: f64,
+    /// The only values that are labelled, ascending; where there are none the axis finds them itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::report::html) labels: Vec<Label>,
+}
+
+/// A value of an axis with its name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(in crate::report::html) struct Label {
+    /// Where.
+    pub(in crate::report::html) at: f64,
+    /// As it stands at the axis.
+    pub(in crate::report::html) name: String,
 }
 
 /// What the values of an axis are.
@@ -35,6 +49,8 @@ pub(in crate::report::html) enum Quantity {
     Share,
     /// -log10(1 - quantile): 2 is the 99th percentile.
     Tail,
+    /// Places of words side by side; the axis' labels name them.
+    Word,
 }
 
 /// How values are spread over an axis.
@@ -49,6 +65,10 @@ pub(in crate::report::html) enum Scale {
 
 /// Greatest value divided by the least one from which on latencies are drawn by their logarithm.
 const LOG_FROM: f64 = 25.0;
+/// Part of an axis of values that stays free at either end, so that labels have room.
+const ROOM: f64 = 0.08;
+/// Characters of a word at an axis.
+const WORD: usize = 24;
 
 impl Axis {
     /// From 0 to above the greatest of the values.
@@ -66,6 +86,7 @@ impl Axis {
             scale: Scale::Linear,
             from: 0.0,
             to: (greatest * 1.04 / step).ceil() * step,
+            labels: Vec::new(),
         }
     }
 
@@ -88,6 +109,7 @@ impl Axis {
             scale: Scale::Log,
             from: below(least),
             to: above(greatest),
+            labels: Vec::new(),
         }
     }
 
@@ -127,6 +149,56 @@ impl Axis {
             scale: Scale::Linear,
             from,
             to: if to > from { to } else { from + 1.0 },
+            labels: Vec::new(),
+        }
+    }
+
+    /// Only these values, each labelled: numbers by their size, words side by side in their order. Also
+    /// where each of them lies, in the order given.
+    pub(in crate::report::html) fn of_values(
+        title: impl Into<String>,
+        values: &[String],
+    ) -> (Self, Vec<f64>) {
+        let number = |value: &String| value.parse().ok().filter(|n: &f64| n.is_finite());
+        let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+        let is_word = numbers.is_none();
+        let places =
+            numbers.unwrap_or_else(|| (0_u32..).take(values.len()).map(f64::from).collect());
+        let mut labels: Vec<Label> = places
+            .iter()
+            .zip(values)
+            .map(|(at, value)| Label {
+                at: *at,
+                name: if is_word {
+                    foreign(value, WORD)
+                } else {
+                    plain(*at)
+                },
+            })
+            .collect();
+        labels.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let least = labels.first().map_or(0.0, |label| label.at);
+        let greatest = labels.last().map_or(0.0, |label| label.at);
+        let mut axis = Self::between(title, Quantity::Number, least, greatest);
+        if is_word {
+            (axis.quantity, axis.from, axis.to) = (Quantity::Word, least - 0.5, greatest + 0.5);
+        } else if least > 0.0 && greatest >= 2.0 * least {
+            let room = (greatest / least).powf(ROOM);
+            axis.scale = Scale::Log;
+            (axis.from, axis.to) = (least / room, greatest * room);
+        } else {
+            let room = (axis.to - axis.from) * ROOM;
+            (axis.from, axis.to) = (axis.from - room, axis.to + room);
+        }
+        axis.labels = labels;
+        (axis, places)
+    }
+
+    /// The value at a part of the axis: the reverse of [`Axis::place`].
+    pub(in crate::report::html) fn value(&self, part: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => self.from + part * (self.to - self.from),
+            Scale::Log => self.from * (self.to / self.from).powf(part),
         }
     }
 
@@ -144,6 +216,9 @@ impl Axis {
 
     /// About so many values at which the axis is labelled, ascending.
     pub(in crate::report::html) fn ticks(&self, about: f64) -> Vec<f64> {
+        if !self.labels.is_empty() {
+            return self.labels.iter().map(|label| label.at).collect();
+        }
         match (self.quantity, self.scale) {
             (Quantity::Tail, _) => whole_steps(self.to),
             (_, Scale::Log) if self.to >= 12.0 * self.from => log_ticks(self.from, self.to),
@@ -261,6 +336,52 @@ mod tests {
         assert!((wide.place(2e7) - 1.0 / 2.698_97).abs() < 1e-5);
         let narrow = Axis::around("", Quantity::Latency, [3e6, 9e6].into_iter());
         assert_eq!((narrow.scale, narrow.from), (Scale::Linear, 0.0));
+    }
+
+    #[test]
+    fn an_axis_of_values_is_labelled_with_them_alone() {
+        let of = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+            let (axis, places) = Axis::of_values("", &values);
+            let labels = axis.labels.iter().map(|label| label.name.clone());
+            (
+                axis.scale,
+                axis.quantity,
+                labels.collect::<Vec<_>>().join(" "),
+                places,
+            )
+        };
+        let (log, linear) = (Scale::Log, Scale::Linear);
+        let (number, word) = (Quantity::Number, Quantity::Word);
+        for (values, expected) in [
+            (
+                &["4000", "500", "32000"][..],
+                (log, number, "500 4,000 32,000", vec![4e3, 500.0, 32e3]),
+            ),
+            (
+                &["10", "12", "15"],
+                (linear, number, "10 12 15", vec![10.0, 12.0, 15.0]),
+            ),
+            (
+                &["0", "1", "2"],
+                (linear, number, "0 1 2", vec![0.0, 1.0, 2.0]),
+            ),
+            (
+                &["1s", "-1", "30s"],
+                (linear, word, "1s -1 30s", vec![0.0, 1.0, 2.0]),
+            ),
+            (&["7"], (linear, number, "7", vec![7.0])),
+        ] {
+            let (scale, quantity, labels, places) = expected;
+            assert_eq!(of(values), (scale, quantity, labels.to_owned(), places));
+            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+            let (axis, places) = Axis::of_values("", &values);
+            for place in places {
+                let part = axis.place(place);
+                assert!((0.05..=0.95).contains(&part), "{part}");
+                assert!((axis.value(part) - place).abs() < 1e-6 * place.max(1.0));
+            }
+        }
     }
 
     #[test]

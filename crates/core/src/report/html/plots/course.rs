@@ -30,6 +30,10 @@ pub(super) struct Slot {
     pub(super) per_second: Vec<f64>,
     /// Failed ops.
     pub(super) errors: f64,
+    /// Those of them that were rejected.
+    pub(super) rejected: f64,
+    /// Rows that were not stored.
+    pub(super) rows_refused: f64,
     /// Ops due and never sent.
     pub(super) dropped: f64,
     /// Medians of its seconds, nanoseconds.
@@ -119,6 +123,8 @@ impl<'a> Course<'a> {
             slot.offered += float(interval.offered.saturating_mul(units_per_op));
             slot.acknowledged += float(done);
             slot.errors += float(interval.errors);
+            slot.rejected += float(interval.rejected);
+            slot.rows_refused += float(interval.rows_refused);
             slot.dropped += float(interval.dropped);
             slot.medians.extend(interval.p50_ns);
             slot.p99 = slot.p99.max(interval.p99_ns);

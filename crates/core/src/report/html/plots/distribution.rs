@@ -5,7 +5,7 @@ use crate::analysis::judge::measured_streams;
 use crate::model::histogram::LatencyHistogram;
 use crate::model::record::{ResultRecord, RunRecord};
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Scale, Series, Shape};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
 use super::course::float;
 use super::time::bounds;
 
@@ -114,13 +114,7 @@ fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Ch
     let farthest = points().map(|point| point.x).fold(1.0, f64::max);
     let values: Vec<f64> = points().filter_map(|point| point.y).collect();
     let y = Axis::around("latency", Quantity::Latency, values.iter().copied());
-    let x = Axis {
-        title: "percentile".to_owned(),
-        quantity: Quantity::Tail,
-        scale: Scale::Linear,
-        from: 0.0,
-        to: farthest,
-    };
+    let x = Axis::between("percentile", Quantity::Tail, 0.0, farthest);
     Some(Chart {
         id: id.to_owned(),
         title: title.to_owned(),

@@ -10,6 +10,7 @@ mod overlaid;
 mod search;
 mod target;
 mod time;
+mod tune;
 
 pub(super) use distribution::distributions;
 pub(super) use growth::growth;
@@ -19,3 +20,4 @@ pub(super) use overlaid::overlay;
 pub(super) use search::search;
 pub(super) use target::target;
 pub(super) use time::over_time;
+pub(super) use tune::tune;

@@ -1,16 +1,20 @@
 //! A search: what was offered against what was acknowledged and how long it took, probe by probe.
 
+use crate::model::display::rate;
 use crate::model::record::RunRecord;
 use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-use super::super::chart::{Axis, Chart, Point, Quantity, Scale, Series, Shape, Span, SpanKind};
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
 use super::course::float;
 use super::time::bounds;
 
 /// Name, shape and colour of the probes that a test picks.
 type Kind = (&'static str, Shape, usize, fn(&ProbeRecord) -> bool);
+
+/// Probes are near a mark up to this factor below and above it.
+const NEAR: f64 = 1.5;
 
 /// Every probe that judged a value is of exactly one of them.
 const KINDS: [Kind; 4] = [
@@ -18,7 +22,8 @@ const KINDS: [Kind; 4] = [
         probe.verdict == ProbeVerdict::Met && probe.purpose == ProbePurpose::Search
     }),
     ("confirmed", Shape::Diamond, 0, |probe| {
-        probe.verdict == ProbeVerdict::Met && probe.purpose == ProbePurpose::Confirm
+        let confirms = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Soak);
+        probe.verdict == ProbeVerdict::Met && confirms
     }),
     ("failed", Shape::Cross, 1, |probe| {
         matches!(
@@ -43,15 +48,56 @@ pub(in crate::report::html) fn search(record: &RunRecord) -> Vec<Chart> {
     let Some(search) = &record.search else {
         return Vec::new();
     };
-    let achieved = achieved(record, search);
-    let latency = latency(record, search);
+    let drawn = drawn(record, search);
+    let achieved = achieved(&drawn, search);
+    let latency = latency(record, &drawn, search);
     achieved.into_iter().chain(latency).collect()
 }
 
-fn achieved(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
+/// The probes that are drawn, and what is said of those that are not.
+struct Drawn<'a> {
+    probes: Vec<&'a ProbeRecord>,
+    left_out: String,
+}
+
+/// All that judged a value; where most of them lie around a mark, only these: a first guess far off
+/// would squeeze them to one spot.
+fn drawn<'a>(record: &'a RunRecord, search: &SearchRecord) -> Drawn<'a> {
+    // A closed estimate on the axis of rates offered nothing.
+    let probes = record.probes.iter();
+    let all = probes.filter(|probe| probe.verdict != ProbeVerdict::Estimated);
+    let is_near = |probe: &&ProbeRecord| match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => {
+            let last = mark.failed.unwrap_or(mark.confirmed);
+            (mark.confirmed / NEAR..=last * NEAR).contains(&probe.at)
+        }
+        _ => true,
+    };
+    let (near, far): (Vec<_>, Vec<_>) = all.partition(is_near);
+    if far.len() > near.len() {
+        return Drawn {
+            probes: [near, far].concat(),
+            left_out: String::new(),
+        };
+    }
+    let mut values: Vec<f64> = far.iter().map(|probe| probe.at).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let values: Vec<String> = values.into_iter().map(rate).collect();
+    Drawn {
+        probes: near,
+        left_out: if values.is_empty() {
+            String::new()
+        } else {
+            format!(" Far from the mark, so not drawn: {}.", values.join(", "))
+        },
+    }
+}
+
+fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
     let unit = search.unit.name();
-    let mut series = kinds(record, |probe| Some(probe.acknowledged_per_s));
-    let x = axis(record, search)?;
+    let mut series = kinds(drawn, |probe| Some(probe.acknowledged_per_s));
+    let x = axis(drawn, search)?;
     let y = Axis::close(
         format!("{unit}/s"),
         Quantity::Rate,
@@ -63,11 +109,12 @@ fn achieved(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
     Some(Chart {
         id: "probes-achieved".to_owned(),
         title: format!("Offered against acknowledged, {unit} per second"),
-        about:
-            "Each mark is a probe, a run of its own. On the line everything that was offered was \
-                acknowledged; below it the target could not keep up. The shaded part is the mark: \
-                from the highest confirmed value to the lowest that failed."
-                .to_owned(),
+        about: format!(
+            "Each sign is a probe, a run of its own. On the line everything that was offered was \
+             acknowledged; below it the target could not keep up. The shaded part is the mark: from \
+             the highest confirmed value to the lowest that failed.{}",
+            drawn.left_out
+        ),
         x,
         y,
         series,
@@ -76,8 +123,8 @@ fn achieved(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-fn latency(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
-    let series = kinds(record, |probe| probe.p99_ns.map(float));
+fn latency(record: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
+    let series = kinds(drawn, |probe| probe.p99_ns.map(float));
     let values = values(&series);
     if values.is_empty() {
         return None;
@@ -88,10 +135,12 @@ fn latency(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
     Some(Chart {
         id: "probes-latency".to_owned(),
         title: "Offered against p99 latency".to_owned(),
-        about: "99 of 100 ops of a probe took at most this, from the moment at which they were \
-                intended. The greatest of the searched stream's ops."
-            .to_owned(),
-        x: axis(record, search)?,
+        about: format!(
+            "99 of 100 ops of a probe took at most this, from the moment at which they were intended. \
+             The greatest of the searched stream's ops.{}",
+            drawn.left_out
+        ),
+        x: axis(drawn, search)?,
         y: Axis::around("p99", Quantity::Latency, all.iter().copied()),
         series,
         spans: mark(search),
@@ -99,14 +148,8 @@ fn latency(record: &RunRecord, search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-/// A closed estimate on the axis of rates offered nothing.
-fn judged(record: &RunRecord) -> impl Iterator<Item = &ProbeRecord> {
-    let probes = record.probes.iter();
-    probes.filter(|probe| probe.verdict != ProbeVerdict::Estimated)
-}
-
-fn axis(record: &RunRecord, search: &SearchRecord) -> Option<Axis> {
-    let values: Vec<f64> = judged(record).map(|probe| probe.at).collect();
+fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
+    let values: Vec<f64> = drawn.probes.iter().map(|probe| probe.at).collect();
     let greatest = values.iter().copied().fold(0.0, f64::max);
     if greatest <= 0.0 {
         return None;
@@ -118,11 +161,11 @@ fn axis(record: &RunRecord, search: &SearchRecord) -> Option<Axis> {
     Some(Axis::close(title, quantity, values.into_iter()))
 }
 
-fn kinds(record: &RunRecord, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
+fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
     KINDS
         .iter()
         .map(|(name, shape, colour, is)| {
-            let probes = judged(record).filter(|probe| is(probe));
+            let probes = drawn.probes.iter().filter(|probe| is(probe));
             let points = probes.filter_map(|probe| Some(Point::new(probe.at, Some(of(probe)?))));
             let mut points: Vec<Point> = points.collect();
             points.sort_by(|a, b| a.x.total_cmp(&b.x));
@@ -147,13 +190,7 @@ fn values(series: &[Series]) -> Vec<f64> {
 /// Where everything that was offered was acknowledged.
 fn diagonal(x: &Axis, y: &Axis) -> Series {
     const STEPS: u32 = 80;
-    let at = |step: u32| {
-        let part = f64::from(step) / f64::from(STEPS);
-        match x.scale {
-            Scale::Linear => x.from + part * (x.to - x.from),
-            Scale::Log => x.from * (x.to / x.from).powf(part),
-        }
-    };
+    let at = |step: u32| x.value(f64::from(step) / f64::from(STEPS));
     Series {
         name: "all acknowledged".to_owned(),
         part: "",

@@ -40,15 +40,24 @@ const TITLES: [(&str, &str); 19] = [
     (names::NET_SENT, "Network sent, per second"),
 ];
 
-/// A chart for each figure that says anything; none where nothing was asked.
+/// A chart for each figure that says anything, but rejections; none where nothing was asked.
 pub(in crate::report::html) fn target(record: &RunRecord) -> Vec<Chart> {
+    charts(record, "target", |name| name != names::REJECTED)
+}
+
+/// What the target counted as rejected: beside the errors that the load machine saw.
+pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
+    charts(record, "target-rejected", |name| name == names::REJECTED)
+}
+
+fn charts(record: &RunRecord, id: &str, wanted: fn(&str) -> bool) -> Vec<Chart> {
     let (Some(telemetry), Some(course)) = (&record.target_telemetry, Course::of(record)) else {
         return Vec::new();
     };
     let known = TITLES.iter().map(|(name, _)| *name);
     let mut figures: Vec<(&str, &str)> = Vec::new();
     let others = telemetry.series.iter().map(|series| series.name.as_str());
-    for name in known.chain(others) {
+    for name in known.chain(others).filter(|name| wanted(name)) {
         for series in telemetry.series.iter().filter(|s| s.name == name) {
             let figure = (name, series.source.as_str());
             if says_anything(series) && !figures.contains(&figure) {
@@ -58,7 +67,10 @@ pub(in crate::report::html) fn target(record: &RunRecord) -> Vec<Chart> {
     }
     let figures = figures.into_iter().take(CHARTS_MAX).enumerate();
     figures
-        .map(|(number, figure)| chart(&course, telemetry, number, figure))
+        .map(|(number, figure)| Chart {
+            id: format!("{id}-{number}"),
+            ..chart(&course, telemetry, number, figure)
+        })
         .collect()
 }
 

@@ -1,12 +1,14 @@
 //! Throughput, failures and latency over the time of a run.
 
 use crate::model::display::{duration, quantile};
+use crate::model::import_record::LatencyBegin;
 use crate::model::plan::{Objective, Unit};
 use crate::model::record::RunRecord;
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
 use super::course::{Course, Slot, float};
+use super::target::rejections;
 
 /// Name, colour and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
@@ -30,6 +32,8 @@ pub(in crate::report::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
     throughputs
         .filter_map(|unit| throughput(&course, unit))
         .chain(failures(&course))
+        .chain(refusals(&course))
+        .chain(rejections(record))
         .chain(latency(&course))
         .collect()
 }
@@ -137,22 +141,51 @@ fn extent(values: &[f64]) -> (f64, f64) {
     (least.min(greatest), greatest)
 }
 
-/// Failed ops, and ops that were due and never sent; none where there were none.
+/// Failed ops, the rejected ones among them, and ops that were due and never sent.
 fn failures(course: &Course<'_>) -> Option<Chart> {
-    let slots = course.slots((Unit::Queries, 1), |_| true);
-    let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
-    let kinds: [Kind; 2] = [
+    const KINDS: [Kind; 3] = [
         ("failed", 1, |slot| slot.errors),
+        ("rejected", 3, |slot| slot.rejected),
         ("never sent", 5, |slot| slot.dropped),
     ];
+    bars(
+        course,
+        &KINDS,
+        ("failures", "Errors and rejections, ops per second", "ops/s"),
+        "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
+         it: the part of these that the target had no capacity for. Never sent: the op was due while \
+         every session was busy, until its phase ended.",
+    )
+}
+
+/// Rows that the target said it did not store.
+fn refusals(course: &Course<'_>) -> Option<Chart> {
+    const KINDS: [Kind; 1] = [("refused", 1, |slot| slot.rows_refused)];
+    bars(
+        course,
+        &KINDS,
+        ("rows-refused", "Rows refused, per second", "rows/s"),
+        "Rows that the target said it did not store, by the second in which it said so; an op may be \
+         answered and still have some.",
+    )
+}
+
+/// Bars over time; none where there is nothing of any kind.
+fn bars(
+    course: &Course<'_>,
+    kinds: &[Kind],
+    (id, title, beside): (&str, &str, &str),
+    about: &str,
+) -> Option<Chart> {
+    let slots = course.slots((Unit::Queries, 1), |_| true);
+    let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
+    let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
-        .into_iter()
-        .filter(|(_, _, of)| all(*of) > 0.0)
         .map(|(name, colour, of)| Series {
-            name: name.to_owned(),
+            name: (*name).to_owned(),
             part: "",
             shape: Shape::Bars,
-            colour,
+            colour: *colour,
             on: true,
             points: (slots.iter().enumerate())
                 .map(|(number, slot)| {
@@ -167,13 +200,11 @@ fn failures(course: &Course<'_>) -> Option<Chart> {
     }
     let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     Some(Chart {
-        id: "failures".to_owned(),
-        title: "Errors and rejections, ops per second".to_owned(),
-        about: "Failed: the target refused or rejected the op, or its connection broke. Never \
-                sent: the op was due while every session was busy, until its phase ended."
-            .to_owned(),
+        id: id.to_owned(),
+        title: title.to_owned(),
+        about: about.to_owned(),
         x: course.axis(),
-        y: Axis::from_zero("ops/s", Quantity::Rate, values),
+        y: Axis::from_zero(beside, Quantity::Rate, values),
         series,
         spans: course.spans(),
         levels: Vec::new(),
@@ -214,8 +245,8 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
         id: "latency".to_owned(),
         title: "Latency over time".to_owned(),
         about: format!(
-            "From the moment at which an op was intended to the end of its answer, so that waiting \
-             counts. p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}"
+            "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
+            begin(course.record)
         ),
         x: course.axis(),
         y: Axis::around("latency", Quantity::Latency, values),
@@ -223,6 +254,20 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
         spans: course.spans(),
         levels,
     })
+}
+
+/// Where latency begins.
+fn begin(record: &RunRecord) -> &'static str {
+    match record.imported.as_ref().map(|origin| origin.begin) {
+        None | Some(LatencyBegin::Intended) => {
+            "From the moment at which an op was intended to the end of its answer, so that waiting \
+             counts."
+        }
+        Some(LatencyBegin::Sent) => {
+            "From the sending of an op to the end of its answer: what waited before is not in it."
+        }
+        Some(LatencyBegin::Untold) => "Where it begins is not told.",
+    }
 }
 
 fn percentiles(

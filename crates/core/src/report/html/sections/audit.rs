@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::model::display::{count, duration, foreign};
-use crate::model::record::{AuditExample, Fault, RunRecord};
+use crate::model::record::{AuditExample, Fault, InvariantRecord, RunRecord};
 use crate::report::text::judged as told;
 use crate::report::text::table::Row;
 
@@ -49,6 +49,10 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
                 h3 { "What is wrong" }
                 (table("What is wrong, by example", &examples(&audit.examples), 2))
             }
+            @if !audit.invariants.is_empty() {
+                h3 { "Invariants" }
+                (table("Invariants of the workload", &invariants(&audit.invariants), 1))
+            }
             @if !audit.copies_differ.is_empty() {
                 ul {
                     @for line in &audit.copies_differ { li { (foreign(line, WORDS)) } }
@@ -61,6 +65,17 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
             }
         },
     }
+}
+
+fn invariants(asked: &[InvariantRecord]) -> Vec<Row> {
+    let mut rows = vec![Row::new(["invariant", "must be", "is", "holds"])];
+    rows.extend(asked.iter().map(|asked| {
+        let found = asked.found.as_deref().unwrap_or("not one value");
+        let holds = if asked.holds { "yes" } else { "no" };
+        let cells = [&asked.name, &asked.expected, &foreign(found, WORDS), holds];
+        Row::new(cells.map(|cell: &str| cell.to_owned()))
+    }));
+    rows
 }
 
 fn examples(examples: &[AuditExample]) -> Vec<Row> {

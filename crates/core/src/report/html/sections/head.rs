@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::foreign;
 use crate::model::record::RunRecord;
-use crate::report::text::{counts as counted, head as told};
+use crate::report::text::{counts as counted, head as told, tune};
 
 use super::super::page::Part;
 
@@ -24,13 +24,14 @@ const COUNTS: [(&str, &str); 4] = [
 ];
 
 pub(in crate::report::html) fn title(record: &RunRecord) -> String {
-    let urls = record.target.urls.join(" ");
-    format!("{} → {}", record.workload.name, foreign(&urls, WORDS))
+    told::title(record, &record.target.urls)
 }
 
 pub(in crate::report::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Markup {
     let lines = told::lines(record, measured);
-    let (target, plan) = (lines.first(), lines.get(1));
+    let of_tuning = record.tune.as_ref();
+    let of_tuning = of_tuning.map(|of_tuning| tune::asked(record, of_tuning));
+    let (target, plan) = (lines.first(), of_tuning.as_ref().or(lines.get(1)));
     // The line of a target is its name and, behind three spaces, what it is.
     let traits = target
         .and_then(|line| line.split_once("   "))
@@ -41,9 +42,16 @@ pub(in crate::report::html) fn head(record: &RunRecord, measured: &[MeasuredStre
         @if let Some(traits) = traits { p class="traits" { (traits) } }
         @if let Some(plan) = plan { p class="plan" { (plan) } }
         p class="plan" {
-            (record.started_at) " · " (record.id) " · Highwater " (record.highwater.version)
+            @if !record.started_at.is_empty() { (record.started_at) " · " }
+            (record.id) " · Highwater " (record.highwater.version)
             @for (name, value) in &record.labels {
                 " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
+            }
+        }
+        @if let Some(origin) = &record.imported {
+            p class="banner" {
+                "Measured by " (foreign(&origin.tool_and_version(), WORDS))
+                ", not by Highwater: what it does not tell is not on this page."
             }
         }
         @if record.target.simulated {
@@ -75,6 +83,9 @@ pub(in crate::report::html) fn counts(record: &RunRecord, measured: &[MeasuredSt
         title: "Four counts",
         body: html! {
             @if rows.is_empty() { p { "Nothing was measured." } }
+            @if record.search.is_some() || record.tune.is_some() {
+                p class="term" { "Of the last of many runs; what they show together follows." }
+            }
             @for row in &rows {
                 div class="counts" {
                     p class="of" {

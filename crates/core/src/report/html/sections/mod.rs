@@ -10,6 +10,7 @@ mod search;
 mod settings;
 mod size;
 mod tables;
+mod tune;
 
 pub(super) use audit::audit;
 pub(super) use head::{counts, head, title};
@@ -21,3 +22,4 @@ pub(super) use search::search;
 pub(super) use settings::settings;
 pub(super) use size::{size, size_head};
 pub(in crate::report) use tables::table;
+pub(super) use tune::tune;

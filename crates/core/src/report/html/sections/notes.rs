@@ -42,10 +42,13 @@ pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
 
 /// The command that repeats the run, and the one that goes on.
 pub(in crate::report::html) fn repeat(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
-    let commands = [
-        ("The same again:", again(record)),
-        ("Next:", next_command(record, measured, &record.id)),
-    ];
+    // What another tool did can be repeated by that tool only.
+    let again = record
+        .imported
+        .is_none()
+        .then(|| ("The same again:", again(record)));
+    let next = ("Next:", next_command(record, measured, &record.id));
+    let commands = again.into_iter().chain([next]);
     Part {
         id: "repeat",
         title: "Repeat it",
@@ -54,9 +57,11 @@ pub(in crate::report::html) fn repeat(record: &RunRecord, measured: &[MeasuredSt
                 p { (label) }
                 pre tabindex="0" { code { (command) } }
             }
-            p class="term" {
-                "The same seed gives the same rows and the same ops. Passwords are in no record; give \
-                 them by the environment."
+            @if record.imported.is_none() {
+                p class="term" {
+                    "The same seed gives the same rows and the same ops. Passwords are in no record; \
+                     give them by the environment."
+                }
             }
         },
     }

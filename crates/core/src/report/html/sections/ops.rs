@@ -4,6 +4,7 @@ use maud::html;
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, bytes, count, foreign, plain};
+use crate::model::import_record::LatencyBegin;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::report::text::ops as told;
 use crate::report::text::table::Row;
@@ -32,7 +33,9 @@ pub(in crate::report::html) fn latency(
             p class="term" {
                 "p50, the median: half of the ops took at most this. p99: 99 of 100 did. A percentile \
                  needs enough ops and is left out without them; ≥ stands where ops never ended. "
-                @if open {
+                @if let Some(origin) = &record.imported {
+                    (begin(origin.begin))
+                } @else if open {
                     "Open load: ops are sent at a rate, whatever the target answers. Service time \
                      counts from the sending, latency from the intended time; door wait is how long \
                      an op waited for a free session."
@@ -48,6 +51,17 @@ pub(in crate::report::html) fn latency(
             (figures(charts))
         },
     })
+}
+
+/// Where the latency of another tool begins.
+const fn begin(begin: LatencyBegin) -> &'static str {
+    match begin {
+        LatencyBegin::Intended => {
+            "Latency begins at the intended start, so that waiting for a session counts."
+        }
+        LatencyBegin::Sent => "Latency begins at the sending: what waited before is not in it.",
+        LatencyBegin::Untold => "The tool does not tell where its latency begins.",
+    }
 }
 
 /// Class, number, and one example of the target's words.

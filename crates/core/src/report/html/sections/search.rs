@@ -23,7 +23,7 @@ pub(in crate::report::html) fn search(record: &RunRecord) -> Option<Part> {
         title: "The mark",
         body: html! {
             @match &search.outcome {
-                Some(SearchOutcome::Mark(mark)) => (found(search, mark, &unit)),
+                Some(SearchOutcome::Mark(mark)) => (found(record, search, mark, &unit)),
                 _ => @for line in told::outcome(search) { p class="lead" { (line) } },
             }
             p class="term" {
@@ -42,7 +42,7 @@ pub(in crate::report::html) fn search(record: &RunRecord) -> Option<Part> {
     })
 }
 
-fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
+fn found(record: &RunRecord, search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
     let bytes = mark.bytes.map(|bytes| format!(", {} bytes", count(bytes)));
     html! {
         p class="mark" {
@@ -59,6 +59,9 @@ fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
                 " What failed above: " (told::codes(&mark.limited_by)) "."
             }
             @if mark.wider { " The interval is wider than asked: probes or time ran out." }
+        }
+        @if let Some(soak) = told::soak(record, search) {
+            p class="beside" { "Soak: " (soak) "." }
         }
         @if !mark.passed_above.is_empty() {
             p class="beside" {

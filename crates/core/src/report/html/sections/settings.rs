@@ -73,7 +73,7 @@ fn map(values: &BTreeMap<String, String>) -> Markup {
     pairs(shown.map(|(name, value)| (name.as_str(), foreign(value, WORDS))))
 }
 
-fn folded(title: &str, body: &Markup) -> Markup {
+pub(super) fn folded(title: &str, body: &Markup) -> Markup {
     html! {
         details {
             summary { (title) }

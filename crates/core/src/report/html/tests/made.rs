@@ -1,4 +1,5 @@
-//! Records that the tests of the page need beside the common ones: an hour of ten ops, a search.
+//! Records that the tests of the page need beside the common ones: an hour of ten ops, a search, a
+//! tuning.
 
 use crate::model::histogram::LatencyHistogram;
 use crate::model::judgement::ReasonCode;
@@ -7,6 +8,10 @@ use crate::model::record::{IntervalRecord, RunRecord, TelemetrySample};
 use crate::model::search::{
     Mark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchOutcome,
     SearchPolicy, SearchRecord,
+};
+use crate::model::tune::{
+    BestCell, CellPurpose, CellRecord, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneAxis,
+    TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
 use crate::model::units::Nanos;
 use crate::report::fixture::{self, MS, S};
@@ -107,6 +112,7 @@ pub(super) fn searched() -> RunRecord {
             around_ns: 10 * S,
             units_needed: 0.0,
             longest_ns: 450 * S,
+            soak_ns: None,
         },
         outcome: Some(SearchOutcome::Mark(Mark {
             confirmed: 1_000.0,
@@ -149,5 +155,103 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
         took_ns: 66 * S,
         settled_ns: 5 * S,
         run: "probes/01-search".to_owned(),
+    }
+}
+
+/// A tuning of two axes, one of numbers and one of words, whose best cell could be told; one cell of it
+/// missed its objective, and one was not measured.
+pub(super) fn tuned() -> RunRecord {
+    let mut record = fixture::closed();
+    let axis = |name: &str, values: &[&str]| TuneAxis {
+        name: name.to_owned(),
+        values: values.iter().map(|value| (*value).to_owned()).collect(),
+    };
+    let (search, confirm) = (CellPurpose::Search, CellPurpose::Confirm);
+    let cells = [
+        (search, [0, 0], 52_000.0),
+        (search, [1, 0], 198_000.0),
+        (search, [2, 0], 241_000.0),
+        (search, [0, 1], 61_000.0),
+        (search, [1, 1], 305_000.0),
+        (search, [2, 1], 290_000.0),
+        (confirm, [2, 1], 292_000.0),
+        (confirm, [1, 1], 301_000.0),
+        (confirm, [1, 1], 303_000.0),
+        (confirm, [2, 1], 288_000.0),
+        (search, [1, 2], 310_000.0),
+    ];
+    let cells = cells.into_iter().zip(1..);
+    let cells = cells.map(|((purpose, at, figure), number)| cell(number, purpose, &at, figure));
+    record.tune = Some(TuneRecord {
+        axes: vec![
+            axis("batch", &["500", "4000", "32000"]),
+            axis("with.codec", &["default", "best", "none"]),
+        ],
+        by: TuneFigure::Throughput,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        policy: TunePolicy {
+            seed: 42,
+            confirmations: 2,
+            probes_max: 40,
+            budget_ns: 3_600 * S,
+            cell_cost_ns: 30 * S,
+        },
+        intention_hash: "ab".to_owned(),
+        cells: cells.collect(),
+        outcome: Some(TuneOutcome::Best(BestCell {
+            at: vec![1, 1],
+            values: [("batch", "4000"), ("with.codec", "best")]
+                .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
+                .into(),
+            figure: 302_000.0,
+            runner_up: Some(RunnerUp {
+                at: vec![2, 1],
+                figure: 290_000.0,
+                gain95: [0.012, 0.071],
+                is_told: true,
+            }),
+            cut_short: false,
+        })),
+    });
+    record
+}
+
+/// The same tuning, stopped before its confirming round.
+pub(super) fn tuned_in_part() -> RunRecord {
+    let mut record = tuned();
+    if let Some(tune) = &mut record.tune {
+        tune.cells
+            .retain(|cell| cell.purpose == CellPurpose::Search);
+        tune.outcome = Some(TuneOutcome::NoBest(NoBest {
+            why: NoBestReason::Interrupted,
+            best_so_far: Some(vec![1, 1]),
+        }));
+    }
+    record
+}
+
+/// With no compression the target rejected ops.
+fn cell(number: u32, purpose: CellPurpose, at: &[usize], figure: f64) -> CellRecord {
+    let missed = at[1] == 2;
+    CellRecord {
+        number,
+        purpose,
+        at: at.to_vec(),
+        verdict: if missed {
+            CellVerdict::Missed
+        } else {
+            CellVerdict::Counts
+        },
+        reasons: if missed {
+            vec![ReasonCode::ObjectiveRejected]
+        } else {
+            Vec::new()
+        },
+        throughput_per_s: figure,
+        figure: Some(figure),
+        started_at: "2026-11-20T18:20:11.000Z".to_owned(),
+        took_ns: 26 * S,
+        run: format!("probes/{number:03}"),
     }
 }

@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 
 use super::{made, size_plan};
 use crate::model::record::RunRecord;
+use crate::model::tune::TuneFigure;
 use crate::report::fixture;
-use crate::report::html::chart::{Chart, Point, Series};
+use crate::report::html::chart::{Chart, Point, Series, Shape, SpanKind};
 use crate::report::html::plots;
 
 /// Whole numbers, and three digits of shares.
@@ -39,6 +40,9 @@ fn plotted(charts: &[Chart]) -> String {
             "{}: {:?} {:.1}..{:.1} against {:?} {:?} {:.1}..{:.1}",
             chart.id, x.quantity, x.from, x.to, y.quantity, y.scale, y.from, y.to
         );
+        for label in &x.labels {
+            let _ = writeln!(text, "  at {:.1} {}", label.at, label.name);
+        }
         for span in &chart.spans {
             let _ = writeln!(
                 text,
@@ -90,9 +94,169 @@ fn what_the_target_said_of_itself() {
     insta::assert_snapshot!(plotted(&plots::target(&record)));
 }
 
+/// Phases are shaded and dips are marked where they were, behind the lines.
+#[test]
+fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
+    let mut record = fixture::open_steps();
+    record.availability.gaps = vec![[14_000_000_000, 3_000_000_000], [4_000_000_000, 2_000_000]];
+    let charts = plots::over_time(&record);
+    let kinds = |kind| {
+        let of_kind = charts[0].spans.iter().filter(|span| span.kind == kind);
+        of_kind.map(|span| [span.from, span.to]).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(SpanKind::LeftOut), [[0.0, 2.0]]);
+    assert_eq!(kinds(SpanKind::Measured), [[2.0, 12.0], [12.0, 22.0]]);
+    assert_eq!(kinds(SpanKind::Gap), [[14.0, 17.0]]);
+    assert!(
+        charts[0]
+            .about
+            .ends_with("The red bar is a time without any answer.")
+    );
+    let page = crate::report::html(&record);
+    let drawn = page.split("id=\"throughput-rows\"").nth(1).unwrap();
+    let drawn = drawn.split("class=\"inner\"").nth(1).unwrap();
+    let place = |class: &str| drawn.find(&format!("class=\"{class}")).expect(class);
+    // 910 pixels in tenths for 22 seconds.
+    let gap = drawn.split("class=\"span gap\" ").nth(1).unwrap();
+    assert!(
+        gap.starts_with("x=\"5791\" y=\"0\" width=\"1241\""),
+        "{}",
+        &gap[..60]
+    );
+    let line = place("line c0");
+    for span in [
+        "span left-out",
+        "span measured",
+        "span measured odd",
+        "span gap",
+    ] {
+        assert!(place(span) < line, "{span}");
+    }
+}
+
+/// What was offered is no throughput.
+#[test]
+fn acknowledged_and_offered_are_told_apart() {
+    let sums = |record: &RunRecord| {
+        let charts = plots::over_time(record);
+        ["offered", "acknowledged"].map(|part| {
+            let drawn = series(&charts, "throughput-rows", part);
+            let points = drawn.iter().flat_map(|series| &series.points);
+            crate::model::display::whole(points.filter_map(|point| point.y).sum())
+        })
+    };
+    let mut record = fixture::open_steps();
+    let [offered, acknowledged] = sums(&record);
+    let mut inserts = record.intervals.iter_mut().filter(|i| i.op == "insert");
+    inserts.next().unwrap().offered += 10;
+    let rows = 10 * record.plan.intention.streams[0].units_per_op;
+    assert_eq!(sums(&record), [offered + rows, acknowledged]);
+}
+
+/// What the load machine saw refused, and what the target counted, each second.
+#[test]
+fn rejections() {
+    let mut record = fixture::open_steps();
+    fixture::tell(&mut record);
+    let mut seconds = record.intervals.iter_mut().filter(|i| i.op == "insert");
+    let (first, second) = (seconds.next().unwrap(), seconds.next().unwrap());
+    (first.errors, first.rejected, first.rows_refused) = (7, 5, 7_000);
+    (second.errors, second.dropped) = (2, 30);
+    let wanted = |chart: &Chart| {
+        let (id, ours) = (chart.id.as_str(), ["failures", "rows-refused"]);
+        ours.contains(&id) || id.starts_with("target-rejected")
+    };
+    let mut charts = plots::over_time(&record);
+    charts.retain(wanted);
+    insta::assert_snapshot!(plotted(&charts));
+    assert!(
+        plots::over_time(&fixture::open_steps())
+            .iter()
+            .all(|chart| !wanted(chart))
+    );
+}
+
 #[test]
 fn a_search() {
     insta::assert_snapshot!(plotted(&plots::search(&made::searched())));
+}
+
+/// A first guess far off does not squeeze the others; it is named, and stays in the table.
+#[test]
+fn a_search_whose_first_guess_was_far_off() {
+    let mut record = made::searched();
+    record.probes[1].at = 64_000.0;
+    let charts = plots::search(&record);
+    for chart in &charts {
+        assert!(
+            chart.x.to < 1_200.0 && chart.x.from > 900.0,
+            "{:?}",
+            chart.x
+        );
+        assert!(
+            chart.about.ends_with("so not drawn: 64,000."),
+            "{}",
+            chart.about
+        );
+        assert!(chart.series.iter().all(|series| series.name != "failed"));
+    }
+    // Where most are far off, all are drawn.
+    for probe in &mut record.probes[2..] {
+        probe.at *= 100.0;
+    }
+    assert!(
+        plots::search(&record)
+            .iter()
+            .all(|chart| chart.x.to > 64_000.0)
+    );
+}
+
+#[test]
+fn a_tuning() {
+    let charts = plots::tune(&made::tuned()).into_iter();
+    let charts: Vec<Chart> = charts.map(|(_, chart)| chart).collect();
+    insta::assert_snapshot!(plotted(&charts));
+}
+
+/// What is not confirmed is not called best, and what nothing was measured of is not drawn.
+#[test]
+fn a_tuning_that_did_not_end() {
+    let mut record = made::tuned_in_part();
+    let charts = plots::tune(&record);
+    assert_eq!(charts.len(), 2);
+    assert!(
+        charts
+            .iter()
+            .all(|(_, chart)| chart.spans[0].name == "best so far")
+    );
+    assert!(
+        charts
+            .iter()
+            .all(|(_, chart)| chart.series.iter().all(|s| s.name != "confirming round"))
+    );
+    record.tune.as_mut().unwrap().cells.truncate(1);
+    assert_eq!(plots::tune(&record), []);
+    record.tune.as_mut().unwrap().outcome = None;
+    assert_eq!(plots::tune(&record), []);
+}
+
+/// Figures per row are drawn in their own unit.
+#[test]
+fn a_tuning_by_cpu_or_disk() {
+    for (by, per_unit) in [
+        (TuneFigure::ServerCpuPerRow, 1e9),
+        (TuneFigure::DiskBytesPerRow, 1.0),
+    ] {
+        let mut record = made::tuned();
+        record.tune.as_mut().unwrap().by = by;
+        let (_, chart) = plots::tune(&record).swap_remove(0);
+        let mean = chart
+            .series
+            .iter()
+            .find(|s| s.name == "mean" && s.shape == Shape::Line)
+            .unwrap();
+        assert_eq!(mean.points[0].y, Some(61_000.0 * per_unit));
+    }
 }
 
 #[test]

@@ -1,0 +1,129 @@
+//! `highwater find --quick` on PostgreSQL, five seeds, each beside the throughput of closed load just
+//! before and just after it, with the same sessions and batches: is the mark near what the server can?
+//!
+//! Batches are small, so that the server's log, and not this machine's CPU, is the limit.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use highwater_bench::figures::{self, Budget, Figure, median};
+use highwater_bench::job::measured;
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::search::SearchOutcome;
+use highwater_runner::store;
+use highwater_testing::postgres::{Postgres, SUPERUSER};
+
+const SEEDS: u32 = 5;
+/// Rows of a batch.
+const ROWS: f64 = 10.0;
+/// What a search and closed load have in common.
+const LOAD: &[&str] = &["--batch", "10", "-c", "2", "--warm-up", "3s", "--drop"];
+const CLOSED: &[&str] = &["-d", "20s", "--audit", "count"];
+/// The mark may be so far from closed load's throughput, as a share of that.
+const NEAR: f64 = 0.25;
+
+/// What one seed says.
+struct Round {
+    /// Rows per second, the mean of before and after.
+    closed: f64,
+    /// Rows per second; absent without a confirmed mark.
+    mark: Option<f64>,
+    probes: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let server = Postgres::start();
+    let url = format!("{}?sslmode=disable", server.url(SUPERUSER, "postgres"));
+    let rounds: Vec<Round> = (1..=SEEDS)
+        .map(|seed| round(&url, &seed.to_string()))
+        .collect::<Result<_, _>>()?;
+    let remark = format!(
+        "Batches of 10 `cpu` rows, 2 sessions, durable commits, the disk's own time for each. Closed load: \
+         the mean of 20 s before and 20 s after the search. Near: within {:.0} % of it.",
+        NEAR * 100.0
+    );
+    figures::print(&figures_of(&rounds), &remark)?;
+    Ok(())
+}
+
+fn round(url: &str, seed: &str) -> Result<Round, Box<dyn Error>> {
+    let before = closed(url, seed)?;
+    let found = called("find", url, &["--quick", "--seed", seed])?;
+    let after = closed(url, seed)?;
+    let outcome = found
+        .search
+        .as_ref()
+        .and_then(|search| search.outcome.as_ref());
+    Ok(Round {
+        closed: f64::midpoint(before, after),
+        mark: match outcome {
+            Some(SearchOutcome::Mark(mark)) => Some(mark.confirmed),
+            Some(SearchOutcome::NoMark(_)) | None => None,
+        },
+        probes: found.probes.len(),
+    })
+}
+
+/// Rows per second of closed load.
+fn closed(url: &str, seed: &str) -> Result<f64, Box<dyn Error>> {
+    let record = called("run", url, &[CLOSED, &["--seed", seed]].concat())?;
+    Ok(measured(&record)?.throughput.ops_per_s * ROWS)
+}
+
+/// The record that a command of the program leaves.
+fn called(command: &str, url: &str, more: &[&str]) -> Result<RunRecord, Box<dyn Error>> {
+    let root = tempfile::tempdir()?;
+    let said = Command::new(env!("CARGO"))
+        .args([
+            "run",
+            "--quiet",
+            "--release",
+            "--package",
+            "highwater",
+            "--",
+        ])
+        .args([command, "cpu", url, "--quiet", "-o"])
+        .arg(root.path())
+        .args(LOAD)
+        .args(more)
+        .output()?;
+    let directory = only(root.path())?.ok_or_else(|| {
+        let why = String::from_utf8_lossy(&said.stderr).into_owned();
+        format!("highwater {command} left no record: {why}")
+    })?;
+    Ok(store::read(&directory)?)
+}
+
+fn only(root: &Path) -> Result<Option<std::path::PathBuf>, Box<dyn Error>> {
+    let mut entries = fs::read_dir(root)?;
+    Ok(entries.next().transpose()?.map(|entry| entry.path()))
+}
+
+fn figures_of(rounds: &[Round]) -> Vec<Figure> {
+    let is_near = |round: &&Round| {
+        round
+            .mark
+            .is_some_and(|mark| (mark / round.closed - 1.0).abs() <= NEAR)
+    };
+    let mut figures: Vec<Figure> = (1..)
+        .zip(rounds)
+        .map(|(seed, round): (u32, &Round)| {
+            let what = format!("confirmed mark of seed {seed}, {} probes", round.probes);
+            Figure::new(what, "rows/s", round.mark.unwrap_or(f64::NAN))
+                .beside("closed load", round.closed)
+        })
+        .collect();
+    let probes: Vec<f64> = rounds.iter().map(|round| whole(round.probes)).collect();
+    figures.push(Figure::new("probes, median", "probes", median(&probes)));
+    let near = whole(rounds.iter().filter(is_near).count());
+    figures.push(
+        Figure::new("confirmed and near closed load", "seeds", near).budget(Budget::AtLeast(4.0)),
+    );
+    figures
+}
+
+fn whole(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::NAN, f64::from)
+}

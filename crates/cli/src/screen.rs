@@ -1,0 +1,93 @@
+//! Draws what goes on, a few times a second, on a thread of its own: a slow terminal delays nothing
+//! but itself.
+//!
+//! What is drawn is the core's; how it reaches the terminal is `terminal`'s.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use highwater_core::model::units::Nanos;
+use highwater_core::report::Live;
+use highwater_runner::clock::RealClock;
+
+use crate::terminal;
+
+/// Between two drawings.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Draws until it is dropped; then nothing of it is left on the terminal.
+#[derive(Debug)]
+pub struct Screen {
+    shared: Arc<Shared>,
+    clock: RealClock,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    over: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    live: Live,
+    is_over: bool,
+}
+
+impl Screen {
+    /// Begins to draw; absent where stderr is not a terminal that can be drawn on.
+    pub fn on_terminal() -> Option<Self> {
+        terminal::size()?;
+        let shared = Arc::new(Shared::default());
+        let clock = RealClock::start();
+        let drawn = Arc::clone(&shared);
+        let thread = std::thread::Builder::new().name("screen".to_owned());
+        let thread = thread.spawn(move || draw(&drawn, clock)).ok()?;
+        Some(Self {
+            shared,
+            clock,
+            thread: Some(thread),
+        })
+    }
+
+    /// Takes note of something; it is seen with the next drawing.
+    pub fn note(&self, change: impl FnOnce(&mut Live, Nanos)) {
+        change(&mut self.shared.lock().live, self.clock.now());
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.shared.lock().is_over = true;
+        self.shared.over.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // A thread that panicked draws no more, which is what is wanted.
+            let _ = thread.join();
+        }
+        terminal::block(&[]);
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn draw(shared: &Shared, clock: RealClock) {
+    let mut state = shared.lock();
+    while !state.is_over {
+        let live = state.live.clone();
+        // Whoever has something to note does not wait for the terminal.
+        drop(state);
+        if let Some((columns, rows)) = terminal::size() {
+            terminal::block(&live.lines(clock.now(), columns, rows));
+        }
+        let wait = shared
+            .over
+            .wait_timeout_while(shared.lock(), PAUSE, |state| !state.is_over);
+        state = wait.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}

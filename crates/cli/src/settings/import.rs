@@ -1,0 +1,66 @@
+//! Settings of `highwater import`.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use highwater_core::import::{TimeUnit, tools};
+use highwater_core::model::quantity::QuantityError;
+
+use super::resolve::pairs;
+use super::words;
+use crate::failure::Failure;
+use crate::layers::Layers;
+
+/// Files of one run, at most: a log for each thread.
+const FILES_MAX: usize = 1_024;
+
+/// Everything `highwater import` needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportSettings {
+    /// The files of one run; never empty.
+    pub files: Vec<String>,
+    /// The tool that wrote them; told from their content when absent.
+    pub tool: Option<String>,
+    /// The unit of values that have none in their file.
+    pub unit: Option<TimeUnit>,
+    /// Notes for the record.
+    pub labels: BTreeMap<String, String>,
+    /// The run store's directory.
+    pub out: PathBuf,
+}
+
+impl ImportSettings {
+    /// Settings of `highwater import`.
+    pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
+        let files = layers.positionals.clone();
+        if files.is_empty() || files.len() > FILES_MAX {
+            let message = format!("import takes from 1 to {FILES_MAX} files");
+            return Err(Failure::usage(message)
+                .with_hint("name the files of one run, such as pgbench_log.4711 and its output"));
+        }
+        Ok(Self {
+            files,
+            tool: layers.parse("tool", tool)?,
+            unit: layers.parse("unit", unit)?,
+            labels: pairs(layers, "label")?,
+            out: layers.require("out", words::word)?.into(),
+        })
+    }
+}
+
+fn tool(text: &str) -> Result<String, QuantityError> {
+    if tools().contains(&text) {
+        return Ok(text.to_owned());
+    }
+    Err(QuantityError {
+        message: format!("`{text}` is no tool that is known ({})", tools().join(", ")),
+        hint: "without --tool it is told from the content of the files",
+    })
+}
+
+fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
+    TimeUnit::parse(text).ok_or_else(|| QuantityError {
+        message: format!("`{text}` is no unit of time"),
+        hint: "ns, us, ms or s",
+    })
+}

@@ -1,0 +1,112 @@
+//! Lines that are drawn again in place, below everything else that is written.
+//!
+//! The cursor stays visible, at the begin of the line below them, and every drawing is one write that
+//! ends with a line feed: whenever the program ends, however it ends, the terminal is as it should be.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+
+/// What is drawn now.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    lines: Vec<String>,
+}
+
+impl Block {
+    /// Nothing yet.
+    pub(super) const fn new() -> Self {
+        Self { lines: Vec::new() }
+    }
+
+    /// Draws these lines in place of the former ones, on a terminal with so many columns.
+    pub(super) fn draw(
+        &mut self,
+        to: &mut impl Write,
+        lines: &[String],
+        columns: usize,
+    ) -> io::Result<()> {
+        if self.lines == lines {
+            return Ok(());
+        }
+        let mut text = self.erasure(columns);
+        for line in lines {
+            text.push_str(line);
+            text.push('\n');
+        }
+        self.lines = lines.to_vec();
+        to.write_all(text.as_bytes())?;
+        to.flush()
+    }
+
+    /// Up to the first row of the block, and everything from there on away. A line takes more rows
+    /// than one where the terminal has become narrower since.
+    fn erasure(&self, columns: usize) -> String {
+        let columns = columns.max(1);
+        let rows = self.lines.iter();
+        let rows = rows.map(|line| line.chars().count().div_ceil(columns).max(1));
+        match rows.sum::<usize>() {
+            0 => String::new(),
+            rows => format!("\r\u{1b}[{rows}A\u{1b}[J"),
+        }
+    }
+}
+
+/// Whether lines can be drawn again on this terminal: it must know how to move up, and nobody must
+/// keep what it shows as a log.
+pub(super) fn can_redraw(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let said = |name: &str| variable(name).filter(|value| !value.is_empty());
+    said("TERM").is_some_and(|term| term != "dumb") && said("CI").is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(block: &mut Block, lines: &[&str], columns: usize) -> String {
+        let mut to = Vec::new();
+        let lines: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        block.draw(&mut to, &lines, columns).unwrap();
+        String::from_utf8(to).unwrap()
+    }
+
+    #[test]
+    fn lines_are_drawn_over_the_former_ones_and_only_when_they_changed() {
+        let mut block = Block::new();
+        assert_eq!(drawn(&mut block, &[], 80), "");
+        assert_eq!(drawn(&mut block, &["one", "two"], 80), "one\ntwo\n");
+        assert_eq!(drawn(&mut block, &["one", "two"], 80), "");
+        assert_eq!(
+            drawn(&mut block, &["three"], 80),
+            "\r\u{1b}[2A\u{1b}[Jthree\n"
+        );
+        assert_eq!(drawn(&mut block, &[], 80), "\r\u{1b}[1A\u{1b}[J");
+        assert_eq!(drawn(&mut block, &[], 80), "");
+    }
+
+    #[test]
+    fn a_terminal_that_became_narrower_has_wrapped_the_former_lines() {
+        let mut block = Block::new();
+        drawn(&mut block, &["1234567890", "", "12345"], 80);
+        // Three rows, one, and two.
+        assert_eq!(drawn(&mut block, &[], 4), "\r\u{1b}[6A\u{1b}[J");
+    }
+
+    #[test]
+    fn only_a_terminal_that_somebody_looks_at_is_drawn_on() {
+        for (term, ci, expected) in [
+            (Some("xterm-256color"), None, true),
+            (Some("xterm"), Some(""), true),
+            (Some("xterm"), Some("true"), false),
+            (Some("dumb"), None, false),
+            (Some(""), None, false),
+            (None, None, false),
+        ] {
+            let variable = |name: &str| match name {
+                "TERM" => term.map(OsString::from),
+                "CI" => ci.map(OsString::from),
+                _ => None,
+            };
+            assert_eq!(can_redraw(variable), expected, "{term:?} {ci:?}");
+        }
+    }
+}

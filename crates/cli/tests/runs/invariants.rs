@@ -1,0 +1,216 @@
+//! What a workload file says must be so of its data is asked after the load.
+
+use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::record::RunRecord;
+
+use crate::called::{Called, Place};
+
+/// A file whose only op is this transaction, on accounts whose sum must stay.
+fn workload(statements: &str) -> String {
+    format!(
+        "format = 1\nname = \"bank\"\nversion = 1\nsummary = \"money that moves\"\n\
+         [ops.transfer]\n\
+         parameters = [\n\
+         {{ name = \"from\", type = \"bigint\", generator = \"uniform\", min = 1, max = 50 }},\n\
+         {{ name = \"to\", type = \"bigint\", generator = \"uniform\", min = 51, max = 100 }},\n\
+         ]\n\
+         [ops.transfer.transaction]\n\
+         any = [{statements}]\n\
+         [streams.transfers]\nunit = \"queries\"\narrivals = \"poisson\"\nops = {{ transfer = 1 }}\n\
+         [invariants.sum]\nequals = 10_000\n\
+         [invariants.sum.sql]\nany = \"SELECT sum(balance) FROM accounts\"\n\
+         [invariants.all-there]\nequals = true\n\
+         [invariants.all-there.sql]\nany = \"SELECT count(*) = 100 FROM accounts\"\n"
+    )
+}
+
+const TAKE: &str = "\"UPDATE accounts SET balance = balance - 1 WHERE id = :from\"";
+const GIVE: &str = "\"UPDATE accounts SET balance = balance + 1 WHERE id = :to\"";
+/// Uses its parameter and gives nothing.
+const KEEP: &str = "\"UPDATE accounts SET balance = balance WHERE id = :to\"";
+
+fn run(statements: &[&str], more: &[&str]) -> Called {
+    let place = Place::new();
+    place.database(
+        "bank.db",
+        "CREATE TABLE accounts (id INTEGER PRIMARY KEY, balance INTEGER); \
+         INSERT INTO accounts WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) \
+         SELECT i, 100 FROM n",
+    );
+    place.file("bank.toml", &workload(&statements.join(", ")));
+    let words = [
+        "run",
+        "-f",
+        "bank.toml",
+        "sqlite:bank.db",
+        "-c",
+        "4",
+        "-d",
+        "3s",
+    ];
+    place.call(&[&words[..], more].concat())
+}
+
+fn record(called: &Called) -> RunRecord {
+    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+#[test]
+fn transactions_that_keep_the_sum_are_clean() {
+    let record = record(&run(&[TAKE, GIVE], &["--json"]));
+    assert_eq!(
+        record.judgements.data.value,
+        Data::Clean,
+        "{:?}",
+        record.audit
+    );
+    let asked = &record.audit.invariants;
+    let found: Vec<Option<&str>> = asked.iter().map(|asked| asked.found.as_deref()).collect();
+    assert_eq!(found, [Some("10000"), Some("1")]);
+    let called = run(&[TAKE, GIVE], &[]);
+    assert!(
+        called.stdout.contains("2 of 2 invariants hold"),
+        "{}",
+        called.stdout
+    );
+}
+
+#[test]
+fn transactions_that_do_not_are_told_with_what_was_found() {
+    let called = run(&[TAKE, KEEP], &["--json"]);
+    assert_eq!(called.code, Some(4), "{}", called.stderr);
+    let record = record(&called);
+    assert_eq!(record.judgements.data.value, Data::Altered);
+    let reason = &record.judgements.data.reasons[0];
+    assert_eq!(reason.code, ReasonCode::InvariantBroken);
+    let acknowledged: u64 = record
+        .results
+        .iter()
+        .map(|result| result.acknowledged)
+        .sum();
+    // The warm-up is in no result.
+    let taken = 10_000
+        - record.audit.invariants[0]
+            .found
+            .as_ref()
+            .unwrap()
+            .parse::<i64>()
+            .unwrap();
+    assert!(
+        taken >= i64::try_from(acknowledged).unwrap() && acknowledged > 0,
+        "{taken}"
+    );
+    assert!(reason.evidence.contains("not 10000"), "{}", reason.evidence);
+    assert!(
+        !reason.evidence.contains("all-there"),
+        "{}",
+        reason.evidence
+    );
+}
+
+#[test]
+fn no_audit_asks_nothing() {
+    let record = record(&run(&[TAKE, KEEP], &["--json", "--audit", "off"]));
+    assert_eq!(record.judgements.data.value, Data::Off);
+    assert!(record.audit.invariants.is_empty());
+}
+
+#[test]
+fn mistakes_of_an_invariant_are_told_at_their_place() {
+    let place = Place::new();
+    let good = workload(&format!("{TAKE}, {GIVE}"));
+    for (from, to, told) in [
+        (
+            "equals = true",
+            "equals = 1.5",
+            "an integer, a text, true or false",
+        ),
+        ("equals = true", "", "`equals`"),
+        ("SELECT sum(balance)", "DELETE", "changes something"),
+        (
+            "SELECT sum(balance)",
+            "SELECT :x + sum(balance)",
+            "unknown parameter `:x`",
+        ),
+        ("SELECT sum(balance) FROM accounts", "", "is empty"),
+    ] {
+        place.file("bad.toml", &good.replace(from, to));
+        let called = place.call(&["check", "bad.toml"]);
+        assert_eq!(called.code, Some(2), "{to}: {called:?}");
+        assert!(called.stderr.contains(told), "{to}: {}", called.stderr);
+    }
+}
+
+/// Accounts that the workload fills itself, and transactions that change them.
+fn filled(with_invariant: bool) -> String {
+    let bank = workload(&format!("{TAKE}, {GIVE}"));
+    let (begin, rest) = bank.split_once("[ops.transfer]\n").unwrap();
+    let (ops, invariants) = rest.split_once("[invariants.sum]").unwrap();
+    let invariants = format!("[invariants.sum]{invariants}");
+    let table = "[[tables.accounts.columns]]\nname = \"id\"\ntype = \"bigint\"\n\
+                 generator = \"sequence\"\nstart = 1\n\
+                 [[tables.accounts.columns]]\nname = \"balance\"\ntype = \"bigint\"\n\
+                 generator = \"constant\"\nvalue = 100\n\
+                 [tables.accounts.create]\nany = \"CREATE TABLE accounts (id BIGINT PRIMARY KEY, balance BIGINT)\"\n\
+                 [tables.accounts.key]\nany = \"id - 1\"\n\
+                 [load]\nop = \"open\"\nrows = 100\n\
+                 [ops.open]\ninsert = \"accounts\"\nbatch = 10\n";
+    let invariants = if with_invariant { &invariants } else { "" };
+    format!("{begin}{table}[ops.transfer]\n{ops}{invariants}")
+}
+
+#[test]
+fn rows_that_transactions_change_are_not_taken_for_altered() {
+    for (with_invariant, stream, wanted) in [
+        (true, "transfers@max", Data::Clean),
+        (false, "transfers@max", Data::Unverified),
+        // Only the load wrote, and who only fills is compared row by row.
+        (false, "open@1000", Data::Clean),
+    ] {
+        let place = Place::new();
+        place.file("bank.toml", &filled(with_invariant));
+        let words = [
+            "run",
+            "-f",
+            "bank.toml",
+            "sqlite:b.db",
+            "-d",
+            "3s",
+            "--json",
+            "--stream",
+        ];
+        let called = place.call(&[&words[..], &[stream]].concat());
+        let record = record(&called);
+        let data = &record.judgements.data;
+        assert_eq!(data.value, wanted, "{stream}: {data:?} {}", called.stderr);
+        if wanted == Data::Unverified {
+            assert_eq!(data.reasons[0].code, ReasonCode::NoInvariant);
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_one_value_is_none() {
+    for query in [
+        "SELECT balance FROM accounts LIMIT 2",
+        "SELECT 10000, 10000",
+        "SELECT NULL",
+        "SELECT 10000 WHERE 1 = 0",
+    ] {
+        let place = Place::new();
+        let bank = filled(true).replace("SELECT sum(balance) FROM accounts", query);
+        place.file("bank.toml", &bank);
+        let words = [
+            "run",
+            "-f",
+            "bank.toml",
+            "sqlite:b.db",
+            "-d",
+            "1s",
+            "--json",
+        ];
+        let record = record(&place.call(&[&words[..], &["--stream", "transfers@10"]].concat()));
+        assert_eq!(record.judgements.data.value, Data::Altered, "{query}");
+        assert_eq!(record.audit.invariants[0].found, None, "{query}");
+    }
+}

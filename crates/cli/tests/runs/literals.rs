@@ -1,0 +1,132 @@
+//! `--literals`: queries whose values stand in their text.
+
+use highwater_core::model::judgement::Data;
+use highwater_core::model::record::RunRecord;
+
+use crate::called::{Called, Place};
+
+fn place() -> Place {
+    let place = Place::new();
+    place.database(
+        "own.db",
+        "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT); \
+         INSERT INTO book WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+         SELECT i, 'title ' || i FROM n",
+    );
+    place
+}
+
+fn record(called: &Called) -> RunRecord {
+    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+/// A pragma takes no parameter, so it tells what was sent.
+#[test]
+fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
+    let place = place();
+    place.file(
+        "pragma.sql",
+        "\\set n random(10, 20)\nPRAGMA cache_size = :n\n",
+    );
+    let words = [
+        "run",
+        "-f",
+        "pragma.sql",
+        "sqlite:own.db",
+        "-d",
+        "2s",
+        "-c",
+        "1",
+    ];
+    let prepared = place.call(&words);
+    assert_eq!(prepared.code, Some(5), "{prepared:?}");
+    let literal = record(&place.call(&[&words[..], &["--literals", "--json"]].concat()));
+    let result = &literal.results[literal.results.len() - 1];
+    assert!(result.acknowledged > 100 && result.errors.is_empty());
+    assert!(literal.plan.intention.workload.literals);
+}
+
+#[test]
+fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
+    let place = place();
+    place.file(
+        "get.sql",
+        "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id",
+    );
+    let words = [
+        "run",
+        "-f",
+        "get.sql",
+        "sqlite:own.db",
+        "-d",
+        "2s",
+        "-c",
+        "1",
+        "--literals",
+    ];
+    let called = place.call(&words);
+    assert!(
+        called.stdout.contains("values in the queries' text"),
+        "{}",
+        called.stdout
+    );
+    let shown = record(&place.call(&["show", "--format", "json"]));
+    assert_eq!(shown.given["literals"], [] as [String; 0]);
+    let result = &shown.results[shown.results.len() - 1];
+    assert_eq!(result.response_rows, result.acknowledged);
+    // Another load: its plan has another name.
+    let plan = |more: &[&str]| {
+        place
+            .call(&[&words[..6], more, &["--plan"]].concat())
+            .stdout
+    };
+    assert!(!plan(&[]).contains("literals") && plan(&["--literals"]).contains("literals"));
+}
+
+#[test]
+fn statements_that_write_are_audited_all_the_same() {
+    let place = Place::new();
+    let words = [
+        "run",
+        "kv",
+        "sqlite:kv.db",
+        "--read-percent",
+        "50",
+        "-d",
+        "2s",
+        "--literals",
+        "--set",
+        "min_block_bytes=8",
+        "--set",
+        "max_block_bytes=8",
+    ];
+    let record = record(&place.call(&[&words[..], &["--json"]].concat()));
+    assert_eq!(
+        record.judgements.data.value,
+        Data::Clean,
+        "{:?}",
+        record.judgements
+    );
+    assert!(record.audit.acknowledged > 0);
+}
+
+#[test]
+fn a_load_without_queries_or_with_transactions_has_no_literals() {
+    let place = place();
+    place.file(
+        "both.sql",
+        "\\set id random(1, 9)\nBEGIN;\nUPDATE book SET title = 'x' WHERE id = :id;\nEND;\n",
+    );
+    for words in [
+        &["run", "loadtest", "sim:", "--literals"][..],
+        &["run", "-f", "both.sql", "sqlite:own.db", "--literals"],
+    ] {
+        let called = place.call(words);
+        assert_eq!(called.code, Some(2), "{called:?}");
+        assert!(
+            called.stderr.contains("--literals: workload"),
+            "{}",
+            called.stderr
+        );
+    }
+}

@@ -1,0 +1,219 @@
+//! What goes on, in front of a terminal and without one.
+
+use crate::called::Place;
+use crate::pseudo::{Shown, call};
+
+/// What is drawn and nothing else has.
+const DRAWN: [char; 3] = ['█', '░', '\u{1b}'];
+
+/// A run on the real clock, short.
+const RUN: [&str; 7] = [
+    "run",
+    "cpu",
+    "sim:?clock=real",
+    "-d",
+    "4s",
+    "--warm-up",
+    "0s",
+];
+
+fn is_drawn(text: &str) -> bool {
+    text.contains(DRAWN)
+}
+
+/// The frames in which a line begins so.
+fn with<'a>(shown: &'a Shown, begin: &str) -> Vec<&'a str> {
+    let frames = shown.frames.iter().map(String::as_str);
+    let has = |frame: &&str| frame.lines().any(|line| line.starts_with(begin));
+    frames.filter(has).collect()
+}
+
+#[test]
+fn a_terminal_shows_one_block_in_place_and_the_report_at_the_end() {
+    let place = Place::new();
+    let shown = call(&place, &RUN, &[], (100, ""));
+    let measured = with(&shown, "measure  ");
+    let last = measured.last().unwrap();
+    assert!(last.contains("█") && last.contains(" of 4 s · "), "{last}");
+    for part in [
+        "\nstream  ",
+        "achieved",
+        "p50",
+        "rejected",
+        "\ninsert  ",
+        " up to ",
+    ] {
+        assert!(last.contains(part), "{part}: {last}");
+    }
+    assert_eq!(last.matches("stream  ").count(), 1, "{last}");
+    // Nothing of it is left, and no line of a second was written.
+    assert!(
+        !is_drawn(&shown.end) && !shown.end.contains("second  phase"),
+        "{}",
+        shown.end
+    );
+    assert!(
+        shown.end.contains("\naudit: ") && shown.end.contains("\ndata "),
+        "{}",
+        shown.end
+    );
+    assert!(shown.end.ends_with('\n'), "{}", shown.end);
+}
+
+#[test]
+fn filling_a_table_and_its_audit_show_rows_of_all_and_the_time_left() {
+    let place = Place::new();
+    // With a pace: without one a fast machine fills it before there is anything to show.
+    let shown = call(
+        &place,
+        &[
+            "load",
+            "cpu",
+            "sqlite:a.db",
+            "--rows",
+            "800k",
+            "--rate",
+            "200k",
+            "--audit",
+            "full",
+        ],
+        &[],
+        (100, ""),
+    );
+    let filled = with(&shown, "fill  ");
+    assert!(
+        filled
+            .iter()
+            .any(|frame| frame.contains(" of 800,000 rows · ")),
+        "{filled:?}"
+    );
+    let left = filled.iter().any(|frame| frame.contains(" s left · "));
+    assert!(left, "{filled:?}");
+    // Counted, then read back.
+    let audited = with(&shown, "audit  ");
+    let read = |frame: &&str| frame.contains(" of 1,600,000 rows · ");
+    assert!(audited.iter().any(read), "{audited:?}");
+}
+
+#[test]
+fn a_search_and_a_tuning_show_how_many_probes_are_over() {
+    let place = Place::new();
+    let short = [
+        "--probe",
+        "3s",
+        "--warm-up",
+        "0s",
+        "--settle",
+        "0s",
+        "--budget",
+    ];
+    let search = [
+        "find",
+        "cpu",
+        "sim:?clock=real",
+        "--begin",
+        "20k",
+        "--highest",
+        "20k",
+        "--confirm",
+        "3s",
+    ];
+    let tuning = ["tune", "cpu", "sim:?clock=real", "--over", "sessions=1,2"];
+    for (words, budget, second) in [
+        (&search[..], "2m", "probe 2 of 25 at most · "),
+        (&tuning[..], "2m", "probe 2 of 14 at most · "),
+    ] {
+        let words = [words, &short, &[budget]].concat();
+        let shown = call(&place, &words, &[], (140, second));
+        let frames = with(&shown, "probes  ");
+        assert!(
+            frames.iter().any(|frame| frame.contains(second)),
+            "{frames:?}"
+        );
+        let streams = frames.iter().any(|frame| frame.contains("\ninsert  "));
+        assert!(streams, "{frames:?}");
+        assert!(!is_drawn(&shown.end), "{}", shown.end);
+        assert!(shown.end.contains("\nprobe 2: "), "{}", shown.end);
+    }
+}
+
+#[test]
+fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
+    let place = Place::new();
+    let called = place.call(&["run", "cpu", "-d", "1s"]);
+    assert!(
+        !is_drawn(&called.stderr) && !is_drawn(&called.stdout),
+        "{called:?}"
+    );
+    assert!(
+        called.stderr.contains("\nsecond  phase"),
+        "{}",
+        called.stderr
+    );
+    for variable in [("TERM", "dumb"), ("CI", "true")] {
+        let shown = call(&place, &["run", "cpu", "-d", "1s"], &[variable], (100, ""));
+        assert!(
+            shown.written.contains("\nsecond  phase"),
+            "{}",
+            shown.written
+        );
+        assert!(!shown.written.contains(['█', '░']), "{}", shown.written);
+        assert_eq!(shown.frames, Vec::<String>::new(), "{variable:?}");
+    }
+    for quiet in ["-q", "--json"] {
+        let shown = call(&place, &["run", "cpu", "-d", "1s", quiet], &[], (100, ""));
+        assert!(!is_drawn(&shown.written), "{}", shown.written);
+    }
+}
+
+#[test]
+fn without_colours_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
+    let place = Place::new();
+    for (words, variable) in [
+        (vec!["--no-color"], ("A", "b")),
+        (vec![], ("NO_COLOR", "1")),
+    ] {
+        let words = [&["run", "cpu", "-d", "2s"][..], &words].concat();
+        let shown = call(&place, &words, &[variable], (40, ""));
+        assert!(
+            !shown.frames.is_empty() && !is_drawn(&shown.end),
+            "{}",
+            shown.end
+        );
+        let colours = shown.written.split('\u{1b}').skip(1);
+        for sequence in colours {
+            let end = sequence.find(|c: char| c.is_alphabetic()).unwrap();
+            assert!(matches!(&sequence[end..=end], "A" | "J"), "{sequence}");
+        }
+        let frame = with(&shown, "measure  ").last().copied().unwrap();
+        let drawn = frame
+            .lines()
+            .skip_while(|line| !line.starts_with("measure  "));
+        let drawn: Vec<&str> = drawn.collect();
+        assert!(
+            drawn[1].starts_with("stream") && drawn[2].starts_with("insert"),
+            "{frame}"
+        );
+    }
+}
+
+#[test]
+fn an_interrupt_leaves_the_terminal_as_it_should_be() {
+    let place = Place::new();
+    let words = ["run", "cpu", "-d", "60s", "--warm-up", "0s"];
+    let shown = call(&place, &words, &[], (100, " up to "));
+    assert_eq!(shown.code, Some(130), "{}", shown.written);
+    assert!(
+        !is_drawn(&shown.end) && shown.end.ends_with('\n'),
+        "{}",
+        shown.end
+    );
+    assert!(
+        shown.end.contains("\nmeasurement ") && shown.end.contains("interrupted"),
+        "{}",
+        shown.end
+    );
+    // The cursor was never taken away, so it need not be given back.
+    assert!(!shown.written.contains("\u{1b}[?"), "{}", shown.written);
+    assert!(shown.written.contains("^C"), "{}", shown.written);
+}

@@ -1,0 +1,131 @@
+//! A pseudo-terminal, and what somebody in front of it sees.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::called::Place;
+
+/// The key with which a user interrupts.
+const INTERRUPT: &[u8] = b"\x03";
+
+/// What a call left on its terminal.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) code: Option<i32>,
+    /// Everything that was written, as it was.
+    pub(crate) written: String,
+    /// What was to be seen each time before something was taken away.
+    pub(crate) frames: Vec<String>,
+    /// What is to be seen at the end.
+    pub(crate) end: String,
+}
+
+/// Calls the program in front of a terminal of so many columns; interrupts it once `interrupt` was
+/// written, if that is not empty.
+pub(crate) fn call(
+    place: &Place,
+    words: &[&str],
+    variables: &[(&str, &str)],
+    (columns, interrupt): (u16, &str),
+) -> Shown {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let size = Winsize {
+        ws_row: 40,
+        ws_col: columns,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&master, size).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let name = name.to_str().unwrap().to_owned();
+    let mut process = start(place, words, variables, &name);
+    let mut terminal = File::from(master);
+    let mut written = Vec::new();
+    let mut interrupted = interrupt.is_empty();
+    let mut part = [0; 4096];
+    // The last one who had it open is gone: that is an error here, not an end.
+    while let Ok(read @ 1..) = terminal.read(&mut part) {
+        written.extend_from_slice(&part[..read]);
+        if !interrupted && String::from_utf8_lossy(&written).contains(interrupt) {
+            interrupted = true;
+            terminal.write_all(INTERRUPT).unwrap();
+        }
+    }
+    let written = String::from_utf8(written).unwrap();
+    let (frames, end) = seen(&written, columns.into());
+    Shown {
+        code: process.wait().unwrap().code(),
+        written,
+        frames,
+        end,
+    }
+}
+
+/// Starts the program as the owner of the terminal, whose keys are signals to it then.
+fn start(place: &Place, words: &[&str], variables: &[(&str, &str)], terminal: &str) -> Child {
+    let open = || {
+        let opened = OpenOptions::new().read(true).write(true).open(terminal);
+        Stdio::from(opened.unwrap())
+    };
+    let mut all = vec!["-c", env!("CARGO_BIN_EXE_highwater")];
+    all.extend(words);
+    let mut command = place.prepared(Command::new("setsid"), &all);
+    command.env("TERM", "xterm").env_remove("CI");
+    command.envs(variables.iter().copied());
+    command.stdin(open()).stdout(open()).stderr(open());
+    command.spawn().unwrap()
+}
+
+/// Does what a terminal does with what is written to it, as far as anything is.
+fn seen(written: &str, columns: usize) -> (Vec<String>, String) {
+    let mut rows: Vec<Vec<char>> = vec![Vec::new()];
+    let (mut row, mut column) = (0, 0);
+    let mut frames = Vec::new();
+    let mut rest = written.chars();
+    while let Some(character) = rest.next() {
+        match character {
+            '\r' => column = 0,
+            '\n' => row += 1,
+            '\u{1b}' => {
+                let sequence = rest.as_str();
+                let end = sequence.find(char::is_alphabetic).unwrap();
+                match &sequence[end..=end] {
+                    "A" => row -= sequence[1..end].parse::<usize>().unwrap(),
+                    "J" => {
+                        frames.push(text(&rows));
+                        rows.truncate(row + 1);
+                        rows[row].truncate(column);
+                    }
+                    colour => assert_eq!(colour, "m", "{sequence}"),
+                }
+                rest = sequence[end + 1..].chars();
+            }
+            character => {
+                if column == columns {
+                    (row, column) = (row + 1, 0);
+                }
+                rows.resize(rows.len().max(row + 1), Vec::new());
+                let line = &mut rows[row];
+                line.resize(line.len().max(column + 1), ' ');
+                line[column] = character;
+                column += 1;
+            }
+        }
+        rows.resize(rows.len().max(row + 1), Vec::new());
+    }
+    let end = text(&rows);
+    (frames, end)
+}
+
+fn text(rows: &[Vec<char>]) -> String {
+    let lines = rows.iter().map(|row| row.iter().collect::<String>());
+    lines
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
+}

@@ -1,0 +1,215 @@
+//! A table that is there becomes a workload file, which is checked, filled and asked.
+
+use highwater_core::model::judgement::Data;
+use highwater_core::model::record::RunRecord;
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
+
+use crate::called::{Called, Place};
+
+fn record(called: &Called) -> RunRecord {
+    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+/// Sketches a table into `like.toml` and checks the file.
+fn sketched(place: &Place, url: &str, table: &str) -> String {
+    let called = place.call(&["workloads", "from", url, "--table", table]);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    place.file("like.toml", &called.stdout);
+    let checked = place.call(&["check", "like.toml"]);
+    assert_eq!(checked.code, Some(0), "{checked:?}\n{}", called.stdout);
+    called.stdout
+}
+
+/// Loads rows and then asks the stream `queries`.
+fn loaded_and_asked(place: &Place, url: &str) -> RunRecord {
+    let words = ["load", "-f", "like.toml", url, "--rows", "3000", "--json"];
+    let called = place.call(&words);
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let loaded = record(&called);
+    assert_eq!(loaded.judgements.data.value, Data::Clean);
+    assert_eq!(loaded.audit.acknowledged, 3_000);
+    let words = ["run", "-f", "like.toml", url, "--stream", "queries"];
+    let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());
+    let asked = record(&called);
+    assert!(
+        asked.results.iter().all(|result| result.errors.is_empty()),
+        "{called:?}"
+    );
+    asked
+}
+
+#[test]
+fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
+    let place = Place::new();
+    place.database(
+        "own.db",
+        "CREATE TABLE \"Order\" (id INTEGER PRIMARY KEY, \"Group\" TEXT NOT NULL, ts TIMESTAMP, \
+         price REAL, total REAL GENERATED ALWAYS AS (price * 2), note VARCHAR(40), extra BLOB); \
+         CREATE INDEX by_group ON \"Order\" (\"Group\", ts DESC); \
+         CREATE INDEX by_note ON \"Order\" (\"Group\", lower(note)); \
+         CREATE INDEX some ON \"Order\" (price) WHERE price > 5; \
+         INSERT INTO \"Order\" (id, \"Group\", ts, price, note, extra) \
+         WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1999) \
+         SELECT 100 + 3 * i, CASE WHEN i % 4 = 0 THEN 'it''s' ELSE 'b' END, \
+         1700000000000 + 500 * i, i / 8.0, 'note ' || i, x'00ff' FROM n; ANALYZE",
+    );
+    let text = sketched(&place, "sqlite:own.db", "Order");
+    for part in [
+        "Sketched from table Order and 2,000 of its rows",
+        "generator = \"sequence\"\nstart = 100\nstep = 3",
+        "values = [\"b\", \"it's\"]\nweights = [1500, 500]",
+        "start = \"2023-11-14T22:13:20Z\"\ninterval = \"500ms\"",
+        "min = 0.0\nmax = 249.875",
+        "least = 6\nlength = 9",
+        "# left out: total REAL, which the original computes",
+        "# left out: extra BLOB",
+        "CREATE UNIQUE INDEX order_like_1 ON order_like (\"id\")",
+        "CREATE INDEX order_like_2 ON order_like (\"Group\", \"ts\")",
+        "# left out: CREATE INDEX by_note",
+        "# left out: CREATE INDEX some",
+        "(\"id\" - (100)) / 3",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    let asked = loaded_and_asked(&place, "sqlite:own.db");
+    // Each question is about a row that is there.
+    let result = &asked.results[asked.results.len() - 1];
+    assert!(result.acknowledged > 100);
+    assert_eq!(result.response_rows, result.acknowledged);
+    let ends = "min(id) || ' ' || max(id) || ' ' || count(DISTINCT \"Group\") || ' ' || max(ts)";
+    let ends = place.query("own.db", &format!("SELECT {ends} FROM order_like"));
+    assert_eq!(ends, "100 9097 2 1700001499500");
+    // The original is as it was.
+    assert_eq!(
+        place.query("own.db", "SELECT count(*) FROM \"Order\""),
+        "2000"
+    );
+}
+
+#[test]
+fn a_table_without_rows_is_sketched_from_its_declaration() {
+    let place = Place::new();
+    place.database(
+        "own.db",
+        "CREATE TABLE empty (a INTEGER, b VARCHAR(9), c DOUBLE, d DATETIME, e)",
+    );
+    let text = sketched(&place, "sqlite:own.db", "empty");
+    for part in [
+        "type = \"bigint\"",
+        "type = \"text\"",
+        "type = \"float\"",
+        "# left out: e",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(
+        text.contains("type = \"timestamp\"\ngenerator = \"timeline\""),
+        "{text}"
+    );
+    let called = place.call(&["workloads", "from", "sqlite:own.db", "--table", "empt"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(
+        called.stderr.contains("there is no table `empt`"),
+        "{called:?}"
+    );
+}
+
+const SHOP: &str = "
+CREATE EXTENSION pg_stat_statements;
+CREATE TABLE shop (id uuid PRIMARY KEY, at timestamptz NOT NULL, state text NOT NULL,
+    price double precision, day date);
+CREATE INDEX ON shop (state, at DESC);
+CREATE INDEX ON shop USING gin (to_tsvector('simple', state));
+INSERT INTO shop SELECT gen_random_uuid(), '2024-01-01Z'::timestamptz + i * interval '2 seconds',
+    CASE WHEN i % 4 = 0 THEN 'open' ELSE 'closed' END, i / 8.0, '2024-01-01'
+FROM generate_series(0, 1999) AS i;
+CREATE TABLE other (id uuid);
+ANALYZE;
+SELECT pg_stat_statements_reset();";
+
+#[test]
+fn what_a_server_counted_becomes_the_mix_with_its_weights() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec!["shared_preload_libraries = 'pg_stat_statements'".to_owned()],
+        ..Setup::default()
+    });
+    server.sql("postgres", SHOP);
+    for _ in 0..6 {
+        server.sql("postgres", "SELECT count(*) FROM shop WHERE state = 'open'");
+    }
+    for price in [10, 20, 30] {
+        let sql = format!(
+            "SELECT at, price FROM public.shop s WHERE s.price > {price} AND at >= '2024-01-01' ORDER BY at LIMIT 5"
+        );
+        server.sql("postgres", &sql);
+    }
+    for sql in [
+        "SELECT date_trunc('minute', at) FROM shop",
+        "SELECT state FROM shop JOIN other USING (id)",
+        "SELECT max(day) FROM shop",
+        "UPDATE shop SET price = 3 WHERE state = 'none'",
+        "SELECT count(*) FROM other",
+    ] {
+        server.sql("postgres", sql);
+    }
+    let place = Place::new();
+    let url = server.url(SUPERUSER, "postgres");
+    let text = sketched(&place, &url, "shop");
+    let weights = text.lines().last().unwrap();
+    assert_eq!(weights, "ops = { asked-1 = 6, asked-2 = 3 }", "{text}");
+    for part in [
+        "# 9 of 13 calls",
+        "SELECT count(*) FROM shop_like AS \"shop\" WHERE state = :state",
+        "WHERE s.price > :price AND at >= :at ORDER BY at LIMIT 5",
+        "the number of its LIMIT was not kept",
+        "· no column says what its `$1` is",
+        "· it asks `other` too",
+        "· column `day` is left out",
+        "UPDATE shop SET price = $1 WHERE state = $2 · no query",
+        "# left out: CREATE INDEX shop_to_tsvector_idx",
+        "CREATE UNIQUE INDEX shop_like_1 ON shop_like (\"id\")",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("count(*) FROM other"), "{text}");
+    let asked = loaded_and_asked(&place, &url);
+    let of = |op: &str| {
+        let results = asked.results.iter();
+        let of = results.filter(|r| r.op == op && r.phase == "measure");
+        of.map(|r| r.acknowledged).sum::<u64>()
+    };
+    let (first, second) = (of("asked-1"), of("asked-2"));
+    let all = f64::from(u32::try_from(first + second).unwrap());
+    let share = f64::from(u32::try_from(first).unwrap()) / all;
+    // Two to one, within five deviations of √(n · ⅔ · ⅓).
+    assert!(all > 50.0, "{first} {second}");
+    assert!(
+        (share - 2.0 / 3.0).abs() < 5.0 * (2.0 / 9.0 / all).sqrt(),
+        "{first} {second}"
+    );
+}
+
+#[test]
+fn a_server_that_counts_nothing_says_so_in_the_file() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", "CREATE TABLE t (a bigint)");
+    let place = Place::new();
+    let text = sketched(&place, &server.url(SUPERUSER, "postgres"), "t");
+    assert!(
+        text.contains("# This database has no pg_stat_statements"),
+        "{text}"
+    );
+    server.sql("postgres", "CREATE EXTENSION pg_stat_statements");
+    let text = sketched(&place, &server.url(SUPERUSER, "postgres"), "t");
+    assert!(
+        text.contains("# pg_stat_statements cannot be read:"),
+        "{text}"
+    );
+}

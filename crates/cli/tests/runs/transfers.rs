@@ -1,0 +1,155 @@
+//! Transfers between accounts, as pgbench's tpcb-like script asks them: what was acknowledged is in
+//! the tables, and nothing else.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::record::RunRecord;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+use crate::called::{Called, Place};
+
+/// Deltas beyond this are refused by the table of the history, in the last statement.
+const TABLES: &str = "
+    CREATE TABLE accounts (aid INTEGER PRIMARY KEY, abalance BIGINT NOT NULL);
+    CREATE TABLE tellers (tid INTEGER PRIMARY KEY, tbalance BIGINT NOT NULL);
+    CREATE TABLE branches (bid INTEGER PRIMARY KEY, bbalance BIGINT NOT NULL);
+    CREATE TABLE history (tid INTEGER, bid INTEGER, aid INTEGER,
+        delta BIGINT CHECK (delta BETWEEN -4000 AND 4000));
+    INSERT INTO accounts WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n
+        WHERE i < 1000) SELECT i, 0 FROM n;
+    INSERT INTO tellers SELECT aid, 0 FROM accounts WHERE aid <= 10;
+    INSERT INTO branches VALUES (1, 0);";
+
+const TRANSFER: &str = "\\set aid random(1, 1000 * :scale)
+\\set bid random(1, 1 * :scale)
+\\set tid random(1, 10 * :scale)
+\\set delta random(-5000, 5000)
+BEGIN;
+UPDATE accounts SET abalance = abalance + :delta WHERE aid = :aid;
+SELECT abalance FROM accounts WHERE aid = :aid;
+UPDATE tellers SET tbalance = tbalance + :delta WHERE tid = :tid;
+UPDATE branches SET bbalance = bbalance + :delta WHERE bid = :bid;
+INSERT INTO history (tid, bid, aid, delta) VALUES (:tid, :bid, :aid, :delta);
+END;
+";
+
+/// History, and the four sums, which must be one number.
+const SUMS: &str = "(SELECT count(*) FROM history) || ' '
+    || (SELECT sum(delta) FROM history) || ' ' || (SELECT sum(abalance) FROM accounts) || ' '
+    || (SELECT sum(tbalance) FROM tellers) || ' ' || (SELECT sum(bbalance) FROM branches)";
+
+fn record(called: &Called) -> RunRecord {
+    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+/// Acknowledged ops, and those that failed by class; rows of the answers.
+fn counted(record: &RunRecord) -> (u64, BTreeMap<String, u64>, u64) {
+    let mut counted = (0, BTreeMap::new(), 0);
+    for result in &record.results {
+        counted.0 += result.acknowledged;
+        counted.2 += result.response_rows;
+        for (class, count) in &result.errors {
+            *counted.1.entry(class.clone()).or_insert(0) += count;
+        }
+    }
+    counted
+}
+
+/// Runs the transfers, and compares what is in the tables with what was acknowledged.
+fn expect_sums_that_agree(place: &Place, target: &str, sums: impl Fn() -> String) -> RunRecord {
+    place.file("transfer.sql", TRANSFER);
+    let words = ["run", "-f", "transfer.sql", "--set", "scale=1", target];
+    let rest = [
+        "-c",
+        "6",
+        "-d",
+        "3s",
+        "--warm-up",
+        "0s",
+        "--audit",
+        "off",
+        "--retries",
+        "20",
+        "--json",
+    ];
+    let called = place.call(&[&words[..], &rest].concat());
+    let record = record(&called);
+    let (acknowledged, errors, answered) = counted(&record);
+    let sums = sums();
+    let numbers: Vec<i64> = sums.split(' ').map(|n| n.parse().unwrap()).collect();
+    let [history, deltas @ ..] = numbers.as_slice() else {
+        panic!("{sums}");
+    };
+    assert!(acknowledged > 100, "{called:?}");
+    assert_eq!(u64::try_from(*history).unwrap(), acknowledged, "{errors:?}");
+    assert!(deltas.iter().all(|sum| *sum == deltas[0]), "{sums}");
+    // One in five is refused by the last statement; its updates are gone, and it counts as that.
+    assert_eq!(errors.keys().collect::<Vec<_>>(), ["constraint"]);
+    let all = acknowledged + errors["constraint"];
+    assert!(errors["constraint"] * 10 > all, "{errors:?} of {all}");
+    assert!(errors["constraint"] * 10 < all * 3, "{errors:?} of {all}");
+    // The select of those that were refused was answered too.
+    assert!(answered >= acknowledged, "{answered}");
+    record
+}
+
+#[test]
+fn transfers_on_sqlite_add_up() {
+    let place = Place::new();
+    place.database("bank.db", TABLES);
+    expect_sums_that_agree(&place, "sqlite:bank.db", || place.query("bank.db", SUMS));
+}
+
+#[test]
+fn transfers_on_postgresql_add_up_and_are_asked_again_where_they_collide() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    server.sql("postgres", TABLES);
+    let place = Place::new();
+    // Serializable transactions on one branch: most collide (40001), and the retry makes them whole.
+    let url = format!(
+        "{}?options=-cdefault_transaction_isolation%3Dserializable",
+        server.url(SUPERUSER, "postgres")
+    );
+    let sums = || server.sql("postgres", &format!("SELECT {SUMS}"));
+    let record = expect_sums_that_agree(&place, &url, sums);
+    let retries: u64 = record.results.iter().map(|result| result.retries).sum();
+    assert!(retries > 0, "{retries}");
+}
+
+#[test]
+fn statements_without_a_transaction_and_targets_without_any_are_refused() {
+    let place = Place::new();
+    place.file("two.sql", "SELECT 1;\nSELECT 2;\n");
+    let called = place.call(&["run", "-f", "two.sql", "sqlite:bank.db"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    for part in [
+        "more than one statement",
+        "two.sql:1:9",
+        "wrap them in BEGIN; … END;",
+    ] {
+        assert!(called.stderr.contains(part), "{part}: {}", called.stderr);
+    }
+    place.file("transfer.sql", TRANSFER);
+    let words = ["run", "-f", "transfer.sql", "--set", "scale=1"];
+    let called = place.call(&[&words[..], &["null:crate"]].concat());
+    assert_eq!(called.code, Some(2), "{called:?}");
+    let message = "op `transfer` is a transaction of several statements, and the target has no \
+                   transactions";
+    assert!(called.stderr.contains(message), "{}", called.stderr);
+    assert!(place.runs().is_empty());
+}
+
+#[test]
+fn a_transaction_is_one_op_to_a_model() {
+    let place = Place::new();
+    place.file("transfer.sql", TRANSFER);
+    let words = ["run", "-f", "transfer.sql", "--set", "scale=1", "sim:"];
+    let rest = ["-c", "2", "-d", "2s", "--audit", "off", "--json"];
+    let called = place.call(&[&words[..], &rest].concat());
+    let record = record(&called);
+    let (acknowledged, errors, _) = counted(&record);
+    assert!(acknowledged > 0 && errors.is_empty(), "{called:?}");
+}

@@ -1,0 +1,52 @@
+//! Rules about a tuning: what its cells together say of the load.
+
+use crate::analysis::tables::{BatchLaw, tables};
+use crate::analysis::tuning::{along, base, setting_of};
+use crate::model::display::{duration, percent, rate, whole};
+use crate::model::tune::TuneRecord;
+
+use super::{Read, Told};
+
+const BATCH: &str = "batch";
+/// Where this share of the greatest batch's time does not depend on its rows, larger batches pay.
+const FIXED: f64 = 0.2;
+
+/// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
+pub(super) fn batch_too_small(read: &Read<'_>) -> Option<Told> {
+    let tune = read.record.tune.as_ref()?;
+    let (line, greatest) = law(tune)?;
+    let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
+    let share = |fixed: f64| fixed / (fixed_s + per_row_s * greatest);
+    // Every session has a batch out; the law knows of one where their number is no axis.
+    let sessions = match read.measured.first() {
+        Some(measured) if !line.sessions_stated => f64::from(measured.stream.sessions),
+        _ => 1.0,
+    };
+    // The lower end: what the scatter of the cells leaves of it.
+    (share(line.fixed_s.low) >= FIXED).then(|| Told {
+        code: "batch_too_small",
+        sentence: format!(
+            "{} of the time of the largest batch measured, {} rows, does not depend on its rows",
+            percent(share(fixed_s)),
+            rate(greatest)
+        ),
+        evidence: format!(
+            "a batch takes {} and {} for each row",
+            duration(whole(fixed_s * sessions * 1e9)),
+            duration(whole(per_row_s * sessions * 1e9))
+        ),
+        hint: "larger batches (--over batch=…), until that share is small",
+    })
+}
+
+/// The law of the batches through the best cell, and the rows of the largest one; absent where the
+/// cells do not follow one law.
+fn law(tune: &TuneRecord) -> Option<(BatchLaw, f64)> {
+    let axis = tune.axes.iter().position(|axis| axis.name == BATCH)?;
+    let set = along(tune, base(tune)?, axis);
+    let found = tables(&set, Some(setting_of(BATCH))).ok()?;
+    let table = found.first()?;
+    let law = table.law.as_ref().filter(|law| law.changes.is_empty())?;
+    let greatest = table.rows.iter().filter_map(|row| row.number);
+    Some((law.line.clone()?, greatest.max_by(f64::total_cmp)?))
+}

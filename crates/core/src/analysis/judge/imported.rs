@@ -1,0 +1,57 @@
+//! Judgements of what another tool measured: none, with what is missing for one.
+
+use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, Untold};
+use crate::model::judgement::{Data, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode};
+
+use super::judgement;
+
+/// Whose own part in the figures is not known, is not judged.
+pub(super) fn judge(origin: &ImportRecord) -> Judgements {
+    let mut reasons = vec![not_judged(origin)];
+    reasons.extend(waiting(origin));
+    let audited = Reason {
+        code: ReasonCode::NotAudited,
+        message: "nobody looked for what was acknowledged".to_owned(),
+        evidence: format!("{} reads nothing back", origin.tool),
+        hint: None,
+    };
+    Judgements {
+        measurement: judgement(Measurement::Unknown, reasons),
+        data: judgement(Data::Off, vec![audited]),
+        objective: judgement(ObjectiveValue::None, Vec::new()),
+    }
+}
+
+fn not_judged(origin: &ImportRecord) -> Reason {
+    let mut missing = vec!["its own lag and CPU"];
+    missing.extend(origin.untold.iter().map(|what| what.phrase()));
+    Reason {
+        code: ReasonCode::Imported,
+        message: "another tool measured, and its part in the figures is not known".to_owned(),
+        evidence: format!(
+            "{} does not tell: {}",
+            origin.tool_and_version(),
+            missing.join(", ")
+        ),
+        hint: Some("`highwater run` asks the same and measures the load machine too".to_owned()),
+    }
+}
+
+/// A reason where latency may leave out waiting.
+fn waiting(origin: &ImportRecord) -> Option<Reason> {
+    let evidence = match (origin.begin, origin.pace) {
+        _ if origin.leaves_out(Untold::Latency) => return None,
+        (LatencyBegin::Intended, _) => return None,
+        (LatencyBegin::Sent, ImportedPace::Closed) => {
+            "closed load: what waited while a session was busy was never asked"
+        }
+        (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
+        (LatencyBegin::Untold, _) => "where it begins is not told",
+    };
+    Some(Reason {
+        code: ReasonCode::WaitingNotCounted,
+        message: "latency is not from the intended start".to_owned(),
+        evidence: evidence.to_owned(),
+        hint: None,
+    })
+}

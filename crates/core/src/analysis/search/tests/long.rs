@@ -1,0 +1,115 @@
+//! The long run behind a mark: made once, and no part of the search.
+
+use super::*;
+
+const SOAK: u64 = 1_800 * S;
+
+/// A capacity that holds for a while only, and what every probe that lasts longer then shows.
+struct Tires {
+    capacity: f64,
+    holds_s: f64,
+    then: ProbeVerdict,
+}
+
+impl Target for Tires {
+    fn closed(&mut self) -> f64 {
+        self.capacity
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        if at > self.capacity {
+            return Shown::missed(self.capacity, ReasonCode::RateNotSustained);
+        }
+        let mut shown = Shown::met(at);
+        if seconds > self.holds_s {
+            shown.verdict = self.then;
+        }
+        shown
+    }
+}
+
+fn steady() -> Tires {
+    Tires {
+        capacity: 1_000.0,
+        holds_s: f64::INFINITY,
+        then: ProbeVerdict::Met,
+    }
+}
+
+fn soaked(then: ProbeVerdict) -> (SearchRecord, Found) {
+    let mut search = search();
+    search.policy.soak_ns = Some(SOAK);
+    let mut target = Tires {
+        capacity: 1_000.0,
+        holds_s: CONFIRM_S,
+        then,
+    };
+    let found = find(&search, &mut target);
+    (search, found)
+}
+
+fn soaks(found: &Found) -> Vec<&ProbeRecord> {
+    let probes = found.probes.iter();
+    probes
+        .filter(|probe| probe.purpose == ProbePurpose::Soak)
+        .collect()
+}
+
+#[test]
+fn a_mark_is_followed_by_one_long_run_at_its_confirmed_value() {
+    for then in [
+        ProbeVerdict::Met,
+        ProbeVerdict::Missed,
+        ProbeVerdict::Unsound,
+        ProbeVerdict::TargetLost,
+        ProbeVerdict::Interrupted,
+    ] {
+        let (_, found) = soaked(then);
+        let without = find(&search(), &mut steady());
+        assert_eq!(found.outcome, without.outcome, "{then:?}");
+        let [soak] = soaks(&found)[..] else {
+            panic!("{}", found.story());
+        };
+        assert_eq!(found.probes.len(), without.probes.len() + 1);
+        assert_eq!(soak.number as usize, found.probes.len());
+        assert_eq!((soak.at, soak.measured_ns), (found.mark().confirmed, SOAK));
+    }
+}
+
+#[test]
+fn wrong_data_of_the_long_run_leave_no_mark() {
+    let (_, found) = soaked(ProbeVerdict::WrongData);
+    assert_eq!(found.no_mark().why, NoMarkReason::WrongData);
+}
+
+#[test]
+fn a_search_without_a_mark_or_that_was_stopped_has_no_long_run() {
+    let mut search = search();
+    search.policy.soak_ns = Some(SOAK);
+    search.policy.budget_ns = Some(100 * S);
+    let mut target = steady();
+    let found = find(&search, &mut target);
+    assert_eq!(found.no_mark().why, NoMarkReason::BudgetSpent);
+    assert_eq!(soaks(&found).len(), 0);
+
+    // Stopped after the mark was confirmed: it stays, and nothing follows.
+    search.policy.budget_ns = None;
+    let mut probes = find(&search, &mut target).probes;
+    probes.pop();
+    probes.last_mut().unwrap().verdict = ProbeVerdict::Interrupted;
+    assert!(matches!(next(&search, &probes), Step::End(_)));
+}
+
+#[test]
+fn the_long_run_is_no_part_of_the_budget() {
+    let mut search = search();
+    let mut target = steady();
+    let without = find(&search, &mut target);
+    let took = without.probes.iter().map(|probe| probe.took_ns).sum();
+    search.policy.budget_ns = Some(took);
+    search.policy.soak_ns = Some(SOAK);
+    search.policy.probes_max = u32::try_from(without.probes.len()).unwrap();
+    let found = find(&search, &mut target);
+    assert_eq!(found.outcome, without.outcome);
+    assert_eq!(soaks(&found).len(), 1);
+}

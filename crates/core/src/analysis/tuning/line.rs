@@ -1,0 +1,29 @@
+//! The cells along one axis of a grid, through its best cell: what a table or a law of that axis is
+//! made of.
+
+use super::conclusion::points;
+use crate::analysis::series::SeriesSet;
+use crate::model::tune::{CellRecord, TuneOutcome, TuneRecord};
+
+/// The best cell, or the best so far; absent where none counts.
+pub(crate) fn base(tune: &TuneRecord) -> Option<&[usize]> {
+    match tune.outcome.as_ref()? {
+        TuneOutcome::Best(best) => Some(&best.at),
+        TuneOutcome::NoBest(no_best) => no_best.best_so_far.as_deref(),
+    }
+}
+
+/// The cells that differ from `base` in nothing but the axis at this position, as far as they were
+/// measured and count.
+pub(crate) fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> SeriesSet {
+    SeriesSet {
+        points: points(tune, |cell| is_along(cell, base, axis)),
+        ..SeriesSet::default()
+    }
+}
+
+/// Whether a cell differs from `base` in nothing but the axis at this position.
+pub(crate) fn is_along(cell: &CellRecord, base: &[usize], axis: usize) -> bool {
+    let mut pairs = cell.at.iter().zip(base).enumerate();
+    pairs.all(|(position, (at, base))| position == axis || at == base)
+}

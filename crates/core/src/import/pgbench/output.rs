@@ -1,0 +1,287 @@
+//! What pgbench prints: progress lines, and the summary at the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::import::Wrong;
+use crate::import::averages::{Average, Averages};
+use crate::import::decimal::{count, millis, nanos, number, seconds};
+use crate::import::told::{Told, ToldLatency, ToldOp};
+use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::units::Nanos;
+
+/// Scripts of one run.
+const SCRIPTS_MAX: usize = 64;
+/// From here on a time of progress counts from 1970.
+const EPOCH_S: f64 = 1e8;
+const HINT: &str = "give what pgbench printed, from its first line to `tps = …`";
+
+/// Settings that are kept as they are printed.
+const SETTINGS: [&str; 5] = [
+    "transaction type",
+    "scaling factor",
+    "query mode",
+    "maximum number of tries",
+    "number of transactions per client",
+];
+
+/// All lines so far.
+#[derive(Default)]
+pub(super) struct Output {
+    lines: u64,
+    pub(super) version: Option<String>,
+    pub(super) workload: String,
+    pub(super) settings: BTreeMap<String, String>,
+    pub(super) clients: Option<u32>,
+    pub(super) planned: Option<Nanos>,
+    pub(super) processed: Option<u64>,
+    pub(super) lag_average: Option<Nanos>,
+    /// Names of scripts, where there are several.
+    pub(super) scripts: Vec<String>,
+    failed: Option<u64>,
+    skipped: u64,
+    retries: u64,
+    latency_average: Option<Nanos>,
+    includes_failed: bool,
+    ops_per_s: Option<f64>,
+    of_scripts: Vec<ToldOp>,
+    progress: Averages,
+    /// When progress began, where its times count from 1970.
+    epoch_s: Option<f64>,
+}
+
+/// Whether only pgbench prints this.
+pub(super) fn is_own(line: &str) -> bool {
+    line.starts_with("pgbench (")
+        || line.starts_with("transaction type: ")
+        || (line.starts_with("progress: ") && line.contains(" tps, lat "))
+}
+
+impl Output {
+    pub(super) fn was_read(&self) -> bool {
+        self.processed.is_some()
+    }
+
+    pub(super) fn line(&mut self, line: &str) -> Result<(), Wrong> {
+        self.lines += 1;
+        let wrong = |what: &str| {
+            let message = format!("this {what} cannot be read");
+            Wrong::new(message, HINT).at(0..line.len())
+        };
+        if let Some(rest) = line.strip_prefix("progress: ") {
+            return self.progress(rest).ok_or_else(|| wrong("progress line"));
+        }
+        if let Some(rest) = line.strip_prefix("SQL script ") {
+            return self.script(rest).ok_or_else(|| wrong("script"));
+        }
+        if let Some(rest) = line.strip_prefix(" - ") {
+            return self.of_script(rest).ok_or_else(|| wrong("figure"));
+        }
+        if let Some(rest) = line.strip_prefix("pgbench (") {
+            self.version = rest.split([' ', ')']).next().map(str::to_owned);
+            return Ok(());
+        }
+        let pair = line.split_once(": ").or_else(|| line.split_once(" = "));
+        let Some((name, value)) = pair else {
+            return Ok(());
+        };
+        self.figure(name, value).ok_or_else(|| wrong("figure"))
+    }
+
+    fn figure(&mut self, name: &str, value: &str) -> Option<()> {
+        let first = value.split(' ').next().unwrap_or_default();
+        match name {
+            "transaction type" => {
+                let script = value.trim_start_matches("<builtin: ");
+                script.trim_end_matches('>').clone_into(&mut self.workload);
+            }
+            "number of clients" => self.clients = Some(u32::try_from(count(first)?).ok()?),
+            "duration" => self.planned = Some(seconds(first)?),
+            "number of transactions actually processed" => {
+                let done = first.split('/').next().unwrap_or_default();
+                self.processed = Some(count(done)?);
+            }
+            "number of failed transactions" => self.failed = Some(count(first)?),
+            "number of transactions skipped" => self.skipped = count(first)?,
+            "total number of retries" => self.retries = count(first)?,
+            "latency average" => {
+                self.latency_average = Some(millis(first)?);
+                self.includes_failed = value.contains("including failures");
+            }
+            "rate limit schedule lag" => {
+                let rest = value.strip_prefix("avg ")?;
+                self.lag_average = Some(millis(rest.split(' ').next()?)?);
+            }
+            // Older versions print a second one, with the time that connecting took.
+            "tps" if !value.contains("(including") => self.ops_per_s = Some(number(first)?),
+            _ => {}
+        }
+        if SETTINGS.contains(&name) {
+            self.settings.insert(name.to_owned(), value.to_owned());
+        }
+        Some(())
+    }
+
+    /// `1.0 s, 184.4 tps, lat 19.981 ms stddev 16.868, 0 failed, lag 1.5 ms, 3 skipped`.
+    fn progress(&mut self, rest: &str) -> Option<()> {
+        let mut parts = rest.split(", ");
+        let end = number(parts.next()?.strip_suffix(" s")?)?;
+        let ops_per_s = number(parts.next()?.strip_suffix(" tps")?)?;
+        let begin = *self.epoch_s.get_or_insert_with(|| {
+            let since_1970 = end > EPOCH_S;
+            if since_1970 { end.floor() - 1.0 } else { 0.0 }
+        });
+        let length = end - begin - self.progress.end_s();
+        let mut line = Average {
+            end_s: end - begin,
+            ops_per_s,
+            ..Average::default()
+        };
+        for part in parts {
+            if let Some(failed) = part.strip_suffix(" failed") {
+                line.errors_per_s = number(failed)? / length;
+            }
+            if let Some(skipped) = part.strip_suffix(" skipped") {
+                line.dropped_per_s = number(skipped)? / length;
+            }
+        }
+        self.progress.note(&line).then_some(())
+    }
+
+    fn script(&mut self, rest: &str) -> Option<()> {
+        let (_, name) = rest.split_once(": ")?;
+        if self.scripts.len() == SCRIPTS_MAX {
+            return None;
+        }
+        let name = name.trim_start_matches("<builtin: ");
+        let name = name.trim_end_matches('>').to_owned();
+        self.of_scripts.push(ToldOp {
+            name: format!("{}: {name}", self.scripts.len() + 1),
+            ..ToldOp::default()
+        });
+        self.scripts.push(name);
+        Some(())
+    }
+
+    /// A figure of the script that was named last.
+    fn of_script(&mut self, rest: &str) -> Option<()> {
+        let Some(op) = self.of_scripts.last_mut() else {
+            return Some(());
+        };
+        let (name, value) = rest.split_once(": ").unwrap_or((rest, ""));
+        let first = value.split(' ').next().unwrap_or_default();
+        match name {
+            "number of failed transactions" => fail(op, count(first)?),
+            "number of transactions skipped" => op.dropped = count(first)?,
+            "total number of retries" => op.retries = count(first)?,
+            _ => {}
+        }
+        if let Some(average) = rest.strip_prefix("latency average = ") {
+            let mean = millis(average.split(' ').next()?)?.0;
+            op.latency = ToldLatency::figures(op.acknowledged, op.dropped, &[("mean", Some(mean))]);
+        }
+        if let Some((done, about)) = rest.split_once(" transactions (") {
+            op.acknowledged = count(done)?;
+            op.sent += op.acknowledged;
+            let (_, tps) = about.split_once("tps = ")?;
+            op.ops_per_s = Some(number(tps.trim_end_matches(')'))?);
+        }
+        Some(())
+    }
+
+    /// All figures, where there is no log.
+    pub(super) fn told(self) -> Result<Told, Wrong> {
+        let mut told = super::told(&self);
+        told.intervals.clone_from(&self.progress.intervals);
+        told.notes.extend(self.progress.notes());
+        told.untold.insert(Untold::Distribution);
+        let Some(processed) = self.processed else {
+            return self.of_progress(told);
+        };
+        let Some(ops_per_s) = self.ops_per_s else {
+            return Err(Wrong::new("there is no line `tps = …`", HINT));
+        };
+        // Its time is from the first connection on; what is divided by is without connecting.
+        told.duration = if ops_per_s > 0.0 {
+            nanos(float(processed) / ops_per_s, 1_000_000_000)
+        } else {
+            self.planned.unwrap_or_default()
+        };
+        if self.failed.is_none() {
+            told.untold.insert(Untold::Errors);
+        }
+        if self.includes_failed {
+            told.notes
+                .push("its latency average includes failed transactions".to_owned());
+        }
+        if self.lag_average.is_some() && self.skipped > 0 {
+            told.notes
+                .push("skipped transactions count as never sent".to_owned());
+        }
+        told.ops = if self.of_scripts.is_empty() {
+            vec![self.whole(processed, ops_per_s)]
+        } else {
+            self.of_scripts
+        };
+        Ok(told)
+    }
+
+    fn whole(&self, processed: u64, ops_per_s: f64) -> ToldOp {
+        let mean = self.latency_average.map(|mean| mean.0);
+        let service = self.lag_average.zip(self.latency_average);
+        let service = service.map(|(lag, mean)| mean.saturating_sub(lag).0);
+        let mut op = ToldOp {
+            sent: processed,
+            acknowledged: processed,
+            dropped: self.skipped,
+            retries: self.retries,
+            ops_per_s: Some(ops_per_s),
+            latency: ToldLatency::figures(processed, self.skipped, &[("mean", mean)]),
+            ..ToldOp::default()
+        };
+        if service.is_some() {
+            op.service = ToldLatency::figures(processed, 0, &[("mean", service)]);
+        }
+        fail(&mut op, self.failed.unwrap_or(0));
+        op
+    }
+
+    /// Progress lines alone: a run that was cut, or its standard error.
+    fn of_progress(self, mut told: Told) -> Result<Told, Wrong> {
+        if told.intervals.is_empty() {
+            let message = "there is neither a summary nor a progress line";
+            return Err(Wrong::new(message, HINT));
+        }
+        let sum = |of: fn(&crate::model::record::IntervalRecord) -> u64| -> u64 {
+            told.intervals.iter().map(of).sum()
+        };
+        let (acknowledged, failed) = (sum(|i| i.acknowledged), sum(|i| i.errors));
+        let mut op = ToldOp {
+            sent: acknowledged,
+            acknowledged,
+            dropped: sum(|i| i.dropped),
+            ..ToldOp::default()
+        };
+        fail(&mut op, failed);
+        told.ops = vec![op];
+        told.duration = nanos(self.progress.end_s(), 1_000_000_000);
+        told.untold = BTreeSet::from([Untold::Latency]);
+        told.pace = ImportedPace::Untold;
+        told.begin = LatencyBegin::Untold;
+        told.notes.push(format!(
+            "counts are progress lines added up: {acknowledged} transactions by their rates"
+        ));
+        Ok(told)
+    }
+}
+
+fn fail(op: &mut ToldOp, failed: u64) {
+    if failed > 0 {
+        op.sent += failed;
+        op.errors.insert("conflict".to_owned(), failed);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(number: u64) -> f64 {
+    number as f64
+}

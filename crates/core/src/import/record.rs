@@ -1,0 +1,375 @@
+//! What another tool told becomes a plan and a record, as a run of our own would have left them.
+//!
+//! What was not told stays empty and is listed as untold; no figure is made up for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use crate::analysis;
+use crate::model::histogram::LatencySummary;
+use crate::model::import_record::{ImportRecord, ImportedPace, Untold};
+use crate::model::judgement::Judgements;
+use crate::model::plan::{
+    Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
+    Share, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
+};
+use crate::model::quantity::print_instant;
+use crate::model::record::{
+    AuditRecord, Finding, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    RECORD_SCHEMA, ResultRecord, RowCounts, RunRecord, StreamRecord, TargetRecord,
+    ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+};
+use crate::model::units::{Nanos, Seed};
+
+use super::told::{Told, ToldOp};
+
+/// The one phase.
+const PHASE: &str = "measure";
+/// The status of the audit of what was imported.
+pub(crate) const NOT_AUDITED: &str = "imported";
+/// Characters of a fingerprint.
+const FINGERPRINT: usize = 16;
+
+/// What the caller knows besides.
+#[derive(Debug, Clone, Default)]
+pub struct Stamp {
+    /// Name of the record's directory.
+    pub id: String,
+    /// Our own version.
+    pub version: String,
+    /// Names of the files, without their directories, each with what it is.
+    pub files: Vec<[String; 2]>,
+    /// What the user noted.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The name of the workload, as directories take it.
+fn workload_name(told: &Told) -> String {
+    let words = format!("{} {}", told.tool, told.workload);
+    let fit = words.chars().map(|c| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    });
+    let fit: String = fit.collect();
+    let parts: Vec<&str> = fit.split('-').filter(|part| !part.is_empty()).collect();
+    let name: String = parts.join("-").chars().take(40).collect();
+    name.trim_end_matches('-').to_owned()
+}
+
+/// Of everything that is told of the question.
+fn fingerprint(told: &Told) -> String {
+    let asked = (told.tool, &told.workload, &told.settings);
+    let asked = serde_json::to_vec(&asked).unwrap_or_default();
+    let hash = hex(&Sha256::digest(&asked));
+    hash.chars().take(FINGERPRINT).collect()
+}
+
+/// The intention, as far as it is told: two outputs of the same question have the same plan.
+pub fn plan(told: &Told) -> Plan {
+    // What was not told is taken from how long it was, to a second.
+    let whole = (told.duration.0 + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
+    let planned = told.planned.unwrap_or(Nanos::from_secs(whole));
+    let pace = match (told.pace, told.rate, told.sessions) {
+        (ImportedPace::Open, Some(rate), _) => vec![Pace::Open { rate }],
+        (ImportedPace::Closed, _, Some(sessions)) => vec![Pace::Closed { sessions }],
+        _ => Vec::new(),
+    };
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        workload: WorkloadPlan {
+            name: workload_name(told),
+            version: 1,
+            fingerprint: fingerprint(told),
+            parameters: told.settings.clone(),
+            rows_to_load: 0,
+            load_batch: 0,
+            distinct_rows: None,
+            literals: false,
+        },
+        seed: Seed(0),
+        streams: vec![StreamPlan {
+            name: stream_of(told),
+            unit: told.unit,
+            units_per_op: told.units_per_op,
+            paces: pace,
+            sessions: told.sessions.unwrap_or(0),
+            arrivals: Arrivals::Poisson,
+            spawn_rate: None,
+        }],
+        phases: vec![PhasePlan {
+            name: PHASE.to_owned(),
+            kind: PhaseKind::Measure,
+            step: 0,
+            duration: planned,
+        }],
+        stop: StopRule::default(),
+        objectives: Vec::new(),
+        retry: RetryPlan {
+            attempts: 0,
+            backoff: Nanos::ZERO,
+            reconnect_limit: Nanos::ZERO,
+        },
+        timeout: Nanos::ZERO,
+        drain_limit: Nanos::ZERO,
+        audit: AuditPlan {
+            level: AuditLevel::Off,
+            limit: Nanos::ZERO,
+        },
+        share: Share::WHOLE,
+    }
+}
+
+/// The record of what was told; `plan` is [`plan`]'s.
+pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
+    let results: Vec<ResultRecord> = told.ops.iter().map(|op| result(told, op)).collect();
+    let started = told.started.filter(|at| *at > Nanos::ZERO);
+    let mut record = RunRecord {
+        schema: RECORD_SCHEMA.to_owned(),
+        id: stamp.id.clone(),
+        highwater: ProgramRecord {
+            version: stamp.version.clone(),
+        },
+        started_at: started.map(print_instant).unwrap_or_default(),
+        workload: workload(&plan),
+        plan: PlanRecord {
+            hash: plan.hash(),
+            seed: plan.seed,
+            intention: plan,
+        },
+        imported: Some(origin(told, stamp)),
+        target: target(),
+        judgements: Judgements::unjudged(),
+        estimate: None,
+        phases: vec![phase(told)],
+        streams: vec![stream(told, &results)],
+        results,
+        availability: told.availability.clone().unwrap_or_default(),
+        audit: audit(),
+        clients: Vec::new(),
+        telemetry: Vec::new(),
+        target_telemetry: None,
+        findings: told.notes.iter().map(|text| note(text)).collect(),
+        environment: BTreeMap::new(),
+        intervals: intervals(told),
+        search: None,
+        probes: Vec::new(),
+        tune: None,
+        labels: stamp.labels.clone(),
+        given: BTreeMap::new(),
+    };
+    record.judgements = analysis::judge(&record);
+    record
+}
+
+fn workload(plan: &Plan) -> WorkloadRecord {
+    WorkloadRecord {
+        name: plan.workload.name.clone(),
+        version: plan.workload.version,
+        fingerprint: plan.workload.fingerprint.clone(),
+        parameters: plan.workload.parameters.clone(),
+    }
+}
+
+fn origin(told: &Told, stamp: &Stamp) -> ImportRecord {
+    ImportRecord {
+        tool: told.tool.to_owned(),
+        version: told.version.clone(),
+        files: stamp.files.clone(),
+        begin: told.begin,
+        pace: told.pace,
+        untold: untold(told),
+    }
+}
+
+fn phase(told: &Told) -> PhaseRecord {
+    PhaseRecord {
+        name: PHASE.to_owned(),
+        kind: PhaseKind::Measure,
+        step: Some(0),
+        start_ns: told.start.0,
+        duration_ns: told.duration.0,
+    }
+}
+
+fn note(note: &str) -> Finding {
+    Finding {
+        code: "import".to_owned(),
+        message: note.to_owned(),
+    }
+}
+
+fn intervals(told: &Told) -> Vec<IntervalRecord> {
+    let mut intervals = told.intervals.clone();
+    for interval in &mut intervals {
+        PHASE.clone_into(&mut interval.phase);
+        interval.stream = stream_of(told);
+        interval.op = op_name(told, &interval.op);
+    }
+    intervals
+}
+
+fn stream_of(told: &Told) -> String {
+    match told.unit {
+        Unit::Rows => "insert",
+        Unit::Queries => "ops",
+    }
+    .to_owned()
+}
+
+/// An op without a name has that of the stream, as ours do.
+fn op_name(told: &Told, name: &str) -> String {
+    if name.is_empty() {
+        stream_of(told)
+    } else {
+        name.to_owned()
+    }
+}
+
+fn result(told: &Told, op: &ToldOp) -> ResultRecord {
+    let seconds = told.duration.as_secs_f64();
+    let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
+        float(op.acknowledged) / seconds
+    } else {
+        0.0
+    });
+    let per_op = match told.unit {
+        Unit::Rows => told.units_per_op,
+        Unit::Queries => 0,
+    };
+    let open = told.pace == ImportedPace::Open;
+    ResultRecord {
+        phase: PHASE.to_owned(),
+        stream: stream_of(told),
+        op: op_name(told, &op.name),
+        open,
+        offered: op.sent.saturating_add(op.dropped),
+        sent: op.sent,
+        acknowledged: op.acknowledged,
+        dropped: op.dropped,
+        retries: op.retries,
+        errors: op.errors.clone(),
+        error_examples: op.examples.clone(),
+        rows: RowCounts {
+            sent: op.sent.saturating_mul(per_op),
+            acknowledged: op.acknowledged.saturating_mul(per_op),
+            refused: 0,
+            unknown: 0,
+        },
+        throughput: ThroughputRecord {
+            ops_per_s,
+            rows_per_s: ops_per_s * float(per_op),
+            ci95: None,
+        },
+        response_bytes: 0,
+        response_rows: 0,
+        latency_ns: op.latency.summary.clone(),
+        service_ns: op.service.summary.clone(),
+        door_wait_ns: LatencySummary::default(),
+        client_lag_ns: LatencySummary::default(),
+        row_latency_ns: None,
+        error_latency_ns: LatencySummary::default(),
+        backlog: false,
+        histograms: Histograms {
+            latency: op.latency.histogram.clone(),
+            service: op.service.histogram.clone(),
+            ..Histograms::default()
+        },
+        windows: Windows {
+            acknowledged: op.windows.clone(),
+            ..Windows::default()
+        },
+    }
+}
+
+/// The interval of the throughput and its steadiness are ours, of the times of the answers.
+fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
+    let length = results.iter().map(|r| r.windows.acknowledged.len()).max();
+    let mut counts = vec![0_u64; length.unwrap_or(0)];
+    for result in results {
+        for (sum, n) in counts.iter_mut().zip(&result.windows.acknowledged) {
+            *sum += n;
+        }
+    }
+    let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
+    let per_op = float(told.units_per_op);
+    StreamRecord {
+        phase: PHASE.to_owned(),
+        stream: stream_of(told),
+        unit: told.unit,
+        rate_asked: told.rate.map(crate::model::units::Rate::as_f64),
+        sessions: told.sessions.unwrap_or(0),
+        throughput: ThroughputRecord {
+            ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
+            rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),
+            ci95: statistics
+                .ci95
+                .map(|(low, high)| [low * per_op, high * per_op]),
+        },
+        effective_windows: statistics.effective_windows,
+        steadiness: statistics.steadiness.name().to_owned(),
+        drift_percent: statistics.drift_per_cent,
+        littles_law_sessions: None,
+    }
+}
+
+/// What an importer says, and what follows from what it left empty.
+fn untold(told: &Told) -> BTreeSet<Untold> {
+    let mut untold = told.untold.clone();
+    let mut mark = |what, missing: bool| {
+        if missing {
+            untold.insert(what);
+        }
+    };
+    mark(Untold::Target, true);
+    mark(Untold::Sessions, told.sessions.is_none());
+    mark(
+        Untold::Rate,
+        told.pace == ImportedPace::Open && told.rate.is_none(),
+    );
+    mark(Untold::Start, told.started.is_none());
+    mark(Untold::Seconds, told.intervals.is_empty());
+    mark(Untold::Availability, told.availability.is_none());
+    let latencies = || told.ops.iter().map(|op| &op.latency);
+    let none = latencies().all(|latency| {
+        let summary = &latency.summary;
+        summary.mean.is_none() && summary.max.is_none() && summary.p50.is_none()
+    });
+    mark(Untold::Latency, none);
+    let figures_only = latencies().any(|latency| latency.histogram.is_empty());
+    mark(Untold::Distribution, !none && figures_only);
+    untold
+}
+
+fn target() -> TargetRecord {
+    TargetRecord {
+        urls: Vec::new(),
+        driver: String::new(),
+        version: String::new(),
+        settings: BTreeMap::new(),
+        traits: Vec::new(),
+        simulated: false,
+        embedded: false,
+        sink: false,
+        hosts: Vec::new(),
+        tables: Vec::new(),
+        bytes_before: None,
+        bytes_after: None,
+        disk_bytes_per_row: None,
+    }
+}
+
+fn audit() -> AuditRecord {
+    AuditRecord {
+        status: NOT_AUDITED.to_owned(),
+        ..AuditRecord::empty(AuditLevel::Off)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "figures for people")]
+fn float(number: u64) -> f64 {
+    number as f64
+}

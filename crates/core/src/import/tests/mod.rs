@@ -1,0 +1,80 @@
+//! Importers against what the tools themselves printed.
+
+mod hdr;
+mod ingest_bench;
+mod k6;
+mod pgbench;
+mod sysbench;
+
+use std::path::PathBuf;
+
+use super::{HEAD, Import, Stamp, Told, Wrong, plan, recognise, record};
+use crate::model::record::RunRecord;
+
+/// A sample by its name.
+fn sample(name: &str) -> String {
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/samples"));
+    std::fs::read_to_string(directory.join(name)).unwrap()
+}
+
+/// What texts of one run tell; on a mistake also its line, from 1.
+fn told(texts: &[&str]) -> Result<Told, (usize, Wrong)> {
+    let mut import: Option<Import> = None;
+    for text in texts {
+        let head: String = text.chars().take(HEAD).collect();
+        let format = recognise(&head, None).map_err(|wrong| (0, wrong))?;
+        let import = import.get_or_insert_with(|| Import::of(format));
+        import.begin(format).map_err(|wrong| (0, wrong))?;
+        for (number, line) in (1..).zip(text.lines()) {
+            import.line(line).map_err(|wrong| (number, wrong))?;
+        }
+    }
+    import.unwrap().end().map_err(|wrong| (0, wrong))
+}
+
+/// The record of samples of one run.
+fn imported(names: &[&str]) -> (Told, RunRecord) {
+    let texts: Vec<String> = names.iter().map(|name| sample(name)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let told = told(&texts).unwrap();
+    let stamp = Stamp {
+        id: "2026-11-20T18-20-11-import".to_owned(),
+        version: "0.1.0".to_owned(),
+        files: names
+            .iter()
+            .map(|n| [(*n).to_owned(), String::new()])
+            .collect(),
+        ..Stamp::default()
+    };
+    let record = record(&told, plan(&told), &stamp);
+    (told, record)
+}
+
+/// The number that stands behind a word in what a tool printed.
+fn printed(text: &str, behind: &str) -> f64 {
+    let (_, rest) = text.split_once(behind).unwrap();
+    let rest = rest.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+    rest[..end.unwrap_or(rest.len())].parse().unwrap()
+}
+
+/// The same where it is a whole number.
+fn counted(text: &str, behind: &str) -> u64 {
+    super::decimal::whole(printed(text, behind))
+}
+
+/// Within a part of what is expected.
+#[track_caller]
+fn close(found: f64, expected: f64, part: f64) {
+    let off = (found / expected - 1.0).abs();
+    assert!(off <= part, "{found} is {off} from {expected}");
+}
+
+fn ms(ns: Option<u64>) -> f64 {
+    float(ns.unwrap()) / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "small figures")]
+fn float(number: u64) -> f64 {
+    number as f64
+}

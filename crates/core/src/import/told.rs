@@ -1,0 +1,168 @@
+//! What another tool told, in our words: counts, latencies and times, before it is a record.
+//!
+//! Nothing here is computed beyond units: a figure that was not told is absent.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model::histogram::{LatencyHistogram, LatencySummary};
+use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::plan::Unit;
+use crate::model::record::{AvailabilityRecord, IntervalRecord};
+use crate::model::units::{Nanos, Rate};
+
+/// Everything that the files of one run told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Told {
+    /// The tool's own name.
+    pub tool: &'static str,
+    /// As its output says.
+    pub version: Option<String>,
+    /// What was asked, in the tool's words.
+    pub workload: String,
+    /// What is counted.
+    pub unit: Unit,
+    /// Rows of an op that writes, else 1.
+    pub units_per_op: u64,
+    /// Who set the pace.
+    pub pace: ImportedPace,
+    /// Units per second that were asked for.
+    pub rate: Option<Rate>,
+    /// Sessions that asked.
+    pub sessions: Option<u32>,
+    /// Where latency begins.
+    pub begin: LatencyBegin,
+    /// The whole second at which time 0 is, since 1970.
+    pub started: Option<Nanos>,
+    /// When the first op was due, from time 0.
+    pub start: Nanos,
+    /// How long was measured.
+    pub duration: Nanos,
+    /// How long the user wished to measure, where that is told.
+    pub planned: Option<Nanos>,
+    /// What else is told of the settings.
+    pub settings: BTreeMap<String, String>,
+    /// Kinds of ops, at least one.
+    pub ops: Vec<ToldOp>,
+    /// Seconds of ops; phase and stream are empty.
+    pub intervals: Vec<IntervalRecord>,
+    /// Absent where no times of single answers are told.
+    pub availability: Option<AvailabilityRecord>,
+    /// What else is not told.
+    pub untold: BTreeSet<Untold>,
+    /// Sentences that a reader must know.
+    pub notes: Vec<String>,
+}
+
+impl Told {
+    /// What is to be read of a tool that says neither its pace nor its units: ops that are queries.
+    pub(super) fn of(tool: &'static str) -> Self {
+        Self {
+            tool,
+            version: None,
+            workload: String::new(),
+            unit: Unit::Queries,
+            units_per_op: 1,
+            pace: ImportedPace::Untold,
+            rate: None,
+            sessions: None,
+            begin: LatencyBegin::Untold,
+            started: None,
+            start: Nanos::ZERO,
+            duration: Nanos::ZERO,
+            planned: None,
+            settings: BTreeMap::new(),
+            ops: Vec::new(),
+            intervals: Vec::new(),
+            availability: None,
+            untold: BTreeSet::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// One kind of op.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToldOp {
+    /// Its name; that of the stream where it is empty.
+    pub name: String,
+    /// Ops that were sent.
+    pub sent: u64,
+    /// Ops that succeeded.
+    pub acknowledged: u64,
+    /// Ops that were due and never sent.
+    pub dropped: u64,
+    /// Further attempts.
+    pub retries: u64,
+    /// Failed ops by class.
+    pub errors: BTreeMap<String, u64>,
+    /// The tool's words for a class.
+    pub examples: BTreeMap<String, String>,
+    /// Ops per second, where the tool prints them; else they follow from count and duration.
+    pub ops_per_s: Option<f64>,
+    /// Latency of ops that succeeded, with dropped ones as +∞.
+    pub latency: ToldLatency,
+    /// From the sending, where that is another time.
+    pub service: ToldLatency,
+    /// Ops that succeeded, per 100 ms from the start on.
+    pub windows: Vec<u64>,
+}
+
+/// A distribution, or what is printed of it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToldLatency {
+    /// Count, mean and percentiles.
+    pub summary: LatencySummary,
+    /// As records keep it; empty where there are only the figures of the summary.
+    pub histogram: String,
+}
+
+impl ToldLatency {
+    /// All of a distribution, with its exact mean and greatest value where they are known.
+    pub fn full(histogram: &LatencyHistogram, mean: Option<u64>, max: Option<u64>) -> Self {
+        let mut summary = histogram.summary();
+        if summary.beyond == 0 {
+            summary.mean = mean.or(summary.mean);
+            summary.max = max.or(summary.max);
+        }
+        Self {
+            summary,
+            histogram: histogram.encode(),
+        }
+    }
+
+    /// The figures that were printed of `count` ops, nothing in between. A percentile that so few
+    /// ops cannot carry is left out; with `beyond` ops that never ended each is a lower bound.
+    pub fn figures(count: u64, beyond: u64, told: &[(&str, Option<u64>)]) -> Self {
+        let least = |name: &str| match name {
+            "p50" | "p90" => 10,
+            "p95" => 20,
+            "p99" => 100,
+            "p999" => 1_000,
+            "p9999" => 10_000,
+            _ => 1,
+        };
+        let of = |name: &str| {
+            let found = told.iter().find(|(other, _)| *other == name)?;
+            found.1.filter(|_| count >= least(name))
+        };
+        let names = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];
+        let bounds = names.into_iter().filter(|name| of(name).is_some());
+        let summary = LatencySummary {
+            count: count.saturating_add(beyond),
+            beyond,
+            mean: of("mean").filter(|_| beyond == 0),
+            p50: of("p50"),
+            p90: of("p90"),
+            p95: of("p95"),
+            p99: of("p99"),
+            p999: of("p999"),
+            p9999: of("p9999"),
+            max: of("max"),
+            at_least: bounds.filter(|_| beyond > 0).map(str::to_owned).collect(),
+        };
+        Self {
+            summary,
+            histogram: String::new(),
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Where the figures of a record come from that another tool measured: a part of the record.
+//!
+//! What must not be here: what to make of it.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Another tool's output as the origin of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportRecord {
+    /// Which tool measured.
+    pub tool: String,
+    /// Its version, where its output says so.
+    pub version: Option<String>,
+    /// Names of the files, without their directories, each with what it is.
+    pub files: Vec<[String; 2]>,
+    /// Where latency begins.
+    pub begin: LatencyBegin,
+    /// Who set the pace.
+    pub pace: ImportedPace,
+    /// What the output does not tell, so that a figure of the record stands for nothing.
+    pub untold: BTreeSet<Untold>,
+}
+
+/// Where a tool's latency begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyBegin {
+    /// At the intended start: waiting counts.
+    Intended,
+    /// At the sending: waiting before it does not count.
+    Sent,
+    /// The output does not say.
+    Untold,
+}
+
+/// Who set the pace of what was imported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportedPace {
+    /// Arrivals at random at a rate.
+    Open,
+    /// Each session asked again when it was answered.
+    Closed,
+    /// The output does not say.
+    Untold,
+}
+
+/// What an output does not tell.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Untold {
+    /// How many ops were due and sent.
+    Offered,
+    /// How many were acknowledged: those that failed are among them.
+    Acknowledged,
+    /// How many failed, and why.
+    Errors,
+    /// How long it was measured, and so how much a second.
+    Throughput,
+    /// How long anything took.
+    Latency,
+    /// The distribution: some percentiles are there, and nothing between them.
+    Distribution,
+    /// What happened in which second.
+    Seconds,
+    /// Whether there was a time without answers.
+    Availability,
+    /// How many sessions asked.
+    Sessions,
+    /// The rate that was asked for.
+    Rate,
+    /// When it began.
+    Start,
+    /// Which target it was.
+    Target,
+}
+
+impl Untold {
+    /// As a sentence lists it.
+    pub const fn phrase(self) -> &'static str {
+        match self {
+            Self::Offered => "how many ops were due and sent",
+            Self::Acknowledged => "how many ops failed, which are counted as done",
+            Self::Errors => "errors",
+            Self::Throughput => "how long it measured, and so the throughput",
+            Self::Latency => "latency",
+            Self::Distribution => "the distribution between the percentiles that it prints",
+            Self::Seconds => "the course over time",
+            Self::Availability => "times without answers",
+            Self::Sessions => "the number of sessions",
+            Self::Rate => "the rate that was asked for",
+            Self::Start => "when it began",
+            Self::Target => "the target",
+        }
+    }
+}
+
+impl ImportRecord {
+    /// The tool with its version.
+    pub fn tool_and_version(&self) -> String {
+        match &self.version {
+            Some(version) => format!("{} {version}", self.tool),
+            None => self.tool.clone(),
+        }
+    }
+
+    /// Whether this is something that the output does not tell.
+    pub fn leaves_out(&self, what: Untold) -> bool {
+        self.untold.contains(&what)
+    }
+}

@@ -1,0 +1,187 @@
+//! Statements whose values stand in their text, as clients without prepared statements send them.
+//!
+//! The text is made anew for each op, by the driver that sends it; what the workload knows
+//! beforehand is where the values go. No statement of the load is ever made of a user's text by any
+//! other way than through here.
+
+use std::fmt::Write as _;
+
+use time::OffsetDateTime;
+use time::format_description::BorrowedFormatItem;
+use time::macros::format_description;
+
+use super::value::Value;
+
+/// Points in time as every server reads them: in UTC, to the millisecond.
+const TIMESTAMP: &[BorrowedFormatItem<'_>] =
+    format_description!("[year]-[month]-[day]T[hour]:[minute]:[second].[subsecond digits:3]Z");
+
+/// How a dialect writes a point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimestampLiteral {
+    /// `CAST('2016-01-01T00:00:00.000Z' AS TIMESTAMP WITH TIME ZONE)`
+    Cast,
+    /// The number of milliseconds since 1970, for a dialect without such a type.
+    Milliseconds,
+}
+
+/// A statement, cut where values go.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LiteralSql {
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// A position among the op's values.
+    Value(usize),
+}
+
+impl LiteralSql {
+    /// Adds text as it is.
+    pub fn push_text(&mut self, text: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(last)) => last.push_str(text),
+            _ => self.pieces.push(Piece::Text(text.to_owned())),
+        }
+    }
+
+    /// Adds the place of the value at this position of the op's.
+    pub fn push_value(&mut self, position: usize) {
+        self.pieces.push(Piece::Value(position));
+    }
+
+    /// Adds places with commas between them.
+    pub fn push_list(&mut self, positions: impl IntoIterator<Item = usize>) {
+        for (number, position) in positions.into_iter().enumerate() {
+            if number > 0 {
+                self.push_text(", ");
+            }
+            self.push_value(position);
+        }
+    }
+
+    /// Appends the statement with these values; one that is not there is null.
+    pub fn write(&self, values: &[Value], timestamps: TimestampLiteral, out: &mut String) {
+        self.fill(out, |position, out| {
+            let value = values.get(position).unwrap_or(&Value::Null);
+            put(value, timestamps, out);
+        });
+    }
+
+    /// The statement with a placeholder for each value: the mark, and the value's number from 1.
+    pub fn numbered(&self, mark: char) -> String {
+        let mut text = String::new();
+        self.fill(&mut text, |position, out| {
+            out.push(mark);
+            out.push_str(&(position + 1).to_string());
+        });
+        text
+    }
+
+    fn fill(&self, out: &mut String, mut value: impl FnMut(usize, &mut String)) {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Value(position) => value(*position, out),
+            }
+        }
+    }
+}
+
+fn put(value: &Value, timestamps: TimestampLiteral, out: &mut String) {
+    // Writing to a string cannot fail. A sign gets parentheses: `1 - -1` is fine, `1--1` a comment.
+    let written = match value {
+        Value::Null => write!(out, "NULL"),
+        Value::Boolean(true) => write!(out, "TRUE"),
+        Value::Boolean(false) => write!(out, "FALSE"),
+        Value::Integer(number) if *number < 0 => write!(out, "({number})"),
+        Value::Integer(number) => write!(out, "{number}"),
+        Value::Float(number) if !number.is_finite() => {
+            write!(out, "CAST('{number}' AS DOUBLE PRECISION)")
+        }
+        Value::Float(number) if number.is_sign_negative() => write!(out, "({number:?})"),
+        Value::Float(number) => write!(out, "{number:?}"),
+        Value::TimestampMs(ms) => write!(out, "{}", timestamp(*ms, timestamps)),
+        Value::Text(text) => write!(out, "'{}'", text.replace('\'', "''")),
+    };
+    debug_assert!(written.is_ok(), "strings take everything");
+}
+
+fn timestamp(ms: i64, form: TimestampLiteral) -> String {
+    let at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(ms) * 1_000_000);
+    let text = at.ok().and_then(|at| at.format(TIMESTAMP).ok());
+    match (form, text) {
+        (TimestampLiteral::Cast, Some(text)) => {
+            format!("CAST('{text}' AS TIMESTAMP WITH TIME ZONE)")
+        }
+        // A year beyond 9999 has no such form.
+        _ if ms < 0 => format!("({ms})"),
+        _ => ms.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(value: Value, timestamps: TimestampLiteral) -> String {
+        let mut sql = LiteralSql::default();
+        sql.push_text("SELECT ");
+        sql.push_value(0);
+        sql.push_text(" - ");
+        sql.push_text("x");
+        let mut out = String::new();
+        sql.write(&[value], timestamps, &mut out);
+        let inner = out.strip_prefix("SELECT ").unwrap();
+        inner.strip_suffix(" - x").unwrap().to_owned()
+    }
+
+    #[test]
+    fn every_value_has_a_form_in_which_it_is_itself_again() {
+        let day = Value::TimestampMs(1_451_606_400_123);
+        for (value, text) in [
+            (Value::Null, "NULL"),
+            (Value::Boolean(true), "TRUE"),
+            (Value::Boolean(false), "FALSE"),
+            (Value::Integer(7), "7"),
+            (Value::Integer(-7), "(-7)"),
+            (Value::Integer(i64::MIN), "(-9223372036854775808)"),
+            (Value::Float(1.0), "1.0"),
+            (Value::Float(0.1), "0.1"),
+            (Value::Float(-0.5), "(-0.5)"),
+            (Value::Float(1e300), "1e300"),
+            (Value::Float(f64::NAN), "CAST('NaN' AS DOUBLE PRECISION)"),
+            (
+                day.clone(),
+                "CAST('2016-01-01T00:00:00.123Z' AS TIMESTAMP WITH TIME ZONE)",
+            ),
+            (Value::Text("it's".into()), "'it''s'"),
+            (
+                Value::Text("'; DROP TABLE t; --".into()),
+                "'''; DROP TABLE t; --'",
+            ),
+        ] {
+            assert_eq!(written(value, TimestampLiteral::Cast), text);
+        }
+        assert_eq!(
+            written(day, TimestampLiteral::Milliseconds),
+            "1451606400123"
+        );
+        let before = Value::TimestampMs(-1);
+        assert_eq!(written(before, TimestampLiteral::Milliseconds), "(-1)");
+    }
+
+    #[test]
+    fn a_value_that_is_not_there_is_null_and_one_may_stand_twice() {
+        let mut sql = LiteralSql::default();
+        for position in [1, 0, 1] {
+            sql.push_value(position);
+            sql.push_text(",");
+        }
+        let mut out = String::new();
+        sql.write(&[Value::Integer(5)], TimestampLiteral::Cast, &mut out);
+        assert_eq!(out, "NULL,5,NULL,");
+    }
+}

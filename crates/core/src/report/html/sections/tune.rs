@@ -1,0 +1,195 @@
+//! A tuning: the best cell and whether it is really better, a chart and a table for each axis, all cells.
+
+use maud::{Markup, html};
+
+use crate::analysis::tuning::base;
+use crate::model::display::{ABSENT, count, duration, foreign};
+use crate::model::record::RunRecord;
+use crate::model::tune::{CellVerdict, TuneFigure, TuneOutcome, TuneRecord};
+use crate::report::figures::{self as articles, Remark};
+use crate::report::text::table::Row;
+use crate::report::text::tune as told;
+
+use super::super::chart::{Chart, figure};
+use super::super::page::Part;
+use super::super::plots;
+use super::settings::folded;
+use super::tables::table;
+
+/// Characters of a value, and of a fault.
+const WORDS: usize = 200;
+
+pub(in crate::report::html) fn tune(record: &RunRecord) -> Option<Part> {
+    let tune = record.tune.as_ref()?;
+    let charts = plots::tune(record);
+    let best = match &tune.outcome {
+        Some(TuneOutcome::Best(best)) => Some(best),
+        _ => None,
+    };
+    Some(Part {
+        id: "tuning",
+        title: "The best setting",
+        body: html! {
+            @if let Some(best) = best {
+                p class="mark" {
+                    span class="figure" { (foreign(&told::named(tune, &best.at), WORDS)) }
+                }
+            }
+            (remarks(&told::outcome(tune)))
+            p class="term" {
+                "The best cell is what the search found; of the figures by which it was chosen nobody \
+                 can say that it is better, because chance helped to choose it. So it and the \
+                 runner-up are measured again in turn: \"better\" is what that confirming round says, \
+                 and \"cannot tell\" where its interval holds zero."
+            }
+            @if let Some(base) = base(tune) {
+                @for axis in 0..tune.axes.len() {
+                    (along(tune, base, axis, &charts))
+                }
+            }
+            h3 { "Cells" }
+            (remarks(&told::measured(tune)))
+            (cells(tune))
+            p class="term" {
+                "Each measurement of a cell is a run with a record of its own below " code { "probes/" }
+                ". What follows on this page is the last one."
+            }
+        },
+    })
+}
+
+fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {
+    let name = &tune.axes[axis].name;
+    let title = [vec![format!("Over {name}")], told::others(tune, base, axis)].concat();
+    html! {
+        @for (_, chart) in charts.iter().filter(|(of, _)| *of == axis) { (figure(chart)) }
+        @for found in told::tables_along(tune, base, axis) {
+            @let (rows, words) = articles::rows::rows(&found);
+            h4 { (foreign(&title.join(" · "), WORDS)) }
+            (table(&format!("Throughput over {name}"), &rows, words))
+            (remarks(&articles::remarks(&found)))
+        }
+    }
+}
+
+/// Labels with their sentences; a sentence without a label goes on with the one before.
+fn remarks(remarks: &[Remark]) -> Markup {
+    html! {
+        dl class="remarks" {
+            @for told in remarks.chunk_by(|_, next| next.0.is_empty()) {
+                div {
+                    dt { (told.first().map_or("", |(label, _)| label)) }
+                    @for (_, sentence) in told { dd { (foreign(sentence, WORDS)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Every cell that was measured; of two axes as a grid, too.
+fn cells(tune: &TuneRecord) -> Markup {
+    let different = different(tune);
+    let list = table("All cells", &list(tune, &different), tune.axes.len());
+    html! {
+        @if let [down, right] = &tune.axes[..] {
+            @let label = format!("{} down, {} to the right", down.name, right.name);
+            h4 { (unit(tune)) ", " (label) }
+            (table(&label, &grid(tune), 1))
+            (folded(&format!("{} cells, one by one", count(different.len() as u64)), &list))
+        } @else {
+            (list)
+        }
+    }
+}
+
+/// Positions of measured cells, in the order of the grid.
+fn different(tune: &TuneRecord) -> Vec<&[usize]> {
+    let mut different: Vec<&[usize]> = tune.cells.iter().map(|cell| &cell.at[..]).collect();
+    different.sort_unstable();
+    different.dedup();
+    different
+}
+
+const fn unit(tune: &TuneRecord) -> &'static str {
+    match tune.by {
+        TuneFigure::Throughput => "Throughput",
+        TuneFigure::ServerCpuPerRow => "CPU time per row",
+        TuneFigure::DiskBytesPerRow => "Bytes per row",
+    }
+}
+
+/// Figures of a cell's measurements that count.
+fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
+    let of_cell = tune.cells.iter().filter(|cell| cell.at == at);
+    let counting = of_cell.filter(|cell| cell.verdict == CellVerdict::Counts);
+    counting.filter_map(|cell| cell.figure).collect()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of repeats")]
+fn mean(figures: &[f64]) -> Option<f64> {
+    let sum: f64 = figures.iter().sum();
+    (!figures.is_empty()).then(|| sum / figures.len() as f64)
+}
+
+/// The mean of each cell; rows are the first axis.
+fn grid(tune: &TuneRecord) -> Vec<Row> {
+    let [down, right] = &tune.axes[..] else {
+        return Vec::new();
+    };
+    let name = |axis: &str, value: &str| foreign(&format!("{axis} {value}"), WORDS);
+    let head = right.values.iter().map(|value| name(&right.name, value));
+    let mut rows = vec![Row::new([String::new()].into_iter().chain(head))];
+    rows.extend(down.values.iter().enumerate().map(|(first, value)| {
+        let cells = (0..right.values.len()).map(|second| {
+            let at = [first, second];
+            let is_known = tune.cells.iter().any(|cell| cell.at == at);
+            match mean(&figures(tune, &at)) {
+                Some(mean) => told::figure(tune, mean),
+                None if is_known => "does not count".to_owned(),
+                None => ABSENT.to_owned(),
+            }
+        });
+        Row::new([name(&down.name, value)].into_iter().chain(cells))
+    }));
+    rows
+}
+
+fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
+    let mut head: Vec<String> = tune.axes.iter().map(|axis| axis.name.clone()).collect();
+    head.extend(["mean", "least", "greatest", "measured", "took"].map(str::to_owned));
+    let mut rows = vec![Row::new(head)];
+    rows.extend(different.iter().map(|at| {
+        let figures = figures(tune, at);
+        let told = |figure: Option<f64>| {
+            figure.map_or_else(|| ABSENT.to_owned(), |figure| told::figure(tune, figure))
+        };
+        let of_cell = || tune.cells.iter().filter(|cell| cell.at == *at);
+        let values = tune.axes.iter().zip(*at);
+        let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));
+        let cells = values.chain([
+            told(mean(&figures)),
+            told(figures.iter().copied().min_by(f64::total_cmp)),
+            told(figures.iter().copied().max_by(f64::total_cmp)),
+            count(of_cell().count() as u64),
+            duration(of_cell().map(|cell| cell.took_ns).sum()),
+        ]);
+        let faults: Vec<String> = of_cell().filter_map(told::fault).collect();
+        Row::new(cells).remark(role(tune, at, &faults))
+    }));
+    rows
+}
+
+/// What a cell came to be.
+fn role(tune: &TuneRecord, at: &[usize], faults: &[String]) -> String {
+    let mut roles = faults.to_vec();
+    roles.dedup();
+    if let Some(TuneOutcome::Best(best)) = &tune.outcome {
+        let second = best.runner_up.as_ref();
+        if best.at == at {
+            roles.insert(0, "best".to_owned());
+        } else if second.is_some_and(|second| second.at == at) {
+            roles.insert(0, "runner-up".to_owned());
+        }
+    }
+    roles.join(" · ")
+}

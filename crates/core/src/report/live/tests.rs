@@ -1,0 +1,221 @@
+//! What is drawn, from what is known.
+
+use super::*;
+
+fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) -> StreamProgress {
+    StreamProgress {
+        stream: name.to_owned(),
+        unit,
+        offered_per_s,
+        units_per_s,
+        p50_ns: Some(2_310_000),
+        p99_ns: Some(4_400_000),
+        p99_at_least: false,
+        errors: 0,
+        rejected: 0,
+    }
+}
+
+fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> IntervalLine {
+    IntervalLine {
+        second,
+        phase: phase.to_owned(),
+        errors: streams.iter().map(|stream| stream.errors).sum(),
+        streams,
+        dropped: 0,
+        sessions: 8,
+    }
+}
+
+fn drawn(live: &Live, now_s: u64, columns: usize) -> String {
+    live.lines(Nanos::from_secs(now_s), columns, 50).join("\n")
+}
+
+/// A search with five probes behind it.
+const COURSE_OF_FIVE: CourseProgress = CourseProgress {
+    done: 5,
+    most: 25,
+    spent: Nanos::from_secs(320),
+    each: Nanos::from_secs(64),
+    budget: Some(Nanos::from_secs(1_800)),
+};
+
+/// A run of two streams in its twelfth second of sixty.
+fn mixed() -> Live {
+    let mut live = Live::default();
+    live.load(LoadBounds {
+        length: Some(Nanos::from_secs(60)),
+        ..LoadBounds::default()
+    });
+    for at in 1..=12_u32 {
+        let rows = 400_000.0 + 5_000.0 * f64::from(at);
+        let mut insert = stream("insert", Unit::Rows, Some(500_000.0), rows);
+        (insert.errors, insert.rejected) = (3, 2);
+        insert.p99_at_least = true;
+        let mut queries = stream("dashboards", Unit::Queries, None, f64::from(50 * (at % 3)));
+        queries.p99_ns = None;
+        live.second(&second(at.into(), "measure", vec![insert, queries]));
+    }
+    live
+}
+
+#[test]
+fn a_run_shows_what_is_left_and_each_stream_with_its_last_minute() {
+    insta::assert_snapshot!(drawn(&mixed(), 12, 100), @"
+measure      █████░░░░░░░░░░░░░░░░░░░   20.0 %  48 s left · 12 s of 60 s · 8 sessions
+stream       offered         achieved       p50         p99    errors   rejected
+insert       500,000   460,000 rows/s   2.31 ms   ≥ 4.40 ms        36         24
+             ▇▇▇▇▇███████  up to 460,000 rows/s
+dashboards    closed      0 queries/s   2.31 ms           –         0          0
+             ▅█▁▅█▁▅█▁▅█▁  up to 100 queries/s
+");
+}
+
+#[test]
+fn a_narrow_terminal_cuts_lines_and_a_low_one_leaves_some_out() {
+    insta::assert_snapshot!(drawn(&mixed(), 12, 50), @"
+measure      ██░░░░░░░░   20.0 %  48 s left · 12 …
+stream       offered         achieved       p50  …
+insert       500,000   460,000 rows/s   2.31 ms  …
+             ▇▇▇▇▇███████  up to 460,000 rows/s
+dashboards    closed      0 queries/s   2.31 ms  …
+             ▅█▁▅█▁▅█▁▅█▁  up to 100 queries/s
+");
+    for columns in [1, 2, 20, 79] {
+        for line in mixed().lines(Nanos::ZERO, columns, 50) {
+            assert!(line.chars().count() <= columns, "{columns}: {line}");
+        }
+    }
+    assert_eq!(mixed().lines(Nanos::ZERO, 80, 2).len(), 2);
+    assert_eq!(cut("abc", 3), "abc");
+    assert_eq!(cut("abcd", 3), "ab…");
+    // A character that may be two columns wide counts as two.
+    assert_eq!(cut("表表表", 5), "表表…");
+    assert_eq!(cut("█░≥…", 4), "█░≥…");
+}
+
+#[test]
+fn a_load_shows_rows_of_all_and_the_time_left_at_its_pace() {
+    let mut live = Live::default();
+    live.load(LoadBounds {
+        there: 1_000_000,
+        rows: Some(5_000_000),
+        length: None,
+    });
+    insta::assert_snapshot!(drawn(&live, 0, 100), @"begins       ░░░░░░░░░░░░░░░░░░░░░░░░    0.0 %");
+    let rows = |units_per_s| vec![stream("insert", Unit::Rows, None, units_per_s)];
+    live.second(&second(1, "load", rows(300_000.0)));
+    live.second(&second(2, "load", rows(500_000.0)));
+    // 800,000 rows in two seconds, 3,200,000 to go: 8 s.
+    insta::assert_snapshot!(drawn(&live, 2, 100).lines().next().unwrap(), @"load         █████████░░░░░░░░░░░░░░░   36.0 %  8 s left · 1,800,000 of 5,000,000 rows · 8 sessions");
+    for at in 3..=20 {
+        live.second(&second(at, "load", rows(400_000.0)));
+    }
+    insta::assert_snapshot!(drawn(&live, 20, 100).lines().next().unwrap(), @"load         ████████████████████████  100.0 %  0 s left · 5,000,000 of 5,000,000 rows · 8 sessions");
+}
+
+#[test]
+fn rows_end_a_run_before_its_time_and_time_before_its_rows() {
+    let bounds = LoadBounds {
+        there: 0,
+        rows: Some(1_000_000),
+        length: Some(Nanos::from_secs(20)),
+    };
+    let after = |rows| {
+        let mut live = Live::default();
+        live.load(bounds);
+        let streams = vec![stream("insert", Unit::Rows, None, rows)];
+        live.second(&second(4, "measure", streams));
+        let line = drawn(&live, 4, 120).lines().next().unwrap().to_owned();
+        line.split(" left").next().unwrap().to_owned()
+    };
+    // 800,000 rows in four seconds: 200,000 more take one.
+    assert!(
+        after(800_000.0).ends_with(" %  1 s"),
+        "{}",
+        after(800_000.0)
+    );
+    assert!(after(10_000.0).ends_with(" %  16 s"), "{}", after(10_000.0));
+}
+
+#[test]
+fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
+    let mut live = Live::default();
+    for at in 1..=100 {
+        let high = if at <= 40 { 9_000.0 } else { 1_000.0 };
+        let streams = vec![stream("insert", Unit::Rows, None, high)];
+        live.second(&second(at, "measure", streams));
+    }
+    let text = drawn(&live, 100, 120);
+    let course = text.lines().last().unwrap().trim();
+    assert_eq!(course, format!("{}  up to 1,000 rows/s", "█".repeat(60)));
+    let narrow = drawn(&live, 100, 33);
+    assert_eq!(narrow.lines().last().unwrap().trim(), "█".repeat(20));
+}
+
+#[test]
+fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_seen() {
+    let progress = |rows, under_way| AuditProgress {
+        stage: "adding up checksums of table `cpu`".to_owned(),
+        rows,
+        under_way,
+        of: 4_000_000,
+        estimate: Nanos::from_secs(10),
+    };
+    let mut live = Live::default();
+    live.audit(Nanos::from_secs(100), progress(0, 2_000_000));
+    insta::assert_snapshot!(drawn(&live, 100, 120), @"audit        ░░░░░░░░░░░░░░░░░░░░░░░░    0.0 %  0 of 4,000,000 rows · adding up checksums of table `cpu`");
+    // Two of ten seconds: a fifth of all, for a question about half of them.
+    insta::assert_snapshot!(drawn(&live, 102, 140), @"audit        █████░░░░░░░░░░░░░░░░░░░   20.0 %  about 8 s left · 0 of 4,000,000 rows · adding up checksums of table `cpu`");
+    // It takes longer than expected: no more than the question can show.
+    assert!(drawn(&live, 130, 120).contains(" 50.0 %"));
+    live.audit(Nanos::from_secs(130), progress(3_000_000, 1_000_000));
+    insta::assert_snapshot!(drawn(&live, 130, 140), @"audit        ████████████████████████   99.0 %  about 0.3 s left · 3,000,000 of 4,000,000 rows · adding up checksums of table `cpu`");
+}
+
+#[test]
+fn a_search_shows_its_probes_and_budget_above_the_probe_that_goes_on() {
+    let mut live = Live::default();
+    live.probe(Nanos::from_secs(7), COURSE_OF_FIVE);
+    live.load(LoadBounds {
+        length: Some(Nanos::from_secs(62)),
+        ..LoadBounds::default()
+    });
+    let rows = vec![stream("insert", Unit::Rows, Some(100_000.0), 100_000.0)];
+    live.second(&second(10, "measure", rows));
+    insta::assert_snapshot!(drawn(&live, 17, 120), @"
+probes       █████░░░░░░░░░░░░░░░░░░░   20.0 %  at most 21 min 10 s left · probe 6 of 25 at most · 5 min 30 s of 30 min
+measure      ████░░░░░░░░░░░░░░░░░░░░   16.1 %  52 s left · 10 s of 62 s · 8 sessions
+stream     offered         achieved       p50       p99    errors   rejected
+insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
+             █  up to 100,000 rows/s
+");
+    // Few probes are left, but more budget than they take; and no budget at all.
+    let few = CourseProgress {
+        done: 23,
+        spent: Nanos::from_secs(1_000),
+        ..COURSE_OF_FIVE
+    };
+    live.probe(Nanos::ZERO, few);
+    let text = drawn(&live, 4, 120);
+    assert!(text.contains("at most 2 min 4 s left"), "{text}");
+    live.probe(
+        Nanos::ZERO,
+        CourseProgress {
+            budget: None,
+            ..few
+        },
+    );
+    insta::assert_snapshot!(drawn(&live, 28, 100), @"probes       ██████████████████████░░   92.0 %  at most 100 s left · probe 24 of 25 at most");
+}
+
+#[test]
+fn nothing_goes_on_and_nothing_is_drawn() {
+    let mut live = mixed();
+    live.other_part();
+    assert_eq!(live.lines(Nanos::ZERO, 80, 24), Vec::<String>::new());
+    live.probe(Nanos::ZERO, COURSE_OF_FIVE);
+    assert_eq!(live.lines(Nanos::ZERO, 80, 24).len(), 1);
+    live.probed();
+    assert_eq!(live.lines(Nanos::ZERO, 80, 24), Vec::<String>::new());
+}

@@ -1,0 +1,106 @@
+//! What must be so of the data after a run, in one dialect; asked by the audit.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use crate::mistake::Mistake;
+
+use super::Workload;
+use super::instance::preferred;
+use super::sql::Sql;
+
+/// What must be so of the data after a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InvariantDefinition {
+    pub(super) name: String,
+    pub(super) summary: String,
+    /// Dialect to a query of one value, without parameters.
+    pub(super) sql: BTreeMap<String, Sql>,
+    /// The value, as text.
+    pub(super) equals: String,
+}
+
+/// A query with the one value that it must answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invariant {
+    /// Its name in the workload file.
+    pub name: String,
+    /// SQL text without parameters.
+    pub sql: String,
+    /// What the answer's only value must be, as text.
+    pub equals: String,
+}
+
+impl Invariant {
+    /// Whether an answer's value is the one that is wanted: as a number where both are numbers, as
+    /// a truth value where that is wanted, else letter by letter.
+    pub fn holds(&self, found: &str) -> bool {
+        let (wanted, found) = (self.equals.as_str(), found.trim());
+        let same_number = || {
+            if let (Ok(a), Ok(b)) = (wanted.parse::<i128>(), found.parse::<i128>()) {
+                return a == b;
+            }
+            let number = |text: &str| text.parse::<f64>().ok();
+            let order = number(wanted).and_then(|a| a.partial_cmp(&number(found)?));
+            order == Some(Ordering::Equal)
+        };
+        let same_truth = || match wanted {
+            "true" => matches!(found, "t" | "1"),
+            "false" => matches!(found, "f" | "0"),
+            _ => false,
+        };
+        wanted == found || same_number() || same_truth()
+    }
+}
+
+impl Workload {
+    /// Its invariants, each in the first of `dialects` that it knows.
+    pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, Mistake> {
+        let all = self.definition.invariants.iter();
+        let bound = all.map(|invariant| {
+            let place = format!("invariant `{}`", invariant.name);
+            let sql = preferred(&invariant.sql, dialects, &place)?;
+            Ok(Invariant {
+                name: invariant.name.clone(),
+                sql: sql.text().to_owned(),
+                equals: invariant.equals.clone(),
+            })
+        });
+        bound.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_the_wanted_one_in_any_of_the_forms_that_servers_write() {
+        for (equals, found, holds) in [
+            ("0", "0", true),
+            ("0", "0.00", true),
+            ("0", "-0", true),
+            ("0", "1", false),
+            ("0", "", false),
+            // Beyond what a double can tell apart.
+            ("9007199254740993", "9007199254740992", false),
+            ("9007199254740993", "9007199254740993", true),
+            ("true", "t", true),
+            ("true", "true", true),
+            ("true", "1", true),
+            ("true", "f", false),
+            ("false", "0", true),
+            ("false", "t", false),
+            ("abc", "abc", true),
+            ("abc", "abcd", false),
+            ("1", "t", false),
+        ] {
+            let invariant = Invariant {
+                name: String::new(),
+                sql: String::new(),
+                equals: equals.to_owned(),
+            };
+            assert_eq!(invariant.holds(found), holds, "{equals} {found}");
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! One statement that a target was asked, made into the SQL of an op: on the sketched table, with a
+//! parameter for every value that stands beside a column.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow::{self, Continue};
+
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, Query,
+    Select, SelectItem, SetExpr, Statement, Subscript, TableAlias, TableFactor, Value,
+    VisitMut as _, VisitorMut,
+};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+
+use crate::model::op::ColumnType;
+use crate::model::table_shape::{AskedText, ColumnShape, TEXT_MAX, TableShape};
+use crate::workload::definition::MAX_COUNT;
+use crate::workload::sql::Sql;
+
+use super::column::{self, Options};
+use super::quoted;
+
+/// A statement as an op asks it.
+#[derive(Debug, PartialEq)]
+pub(super) struct OpText {
+    pub(super) sql: String,
+    pub(super) parameters: Vec<OpParameter>,
+    /// What is not as it was asked.
+    pub(super) remarks: Vec<&'static str>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct OpParameter {
+    pub(super) name: String,
+    pub(super) kind: ColumnType,
+    /// Its generator, and how many values it stands for.
+    pub(super) options: Options,
+}
+
+/// Why a statement is no op.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
+pub(super) enum Refused {
+    /// It is not on this table at all.
+    Elsewhere,
+    /// It writes, or does something else than to ask; the word that it begins with.
+    NoQuery(String),
+    /// Anything else, as a phrase.
+    Because(String),
+}
+
+const RANGE: &str = "the ends of a range are drawn each by itself";
+const CONSTANT: &str = "a constant of its answer was not kept: it is 1";
+const LIMIT: &str =
+    "the number of its LIMIT was not kept: it is the mean number of rows of an answer";
+const OFFSET: &str = "the number of its OFFSET was not kept: it is 0";
+
+/// Reads a statement on `table` and moves it to the table `like`.
+pub(super) fn read(asked: &AskedText, table: &TableShape, like: &str) -> Result<OpText, Refused> {
+    if asked.sql.chars().count() >= TEXT_MAX {
+        let long = because(format!("it has {TEXT_MAX} characters or more"));
+        return Err(not_understood(&asked.sql, table, long));
+    }
+    let parsed = Parser::parse_sql(&GenericDialect, &asked.sql);
+    let parsed = parsed.map(|mut statements| (statements.pop(), statements.is_empty()));
+    let Ok((Some(mut statement), true)) = parsed else {
+        let unknown = because("its SQL is not understood here");
+        return Err(not_understood(&asked.sql, table, unknown));
+    };
+    let mut mover = Mover {
+        table,
+        like,
+        rows: asked
+            .rows
+            .map(|rows| rows.div_ceil(asked.calls.max(1)).max(1)),
+        with: Vec::new(),
+        met: false,
+        parameters: Vec::new(),
+        remarks: Vec::new(),
+        refused: None,
+    };
+    if !matches!(statement, Statement::Query(_)) {
+        let word = first_word(&asked.sql);
+        return Err(not_understood(&asked.sql, table, Refused::NoQuery(word)));
+    }
+    // It never breaks off.
+    let ControlFlow::Continue(()) = statement.visit(&mut mover);
+    if !mover.met {
+        return Err(Refused::Elsewhere);
+    }
+    match mover.refused {
+        Some(Refused::NoQuery(_)) => return Err(Refused::NoQuery(first_word(&asked.sql))),
+        Some(refused) => return Err(refused),
+        None => {}
+    }
+    let sql = statement.to_string();
+    let names: Vec<&str> = mover.parameters.iter().map(|p| p.name.as_str()).collect();
+    if sql.contains("${") || Sql::parse(&sql, &names).is_err() {
+        return Err(because("a part of it would read as a parameter"));
+    }
+    Ok(OpText {
+        sql,
+        parameters: mover.parameters,
+        remarks: mover.remarks,
+    })
+}
+
+fn because(what: impl Into<String>) -> Refused {
+    Refused::Because(what.into())
+}
+
+/// A statement that was not parsed: not on this table, no query, or what `otherwise` says.
+fn not_understood(sql: &str, table: &TableShape, otherwise: Refused) -> Refused {
+    const ASK: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
+    let word = first_word(sql);
+    let lower = sql.to_lowercase();
+    let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    match words.any(|part| part == table.name.to_lowercase()) {
+        false => Refused::Elsewhere,
+        true if ASK.contains(&word.as_str()) => otherwise,
+        true => Refused::NoQuery(word),
+    }
+}
+
+/// The word that a statement begins with, in capitals.
+fn first_word(sql: &str) -> String {
+    let word = sql.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = word.find(|c: char| !c.is_alphanumeric());
+    word.get(..end.unwrap_or(word.len()))
+        .unwrap_or_default()
+        .to_uppercase()
+}
+
+/// Moves a statement to another table and takes its values out.
+struct Mover<'a> {
+    table: &'a TableShape,
+    like: &'a str,
+    /// Rows of an answer, on average.
+    rows: Option<u64>,
+    /// Names that a WITH gives.
+    with: Vec<Ident>,
+    /// Whether the table was met.
+    met: bool,
+    parameters: Vec<OpParameter>,
+    remarks: Vec<&'static str>,
+    /// The first reason against it.
+    refused: Option<Refused>,
+}
+
+impl VisitorMut for Mover<'_> {
+    type Break = Infallible;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        if let Some(with) = &query.with {
+            let names = with.cte_tables.iter().map(|cte| cte.alias.name.clone());
+            self.with.extend(names);
+        }
+        let writes = matches!(
+            &*query.body,
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+        );
+        if writes {
+            self.refuse(Refused::NoQuery(String::new()));
+        }
+        if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
+            self.limit(limit.as_mut());
+            if let Some(offset) = offset
+                .as_mut()
+                .filter(|offset| is_placeholder(&offset.value))
+            {
+                offset.value = number(0);
+                self.remark(OFFSET);
+            }
+        }
+        if let Some(Fetch { quantity, .. }) = &mut query.fetch {
+            self.limit(quantity.as_mut());
+        }
+        Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        if select.into.is_some() {
+            self.refuse(Refused::NoQuery(String::new()));
+        }
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                && is_placeholder(expr)
+            {
+                *expr = number(1);
+                self.remark(CONSTANT);
+            }
+        }
+        Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Infallible> {
+        // A statement within a WITH that writes names its table elsewhere than in a FROM.
+        self.met |= self.is_own(relation);
+        Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        let TableFactor::Table {
+            name, alias, args, ..
+        } = factor
+        else {
+            return Continue(());
+        };
+        let of_with = |with: &Ident| {
+            let [part] = name.0.as_slice() else {
+                return false;
+            };
+            part.as_ident().is_some_and(|part| same(with, &part.value))
+        };
+        // A function that gives rows, or what a WITH gives.
+        if args.is_some() || self.with.iter().any(of_with) {
+            return Continue(());
+        }
+        if !self.is_own(name) {
+            self.refuse(because(format!("it asks `{name}` too")));
+            return Continue(());
+        }
+        self.met = true;
+        // Under its old name, so that `table.column` still means the same.
+        if alias.is_none() {
+            *alias = Some(TableAlias {
+                explicit: true,
+                name: Ident::with_quote('"', &self.table.name),
+                columns: Vec::new(),
+                at: None,
+            });
+        }
+        *name = ObjectName::from(Ident::new(self.like));
+        Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        match expr {
+            Expr::BinaryOp { left, op, right } if compares(op) => {
+                if is_value(right) {
+                    self.beside(left, right, op);
+                } else if is_value(left) {
+                    self.beside(right, left, op);
+                }
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } if is_value(low) && is_value(high) => {
+                self.beside(expr, low, &BinaryOperator::GtEq);
+                self.beside(expr, high, &BinaryOperator::LtEq);
+            }
+            Expr::InList { expr, list, .. } if list.iter().all(is_value) => {
+                if let Some(name) = self.parameter(expr, list.len()) {
+                    *list = vec![placeholder(&name)];
+                }
+            }
+            Expr::Identifier(name) => self.known(name),
+            Expr::CompoundIdentifier(parts) => {
+                if let [_, _, _] = parts.as_slice() {
+                    // The schema before the table's old name, which is an alias now.
+                    parts.remove(0);
+                }
+                if let Some(name) = parts.last_mut() {
+                    self.known(name);
+                }
+            }
+            Expr::Value(value) => {
+                if let Value::Placeholder(text) = &value.value
+                    && !text.starts_with(':')
+                {
+                    self.refuse(because(format!("no column says what its `{text}` is")));
+                }
+            }
+            _ => {}
+        }
+        Continue(())
+    }
+}
+
+impl<'a> Mover<'a> {
+    fn remark(&mut self, what: &'static str) {
+        if !self.remarks.contains(&what) {
+            self.remarks.push(what);
+        }
+    }
+
+    fn limit(&mut self, limit: Option<&mut Expr>) {
+        if let Some(limit) = limit.filter(|limit| is_placeholder(limit)) {
+            match self.rows {
+                Some(rows) => {
+                    *limit = number(rows);
+                    self.remark(LIMIT);
+                }
+                None => self.refuse(because("the number of its LIMIT was not kept")),
+            }
+        }
+    }
+
+    fn refuse(&mut self, refused: Refused) {
+        self.refused.get_or_insert(refused);
+    }
+
+    /// Whether a name is that of the table.
+    fn is_own(&self, name: &ObjectName) -> bool {
+        let parts = name.0.iter().map(ObjectNamePart::as_ident);
+        match parts.collect::<Option<Vec<_>>>().as_deref() {
+            Some([one]) => same(one, &self.table.name),
+            Some([schema, one]) => {
+                let known = self.table.schema.as_ref();
+                known.is_some_and(|known| same(schema, known)) && same(one, &self.table.name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts a parameter in the place of a value that is compared with a column.
+    fn beside(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
+        if let Some(name) = self.parameter(side, 1) {
+            *value = placeholder(&name);
+            if !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) {
+                self.remark(RANGE);
+            }
+        }
+    }
+
+    /// The path to the column, or to the field of an object, that an expression is.
+    fn column(&self, expr: &Expr) -> Option<Vec<&'a ColumnShape>> {
+        match expr {
+            Expr::Nested(inner) => self.column(inner),
+            Expr::Identifier(name) => Some(vec![find(&self.table.columns, name)?]),
+            Expr::CompoundIdentifier(parts) => {
+                Some(vec![find(&self.table.columns, parts.last()?)?])
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let mut path = self.column(root)?;
+                for access in access_chain {
+                    let AccessExpr::Subscript(Subscript::Index {
+                        index: Expr::Value(key),
+                    }) = access
+                    else {
+                        return None;
+                    };
+                    let Value::SingleQuotedString(key) = &key.value else {
+                        return None;
+                    };
+                    let fields = &path.last()?.fields;
+                    path.push(fields.iter().find(|field| field.name == *key)?);
+                }
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
+    /// The name of a parameter made as the column is made that an expression names; none if it is
+    /// no column.
+    fn parameter(&mut self, side: &Expr, count: usize) -> Option<String> {
+        let path = self.column(side)?;
+        let names: Vec<&str> = path.iter().map(|column| column.name.as_str()).collect();
+        let options = match path.as_slice() {
+            [column] if column.is_made() && column.kind != Some(ColumnType::Object) => Some(vec![
+                ("generator", quoted("reference")),
+                ("table", quoted(self.like)),
+                ("column", quoted(&column.name)),
+            ]),
+            [_, .., field] => column::of_field(field, self.table.rows),
+            _ => None,
+        };
+        let kind = path.last().and_then(|column| column.kind);
+        let (Some(mut options), Some(kind)) = (options, kind) else {
+            let names = names.join(".");
+            self.refuse(because(format!(
+                "no values can be drawn like those of `{names}`"
+            )));
+            return None;
+        };
+        if i64::try_from(count).is_ok_and(|count| count > MAX_COUNT) {
+            self.refuse(because(format!("its list has {count} values")));
+        }
+        if count > 1 {
+            options.push(("count", count.to_string()));
+        }
+        let base = names.join("_").to_lowercase();
+        let taken = |name: &String| self.parameters.iter().any(|known| known.name == *name);
+        let numbered = (2..).map(|number| format!("{base}_{number}"));
+        let name = std::iter::once(base.clone())
+            .chain(numbered)
+            .find(|name| !taken(name))?;
+        self.parameters.push(OpParameter {
+            name: name.clone(),
+            kind,
+            options,
+        });
+        Some(name)
+    }
+
+    /// Objects to columns that the sketched table does not have.
+    fn known(&mut self, name: &mut Ident) {
+        let Some(column) = find(&self.table.columns, name) else {
+            return;
+        };
+        // The same statement, however it was written.
+        if name.quote_style.is_none() {
+            name.value.make_ascii_lowercase();
+        }
+        if !column.is_made() && self.table.create.is_none() {
+            self.refuse(because(format!("column `{}` is left out", column.name)));
+        }
+    }
+}
+
+fn find<'a>(columns: &'a [ColumnShape], name: &Ident) -> Option<&'a ColumnShape> {
+    columns.iter().find(|column| same(name, &column.name))
+}
+
+/// Whether an identifier names this; without quotes its case does not count.
+fn same(name: &Ident, known: &str) -> bool {
+    match name.quote_style {
+        None => name.value.eq_ignore_ascii_case(known),
+        Some(_) => name.value == known,
+    }
+}
+
+fn compares(op: &BinaryOperator) -> bool {
+    matches!(
+        op,
+        BinaryOperator::Eq
+            | BinaryOperator::NotEq
+            | BinaryOperator::Lt
+            | BinaryOperator::LtEq
+            | BinaryOperator::Gt
+            | BinaryOperator::GtEq
+    )
+}
+
+/// Whether it is one value: a literal or the place of one, perhaps with a type.
+fn is_value(expr: &Expr) -> bool {
+    match expr {
+        Expr::Value(value) => match &value.value {
+            Value::Placeholder(text) => !text.starts_with(':'),
+            other => !matches!(other, Value::Null),
+        },
+        Expr::Nested(inner)
+        | Expr::Cast { expr: inner, .. }
+        | Expr::UnaryOp { expr: inner, .. } => is_value(inner),
+        Expr::TypedString(_) => true,
+        _ => false,
+    }
+}
+
+fn is_placeholder(expr: &Expr) -> bool {
+    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
+}
+
+fn placeholder(name: &str) -> Expr {
+    Expr::Value(Value::Placeholder(format!(":{name}")).into())
+}
+
+fn number(number: u64) -> Expr {
+    Expr::Value(Value::Number(number.to_string(), false).into())
+}

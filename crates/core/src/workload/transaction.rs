@@ -1,0 +1,175 @@
+//! Several statements that are one transaction: cutting a text into them, the words that begin and
+//! end one, and the values that each of them takes.
+//!
+//! What must not be here: BEGIN and COMMIT themselves; a driver knows how its target says them.
+
+use std::ops::Range;
+
+use super::asking;
+use super::definition::QueryParameter;
+use super::sql::{Sql, Token, tokens, words};
+use crate::model::op::{BoundStatement, ColumnType, PlaceholderStyle};
+
+/// Statements of a transaction, at most.
+pub(super) const MAX_STATEMENTS: usize = 1_000;
+
+/// First words of the statements that begin, end or divide a transaction.
+const CONTROL: [&str; 9] = [
+    "abort",
+    "begin",
+    "commit",
+    "end",
+    "prepare",
+    "release",
+    "rollback",
+    "savepoint",
+    "start",
+];
+
+/// What a statement does to the transaction that it stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Control {
+    /// Begins one, and says nothing more.
+    Begin,
+    /// Begins one, and says which kind.
+    BeginWithMode,
+    /// Ends one, and keeps it.
+    End,
+    /// Anything else that a transaction cannot have inside.
+    Other,
+}
+
+impl Control {
+    /// Of a statement; none of one that is about rows.
+    pub(super) fn of(statement: &str) -> Option<Self> {
+        let words: Vec<String> = words(statement).map(str::to_ascii_lowercase).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        match words.as_slice() {
+            ["begin"] | ["begin", "transaction" | "work"] | ["start", "transaction"] => {
+                Some(Self::Begin)
+            }
+            ["commit" | "end"] | ["commit" | "end", "transaction" | "work"] => Some(Self::End),
+            ["begin", ..] | ["start", "transaction", ..] => Some(Self::BeginWithMode),
+            [first, ..] if CONTROL.contains(first) => Some(Self::Other),
+            _ => None,
+        }
+    }
+}
+
+/// The places of the statements of a text, without what stands between them: semicolons, spaces
+/// and comments.
+pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    let mut open = false;
+    let mut read = 0;
+    for (place, token) in tokens(text) {
+        read = place.end;
+        let piece = text.get(place.clone()).unwrap_or_default();
+        let blank = piece.trim().is_empty() || piece.starts_with("--") || piece.starts_with("/*");
+        match (token, found.last_mut().filter(|_| open)) {
+            (Token::Semicolon, _) => open = false,
+            (_, _) if blank => {}
+            (_, Some(last)) => last.end = place.end,
+            (_, None) => {
+                found.push(place);
+                open = true;
+            }
+        }
+    }
+    // What does not end belongs to the last one.
+    if read < text.len() {
+        match found.last_mut().filter(|_| open) {
+            Some(last) => last.end = text.len(),
+            None => found.push(read..text.len()),
+        }
+    }
+    found
+}
+
+/// A statement with its own placeholders, and which of the op's values they stand for.
+pub(super) fn bind(
+    sql: &Sql,
+    parameters: &[QueryParameter],
+    style: PlaceholderStyle,
+) -> BoundStatement {
+    let used = |position: usize| sql.uses(position);
+    // A parameter that it does not use stands for no value of it.
+    let counts: Vec<u64> = parameters
+        .iter()
+        .enumerate()
+        .map(|(position, parameter)| if used(position) { parameter.count } else { 0 })
+        .collect();
+    let mut types: Vec<ColumnType> = Vec::new();
+    let mut values = Vec::new();
+    let mut begin = 0;
+    for (position, parameter) in parameters.iter().enumerate() {
+        let kinds = asking::types(std::slice::from_ref(parameter));
+        let count = kinds.len();
+        if used(position) {
+            types.extend(kinds);
+            values.extend(begin..begin + count);
+        }
+        begin += count;
+    }
+    BoundStatement {
+        sql: sql.with_placeholders(style, &counts),
+        parameters: types,
+        values,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cut(text: &str) -> Vec<&str> {
+        statements(text)
+            .into_iter()
+            .map(|place| &text[place])
+            .collect()
+    }
+
+    #[test]
+    fn a_text_is_cut_at_semicolons_outside_of_quotes_and_comments() {
+        for (text, expected) in [
+            ("", &[][..]),
+            (" ; -- nothing\n;/* ; */", &[]),
+            ("SELECT 1", &["SELECT 1"]),
+            (
+                "-- first\nBEGIN;\n UPDATE t SET a = ';' ; -- then\nEND ;\n",
+                &["BEGIN", "UPDATE t SET a = ';'", "END"],
+            ),
+            (
+                "SELECT $$;$$, \";\";SELECT :a",
+                &["SELECT $$;$$, \";\"", "SELECT :a"],
+            ),
+            ("SELECT 1; SELECT 'x; END", &["SELECT 1", "SELECT 'x; END"]),
+            ("'x; END", &["'x; END"]),
+        ] {
+            assert_eq!(cut(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_about_a_transaction_are_told_from_words_about_rows() {
+        for (text, control) in [
+            ("BEGIN", Some(Control::Begin)),
+            ("begin work", Some(Control::Begin)),
+            ("/* so */ START TRANSACTION", Some(Control::Begin)),
+            (
+                "BEGIN ISOLATION LEVEL SERIALIZABLE",
+                Some(Control::BeginWithMode),
+            ),
+            ("BEGIN IMMEDIATE", Some(Control::BeginWithMode)),
+            ("END", Some(Control::End)),
+            ("COMMIT WORK", Some(Control::End)),
+            ("COMMIT PREPARED 'x'", Some(Control::Other)),
+            ("ROLLBACK", Some(Control::Other)),
+            ("SAVEPOINT a", Some(Control::Other)),
+            ("UPDATE t SET begin = 1", None),
+            ("SELECT 'commit'", None),
+        ] {
+            assert_eq!(Control::of(text), control, "{text}");
+        }
+    }
+}

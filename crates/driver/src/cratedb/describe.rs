@@ -1,0 +1,467 @@
+//! What a table looks like, for a workload file that is sketched from it: columns and the fields of
+//! objects, a sample of what they hold, how it is made, and what the cluster was asked of it.
+//!
+//! Both protocols ask the same, so that nothing here knows of either.
+
+use highwater_core::model::op::ColumnType;
+use highwater_core::model::table_shape::{
+    Asked, AskedText, ColumnShape, IndexShape, TEXT_MAX, TEXTS_MAX, TableShape,
+};
+
+use super::statements::{literal, quoted};
+use crate::contract::TargetError;
+use crate::describing::{Asks, SAMPLE, Texts, count_rows, look, not_there, number};
+
+/// The list of statements that ended.
+const STATEMENTS: &str = "sys.jobs_log";
+
+/// Describes a table of the schema; `place` is for messages.
+pub(crate) async fn describe(
+    asks: &mut impl Asks,
+    place: &str,
+    table: &str,
+) -> Result<TableShape, TargetError> {
+    let named = literal(table);
+    let columns = asks
+        .texts(&format!(
+            "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
+             FROM information_schema.columns \
+             WHERE table_name = {named} AND table_schema = current_schema ORDER BY ordinal_position"
+        ))
+        .await?;
+    let Some(schema) = columns.first().map(|row| row.get(4).cloned().flatten()) else {
+        return Err(not_there(place, table));
+    };
+    let from = quoted(table);
+    let created = asks.texts(&format!("SHOW CREATE TABLE {from}")).await?;
+    let created = created
+        .into_iter()
+        .next()
+        .and_then(|row| row.into_iter().next()?);
+    let (create, key) = created_as(&created.unwrap_or_default());
+    let mut shape = TableShape {
+        name: table.to_owned(),
+        schema,
+        dialect: "cratedb".to_owned(),
+        milliseconds: "CAST({column} AS bigint)".to_owned(),
+        quotient: "{dividend} / {divisor}".to_owned(),
+        rows: count_rows(asks, &from).await?,
+        rows_all: None,
+        columns: tree(&columns),
+        indexes: key.into_iter().collect(),
+        create: Some(create),
+        asked: Asked::default(),
+    };
+    for column in &mut shape.columns {
+        let value = quoted(&column.name);
+        Box::pin(look_into(asks, (&from, value), column)).await?;
+    }
+    statistics(asks, &named, &mut shape).await?;
+    shape.asked = statements(asks, table).await?;
+    Ok(shape)
+}
+
+/// Looks at a column, or at the fields of an object.
+async fn look_into(
+    asks: &mut impl Asks,
+    (from, value): (&str, String),
+    column: &mut ColumnShape,
+) -> Result<(), TargetError> {
+    let value = match column.kind {
+        None => return Ok(()),
+        Some(_) if column.generated => return Ok(()),
+        Some(ColumnType::Object) => {
+            for field in &mut column.fields {
+                let value = format!("{value}[{}]", literal(&field.name));
+                Box::pin(look_into(asks, (from, value), field)).await?;
+            }
+            return Ok(());
+        }
+        Some(ColumnType::Timestamp) => format!("CAST({value} AS bigint)"),
+        Some(ColumnType::Boolean) => {
+            format!("CASE WHEN {value} THEN 1 WHEN NOT {value} THEN 0 END")
+        }
+        Some(_) => value,
+    };
+    look(asks, (from, &value), column).await
+}
+
+/// Columns with the fields of objects in them, from names such as `tags['host']`.
+fn tree(rows: &Texts) -> Vec<ColumnShape> {
+    let mut columns = Vec::new();
+    for row in rows {
+        let text = |at: usize| row.get(at).and_then(Option::as_deref).unwrap_or_default();
+        let (first, rest) = match text(0).split_once("['") {
+            Some((first, rest)) => (first, rest.strip_suffix("']").unwrap_or(rest)),
+            None => (text(0), ""),
+        };
+        let fields = rest.split("']['").filter(|field| !field.is_empty());
+        let path: Vec<&str> = std::iter::once(first).chain(fields).collect();
+        let mut shape = ColumnShape::new(
+            path.last().copied().unwrap_or_default(),
+            text(1),
+            kind_of(text(1)),
+        );
+        shape.required = text(2).eq_ignore_ascii_case("no");
+        shape.generated = text(3) == "ALWAYS";
+        add(&mut columns, &path, shape);
+    }
+    columns
+}
+
+/// Adds a column where its path leads to; its object was there before it.
+fn add(columns: &mut Vec<ColumnShape>, path: &[&str], shape: ColumnShape) {
+    match path {
+        [] | [_] => columns.push(shape),
+        [first, rest @ ..] => {
+            if let Some(parent) = columns.iter_mut().find(|column| column.name == *first) {
+                add(&mut parent.fields, rest, shape);
+            }
+        }
+    }
+}
+
+/// The type of a workload for a type of the server; none where no generator makes it.
+fn kind_of(declared: &str) -> Option<ColumnType> {
+    match declared {
+        "smallint" | "integer" => Some(ColumnType::Integer),
+        "bigint" => Some(ColumnType::Bigint),
+        // A `real` would not give back what was written.
+        "double precision" => Some(ColumnType::Float),
+        "boolean" => Some(ColumnType::Boolean),
+        "timestamp with time zone" | "timestamp without time zone" => Some(ColumnType::Timestamp),
+        "text" | "character varying" => Some(ColumnType::Text),
+        "object" => Some(ColumnType::Object),
+        _ => None,
+    }
+}
+
+/// The statement that makes a table, with `{table}` for its name and `{key}` for its primary key,
+/// and that key. Settings that forbid to write are not taken over.
+fn created_as(statement: &str) -> (String, Option<IndexShape>) {
+    let body = statement
+        .find('(')
+        .and_then(|at| statement.get(at..))
+        .unwrap_or_default();
+    let mut lines: Vec<String> = Vec::new();
+    let mut key = None;
+    for line in body.lines() {
+        let entry = line.trim_start();
+        if entry.starts_with("\"blocks.") {
+            continue;
+        }
+        let clause = entry.trim_end_matches(',');
+        if key.is_none()
+            && let Some(columns) = primary_key(clause)
+            && let Some(before) = lines.last_mut()
+        {
+            let kept = before.trim_end_matches(',').to_owned();
+            let goes_on = if entry.ends_with(',') { "," } else { "" };
+            *before = format!("{kept}{{key}}{goes_on}");
+            key = Some(IndexShape {
+                columns,
+                unique: true,
+                text: format!(",\n   {clause}"),
+            });
+            continue;
+        }
+        // The comma before what was left out.
+        if let Some(before) = lines.last_mut().filter(|_| entry.starts_with(')')) {
+            before.truncate(before.trim_end_matches(',').len());
+        }
+        lines.push(line.to_owned());
+    }
+    (format!("CREATE TABLE {{table}} {}", lines.join("\n")), key)
+}
+
+/// The columns of `PRIMARY KEY ("a", "b")`, perhaps behind the name of a constraint.
+fn primary_key(clause: &str) -> Option<Vec<String>> {
+    let is_key = clause.starts_with("PRIMARY KEY (") || clause.starts_with("CONSTRAINT ");
+    let (_, list) = clause.split_once("PRIMARY KEY (").filter(|_| is_key)?;
+    let list = list.strip_suffix(')')?;
+    let name = |name: &str| name.trim().trim_matches('"').to_owned();
+    Some(list.split(',').map(name).collect())
+}
+
+/// Adds what the shards and ANALYZE tell of the whole table: rows, and different values.
+async fn statistics(
+    asks: &mut impl Asks,
+    named: &str,
+    shape: &mut TableShape,
+) -> Result<(), TargetError> {
+    let rows = asks
+        .texts(&format!(
+            "SELECT CAST(sum(num_docs) AS bigint) FROM sys.shards \
+             WHERE primary = TRUE AND schema_name = current_schema AND table_name = {named}"
+        ))
+        .await?;
+    shape.rows_all = Some(number(&rows, 0)).filter(|rows| *rows > 0);
+    let rows = asks
+        .texts(&format!(
+            "SELECT attname, CAST(n_distinct AS bigint) FROM pg_catalog.pg_stats \
+             WHERE schemaname = current_schema AND tablename = {named} AND n_distinct >= 0"
+        ))
+        .await?;
+    for row in rows {
+        let [Some(name), Some(distinct)] = row.as_slice() else {
+            continue;
+        };
+        if let Some(column) = shape.columns.iter_mut().find(|column| column.name == *name) {
+            column.distinct_all = distinct.parse().ok();
+        }
+    }
+    Ok(())
+}
+
+/// What the cluster was asked about the table and keeps in its log of statements.
+async fn statements(asks: &mut impl Asks, table: &str) -> Result<Asked, TargetError> {
+    let on_table = format!(
+        "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
+         AND strpos(stmt, '{SAMPLE}') = 0 AND stmt NOT LIKE 'SHOW CREATE%'",
+        literal(&table.to_lowercase())
+    );
+    let listed = asks
+        .texts(&format!(
+            "SELECT substr(stmt, 1, {TEXT_MAX}) AS text, count(*) AS calls {on_table} \
+             GROUP BY substr(stmt, 1, {TEXT_MAX}) ORDER BY calls DESC, text LIMIT {TEXTS_MAX}"
+        ))
+        .await;
+    let rows = match listed {
+        Ok(rows) => rows,
+        // Only an administrator may read it.
+        Err(error) => {
+            return Ok(Asked {
+                remark: Some(format!("{STATEMENTS} cannot be read: {}", error.message)),
+                ..Asked::default()
+            });
+        }
+    };
+    let different = asks
+        .texts(&format!("SELECT count(DISTINCT stmt) {on_table}"))
+        .await?;
+    let texts = rows.into_iter().filter_map(|row| {
+        let mut texts = row.into_iter();
+        Some(AskedText {
+            sql: texts.next()??,
+            calls: texts.next()??.parse().ok()?,
+            rows: None,
+        })
+    });
+    Ok(Asked {
+        source: Some(STATEMENTS.to_owned()),
+        texts: texts.collect(),
+        different: number(&different, 0),
+        remark: None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// What a 6.4.3 answered to `SHOW CREATE TABLE`, with the settings of older ones at its end.
+    const CREATED: &str = r#"CREATE TABLE IF NOT EXISTS "own"."shop" (
+   "id" TEXT NOT NULL,
+   "ts" TIMESTAMP WITH TIME ZONE NOT NULL,
+   "week" TIMESTAMP WITH TIME ZONE GENERATED ALWAYS AS date_trunc('week', "ts") NOT NULL,
+   "tags" OBJECT(DYNAMIC) AS (
+      "host" TEXT,
+      "size" OBJECT(DYNAMIC) AS (
+         "height" INTEGER
+      )
+   ),
+   "at" GEO_POINT,
+   PRIMARY KEY ("id", "week")
+)
+CLUSTERED BY ("id") INTO 3 SHARDS
+PARTITIONED BY ("week")
+WITH (
+   column_policy = 'strict',
+   number_of_replicas = '0',
+   "blocks.read" = false,
+   "blocks.write" = false
+)"#;
+
+    /// A 6.4.3 by its answers to these questions, in their order.
+    struct Recorded(Vec<(&'static str, Vec<Vec<&'static str>>)>, Vec<String>);
+
+    impl Asks for Recorded {
+        async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+            self.1.push(sql.to_owned());
+            let found = self.0.iter().find(|(part, _)| sql.contains(part));
+            let (_, rows) = found.unwrap_or_else(|| panic!("{sql}"));
+            let text = |text: &&str| (*text != "NULL").then(|| (*text).to_owned());
+            Ok(rows
+                .iter()
+                .map(|row| row.iter().map(text).collect())
+                .collect())
+        }
+    }
+
+    fn recorded() -> Recorded {
+        let column = |name, kind, null, computed| vec![name, kind, null, computed, "own"];
+        Recorded(
+            vec![
+                (
+                    "information_schema.columns",
+                    vec![
+                        column("id", "text", "NO", "NEVER"),
+                        column("ts", "timestamp with time zone", "NO", "NEVER"),
+                        column("week", "timestamp with time zone", "NO", "ALWAYS"),
+                        column("tags", "object", "YES", "NEVER"),
+                        column("tags['host']", "text", "YES", "NEVER"),
+                        column("tags['size']", "object", "YES", "NEVER"),
+                        column("tags['size']['height']", "integer", "YES", "NEVER"),
+                        column("at", "geo_point", "YES", "NEVER"),
+                    ],
+                ),
+                ("SHOW CREATE TABLE \"shop\"", vec![vec![CREATED]]),
+                (
+                    "SELECT 1 AS c FROM \"shop\" LIMIT 100000",
+                    vec![vec!["2000"]],
+                ),
+                (
+                    "GROUP BY c",
+                    vec![vec!["host_0", "500"], vec!["host_1", "1500"]],
+                ),
+                (
+                    "SELECT CAST(\"ts\" AS bigint) AS c",
+                    vec![vec![
+                        "0",
+                        "2000",
+                        "1700000000000",
+                        "1700001999000",
+                        "13",
+                        "13",
+                    ]],
+                ),
+                (
+                    "SELECT \"tags\"['host'] AS c",
+                    vec![vec!["0", "2", "host_0", "host_1", "6", "6"]],
+                ),
+                (
+                    "SELECT \"tags\"['size']['height'] AS c",
+                    vec![vec!["3", "90", "0", "99", "1", "2"]],
+                ),
+                (
+                    "SELECT \"id\" AS c",
+                    vec![vec!["0", "2000", "a", "z", "20", "20"]],
+                ),
+                ("sys.shards", vec![vec!["9000000"]]),
+                (
+                    "pg_catalog.pg_stats",
+                    vec![vec!["id", "8999999"], vec!["tags['host']", "4"]],
+                ),
+                ("count(DISTINCT stmt)", vec![vec!["1234"]]),
+                (
+                    "sys.jobs_log",
+                    vec![
+                        vec!["SELECT count(*) FROM shop WHERE tags['host'] = ?", "40"],
+                        vec!["INSERT INTO shop (id) VALUES (?)", "7"],
+                    ],
+                ),
+            ],
+            Vec::new(),
+        )
+    }
+
+    /// The value of a future that never waits.
+    fn at_once<T>(future: impl Future<Output = T>) -> T {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => value,
+            Poll::Pending => panic!("it waits"),
+        }
+    }
+
+    #[test]
+    fn a_table_is_described_by_what_the_cluster_answered() {
+        let mut server = recorded();
+        let shape = at_once(describe(&mut server, "n1", "shop")).unwrap();
+        assert_eq!((shape.rows, shape.rows_all), (2_000, Some(9_000_000)));
+        assert_eq!(shape.schema.as_deref(), Some("own"));
+        let names: Vec<&str> = shape
+            .columns
+            .iter()
+            .map(|column| column.name.as_str())
+            .collect();
+        assert_eq!(names, ["id", "ts", "week", "tags", "at"]);
+        let [id, ts, week, tags, at] = shape.columns.as_slice() else {
+            panic!("{shape:?}");
+        };
+        assert_eq!(id.distinct_all, Some(8_999_999));
+        assert_eq!(ts.min.as_deref(), Some("1700000000000"));
+        assert!(week.generated && week.distinct == 0);
+        assert_eq!((tags.kind, at.kind), (Some(ColumnType::Object), None));
+        assert_eq!(tags.fields[0].common[1], ("host_1".to_owned(), 1_500));
+        let height = &tags.fields[1].fields[0];
+        assert_eq!((height.name.as_str(), height.nulls), ("height", 3));
+        assert_eq!((height.distinct, height.max.as_deref()), (90, Some("99")));
+        let asked: Vec<(&str, u64)> = shape
+            .asked
+            .texts
+            .iter()
+            .map(|text| (text.sql.as_str(), text.calls))
+            .collect();
+        assert_eq!(
+            asked[0],
+            ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40)
+        );
+        assert_eq!((asked.len(), shape.asked.different), (2, 1_234));
+        // What is computed and what no generator makes is not looked at.
+        assert!(
+            !server
+                .1
+                .iter()
+                .any(|sql| sql.contains("\"week\"") || sql.contains("\"at\""))
+        );
+    }
+
+    #[test]
+    fn the_statement_of_a_table_is_taken_over_without_name_and_blocks() {
+        let (create, key) = created_as(CREATED);
+        let key = key.unwrap();
+        assert_eq!(key.columns, ["id", "week"]);
+        assert_eq!(key.text, ",\n   PRIMARY KEY (\"id\", \"week\")");
+        assert!(create.starts_with("CREATE TABLE {table} (\n   \"id\" TEXT NOT NULL,"));
+        assert!(
+            create.contains("   \"at\" GEO_POINT{key}\n)\nCLUSTERED BY (\"id\") INTO 3 SHARDS\n")
+        );
+        assert!(create.ends_with("PARTITIONED BY (\"week\")\nWITH (\n   column_policy = 'strict',\n   number_of_replicas = '0'\n)"), "{create}");
+        let named = CREATED.replace("PRIMARY KEY", "CONSTRAINT \"k\" PRIMARY KEY");
+        assert_eq!(created_as(&named).1.unwrap().columns, ["id", "week"]);
+    }
+
+    #[test]
+    fn a_log_that_may_not_be_read_is_said() {
+        struct Refusing(Recorded);
+        impl Asks for Refusing {
+            async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+                if sql.contains("sys.jobs_log") {
+                    return Err(TargetError::usage("missing 'AL' privilege"));
+                }
+                self.0.texts(sql).await
+            }
+        }
+        let shape = at_once(describe(&mut Refusing(recorded()), "n1", "shop")).unwrap();
+        assert_eq!(shape.asked.source, None);
+        let remark = shape.asked.remark.unwrap();
+        assert_eq!(
+            remark,
+            "sys.jobs_log cannot be read: missing 'AL' privilege"
+        );
+    }
+
+    #[test]
+    fn a_table_that_is_not_there_is_the_users_mistake() {
+        let mut server = Recorded(vec![("information_schema", Vec::new())], Vec::new());
+        let error = at_once(describe(&mut server, "n1", "shopp")).unwrap_err();
+        assert!(
+            error.message.contains("n1: there is no table `shopp`"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,85 @@
+//! What all descriptions of a table share: questions about a sample of its rows, in SQL that every
+//! dialect understands.
+
+use highwater_core::model::op::ColumnType;
+use highwater_core::model::table_shape::{ColumnShape, LISTED_MAX};
+
+use crate::contract::{TargetError, TargetErrorKind};
+
+/// Rows that are looked at.
+pub(crate) const SAMPLE_ROWS: u64 = 100_000;
+/// The name of the rows that are looked at; statements with it are ours.
+pub(crate) const SAMPLE: &str = "highwater_sample";
+
+/// Rows of an answer as text.
+pub(crate) type Texts = Vec<Vec<Option<String>>>;
+
+/// Answers one statement.
+pub(crate) trait Asks {
+    /// The rows of its answer.
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
+}
+
+/// The mistake of a name that no table has; `place` says where.
+pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Usage,
+        message: format!("{place}: there is no table `{table}` in the schema"),
+        hint: Some("--table names it as the target does; the URL names the schema".to_owned()),
+    }
+}
+
+/// Rows of the sample of `from`, a name in SQL.
+pub(crate) async fn count_rows(asks: &mut impl Asks, from: &str) -> Result<u64, TargetError> {
+    let sql =
+        format!("SELECT count(*) FROM (SELECT 1 AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
+    Ok(number(&asks.texts(&sql).await?, 0))
+}
+
+/// Fills in what the sample holds of a column. `value` is its expression: of times the
+/// milliseconds since 1970, of booleans 1 and 0.
+pub(crate) async fn look(
+    asks: &mut impl Asks,
+    (from, value): (&str, &str),
+    column: &mut ColumnShape,
+) -> Result<(), TargetError> {
+    let sample = format!("(SELECT {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
+    let rows = asks
+        .texts(&format!(
+            "SELECT count(*) - count(c), count(DISTINCT c), CAST(min(c) AS text), \
+             CAST(max(c) AS text), min(length(CAST(c AS text))), max(length(CAST(c AS text))) \
+             FROM {sample}"
+        ))
+        .await?;
+    let text = |at: usize| rows.first().and_then(|row| row.get(at)).cloned().flatten();
+    (column.nulls, column.distinct) = (number(&rows, 0), number(&rows, 1));
+    (column.min, column.max) = (text(2), text(3));
+    column.lengths = (number(&rows, 4), number(&rows, 5));
+    let listed = !matches!(column.kind, Some(ColumnType::Float | ColumnType::Timestamp));
+    if !listed || !(1..=LISTED_MAX).contains(&column.distinct) {
+        return Ok(());
+    }
+    let rows = asks
+        .texts(&format!(
+            "SELECT CAST(c AS text), count(*) FROM {sample} WHERE c IS NOT NULL \
+             GROUP BY c ORDER BY 2 DESC, 1 LIMIT {LISTED_MAX}"
+        ))
+        .await?;
+    let common = rows.into_iter().filter_map(|row| {
+        let mut texts = row.into_iter();
+        let value = texts.next()??;
+        let value = match column.kind {
+            Some(ColumnType::Boolean) => (value == "1").to_string(),
+            _ => value,
+        };
+        Some((value, texts.next()??.parse().ok()?))
+    });
+    column.common = common.collect();
+    Ok(())
+}
+
+/// A value of the first row as a number; 0 where there is none.
+pub(crate) fn number(rows: &Texts, at: usize) -> u64 {
+    let text = rows.first().and_then(|row| row.get(at)?.as_deref());
+    text.and_then(|text| text.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,42 @@
+//! Answers without rows: a query that finds nothing is fast, and its figures say little. The usual
+//! cause is a query about the clock's time on data of another time.
+
+use highwater_core::model::display::{count, percent_of};
+use highwater_core::model::op::OpId;
+use highwater_core::model::plan::PhaseKind;
+use highwater_core::model::record::{Finding, RunRecord};
+use highwater_core::workload::Workload;
+
+/// Fewer answers say nothing.
+const ANSWERS_MIN: u64 = 10;
+
+/// A sentence for each query of which at least half of the answers in measured phases were empty:
+/// so many rows fewer than answers came back.
+pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<Finding> {
+    if record.target.sink || record.target.simulated {
+        return Vec::new();
+    }
+    let phases = record.phases.iter();
+    let measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let measured: Vec<&str> = measured.map(|phase| phase.name.as_str()).collect();
+    let ops = (0..u16::MAX).map(|op| (OpId(op), workload.op_name(OpId(op))));
+    let ops = ops.take_while(|(_, name)| !name.is_empty());
+    let found = ops.filter_map(|(id, name)| {
+        let of_op = |phase: &str, op: &str| op == name && measured.contains(&phase);
+        let results = record.results.iter().filter(|r| of_op(&r.phase, &r.op));
+        let (answers, rows) = results.fold((0, 0), |(answers, rows), result| {
+            (answers + result.acknowledged, rows + result.response_rows)
+        });
+        let empty = answers.checked_sub(rows).filter(|empty| empty * 2 >= answers)?;
+        (answers >= ANSWERS_MIN && workload.only_asks(id)).then(|| Finding {
+            code: "empty_answers".to_owned(),
+            message: format!(
+                "{name}: at least {} of {} answers had no row; a query about the clock's time finds \
+                 none in data of another time",
+                percent_of(empty, answers),
+                count(answers)
+            ),
+        })
+    });
+    found.collect()
+}
