@@ -4,6 +4,7 @@ pub mod check;
 mod check_figures;
 pub mod compare;
 pub mod demo;
+mod facts;
 pub mod find;
 pub mod import;
 pub mod manual;

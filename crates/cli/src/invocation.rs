@@ -3,7 +3,12 @@
 use std::ffi::OsString;
 
 use crate::failure::Failure;
-use crate::layers::PREFIX;
+
+/// Begins the name of every environment variable of ours.
+pub const PREFIX: &str = "HIGHWATER_";
+
+/// Of ours, but no setting: what a process that starts itself again hands over.
+pub const HANDOVER: &str = "HIGHWATER_HANDOVER";
 
 /// Words and environment of a call. They may hold a password, so there is no `Debug`.
 #[derive(Clone, PartialEq, Eq)]

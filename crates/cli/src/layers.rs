@@ -10,13 +10,11 @@ use highwater_core::model::quantity::QuantityError;
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::grammar::{Command, Words};
+use crate::invocation::{HANDOVER, PREFIX};
 
 pub mod file;
 
 use file::ConfigFile;
-
-/// Begins the name of every environment variable that is a setting.
-pub const PREFIX: &str = "HIGHWATER_";
 
 /// Where a value was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -182,7 +180,7 @@ impl Layers {
             .map(|name| (name, variable(name)))
             .collect();
         for (given_variable, text) in environment {
-            let internal = given_variable == crate::process_title::VARIABLE;
+            let internal = given_variable == HANDOVER;
             if !given_variable.starts_with(PREFIX) || internal || text.is_empty() {
                 continue;
             }

@@ -12,9 +12,6 @@
 use crate::failure::Failure;
 use crate::invocation::Invocation;
 
-/// Names the handover: process id and the descriptor of the real standard input.
-pub const VARIABLE: &str = "HIGHWATER_HANDOVER";
-
 /// The invocation of this process, free of passwords for anyone who looks from outside.
 /// Does not return where the process starts itself again. Also says what should be warned of.
 pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
@@ -59,7 +56,8 @@ mod platform {
 
     use rustix::fs::{MemfdFlags, Mode, OFlags, SealFlags};
 
-    use super::{Failure, Invocation, VARIABLE};
+    use super::{Failure, Invocation};
+    use crate::invocation::HANDOVER;
 
     /// More than the kernel accepts as words and environment of a process.
     const LARGEST: u64 = 8 << 20;
@@ -67,7 +65,7 @@ mod platform {
     /// The original invocation, if this process was started by [`start_again`].
     pub(super) fn handed_over(given: &Invocation) -> Result<Option<Invocation>, Failure> {
         let mine = format!("{}:", std::process::id());
-        let variable = given.environment.iter().find(|(name, _)| name == VARIABLE);
+        let variable = given.environment.iter().find(|(name, _)| name == HANDOVER);
         // Children inherit the variable, but not the process id in it.
         let Some(stdin) = variable.and_then(|(_, value)| value.strip_prefix(&mine)) else {
             return Ok(None);
@@ -114,7 +112,7 @@ mod platform {
             .args(words)
             .envs(clean.environment.iter().map(|(name, value)| (name, value)))
             .env(
-                VARIABLE,
+                HANDOVER,
                 format!("{}:{}", std::process::id(), stdin.as_raw_fd()),
             )
             .stdin(memory);

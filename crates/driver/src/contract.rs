@@ -8,9 +8,7 @@
 //! retries (the plan's policy, done by the worker), text for the user (errors carry it).
 
 use std::collections::BTreeMap;
-use std::future::Future;
 use std::path::PathBuf;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -22,13 +20,12 @@ use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::{Nanos, Seed};
 
 use crate::disk::DiskSpace;
+pub use crate::error::{TargetError, TargetErrorKind};
+pub use crate::future::BoxFuture;
 use crate::rights::Right;
 use crate::table_list::{TableNote, TableWish};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
-
-/// A future that stays on its executor's thread.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Time as the run sees it: real, or simulated.
 pub trait Timeline {
@@ -126,33 +123,6 @@ pub struct TableFeatures {
     pub shards: bool,
     /// It has settings of its own: `--with`.
     pub settings: bool,
-}
-
-/// Why a target cannot be used. Never holds a secret.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct TargetError {
-    /// Decides the exit code.
-    pub kind: TargetErrorKind,
-    /// Place and cause, one line, lower case.
-    pub message: String,
-    /// What the user can do, naming the flag or the URL parameter.
-    pub hint: Option<String>,
-}
-
-/// Kinds of [`TargetError`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TargetErrorKind {
-    /// The URL or an option is wrong: exit code 2.
-    Usage,
-    /// No connection: exit code 5.
-    Unreachable,
-    /// User, password, certificate or right refused: exit code 5.
-    Refused,
-    /// The target refused a statement that the run needs: exit code 5.
-    Statement,
-    /// Tables that are not Highwater's, or hold another workload: exit code 2.
-    ForeignTable,
 }
 
 /// What a session is opened for.
@@ -391,39 +361,5 @@ pub trait Admin {
     /// no figure shows.
     fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-}
-
-impl TargetError {
-    /// An error of the user's URL or options.
-    pub fn usage(message: impl Into<String>) -> Self {
-        Self {
-            kind: TargetErrorKind::Usage,
-            message: message.into(),
-            hint: None,
-        }
-    }
-
-    /// An op is a transaction, and the target has none.
-    pub fn no_transactions(op: &str) -> Self {
-        Self::usage(format!(
-            "op `{op}` is a transaction of several statements, and the target has no transactions"
-        ))
-        .with_hint("ask its statements as ops of their own, or choose another target")
-    }
-
-    /// No connection.
-    pub fn unreachable(message: impl Into<String>) -> Self {
-        Self {
-            kind: TargetErrorKind::Unreachable,
-            message: message.into(),
-            hint: None,
-        }
-    }
-
-    /// The same error with a hint.
-    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
     }
 }

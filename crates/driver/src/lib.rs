@@ -8,6 +8,8 @@ pub mod contract;
 pub mod cratedb;
 mod describing;
 pub mod disk;
+mod error;
+mod future;
 pub mod metrics;
 mod network;
 pub mod null;

@@ -4,7 +4,7 @@
 //! The table has a name that no workload has, and is dropped only if it was made here. What must
 //! not be here: I/O, and what a refusal means.
 
-use crate::contract::{TargetError, TargetErrorKind};
+use crate::error::{TargetError, TargetErrorKind};
 
 /// One thing that a run needs to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use highwater_core::model::units::Seed;
 
-use crate::contract::{TargetError, TargetErrorKind};
+use crate::error::{TargetError, TargetErrorKind};
 
 /// The list's own name.
 pub const TABLE_LIST: &str = "highwater_tables";

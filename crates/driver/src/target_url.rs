@@ -7,7 +7,7 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-use crate::contract::TargetError;
+use crate::error::TargetError;
 
 /// What a value of a URL's parameters may not hold as it is.
 const RESERVED: &AsciiSet = &CONTROLS

@@ -5,7 +5,8 @@
 
 use std::borrow::Cow;
 
-use crate::contract::{BoxFuture, TargetError};
+use crate::error::TargetError;
+use crate::future::BoxFuture;
 
 pub use highwater_core::model::target_telemetry::names;
 

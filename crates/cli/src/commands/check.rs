@@ -16,6 +16,7 @@ use highwater_driver::{
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
 use super::check_figures;
+use super::facts::{Fact, fact, table};
 use crate::failure::Failure;
 use crate::settings::{CheckSettings, CheckSubject};
 use crate::{ceiling, exit, prompt, terminal, workload_file};
@@ -296,23 +297,4 @@ fn disk(disk: Option<&DiskSpace>) -> String {
             disk.place
         ),
     }
-}
-
-/// A name and what there is to say.
-pub(super) type Fact = (String, String);
-
-pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
-    (name.to_owned(), value.into())
-}
-
-/// Facts in two columns, one a line.
-pub(super) fn table(facts: &[Fact]) -> String {
-    let width = facts
-        .iter()
-        .map(|(name, _)| name.chars().count())
-        .max()
-        .unwrap_or(0);
-    let line =
-        |(name, value): &Fact| format!("{name:width$}  {value}").trim_end().to_owned() + "\n";
-    facts.iter().map(line).collect()
 }

@@ -8,7 +8,7 @@ use highwater_core::analysis::series::{Role, SeriesSet};
 use highwater_core::model::display::foreign;
 use highwater_core::report::objections_text;
 
-use super::check::{Fact, fact, table};
+use super::facts::{Fact, fact, table};
 use crate::failure::Failure;
 use crate::{exit, figures, terminal};
 

@@ -10,7 +10,6 @@ use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
 
 use super::given::given;
-use super::tune::SIM_PARAMETERS;
 use super::{
     CheckSettings, CheckSubject, DemoSettings, KnownTargets, Length, Load, Objectives, Quantile,
     RunOutput, RunSettings, Share, ShowSettings, Streams, Telemetry, WorkloadChoice,
@@ -83,6 +82,9 @@ impl RunSettings {
         })
     }
 }
+
+/// The setting, not a flag, that holds parameters of a simulated cluster.
+pub(super) const SIM_PARAMETERS: &str = "sim";
 
 /// The targets with what a tuning set of their URLs' parameters.
 fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, Failure> {

@@ -9,7 +9,7 @@ use highwater_core::model::quantity::{
 use highwater_core::model::tune::{TuneAxis, TuneFigure};
 use highwater_core::model::units::Nanos;
 
-use super::resolve::duration_above_zero;
+use super::resolve::{SIM_PARAMETERS, duration_above_zero};
 use super::{KnownTargets, Length, Load, RunSettings, Streams, words};
 use crate::failure::Failure;
 use crate::layers::{Given, Layers, Origin, Strength};
@@ -26,8 +26,6 @@ const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
 /// Begin of axes that are settings of new tables, and parameters of a simulated cluster.
 const WITH: &str = "with.";
 const SIM: &str = "sim.";
-/// The setting, not a flag, that holds parameters of a simulated cluster.
-pub(super) const SIM_PARAMETERS: &str = "sim";
 
 const HINT: &str =
     "write `--over batch=500..32k`, `--over shards=3,9,12` or `--over with.NAME=a,b`";

@@ -8,6 +8,7 @@
 //! What must not be here: the name of any database, and knowledge of one; dialects come in as
 //! [`SqlWords`].
 
+mod dialect;
 mod refusing;
 mod sample;
 mod serving;
@@ -16,7 +17,8 @@ mod subject;
 
 use crate::contract::{BoxFuture, Capabilities, TargetError};
 
-pub use subject::{SqlWords, Subject};
+pub use dialect::SqlWords;
+pub use subject::Subject;
 
 /// One rule.
 pub struct Rule {

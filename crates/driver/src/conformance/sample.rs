@@ -7,7 +7,7 @@ use highwater_core::model::op::{
     Dictionary, OpId, PlaceholderStyle, RowBatch, Value,
 };
 
-use super::subject::{SqlWords, placeholder};
+use super::dialect::{SqlWords, placeholder};
 
 /// The op that inserts.
 pub(super) const INSERT: OpId = OpId(0);

@@ -7,8 +7,9 @@ use highwater_core::model::op::{ColumnType, OpId, Value};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within};
 
+use super::dialect::placeholder;
 use super::serving::{MANY_ROWS, abandon, expect_applied};
-use super::subject::{Client, Subject, WISH, insert_request, placeholder};
+use super::subject::{Client, Subject, WISH, insert_request};
 use super::{Broken, require, sample};
 use crate::contract::KeySums;
 

@@ -3,8 +3,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId, Value};
-use highwater_core::model::op::{PlaceholderStyle, RowBatch};
+use highwater_core::model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch, Value};
 use highwater_core::model::outcome::Outcome;
 use highwater_core::model::units::{Nanos, Seed};
 
@@ -15,6 +14,7 @@ use crate::contract::{
 use crate::registry;
 use crate::table_list::TableWish;
 
+use super::dialect::SqlWords;
 use super::{Broken, require};
 
 /// How long the suite waits for quiescence.
@@ -35,16 +35,6 @@ pub struct Subject {
     pub timeline: Rc<dyn Timeline>,
     /// The dialect.
     pub sql: SqlWords,
-}
-
-/// The few words in which dialects differ, as far as the suite needs them.
-#[derive(Debug, Clone, Copy)]
-pub struct SqlWords {
-    /// The name of a column's type.
-    pub type_name: fn(ColumnType) -> &'static str,
-    /// A condition that a column (first text) of this type equals a parameter (second text).
-    /// The parameter of an object is bound as JSON text.
-    pub equals: fn(ColumnType, &str, &str) -> String,
 }
 
 impl Subject {
@@ -181,13 +171,5 @@ pub(super) fn insert_request(batch: RowBatch) -> Request {
             body: OpBody::Insert(batch),
         },
         bytes: Vec::new(),
-    }
-}
-
-/// The `number`-th parameter, from 1.
-pub(super) fn placeholder(style: PlaceholderStyle, number: usize) -> String {
-    match style {
-        PlaceholderStyle::Dollar => format!("${number}"),
-        PlaceholderStyle::Question => format!("?{number}"),
     }
 }

@@ -3,8 +3,8 @@
 //! Text for the reader; nothing is computed here that the plan does not say elsewhere.
 
 use super::layout::length;
-use super::plan::percent;
 use super::request::{Need, Request};
+use super::shares::percent;
 use super::traced::{Input, Origin, Traced};
 use crate::model::display;
 

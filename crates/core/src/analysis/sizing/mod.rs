@@ -9,8 +9,10 @@ mod inputs;
 mod layout;
 mod nodes;
 mod plan;
+mod planning;
 mod prose;
 mod request;
+mod shares;
 mod traced;
 
 #[cfg(test)]
@@ -21,8 +23,9 @@ pub use guidance::Guidance;
 pub use layout::{Disk, Network, Shards, length};
 pub use nodes::{Carried, NodeCounts, Unreached};
 pub use plan::{
-    Alternative, Headroom, LawPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint, size,
+    Alternative, Headroom, LawPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
+pub use planning::size;
 pub use request::{Need, Request};
 #[cfg(test)]
 pub(crate) use tests::fixture;

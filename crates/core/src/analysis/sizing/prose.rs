@@ -1,8 +1,9 @@
 //! The plan as a paragraph for a design document.
 
 use super::layout::length;
-use super::plan::{Headroom, NeedPlan, SizePlan, level, percent};
+use super::plan::{Headroom, NeedPlan, SizePlan};
 use super::request::Request;
+use super::shares::{level, percent};
 use super::traced::Origin;
 use crate::model::display;
 

@@ -7,10 +7,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::amount::{amount, sessions};
 use super::axis::Axis;
 use super::regression::Line;
 use super::rows::Row;
-use crate::analysis::series::{Point, names};
+use crate::analysis::series::Point;
 
 /// A point is a surprise when it lies so many standard deviations off the law before it: one in
 /// two thousand would by chance.
@@ -74,37 +75,6 @@ pub struct RegimeChange {
     pub expected: f64,
     /// Standard deviations between them.
     pub deviations: f64,
-}
-
-/// Whether an axis is an amount of rows, and whether that amount is a batch.
-fn amount(axis: &Axis) -> Option<bool> {
-    match axis.name.as_str() {
-        names::BATCH_ROWS => Some(true),
-        names::ROWS => Some(false),
-        _ => None,
-    }
-}
-
-/// Sessions behind a batch: those that are stated, or one.
-fn sessions(points: &[&Point], of_batches: bool) -> (f64, bool) {
-    let stated = points.first().and_then(|point| point.sessions());
-    match stated {
-        Some(sessions) if of_batches && sessions > 0.0 => (sessions, true),
-        _ => (1.0, false),
-    }
-}
-
-/// Seconds of one amount: by Little's law for batches, of which every session has one out.
-pub(super) fn amount_s(
-    axis: &Axis,
-    number: Option<f64>,
-    throughput: f64,
-    points: &[&Point],
-) -> Option<f64> {
-    let of_batches = amount(axis)?;
-    let counts_rows = points.iter().all(|point| point.counts_rows());
-    let rows = number.filter(|rows| counts_rows && *rows > 0.0)?;
-    Some(sessions(points, of_batches).0 * rows / throughput)
 }
 
 impl Law {

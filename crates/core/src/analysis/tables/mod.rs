@@ -4,6 +4,7 @@
 //! best value, where the curve flattens, and for amounts the law of their time. Nothing is
 //! predicted here: that is the scaling models' business.
 
+mod amount;
 mod axis;
 mod best;
 mod law;

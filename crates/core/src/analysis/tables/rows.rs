@@ -5,8 +5,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::amount::amount_s;
 use super::axis::Axis;
-use super::law;
 use crate::analysis::series::{Origin, Point, Setting, names};
 
 /// One value of the axis.
@@ -60,7 +60,7 @@ pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
             efficiency: per_piece.zip(base).map(|(now, first)| now / first),
             per_piece,
             per_node: nodes.filter(|_| axis.name != names::NODES).and_then(per),
-            amount_s: law::amount_s(axis, number, throughput, &points),
+            amount_s: amount_s(axis, number, throughput, &points),
         });
     }
     rows

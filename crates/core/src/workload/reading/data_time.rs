@@ -4,7 +4,7 @@ use super::super::definition::{DataTime, DataTimeMode};
 use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
 use super::generator::positive;
-use super::{op, position_of};
+use super::{parts, position_of};
 
 /// Reads `[data_time]`; absent, the data's time never follows the clock.
 pub(super) fn read_data_time(
@@ -12,7 +12,7 @@ pub(super) fn read_data_time(
     root: &mut Section<'_, '_>,
 ) -> Option<DataTime> {
     let mut section = root.section(reader, "data_time", "`data_time`".to_owned())?;
-    let mode = op::word(
+    let mode = parts::word(
         reader,
         &mut section,
         "mode",

@@ -134,7 +134,7 @@ pub(super) fn read_skewed(
     let max = section.integer(reader, "max", range, None);
     let distribution = read_distribution(reader, section, name);
     let (min, max) = (min?, max?);
-    super::plain::ordered(reader, section, min <= max)?;
+    super::parts::ordered(reader, section, min <= max)?;
     let items = max.abs_diff(min).saturating_add(1);
     let sampler = Sampler::new(distribution?, items);
     Some(Plain::Skewed {

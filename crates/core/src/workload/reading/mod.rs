@@ -13,6 +13,7 @@ mod keys;
 pub(super) mod kinds;
 mod op;
 mod parameter;
+mod parts;
 mod plain;
 mod reference;
 mod statement;

@@ -8,8 +8,7 @@ use super::super::definition::{
 };
 use super::super::parameter::ParameterKind;
 use super::super::section::{Reader, Section};
-use super::{check_name, limited, position_of, statement, writes};
-use crate::mistake::suggest;
+use super::{check_name, limited, parts, position_of, statement, writes};
 use crate::model::op::OpId;
 
 /// The weight that makes the others up to a hundred.
@@ -98,7 +97,7 @@ fn read_answer(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Option
     let max = part.integer(reader, "max", 0..=i64::MAX, None);
     let times = part.integer(reader, "times", 1..=i64::MAX, Some(1));
     let (min, max, times) = (min?, max?, times?.unsigned_abs());
-    super::plain::ordered(reader, &mut part, min <= max)?;
+    parts::ordered(reader, &mut part, min <= max)?;
     part.finish(reader);
     Some((
         min.unsigned_abs().saturating_mul(times),
@@ -131,13 +130,13 @@ fn read_stream(
     name: &str,
     ops: &[OpDefinition],
 ) -> Option<StreamSpec> {
-    let unit = word(
+    let unit = parts::word(
         reader,
         &mut section,
         "unit",
         &[("rows", Unit::Rows), ("queries", Unit::Queries)],
     );
-    let arrivals = word(
+    let arrivals = parts::word(
         reader,
         &mut section,
         "arrivals",
@@ -246,28 +245,6 @@ fn check_mix(
             Some("rename the stream".to_owned()),
         );
     }
-}
-
-/// One of a few words.
-pub(super) fn word<T: Copy>(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    key: &'static str,
-    words: &[(&'static str, T)],
-) -> Option<T> {
-    let first = words.first().map_or("", |(word, _)| word);
-    let entry = section.required(reader, key, &format!("\"{first}\""))?;
-    let text = section.text_of(reader, key, entry)?;
-    let found = words.iter().find(|(word, _)| *word == text);
-    if found.is_none() {
-        let message = format!("unknown `{key}` `{text}` of {}", section.place);
-        reader.report(
-            entry.span(),
-            message,
-            suggest(&text, words.iter().map(|(word, _)| *word)),
-        );
-    }
-    found.map(|(_, value)| *value)
 }
 
 /// Reads `[load]`.

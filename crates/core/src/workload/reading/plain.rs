@@ -10,6 +10,7 @@ use super::super::section::{Entry, Reader, Section, float_of, integer_of};
 use super::distribution::{read_dictionary, read_random_text, read_skewed};
 use super::keys;
 use super::kinds::name_of;
+use super::parts::{float_ends, ordered};
 use crate::model::op::ColumnType;
 
 /// Integers that a type can hold.
@@ -73,34 +74,6 @@ pub(super) fn read_plain(
         "uuid" => Some(Plain::Uuid),
         _ => read_choice(reader, section, kind).map(Plain::Choice),
     }
-}
-
-/// Notes ends in the wrong order.
-pub(super) fn ordered(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    good: bool,
-) -> Option<()> {
-    if !good {
-        let span = section
-            .optional("max")
-            .map_or(section.span.clone(), toml::Spanned::span);
-        let message = format!("`max` of {} must be above its `min`", section.place);
-        reader.report(span, message, Some("swap the two".to_owned()));
-    }
-    good.then_some(())
-}
-
-pub(super) fn float_ends(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-) -> Option<(f64, f64)> {
-    let min = section.float(reader, "min", None);
-    let max = section.float(reader, "max", None);
-    let (min, max) = (min?, max?);
-    // Their distance must be a number too.
-    ordered(reader, section, min < max && (max - min).is_finite())?;
-    Some((min, max))
 }
 
 fn read_normal(

@@ -9,7 +9,7 @@ use super::super::definition::{Entity, OpBodyDefinition, QueryParameter, Table};
 use super::super::section::{Entry, Reader, Section};
 use super::super::sql::{Sql, SqlMistake};
 use super::super::transaction::{Control, MAX_STATEMENTS};
-use super::table::per_dialect;
+use super::parts::per_dialect;
 use super::{generator, named_element, parameter};
 use crate::mistake::suggest;
 

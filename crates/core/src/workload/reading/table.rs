@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Order, Plain, Table};
 use super::super::section::{Entry, Reader, Section};
-use super::{check_name, generator, limited, named_element, op, position_of};
+use super::{check_name, generator, limited, named_element, parts, position_of};
 use crate::mistake::suggest;
 use crate::model::op::ColumnType;
 
@@ -70,13 +70,13 @@ fn read_table(
             table.columns.push(column);
         }
     }
-    if let Some(part) = per_dialect(reader, &mut section, "create") {
+    if let Some(part) = parts::per_dialect(reader, &mut section, "create") {
         for (dialect, _, entry) in part.entries() {
             let statements = statements_of(reader, &part, (dialect, entry));
             table.create.insert(dialect.to_owned(), statements);
         }
     }
-    if let Some(part) = per_dialect(reader, &mut section, "key") {
+    if let Some(part) = parts::per_dialect(reader, &mut section, "key") {
         for (dialect, span, entry) in part.entries() {
             if !table.create.contains_key(dialect) {
                 let message = format!(
@@ -197,30 +197,11 @@ fn check_dialect(
 fn read_order(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
     if section.optional("order").is_some() {
         let words = [("time-major", Order::TimeMajor), ("drawn", Order::Drawn)];
-        let order = op::word(reader, section, "order", &words);
+        let order = parts::word(reader, section, "order", &words);
         table.order = order.unwrap_or(Order::TimeMajor);
     }
     let repeat = section.integer(reader, "repeat", 0..=i64::MAX, Some(0));
     table.repeat = repeat.unwrap_or(0).unsigned_abs();
-}
-
-/// A required table from dialects to something.
-pub(super) fn per_dialect<'a, 't>(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'a, 't>,
-    key: &'static str,
-) -> Option<Section<'a, 't>> {
-    let entry = section.required(reader, key, "{ DIALECT = \"…\" }")?;
-    let place = format!("`{key}` of {}", section.place);
-    let part = section.as_section(reader, key, entry, place)?;
-    if part.entries().is_empty() {
-        reader.report(
-            entry.span(),
-            format!("{} names no dialect", part.place),
-            Some("write { any = \"…\" } for all targets".to_owned()),
-        );
-    }
-    Some(part)
 }
 
 /// One statement or a list of them; one that is a table counts under a condition only.

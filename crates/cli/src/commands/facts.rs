@@ -1,0 +1,20 @@
+//! What `highwater check` found, as lines of two columns.
+
+/// A name and what there is to say.
+pub(super) type Fact = (String, String);
+
+pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {
+    (name.to_owned(), value.into())
+}
+
+/// Facts in two columns, one a line.
+pub(super) fn table(facts: &[Fact]) -> String {
+    let width = facts
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let line =
+        |(name, value): &Fact| format!("{name:width$}  {value}").trim_end().to_owned() + "\n";
+    facts.iter().map(line).collect()
+}

@@ -1,0 +1,62 @@
+//! Why a target cannot be used.
+
+/// Why a target cannot be used. Never holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct TargetError {
+    /// Decides the exit code.
+    pub kind: TargetErrorKind,
+    /// Place and cause, one line, lower case.
+    pub message: String,
+    /// What the user can do, naming the flag or the URL parameter.
+    pub hint: Option<String>,
+}
+
+/// Kinds of [`TargetError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TargetErrorKind {
+    /// The URL or an option is wrong: exit code 2.
+    Usage,
+    /// No connection: exit code 5.
+    Unreachable,
+    /// User, password, certificate or right refused: exit code 5.
+    Refused,
+    /// The target refused a statement that the run needs: exit code 5.
+    Statement,
+    /// Tables that are not Highwater's, or hold another workload: exit code 2.
+    ForeignTable,
+}
+
+impl TargetError {
+    /// An error of the user's URL or options.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Usage,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// An op is a transaction, and the target has none.
+    pub fn no_transactions(op: &str) -> Self {
+        Self::usage(format!(
+            "op `{op}` is a transaction of several statements, and the target has no transactions"
+        ))
+        .with_hint("ask its statements as ops of their own, or choose another target")
+    }
+
+    /// No connection.
+    pub fn unreachable(message: impl Into<String>) -> Self {
+        Self {
+            kind: TargetErrorKind::Unreachable,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The same error with a hint.
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
