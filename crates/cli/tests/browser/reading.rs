@@ -45,6 +45,18 @@ fn is_quiet(browser: &Browser) {
     assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
+/// Every label outside the plot of a chart that is shown stands in its drawing as a whole.
+fn no_label_is_cut(browser: &mut Browser) {
+    let cut = browser.evaluate(
+        "[...document.querySelectorAll('figure.chart svg.wide, figure.chart svg.narrow')].flatMap(\
+         drawing => { const all = drawing.getBoundingClientRect(); return all.width === 0 ? [] : \
+         [...drawing.querySelectorAll('text')].filter(text => !text.closest('svg.inner')).filter(\
+         text => { const box = text.getBoundingClientRect(); return box.width > 0 && \
+         (box.left < all.left - 1 || box.right > all.right + 1); }).map(text => text.textContent); })",
+    );
+    assert_eq!(cut, json!([]));
+}
+
 /// The page of a run, opened from its file with the network off.
 #[test]
 fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
@@ -219,6 +231,7 @@ fn nothing_keeps_a_reader_out() {
              fault.nodes.slice(0, 3).map(node => node.html.slice(0, 120)).join(' | ')))",
         );
         assert_eq!(faults, json!([]), "{size:?} dark: {dark}");
+        no_label_is_cut(&mut browser);
         is_quiet(&browser);
     }
 }
@@ -263,6 +276,11 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
             format!("document.querySelector('#{chart} svg.wide').getBoundingClientRect().width");
         assert!(browser.evaluate(&drawn).as_f64().unwrap() > 500.0);
         reads_by_keys(&mut browser);
+        no_label_is_cut(&mut browser);
         is_quiet(&browser);
+        let mut phone = Browser::start(program, PHONE, true);
+        phone.open(&page);
+        no_label_is_cut(&mut phone);
+        is_quiet(&phone);
     }
 }

@@ -45,7 +45,7 @@ const NARROW: Frame = Frame {
     name: "narrow",
     width: 380.0,
     height: 260.0,
-    left: 62.0,
+    left: 80.0,
     right: 8.0,
     top: 32.0,
     bottom: 44.0,
