@@ -10,6 +10,7 @@ mod describing;
 pub mod disk;
 mod error;
 mod future;
+mod hosts;
 pub mod metrics;
 mod network;
 pub mod null;

@@ -19,6 +19,7 @@ use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
+use crate::hosts;
 use crate::network::is_loopback;
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
@@ -95,7 +96,7 @@ impl Driver for CrateDbDriver {
             nodes.extend(options::nodes(url, options, &environment, &trouble)?);
         }
         if nodes.is_empty() {
-            return Err(TargetError::usage("no host given"));
+            return Err(hosts::none_given());
         }
         Ok(Arc::new(CrateDbTarget { nodes, insert }))
     }
@@ -134,15 +135,14 @@ impl Target for CrateDbTarget {
     }
 
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        let position = u64::from(number) + u64::from(attempt);
-        usize::try_from(position).unwrap_or(0) % self.nodes.len().max(1)
+        hosts::in_turns(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
         Box::pin(async move {
             let host = self.host_of(connect.number, connect.attempt);
             let node = self.nodes.get(host);
-            let node = node.ok_or_else(|| TargetError::usage("no host given"))?;
+            let node = node.ok_or_else(hosts::none_given)?;
             let plans = statements::plans(&connect.workload, self.insert)?;
             let connection = connect::open(node, &connect.timeline).await?;
             let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
@@ -155,19 +155,11 @@ impl Target for CrateDbTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
         Box::pin(async move {
-            let mut failed = TargetError::usage("no host given");
-            // Any node will do: the first one that answers.
-            for node in &self.nodes {
-                match connect::open(node, &timeline).await {
-                    Ok(connection) => {
-                        let insert = self.insert.name();
-                        let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);
-                        return Ok(Box::new(admin) as Box<dyn Admin>);
-                    }
-                    Err(error) => failed = error,
-                }
-            }
-            Err(failed)
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let insert = self.insert.name();
+            let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);
+            Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
 
@@ -176,17 +168,10 @@ impl Target for CrateDbTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
         Box::pin(async move {
-            let mut failed = TargetError::usage("no host given");
-            for node in &self.nodes {
-                match connect::open(node, &timeline).await {
-                    Ok(connection) => {
-                        let reader = HttpReader::new(connection, node.clone());
-                        return Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>));
-                    }
-                    Err(error) => failed = error,
-                }
-            }
-            Err(failed)
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let reader = HttpReader::new(connection, node.clone());
+            Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }
 

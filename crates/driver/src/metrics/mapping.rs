@@ -245,7 +245,7 @@ const WELL_KNOWN: [Known; 17] = [
     ("connections", "node_id", "sql_conns", Measure::Level, "1"),
     (
         "queue",
-        "store",
+        "node_id",
         "admission_wait_queue_length_kv",
         Measure::Level,
         "1",

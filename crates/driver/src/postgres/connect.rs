@@ -14,6 +14,7 @@ use tokio::net::{TcpStream, UnixStream};
 
 use super::dialect::Dialect;
 use super::errors::{Failure, ServerError};
+use super::message;
 use super::options::{Address, Node};
 use super::password::password;
 use super::wire::Connection;
@@ -25,6 +26,8 @@ pub(super) struct Opened {
     pub(super) connection: Connection,
     /// Told by the parameters that the server reported.
     pub(super) dialect: Dialect,
+    /// What keeps it from COPY as a whole.
+    pub(super) copies: Result<(), &'static str>,
 }
 
 /// Connects within the login's bound.
@@ -72,9 +75,10 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, Refusal> {
     let stream = connect(node, encrypted).await?;
     let mut connection = Connection::new(stream);
     match start_up(node, &mut connection).await {
-        Ok(dialect) => Ok(Opened {
+        Ok((dialect, copies)) => Ok(Opened {
             connection,
             dialect,
+            copies,
         }),
         Err(Refused::Here(error)) => Err(Refusal {
             error,
@@ -170,22 +174,27 @@ impl From<TargetError> for Refused {
     }
 }
 
-async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, Refused> {
+/// What the server is, and what keeps it from COPY as a whole.
+type Known = (Dialect, Result<(), &'static str>);
+
+async fn start_up(node: &Node, connection: &mut Connection) -> Result<Known, Refused> {
     let login = &node.login;
     let mut parameters = vec![
         ("user", login.user.as_str()),
-        ("database", login.database.as_str()),
         ("application_name", login.application_name.as_str()),
         ("client_encoding", "UTF8"),
         // Timestamps without a zone compare with our parameters as UTC, whatever the machine.
         ("TimeZone", "UTC"),
     ];
+    let database = login.database.as_deref();
+    parameters.extend(database.map(|name| ("database", name)));
     parameters.extend(login.options.as_deref().map(|options| ("options", options)));
     let mut request = BytesMut::new();
     frontend::startup_message(parameters, &mut request)?;
     connection.send(&request).await?;
     authenticate(node, connection).await?;
     let mut dialect = Dialect::PostgreSql;
+    let mut version = String::new();
     let mut backend = None;
     loop {
         let message = connection.next().await?;
@@ -194,13 +203,13 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, R
             b'E' => return Err(refused(message.body)),
             b'K' => backend = message.body.first_chunk::<4>().copied(),
             b'S' => {
-                let name = message
-                    .body
-                    .split(|byte| *byte == 0)
-                    .next()
-                    .unwrap_or_default();
-                let name = String::from_utf8_lossy(name);
-                dialect = Dialect::of_parameter(&name).unwrap_or(dialect);
+                let mut texts = message.body.split(|byte| *byte == 0);
+                let mut next = || String::from_utf8_lossy(texts.next().unwrap_or_default());
+                let (name, value) = (next(), next());
+                if let Some(told) = Dialect::of_parameter(&name) {
+                    dialect = told;
+                    version = value.into_owned();
+                }
             }
             _ => {}
         }
@@ -208,7 +217,13 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Dialect, R
     if let Some(backend) = backend {
         connection.set_backend(i32::from_be_bytes(backend), &node.departed);
     }
-    Ok(dialect)
+    if let (None, Some(statement)) = (database, dialect.without_database()) {
+        let mut request = Vec::new();
+        message::query(&mut request, statement);
+        let asked = connection.ask(&request, |_| {}).await;
+        asked.map_err(Refused::There)?;
+    }
+    Ok((dialect, dialect.copies(&version)))
 }
 
 fn refused(body: &[u8]) -> Refused {

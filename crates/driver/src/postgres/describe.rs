@@ -32,11 +32,13 @@ pub(super) async fn describe(
         let place = admin.place().to_owned();
         return of_cluster::describe(admin, &place, table).await;
     }
+    let shown = dialect.shown_columns();
     let columns = admin
         .rows(&format!(
             "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
              FROM information_schema.columns \
-             WHERE table_name = {} AND table_schema = current_schema() ORDER BY ordinal_position",
+             WHERE table_name = {} AND table_schema = current_schema(){shown} \
+             ORDER BY ordinal_position",
             escape_literal(table)
         ))
         .await?;

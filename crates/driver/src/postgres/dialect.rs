@@ -1,6 +1,7 @@
 //! Which member of the family answers, told by what the server says of itself, and how its SQL
 //! differs from PostgreSQL's. The only place that knows.
 
+use super::encode::Mode;
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -62,9 +63,37 @@ impl Dialect {
         }
     }
 
-    /// Whether `COPY … FROM STDIN` is there.
-    pub(super) fn copies(self) -> bool {
-        self != Self::CrateDb
+    /// What to say where nobody named a database, if that takes a statement.
+    pub(super) fn without_database(self) -> Option<&'static str> {
+        (self == Self::CockroachDb).then_some("SET database = defaultdb")
+    }
+
+    /// A condition on `information_schema.columns` that leaves out what the server adds unseen,
+    /// such as the bucket of a hash-sharded key.
+    pub(super) fn shown_columns(self) -> &'static str {
+        match self {
+            Self::CockroachDb => " AND is_hidden = 'NO'",
+            Self::PostgreSql | Self::CrateDb => "",
+        }
+    }
+
+    /// How rows are inserted where nobody says how. CockroachDB has COPY for administrators only.
+    pub(super) fn inserts(self) -> Mode {
+        match self {
+            Self::PostgreSql => Mode::Copy,
+            Self::CockroachDb | Self::CrateDb => Mode::Values,
+        }
+    }
+
+    /// What keeps a server of this version from `COPY … FROM STDIN` of all its rows or none.
+    pub(super) fn copies(self, version: &str) -> Result<(), &'static str> {
+        match self {
+            Self::CockroachDb if release(version).is_some_and(|release| release < (22, 2)) => {
+                Err("before version 22.2 the server commits every 100 rows of a COPY")
+            }
+            Self::PostgreSql | Self::CockroachDb => Ok(()),
+            Self::CrateDb => Err("the server has no COPY FROM STDIN"),
+        }
     }
 
     /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK has
@@ -222,6 +251,13 @@ impl Dialect {
     }
 }
 
+/// The year and number of a release such as `CockroachDB CCL v20.1.8 (x86_64 …)`.
+fn release(version: &str) -> Option<(u32, u32)> {
+    let (_, number) = version.split_once(" v")?;
+    let mut parts = number.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -245,5 +281,20 @@ mod tests {
             assert_eq!(dialect.names()[0], best);
             assert_eq!(dialect.names().last().unwrap(), "postgresql");
         }
+    }
+
+    #[test]
+    fn rows_are_copied_only_where_they_are_copied_as_a_whole() {
+        let copies = |version| Dialect::CockroachDb.copies(version).is_ok();
+        for (version, whole) in [
+            ("CockroachDB CCL v20.1.8 (x86_64)", false),
+            ("CockroachDB CCL v22.1.22", false),
+            ("CockroachDB CCL v22.2.0-rc.1", true),
+            ("CockroachDB CCL v23.1.11", true),
+            ("of tomorrow", true),
+        ] {
+            assert_eq!(copies(version), whole, "{version}");
+        }
+        assert!(Dialect::CrateDb.copies("6.4.3").is_err());
     }
 }

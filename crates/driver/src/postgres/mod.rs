@@ -18,6 +18,7 @@ use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
     Timeline,
 };
+use crate::hosts;
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
 use admin::WireAdmin;
@@ -91,7 +92,7 @@ impl Driver for PostgresDriver {
             })?);
         }
         if nodes.is_empty() {
-            return Err(TargetError::usage("no host given"));
+            return Err(hosts::none_given());
         }
         Ok(Arc::new(PostgresTarget {
             nodes,
@@ -113,23 +114,19 @@ struct PostgresTarget {
 
 impl PostgresTarget {
     fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
-        self.nodes
-            .get(self.host_of(number, attempt))
-            .ok_or_else(|| TargetError::usage("no host given"))
+        let node = self.nodes.get(self.host_of(number, attempt));
+        node.ok_or_else(hosts::none_given)
     }
 
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
         let piecemeal = !opened.dialect.atomic_batches();
         self.piecemeal.store(piecemeal, Ordering::Relaxed);
-        match self.insert {
-            Some(Mode::Copy) if !opened.dialect.copies() => Err(TargetError::usage(format!(
-                "{place}: the server has no COPY FROM STDIN"
-            ))
-            .with_hint("use `--insert values`, `unnest` or `prepared`")),
-            Some(mode) => Ok(mode),
-            None if opened.dialect.copies() => Ok(Mode::Copy),
-            None => Ok(Mode::Values),
+        match (self.insert, opened.copies) {
+            (Some(Mode::Copy), Err(cause)) => Err(TargetError::usage(format!("{place}: {cause}"))
+                .with_hint("use `--insert values`, `unnest` or `prepared`")),
+            (Some(mode), _) => Ok(mode),
+            (None, _) => Ok(opened.dialect.inserts()),
         }
     }
 }
@@ -159,8 +156,7 @@ impl Target for PostgresTarget {
     }
 
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        let position = u64::from(number) + u64::from(attempt);
-        usize::try_from(position).unwrap_or(0) % self.nodes.len().max(1)
+        hosts::in_turns(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
@@ -181,19 +177,11 @@ impl Target for PostgresTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
         Box::pin(async move {
-            let mut failed = TargetError::usage("no host given");
-            // Any server will do: the first one that answers.
-            for node in &self.nodes {
-                match connect::open(node, &timeline).await {
-                    Ok(opened) => {
-                        let insert = self.mode(&opened, &node.shown)?.name();
-                        let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
-                        return Ok(Box::new(admin) as Box<dyn Admin>);
-                    }
-                    Err(error) => failed = error,
-                }
-            }
-            Err(failed)
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let insert = self.mode(&opened, &node.shown)?.name();
+            let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
+            Ok(Box::new(admin) as Box<dyn Admin>)
         })
     }
 
@@ -202,17 +190,10 @@ impl Target for PostgresTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
         Box::pin(async move {
-            let mut failed = TargetError::usage("no host given");
-            for node in &self.nodes {
-                match connect::open(node, &timeline).await {
-                    Ok(opened) => {
-                        let reader = WireReader::new(opened, node.clone());
-                        return Ok(reader.map(|r| Box::new(r) as Box<dyn TelemetryReader>));
-                    }
-                    Err(error) => failed = error,
-                }
-            }
-            Err(failed)
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let reader = WireReader::new(opened, node.clone());
+            Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
         })
     }
 

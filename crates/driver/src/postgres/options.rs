@@ -32,6 +32,8 @@ const KNOWN: [&str; 13] = [
 const TOLD: &[&str] = &["dbname", "host", "port", "user"];
 /// The port where neither URL nor environment names one.
 const DEFAULT_PORT: u16 = 5432;
+/// The scheme of URLs with another default, and that port.
+const OTHER_PORT: (&str, u16) = ("cockroach", 26_257);
 
 /// What all hosts of one URL share.
 #[derive(Debug)]
@@ -40,7 +42,8 @@ pub(super) struct Login {
     pub(super) password: Option<Secret>,
     /// Where passwords are looked up when none is given.
     pub(super) passfile: Option<PathBuf>,
-    pub(super) database: String,
+    /// As named; a server knows what it means that none is.
+    pub(super) database: Option<String>,
     /// As given; the default depends on the address.
     pub(super) sslmode: Option<SslMode>,
     pub(super) tls: TlsFiles,
@@ -98,6 +101,8 @@ pub(super) fn nodes(
     check_names(url)?;
     let login = Arc::new(login(url, options, environment)?);
     let shown_user = &login.user;
+    let database = login.database.as_deref();
+    let path = database.map_or(String::new(), |name| format!("/{name}"));
     let nodes = addresses(url, environment)?
         .into_iter()
         .map(|address| {
@@ -107,12 +112,12 @@ pub(super) fn nodes(
                         name: host.clone(),
                         port: Some(*port),
                     };
-                    format!("{host}/{}{}", login.database, url.parameters_but(TOLD, '?'))
+                    format!("{host}{path}{}", url.parameters_but(TOLD, '?'))
                 }
                 Address::Socket(directory, port) => {
                     format!(
                         "/{}?host={}&port={port}{}",
-                        login.database,
+                        database.unwrap_or_default(),
                         directory.display(),
                         url.parameters_but(TOLD, '&')
                     )
@@ -177,8 +182,7 @@ fn login(
     let database = path
         .filter(|path| !path.is_empty())
         .or_else(|| given("dbname"))
-        .or_else(|| environment("PGDATABASE"))
-        .unwrap_or_else(|| user.clone());
+        .or_else(|| environment("PGDATABASE"));
     let passfile = given("passfile")
         .or_else(|| environment("PGPASSFILE"))
         .map(PathBuf::from)
@@ -212,6 +216,7 @@ fn addresses(url: &TargetUrl, environment: Environment<'_>) -> Result<Vec<Addres
         .cloned()
         .or_else(|| environment("PGPORT"))
     {
+        None if url.scheme == OTHER_PORT.0 => OTHER_PORT.1,
         None => DEFAULT_PORT,
         Some(text) => parse_port(&text)?,
     };

@@ -43,11 +43,13 @@ fn wanted(node: &Node) -> [String; 4] {
         Address::Tcp(host, port) => (host.clone(), port),
         Address::Socket(_, port) => ("localhost".to_owned(), port),
     };
+    // A server takes the user's name for that of a database that nobody names.
+    let user = &node.login.user;
     [
         host,
         port.to_string(),
-        node.login.database.clone(),
-        node.login.user.clone(),
+        node.login.database.as_ref().unwrap_or(user).clone(),
+        user.clone(),
     ]
 }
 

@@ -1,20 +1,16 @@
 //! What a run asks of the simulated cluster before and after the load. Costs no simulated time,
 //! but for waiting until the work in progress is done.
 
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard};
-
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 
 use super::capacity::capacity;
-use super::cluster::Cluster;
 use super::parameters::SimParameters;
-use super::{INSERT_MODE, down, lock, no_table};
+use super::{INSERT_MODE, View, no_table};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
-    TargetFacts, Timeline,
+    TargetFacts,
 };
 use crate::table_list::{TableNote, TableWish};
 
@@ -28,40 +24,15 @@ const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
 const DIALECTS: &str = include_str!("dialects.txt");
 
 /// The connection around the load.
-pub(super) struct SimAdmin {
-    parameters: Arc<SimParameters>,
-    cluster: Arc<Mutex<Cluster>>,
-    timeline: Rc<dyn Timeline>,
-}
+pub(super) struct SimAdmin(pub(super) View);
 
 impl SimAdmin {
-    pub(super) fn new(
-        parameters: Arc<SimParameters>,
-        cluster: Arc<Mutex<Cluster>>,
-        timeline: Rc<dyn Timeline>,
-    ) -> Self {
-        Self {
-            parameters,
-            cluster,
-            timeline,
-        }
-    }
-
-    fn alive(&self) -> Result<MutexGuard<'_, Cluster>, TargetError> {
-        let now = self.timeline.now();
-        let cluster = lock(&self.cluster);
-        if cluster.is_dead(now) {
-            return Err(down());
-        }
-        Ok(cluster)
-    }
-
     fn create(
         &self,
         workload: &BoundWorkload,
         wish: &TableWish<'_>,
     ) -> Result<Vec<TableNote>, TargetError> {
-        let mut cluster = self.alive()?;
+        let mut cluster = self.0.alive()?;
         // All or nothing: no table is emptied while another one stands in the way.
         for table in &workload.tables {
             if !wish.drop && cluster.table(&table.name).is_some() {
@@ -80,7 +51,7 @@ impl SimAdmin {
     }
 
     fn stored(&self, workload: &BoundWorkload) -> Result<u64, TargetError> {
-        let cluster = self.alive()?;
+        let cluster = self.0.alive()?;
         workload
             .tables
             .iter()
@@ -93,15 +64,15 @@ impl SimAdmin {
 
     async fn settle(&self, deadline: Nanos) -> Result<bool, TargetError> {
         loop {
-            let busy_until = self.alive()?.busy_until();
-            let now = self.timeline.now();
+            let busy_until = self.0.alive()?.busy_until();
+            let now = self.0.timeline.now();
             if busy_until <= now {
                 return Ok(true);
             }
             if now >= deadline {
                 return Ok(false);
             }
-            self.timeline.sleep_until(busy_until.min(deadline)).await;
+            self.0.timeline.sleep_until(busy_until.min(deadline)).await;
         }
     }
 }
@@ -109,8 +80,8 @@ impl SimAdmin {
 impl Admin for SimAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         Box::pin(async move {
-            drop(self.alive()?);
-            Ok(facts_of(&self.parameters))
+            drop(self.0.alive()?);
+            Ok(facts_of(&self.0.parameters))
         })
     }
 
@@ -142,7 +113,7 @@ impl Admin for SimAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
         Box::pin(async move {
-            let cluster = self.alive()?;
+            let cluster = self.0.alive()?;
             match cluster.table(&table.name) {
                 None => Err(no_table(&table.name)),
                 Some(found) => Ok(found.count_by_key(width.max(1))),
@@ -156,7 +127,7 @@ impl Admin for SimAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
         Box::pin(async move {
-            let cluster = self.alive()?;
+            let cluster = self.0.alive()?;
             let found = cluster.table(&table.name);
             let found = found.ok_or_else(|| no_table(&table.name))?;
             found.sums_by_key(width.max(1)).ok_or_else(no_values)
@@ -170,7 +141,7 @@ impl Admin for SimAdmin {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(async move {
-            let cluster = self.alive()?;
+            let cluster = self.0.alive()?;
             let found = cluster.table(&table.name);
             let found = found.ok_or_else(|| no_table(&table.name))?;
             if found.read_rows(ranges, take) {

@@ -165,7 +165,7 @@ impl Target for SimTarget {
             let now = connect.timeline.now();
             let answered = now.saturating_add(self.parameters.rtt.max(Nanos::from_micros(1)));
             connect.timeline.sleep_until(answered).await;
-            self.check_alive(connect.timeline.now())?;
+            drop(alive(&self.cluster, connect.timeline.now())?);
             let tables = self.prepare(&connect.workload)?;
             let session: Box<dyn Session> = Box::new(SimSession::new(
                 Arc::clone(&self.cluster),
@@ -181,13 +181,9 @@ impl Target for SimTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
         Box::pin(async move {
-            self.check_alive(timeline.now())?;
-            let admin: Box<dyn Admin> = Box::new(SimAdmin::new(
-                Arc::clone(&self.parameters),
-                Arc::clone(&self.cluster),
-                timeline,
-            ));
-            Ok(admin)
+            let view = self.view(timeline);
+            drop(view.alive()?);
+            Ok(Box::new(SimAdmin(view)) as Box<dyn Admin>)
         })
     }
 
@@ -195,20 +191,18 @@ impl Target for SimTarget {
         &self,
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
-        let parameters = Arc::clone(&self.parameters);
-        let reader = SimReader::new(parameters, Arc::clone(&self.cluster), timeline);
-        Box::pin(std::future::ready(Ok(Some(
-            Box::new(reader) as Box<dyn TelemetryReader>
-        ))))
+        let reader: Box<dyn TelemetryReader> = Box::new(SimReader(self.view(timeline)));
+        Box::pin(std::future::ready(Ok(Some(reader))))
     }
 }
 
 impl SimTarget {
-    fn check_alive(&self, now: Nanos) -> Result<(), TargetError> {
-        if lock(&self.cluster).is_dead(now) {
-            return Err(down());
+    fn view(&self, timeline: Rc<dyn Timeline>) -> View {
+        View {
+            parameters: Arc::clone(&self.parameters),
+            cluster: Arc::clone(&self.cluster),
+            timeline,
         }
-        Ok(())
     }
 
     /// Per op, the number of the table it fills, or nothing for what is not an insert.
@@ -234,14 +228,34 @@ impl SimTarget {
     }
 }
 
+/// What a connection beside the load has of the cluster, in the run's time.
+struct View {
+    parameters: Arc<SimParameters>,
+    cluster: Arc<Mutex<Cluster>>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl View {
+    fn alive(&self) -> Result<MutexGuard<'_, Cluster>, TargetError> {
+        alive(&self.cluster, self.timeline.now())
+    }
+}
+
+/// The cluster, if it answers.
+fn alive(cluster: &Mutex<Cluster>, now: Nanos) -> Result<MutexGuard<'_, Cluster>, TargetError> {
+    let cluster = lock(cluster);
+    if cluster.is_dead(now) {
+        return Err(TargetError::unreachable(
+            "target `sim:` is down, as its parameter `die` demands",
+        )
+        .with_hint("give `die` a later time, or leave it out"));
+    }
+    Ok(cluster)
+}
+
 /// A panic elsewhere must not hide what was counted, so poison is ignored.
 fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
     cluster.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn down() -> TargetError {
-    TargetError::unreachable("target `sim:` is down, as its parameter `die` demands")
-        .with_hint("give `die` a later time, or leave it out")
 }
 
 fn no_table(name: &str) -> TargetError {

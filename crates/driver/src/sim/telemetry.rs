@@ -1,56 +1,37 @@
 //! What the model says of itself: nodes with their cores, queues and disks, and what they refused.
 //! Looking costs no simulated time.
 
-use std::rc::Rc;
-use std::sync::{Arc, Mutex};
-
-use super::cluster::Cluster;
+use super::View;
 use super::node::stall_at;
-use super::parameters::SimParameters;
-use super::{down, lock};
-use crate::contract::{BoxFuture, TargetError, Timeline};
+use crate::contract::{BoxFuture, TargetError};
 use crate::telemetry::{Reading, TelemetryReader, names};
 
 /// Nodes that are told one by one; all others are as alike as these.
 const NODES_TOLD: usize = 16;
 
 /// Reads a cluster.
-pub(super) struct SimReader {
-    parameters: Arc<SimParameters>,
-    cluster: Arc<Mutex<Cluster>>,
-    timeline: Rc<dyn Timeline>,
-}
+pub(super) struct SimReader(pub(super) View);
 
 impl SimReader {
-    pub(super) fn new(
-        parameters: Arc<SimParameters>,
-        cluster: Arc<Mutex<Cluster>>,
-        timeline: Rc<dyn Timeline>,
-    ) -> Self {
-        Self {
-            parameters,
-            cluster,
-            timeline,
-        }
-    }
-
     fn readings(&self) -> Result<Vec<Reading>, TargetError> {
-        let now = self.timeline.now();
-        let mut cluster = lock(&self.cluster);
-        if cluster.is_dead(now) {
-            return Err(down());
-        }
+        let View {
+            parameters,
+            timeline,
+            ..
+        } = &self.0;
+        let now = timeline.now();
+        let mut cluster = self.0.alive()?;
         let rejected = cluster.planted().rejected_ops;
         let mut readings = vec![Reading::count(names::REJECTED, "1", float(rejected))];
-        if !self.parameters.stall.is_empty() {
-            let stalled = stall_at(&self.parameters.stall, now).is_some();
+        if !parameters.stall.is_empty() {
+            let stalled = stall_at(&parameters.stall, now).is_some();
             readings.push(Reading::level(
                 "stalled",
                 "share",
                 f64::from(u8::from(stalled)),
             ));
         }
-        let cores = self.parameters.cores.map(f64::from);
+        let cores = parameters.cores.map(f64::from);
         let nodes = cluster.nodes().iter_mut().enumerate();
         for (number, node) in nodes.take(NODES_TOLD) {
             let look = node.look(now);

@@ -231,6 +231,21 @@ fn with_statements(
     create: &str,
     test: impl Fn(&Connection, &mut Statements<'_>, &AtomicBool),
 ) {
+    with_database(
+        parameters,
+        create,
+        |_, connection, statements, abandoned| {
+            test(connection, statements, abandoned);
+        },
+    );
+}
+
+/// The same, and the database that all writers share.
+fn with_database(
+    parameters: &str,
+    create: &str,
+    test: impl Fn(&Database, &Connection, &mut Statements<'_>, &AtomicBool),
+) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.db");
     let url = format!("sqlite:{}{parameters}", path.display());
@@ -249,7 +264,7 @@ fn with_statements(
         let workload = workload(create);
         let looks = Arc::clone(&abandoned);
         let mut statements = Statements::prepare(&connection, &workload, &database, looks).unwrap();
-        test(&connection, &mut statements, &abandoned);
+        test(&database, &connection, &mut statements, &abandoned);
     }
 }
 
@@ -422,7 +437,7 @@ fn a_transaction_counts_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_transaction_that_writes_takes_its_turn_and_one_that_reads_does_not() {
+fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never() {
     let create = "CREATE TABLE t (k INTEGER, v TEXT)";
     with_statements("?busy_timeout=0", create, |connection, s, abandoned| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
@@ -437,6 +452,42 @@ fn a_transaction_that_writes_takes_its_turn_and_one_that_reads_does_not() {
         assert_eq!(s.execute(&pair(3)).certainty, Certainty::Unknown);
         abandoned.store(false, Ordering::SeqCst);
         assert_eq!(count(connection), 2);
+    });
+}
+
+/// Whether somebody waited for the turn to write while `ask` ran, which had to wait if so.
+fn waits_for_its_turn(database: &Database, ask: impl FnOnce()) -> bool {
+    let begun = Barrier::new(2);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let _turn = database.turns().wait();
+            begun.wait();
+            loop {
+                let waits = database.turns().waiting() > 0;
+                if waits || done.load(Ordering::SeqCst) {
+                    return waits;
+                }
+                thread::yield_now();
+            }
+        });
+        begun.wait();
+        ask();
+        done.store(true, Ordering::SeqCst);
+        writer.join().unwrap()
+    })
+}
+
+#[test]
+fn a_transaction_that_writes_waits_for_its_turn_and_one_that_reads_does_not() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_database("", create, |database, _, s, _| {
+        assert!(waits_for_its_turn(database, || {
+            assert!(s.execute(&pair(1)).is_success());
+        }));
+        assert!(!waits_for_its_turn(database, || {
+            assert!(s.execute(&ask(4)).is_success());
+        }));
     });
 }
 

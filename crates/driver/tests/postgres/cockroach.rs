@@ -1,41 +1,72 @@
 //! A relative that cannot be installed everywhere: a server that introduces itself as CockroachDB
 //! and gives the answers of its documentation ("Transaction retry error reference", "Common
-//! errors and solutions").
+//! errors and solutions"); and the one statement of its own dialect that PostgreSQL can compute.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use highwater_core::model::op::{ColumnType, OpBody, Value};
+use highwater_core::model::op::{BoundTable, ColumnType, OpBody, PlaceholderStyle, Value};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
+use highwater_core::model::units::Seed;
+use highwater_core::workload::{WorkloadSpec, builtin};
+use highwater_testing::postgres::{Postgres, skipped};
 
-use crate::client::{Client, asking, open};
+use crate::client::{Client, admin, asking, open, points};
 use crate::support;
 use crate::transactions::transaction;
 
 /// What the execution of a statement is answered with: a command tag, or SQLSTATE and message.
 type Answer = Result<&'static str, (&'static str, &'static str)>;
 
-/// A server for one connection; its URL.
-fn server(answers: Vec<Answer>) -> String {
+/// Texts that wait for whoever reads them.
+const TEXTS_MAX: usize = 1_000;
+
+/// A server of this version for one connection: what it is told, and its URL up to the database.
+fn listening(version: &'static str, answers: Vec<Answer>) -> (Receiver<String>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    let (told, texts) = sync_channel(TEXTS_MAX);
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        drop(serve(&mut stream, answers.into_iter()));
+        let greeted = greet(&mut stream, version, &told);
+        drop(greeted.and_then(|()| serve(&mut stream, answers.into_iter(), &told)));
     });
-    format!("cockroach://root@127.0.0.1:{port}/defaultdb?sslmode=disable")
+    (texts, format!("cockroach://root@127.0.0.1:{port}"))
 }
 
-fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> std::io::Result<()> {
+/// A server for one connection; its URL.
+fn server(answers: Vec<Answer>) -> String {
+    let (_, url) = listening("v23.1.11", answers);
+    url + "/defaultdb?sslmode=disable"
+}
+
+/// Notes what the client says; who only gives answers does not listen.
+fn tell(told: &SyncSender<String>, text: &[u8]) {
+    let text = String::from_utf8_lossy(text);
+    drop(told.send(text.trim_matches('\0').replace('\0', " ")));
+}
+
+/// Start-up, up to the version that the server tells.
+fn greet(stream: &mut TcpStream, version: &str, told: &SyncSender<String>) -> std::io::Result<()> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
-    take(stream, length)?;
+    let body = take(stream, length)?;
+    tell(told, body.get(4..).unwrap_or_default());
     let mut out = message(b'R', &0_u32.to_be_bytes());
-    out.extend(message(b'S', b"crdb_version\0CockroachDB CCL v23.1.11\0"));
+    let version = format!("crdb_version\0CockroachDB CCL {version}\0");
+    out.extend(message(b'S', version.as_bytes()));
     out.extend(message(b'Z', b"I"));
-    stream.write_all(&out)?;
-    out.clear();
+    stream.write_all(&out)
+}
+
+fn serve(
+    stream: &mut TcpStream,
+    mut answers: impl Iterator<Item = Answer>,
+    told: &SyncSender<String>,
+) -> std::io::Result<()> {
+    let mut out = Vec::new();
     let (mut parameters, mut failed) = (0, false);
     // As `ReadyForQuery` tells it.
     let mut status = b'I';
@@ -56,7 +87,7 @@ fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> s
                 failed = false;
             }
             b'Q' => {
-                assert_eq!(body, b"ROLLBACK\0");
+                tell(told, &body);
                 status = b'I';
                 out.extend(message(b'C', b"ROLLBACK\0"));
                 out.extend(message(b'Z', &[status]));
@@ -67,6 +98,7 @@ fn serve(stream: &mut TcpStream, mut answers: impl Iterator<Item = Answer>) -> s
             // After an error all is passed over until Sync.
             _ if failed => {}
             b'P' => {
+                tell(told, &body);
                 parameters = body.split(|byte| *byte == b'$').count() - 1;
                 out.extend(message(b'1', b""));
             }
@@ -199,4 +231,138 @@ fn an_ambiguous_answer_before_commit_is_unknown_too() {
         let outcome = client.ask(0, OpBody::Query(vec![Value::Integer(1)])).await;
         assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
     });
+}
+
+#[test]
+fn a_url_without_a_database_means_the_default_one() {
+    let (texts, url) = listening("v23.1.11", vec![]);
+    support::block_on(async {
+        let target = open(&format!("{url}?sslmode=disable"), None).unwrap();
+        drop(
+            Client::connect(target.as_ref(), &asking(&[]))
+                .await
+                .unwrap(),
+        );
+    });
+    let texts: Vec<String> = texts.iter().collect();
+    assert!(!texts[0].contains("database"), "{texts:?}");
+    assert_eq!(texts[1], "SET database = defaultdb");
+}
+
+#[test]
+fn rows_are_inserted_by_statements_because_copy_may_come_in_pieces_and_needs_an_administrator() {
+    let (texts, url) = listening("v20.1.8", vec![]);
+    support::block_on(async {
+        let target = open(&format!("{url}/bench?sslmode=disable"), None).unwrap();
+        drop(Client::connect(target.as_ref(), &points()).await.unwrap());
+    });
+    let values: Vec<String> = texts.iter().filter(|t| t.contains("VALUES")).collect();
+    assert!(
+        values.last().unwrap().contains("($199, $200)"),
+        "{values:?}"
+    );
+    let (_, url) = listening("v20.1.8", vec![]);
+    let refused = support::block_on(async {
+        let target = open(&format!("{url}/bench?sslmode=disable"), Some("copy")).unwrap();
+        Client::connect(target.as_ref(), &points()).await.err()
+    });
+    let message = refused.unwrap().message;
+    assert!(
+        message.contains("commits every 100 rows of a COPY"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_sketch_of_a_table_leaves_out_columns_that_the_server_hides() {
+    let (texts, url) = listening("v23.1.11", vec![]);
+    support::block_on(async {
+        let target = open(&format!("{url}/bench?sslmode=disable"), None).unwrap();
+        let mut admin = admin(target.as_ref()).await.unwrap();
+        assert!(admin.describe("kv").await.is_err());
+    });
+    let texts: Vec<String> = texts.iter().collect();
+    let columns = texts
+        .iter()
+        .find(|text| text.contains("information_schema.columns"));
+    assert!(
+        columns.unwrap().contains("AND is_hidden = 'NO'"),
+        "{texts:?}"
+    );
+}
+
+/// The table of kv as CockroachDB or PostgreSQL are told of it.
+fn kv(dialect: &str, settings: &[(&str, &str)]) -> BoundTable {
+    let spec = WorkloadSpec::parse(builtin("kv").unwrap().text).unwrap();
+    let settings = settings.iter();
+    let settings = settings.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let workload = spec.instantiate(&settings.collect(), Seed(1)).unwrap();
+    let dialects = [dialect.to_owned(), "postgresql".to_owned()];
+    let bound = workload.bind(&dialects, PlaceholderStyle::Dollar).unwrap();
+    bound.tables[0].clone()
+}
+
+#[test]
+fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_buckets() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let (half, quarter) = (1_i64 << 61, 1_i64 << 62);
+    let positive = vec![half, quarter, 3 * half];
+    for (settings, expected) in [
+        ("", vec![-quarter, 0, quarter]),
+        ("order=sequential cycle_length=1000", vec![250, 500, 750]),
+        // Fewer keys than places.
+        ("order=sequential cycle_length=2", vec![1]),
+        ("order=sequential", positive.clone()),
+        ("order=zipfian cycle_length=9", positive),
+        ("num_shards=8", vec![2, 4, 6]),
+        ("num_shards=3 order=sequential", vec![1, 2]),
+    ] {
+        let pairs = settings
+            .split_whitespace()
+            .filter_map(|pair| pair.split_once('='));
+        let pairs: Vec<(&str, &str)> = pairs.chain([("splits", "3")]).collect();
+        let table = kv("cockroachdb", &pairs);
+        let mut created = table.create.iter();
+        let split = created.find_map(|sql| sql.strip_prefix("ALTER TABLE kv SPLIT AT "));
+        let told = server.sql("postgres", &format!("{} ORDER BY place", split.unwrap()));
+        let places: Vec<i64> = told
+            .lines()
+            .map(|line| line.trim().parse().unwrap())
+            .collect();
+        assert_eq!(places.len(), expected.len(), "{settings}: {places:?}");
+        for (place, expected) in places.iter().zip(expected) {
+            // Divisions of numbers of 19 digits are rounded.
+            let within = u64::from(expected == 0 || expected.abs() >= 1_000);
+            assert!(place.abs_diff(expected) <= within, "{settings}: {places:?}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_for_a_value_of_kv_is_computed_as_postgresql_does() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let ours = kv("cockroachdb", &[]);
+    let theirs = kv("postgresql", &[]);
+    let pair = |table: &BoundTable| {
+        let value = table.columns[1].value.clone().unwrap();
+        format!("{}, {value}", table.key)
+    };
+    let values =
+        "(VALUES ('AAAAAAAB'::bytea), ('Zz09-_Aax'), ('short'), ('abcdefgh'), ('________'))";
+    let asked = |pair: &str| {
+        server.sql(
+            "postgres",
+            &format!("SELECT {pair} FROM {values} AS kv (v)"),
+        )
+    };
+    // Its whole numbers have 64 bits.
+    let told = asked(&pair(&ours).replace("- 1) *", "- 1::int8) *"));
+    assert_eq!(told, asked(&pair(&theirs)));
+    assert!(told.starts_with("1|"), "{told}");
 }

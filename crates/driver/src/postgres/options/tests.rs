@@ -39,9 +39,14 @@ fn urls_name_hosts_user_and_database() {
                 "postgresql://ann@[::1]:3/b",
             ],
         ),
+        ("cockroach://root@h", vec!["cockroach://root@h:26257"]),
         (
-            "cockroach://root@h:26257",
-            vec!["cockroach://root@h:26257/root"],
+            "postgres://root@h:26257?sslmode=disable",
+            vec!["postgres://root@h:26257?sslmode=disable"],
+        ),
+        (
+            "postgres://ann@?host=/run/pg",
+            vec!["postgres://ann@/?host=/run/pg&port=5432"],
         ),
         (
             "postgres://ann@/b?host=/run/pg&port=7",
@@ -89,7 +94,7 @@ fn the_environment_fills_what_the_url_leaves_open() {
         Address::Socket(PathBuf::from("/run/pg"), 6000)
     );
     assert_eq!(node.login.user, "ann");
-    assert_eq!(node.login.database, "b");
+    assert_eq!(node.login.database.as_deref(), Some("b"));
     assert_eq!(node.login.password.as_ref().unwrap().reveal(), "geheim");
     assert_eq!(node.login.passfile, Some(PathBuf::from("/x")));
     assert!(!format!("{node:?}").contains("geheim"));
