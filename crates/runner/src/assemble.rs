@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use highwater_core::analysis;
-use highwater_core::analysis::availability::{of_phases, whole_seconds};
+use highwater_core::analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
@@ -19,9 +19,6 @@ use crate::telemetry::{self, Counters};
 
 /// Name of the phase that fills the tables.
 pub(crate) const LOAD: &str = "load";
-
-/// Gaps kept for merging shares.
-const GAPS_KEPT_MAX: usize = 64;
 
 /// An open stream that could not send this share of what was due leaves a backlog.
 const BACKLOG_SHARE: f64 = 0.01;
@@ -200,35 +197,12 @@ pub(crate) fn availability_record(
     intervals: &[IntervalRecord],
 ) -> AvailabilityRecord {
     let maps: Vec<AcknowledgementMap> = maps.values().cloned().collect();
-    let mut gaps: Vec<[u64; 2]> = measured
+    let gaps = measured
         .iter()
-        .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT_MAX))
+        .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT))
         .map(|gap| [gap.start.0, gap.length.0])
         .collect();
-    gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
-    gaps.truncate(GAPS_KEPT_MAX);
-    let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
-    // The load's seconds count from its own start.
-    for interval in intervals.iter().filter(|interval| interval.phase != LOAD) {
-        *by_second.entry(interval.second).or_default() += interval.acknowledged;
-    }
-    let per_s: Vec<u64> = phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure)
-        .flat_map(whole_seconds)
-        .map(|second| by_second.get(&second).copied().unwrap_or(0))
-        .collect();
-    let longest = gaps.first().copied().unwrap_or_default();
-    let judged = of_phases(&per_s, phases, Nanos(longest[1]));
-    AvailabilityRecord {
-        longest_gap_ns: longest[1],
-        longest_gap_start_ns: longest[0],
-        seconds_below_half: judged.seconds_below_half,
-        dips: judged.dips,
-        recovery_ns: judged.recovery_ns,
-        gaps,
-        acknowledged_per_s: per_s,
-    }
+    of_gaps(gaps, acknowledged_per_s(intervals, phases), phases)
 }
 
 /// The load machine, over the measured phases.

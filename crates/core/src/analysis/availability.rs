@@ -1,11 +1,16 @@
 //! Whether the target answered all the time: gaps, slow seconds, and how fast it came back.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::plan::PhaseKind;
-use crate::model::record::PhaseRecord;
+use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord};
 use crate::model::units::Nanos;
+
+/// Gaps that a record keeps, the longest ones.
+pub const GAPS_KEPT: usize = 64;
 
 /// Whether the target answered all the time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -77,6 +82,57 @@ pub fn of_phases(
         }
     }
     whole
+}
+
+/// What a record says of gaps, [start, length] in any order, and of what was acknowledged in the
+/// seconds of its measured phases.
+pub fn of_gaps(
+    mut gaps: Vec<[u64; 2]>,
+    acknowledged_per_s: Vec<u64>,
+    phases: &[PhaseRecord],
+) -> AvailabilityRecord {
+    longest_first(&mut gaps);
+    let [start, length] = gaps.first().copied().unwrap_or_default();
+    let seen = of_phases(&acknowledged_per_s, phases, Nanos(length));
+    AvailabilityRecord {
+        longest_gap_ns: seen.longest_gap_ns,
+        longest_gap_start_ns: start,
+        seconds_below_half: seen.seconds_below_half,
+        dips: seen.dips,
+        recovery_ns: seen.recovery_ns,
+        gaps,
+        acknowledged_per_s,
+    }
+}
+
+/// Sorts gaps, of equal ones the first first, and keeps as many as a record does.
+pub fn longest_first(gaps: &mut Vec<[u64; 2]>) {
+    gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
+    gaps.truncate(GAPS_KEPT);
+}
+
+/// What was acknowledged in each of the [`measured_seconds`]. Seconds of a load count from its own
+/// start, and are others.
+pub fn acknowledged_per_s(intervals: &[IntervalRecord], phases: &[PhaseRecord]) -> Vec<u64> {
+    let is_load = |name: &str| {
+        let mut phases = phases.iter();
+        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
+    };
+    let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
+    for interval in intervals.iter().filter(|i| !is_load(&i.phase)) {
+        *by_second.entry(interval.second).or_default() += interval.acknowledged;
+    }
+    measured_seconds(phases)
+        .map(|second| by_second.get(&second).copied().unwrap_or(0))
+        .collect()
+}
+
+/// The whole seconds of the measured phases, one phase after the other.
+pub fn measured_seconds(phases: &[PhaseRecord]) -> impl Iterator<Item = u64> {
+    phases
+        .iter()
+        .filter(|phase| phase.kind == PhaseKind::Measure)
+        .flat_map(whole_seconds)
 }
 
 /// The seconds, from the start of the first phase with a pace, that lie within a phase as a whole.
@@ -159,15 +215,61 @@ mod tests {
         check(&[], 0, 0, None);
     }
 
-    #[test]
-    fn each_step_is_compared_with_its_own_median() {
-        let step = |number: u64, start_s: u64, length_s: u64| PhaseRecord {
+    fn step(number: u64, start_s: u64, length_s: u64) -> PhaseRecord {
+        PhaseRecord {
             name: format!("step {number}"),
             kind: PhaseKind::Measure,
             step: None,
             start_ns: Nanos::from_secs(start_s).0,
             duration_ns: Nanos::from_secs(length_s).0,
+        }
+    }
+
+    #[test]
+    fn only_whole_seconds_of_measured_phases_count_and_none_of_the_load() {
+        let load = PhaseRecord {
+            name: "load".to_owned(),
+            kind: PhaseKind::Load,
+            ..step(0, 0, 9)
         };
+        let mut late = step(1, 2, 3);
+        late.start_ns += 1;
+        let second = |phase: &str, second, acknowledged| IntervalRecord {
+            phase: phase.to_owned(),
+            second,
+            acknowledged,
+            ..IntervalRecord::default()
+        };
+        let intervals = [
+            second("load", 3, 1_000),
+            second("step 1", 2, 7),
+            second("step 1", 3, 10),
+            // Asked in the warm-up, answered when it was over.
+            second("warm-up", 3, 1),
+            second("step 1", 5, 20),
+        ];
+        // From 2 s and a bit to 5 s and a bit: the third and the fourth second are whole.
+        let phases = [load, late];
+        assert_eq!(acknowledged_per_s(&intervals, &phases), [11, 0]);
+    }
+
+    #[test]
+    fn a_record_keeps_the_longest_gaps_and_of_equal_ones_the_first() {
+        let mut gaps: Vec<[u64; 2]> = (0..100).map(|at| [1_000 * at, 5 + at / 50]).collect();
+        gaps.push([500_000, 9]);
+        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)]);
+        assert_eq!(record.gaps.len(), GAPS_KEPT);
+        assert_eq!(record.gaps[..2], [[500_000, 9], [50_000, 6]]);
+        assert_eq!(record.gaps[GAPS_KEPT - 1], [12_000, 5]);
+        assert_eq!(
+            (record.longest_gap_start_ns, record.longest_gap_ns),
+            (500_000, 9)
+        );
+        assert_eq!((record.dips, record.recovery_ns), (1, Some(0)));
+    }
+
+    #[test]
+    fn each_step_is_compared_with_its_own_median() {
         let phases = [step(1, 2, 3), step(2, 5, 6)];
         let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
         let seen = of_phases(&slow_then_fast, &phases, Nanos::SECOND);

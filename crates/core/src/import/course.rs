@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::analysis::availability::{of_phases, whole_seconds};
+use crate::analysis::availability::{GAPS_KEPT, acknowledged_per_s, longest_first, of_gaps};
 use crate::model::histogram::LatencyHistogram;
 use crate::model::plan::PhaseKind;
 use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, WINDOW_NS};
@@ -17,8 +17,6 @@ use super::told::{Told, ToldLatency, ToldOp};
 pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
 /// Different ops of one output.
 pub(super) const OPS_MAX: usize = 64;
-/// Gaps that a record keeps.
-const GAPS_KEPT_MAX: usize = 64;
 /// Cells of 10 ms in a second.
 const CELLS: usize = 100;
 const CELL_NS: u64 = 10_000_000;
@@ -331,7 +329,7 @@ fn least_of(bin: u16) -> u64 {
     }
 }
 
-/// Times without an answer, the longest first, from `origin` on; to a millisecond.
+/// The longest times without an answer, from `origin` on; to a millisecond.
 fn gaps(
     seconds: &BTreeMap<u64, Second>,
     (from, to): (Nanos, Nanos),
@@ -345,9 +343,8 @@ fn gaps(
             let start = (last * MILLI_NS).saturating_sub(origin.0);
             gaps.push([start, length]);
         }
-        if gaps.len() > 2 * GAPS_KEPT_MAX {
-            gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
-            gaps.truncate(GAPS_KEPT_MAX);
+        if gaps.len() > 2 * GAPS_KEPT {
+            longest_first(&mut gaps);
         }
     };
     for (second, of) in seconds {
@@ -362,8 +359,6 @@ fn gaps(
         }
     }
     gap(to.0 / MILLI_NS, last);
-    gaps.sort_by_key(|[start, length]| (std::cmp::Reverse(*length), *start));
-    gaps.truncate(GAPS_KEPT_MAX);
     gaps
 }
 
@@ -375,22 +370,7 @@ fn availability(told: &Told, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
         start_ns: told.start.0,
         duration_ns: told.duration.0,
     };
-    let mut by_second: BTreeMap<u64, u64> = BTreeMap::new();
-    for interval in &told.intervals {
-        *by_second.entry(interval.second).or_default() += interval.acknowledged;
-    }
-    let per_s: Vec<u64> = whole_seconds(&phase)
-        .map(|second| by_second.get(&second).copied().unwrap_or(0))
-        .collect();
-    let longest = gaps.first().copied().unwrap_or_default();
-    let judged = of_phases(&per_s, &[phase], Nanos(longest[1]));
-    AvailabilityRecord {
-        longest_gap_ns: longest[1],
-        longest_gap_start_ns: longest[0],
-        seconds_below_half: judged.seconds_below_half,
-        dips: judged.dips,
-        recovery_ns: judged.recovery_ns,
-        gaps,
-        acknowledged_per_s: per_s,
-    }
+    let phases = [phase];
+    let per_s = acknowledged_per_s(&told.intervals, &phases);
+    of_gaps(gaps, per_s, &phases)
 }

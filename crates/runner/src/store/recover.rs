@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use highwater_core::analysis;
+use highwater_core::analysis::availability::{acknowledged_per_s, measured_seconds, of_gaps};
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
@@ -179,48 +180,22 @@ fn result_of(
 
 /// As far as whole seconds show it.
 fn availability_of(record: &RunRecord) -> AvailabilityRecord {
-    let mut per_second: BTreeMap<u64, u64> = BTreeMap::new();
-    for interval in &record.intervals {
-        *per_second.entry(interval.second).or_default() += interval.acknowledged;
-    }
-    let measured = record
-        .phases
-        .iter()
-        .filter(|phase| phase.kind == PhaseKind::Measure);
-    let per_second: Vec<(u64, u64)> = measured
-        .flat_map(|phase| {
-            let first = phase.start_ns / Nanos::SECOND.0;
-            first..first + phase.duration_ns / Nanos::SECOND.0
-        })
-        .map(|second| (second, per_second.get(&second).copied().unwrap_or(0)))
-        .collect();
-    let (mut longest, mut silent) = ((0, 0), (0, 0));
-    for (second, acknowledged) in &per_second {
-        silent = match (acknowledged, silent) {
-            (0, (_, 0)) => (*second, 1),
-            (0, (start, length)) => (start, length + 1),
-            _ => (0, 0),
-        };
-        if silent.1 > longest.1 {
-            longest = silent;
+    let per_s = acknowledged_per_s(&record.intervals, &record.phases);
+    let seconds = measured_seconds(&record.phases).zip(per_s.iter().copied());
+    of_gaps(silent(seconds), per_s, &record.phases)
+}
+
+/// Where seconds without an acknowledgement follow each other: start and length.
+fn silent(acknowledged: impl Iterator<Item = (u64, u64)>) -> Vec<[u64; 2]> {
+    let mut gaps: Vec<[u64; 2]> = Vec::new();
+    for (second, _) in acknowledged.filter(|(_, acknowledged)| *acknowledged == 0) {
+        let start = second * Nanos::SECOND.0;
+        match gaps.last_mut() {
+            Some([begin, length]) if *begin + *length == start => *length += Nanos::SECOND.0,
+            _ => gaps.push([start, Nanos::SECOND.0]),
         }
     }
-    let [start, length] = [longest.0, longest.1].map(|seconds| seconds * Nanos::SECOND.0);
-    let per_second: Vec<u64> = per_second.into_iter().map(|(_, n)| n).collect();
-    let judged = analysis::availability::availability(&per_second, Nanos(length));
-    AvailabilityRecord {
-        longest_gap_ns: length,
-        longest_gap_start_ns: start,
-        seconds_below_half: judged.seconds_below_half,
-        dips: judged.dips,
-        recovery_ns: judged.recovery_ns,
-        gaps: if length > 0 {
-            vec![[start, length]]
-        } else {
-            Vec::new()
-        },
-        acknowledged_per_s: per_second,
-    }
+    gaps
 }
 
 fn is_open(plan: &Plan, stream: &str) -> bool {
@@ -256,5 +231,21 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         steadiness: "not_tested".to_owned(),
         drift_percent: None,
         littles_law_sessions: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_without_an_answer_that_follow_each_other_are_one_gap() {
+        let seconds = [(3, 0), (4, 0), (5, 9), (6, 0), (10, 0), (11, 1)];
+        let s = Nanos::SECOND.0;
+        assert_eq!(
+            silent(seconds.into_iter()),
+            [[3 * s, 2 * s], [6 * s, s], [10 * s, s]]
+        );
+        assert!(silent([(0, 1)].into_iter()).is_empty());
     }
 }

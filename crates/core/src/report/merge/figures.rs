@@ -1,6 +1,6 @@
 //! What follows from counts is drawn anew from the merged ones, by the same statistics.
 
-use crate::analysis::availability::of_phases;
+use crate::analysis::availability::of_gaps;
 use crate::analysis::judge::{littles_law_sessions, measured_streams};
 use crate::analysis::throughput::throughput;
 use crate::model::plan::Unit;
@@ -69,14 +69,8 @@ fn draw_intervals(record: &mut RunRecord) {
     }
 }
 
-/// All but the gaps, which stand longest first, and the acknowledgements per second.
+/// All that follows from the gaps and the acknowledgements per second.
 fn draw_availability(record: &mut RunRecord) {
-    let seen = &mut record.availability;
-    let [start, length] = seen.gaps.first().copied().unwrap_or_default();
-    let drawn = of_phases(&seen.acknowledged_per_s, &record.phases, Nanos(length));
-    seen.longest_gap_ns = drawn.longest_gap_ns;
-    seen.longest_gap_start_ns = start;
-    seen.seconds_below_half = drawn.seconds_below_half;
-    seen.dips = drawn.dips;
-    seen.recovery_ns = drawn.recovery_ns;
+    let seen = std::mem::take(&mut record.availability);
+    record.availability = of_gaps(seen.gaps, seen.acknowledged_per_s, &record.phases);
 }

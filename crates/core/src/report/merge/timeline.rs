@@ -7,9 +7,6 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, RunRecord};
 
-/// Gaps that a record keeps.
-const GAPS_KEPT: usize = 64;
-
 /// The first start of the shares, as it was written.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
     let starts = shares.iter().map(|share| &share.started_at);
@@ -93,10 +90,6 @@ pub(super) fn availability(shares: &[&RunRecord]) -> AvailabilityRecord {
     for share in &shares[1..] {
         merged.gaps = common(&merged.gaps, &sorted(&share.availability.gaps));
     }
-    merged
-        .gaps
-        .sort_by_key(|gap| (std::cmp::Reverse(gap[1]), gap[0]));
-    merged.gaps.truncate(GAPS_KEPT);
     merged
 }
 
