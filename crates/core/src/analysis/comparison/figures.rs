@@ -2,8 +2,9 @@
 
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::tuning::server_cpu_per_row;
+use crate::model::import_record::Untold;
 use crate::model::plan::Unit;
-use crate::model::record::RunRecord;
+use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::search::SearchOutcome;
 use crate::model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
@@ -16,6 +17,37 @@ pub enum Better {
     Less,
 }
 
+/// On which scale a figure is compared, and so what a difference of it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// By the ratio of its values, all of them above 0.
+    Ratio,
+    /// By the difference of shares of ops: of 0, which most of them are, there is no ratio.
+    ShareOfOps,
+    /// By the difference of shares of seconds.
+    ShareOfSeconds,
+}
+
+impl Scale {
+    /// The difference that matters on this scale, where a ratio matters from `ratio` on.
+    ///
+    /// From one op in a thousand that fails, the finest percentile that is compared has no value:
+    /// what was never answered took longer than anything. A second is looked at as a whole, and a
+    /// run of some minutes has too few of them to show less than one in a hundred.
+    pub const fn practical(self, ratio: f64) -> f64 {
+        match self {
+            Self::Ratio => ratio,
+            Self::ShareOfOps => 0.001,
+            Self::ShareOfSeconds => 0.01,
+        }
+    }
+
+    /// Whether values are shares.
+    pub const fn is_share(self) -> bool {
+        !matches!(self, Self::Ratio)
+    }
+}
+
 /// A figure by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Figure {
@@ -23,16 +55,47 @@ pub struct Figure {
     pub place: String,
     /// `throughput`, `p99` …
     pub name: &'static str,
-    /// `rows/s`, `queries/s`, `ns`, `bytes`.
+    /// `rows/s`, `queries/s`, `ns`, `bytes`, `share`.
     pub unit: &'static str,
     /// Which way is better.
     pub better: Better,
+    /// How it is compared.
+    pub scale: Scale,
 }
 
-/// Figures that every run of both groups has and that are above 0 in all of them, with their
-/// values.
-pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<(Figure, Vec<f64>, Vec<f64>)> {
-    let told = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, f64)>> {
+/// What a run says of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Value {
+    pub(super) value: f64,
+    /// How many ops or seconds a share is of; 1 for anything else.
+    pub(super) of: f64,
+}
+
+impl Value {
+    const fn plain(value: f64) -> Self {
+        Self { value, of: 1.0 }
+    }
+
+    /// Absent of nothing.
+    fn share(part: u64, of: u64) -> Option<Self> {
+        (of > 0).then(|| Self {
+            value: float(part) / float(of),
+            of: float(of),
+        })
+    }
+
+    fn can_be_compared(self, scale: Scale) -> bool {
+        scale.is_share() || self.value > 0.0
+    }
+}
+
+/// A figure with its values in the runs of each group.
+pub(super) type Sampled = (Figure, [Vec<Value>; 2]);
+
+/// Figures that every run of both groups has, with their values; those whose ratio is compared are
+/// above 0 in all of them.
+pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
+    let told = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, Value)>> {
         runs.iter().map(|record| of_record(record)).collect()
     };
     let (a, b) = (told(a), told(b));
@@ -42,34 +105,30 @@ pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<(Figure, Vec<f6
     let names = first.iter().map(|(figure, _)| figure.clone());
     names
         .filter_map(|figure| {
-            let values = |runs: &[Vec<(Figure, f64)>]| -> Option<Vec<f64>> {
+            let values = |runs: &[Vec<(Figure, Value)>]| -> Option<Vec<Value>> {
                 runs.iter()
                     .map(|run| {
-                        let found = run.iter().find(|(other, _)| *other == figure)?;
-                        (found.1 > 0.0).then_some(found.1)
+                        let (_, value) = run.iter().find(|(other, _)| *other == figure)?;
+                        value.can_be_compared(figure.scale).then_some(*value)
                     })
                     .collect()
             };
-            let (a, b) = (values(&a)?, values(&b)?);
-            Some((figure, a, b))
+            let values = [values(&a)?, values(&b)?];
+            Some((figure, values))
         })
         .collect()
 }
 
 /// A search has one figure, its mark, a tuning that of its best cell; a run its throughputs and
-/// percentiles.
-fn of_record(record: &RunRecord) -> Vec<(Figure, f64)> {
+/// percentiles, what failed, whether it was answered all the time, and what a row costs.
+fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
     if let Some(search) = &record.search {
         let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
             return Vec::new();
         };
-        let figure = figure(
-            search.stream.clone(),
-            "mark",
-            per_s(search.unit),
-            Better::More,
-        );
-        return vec![(figure, mark.confirmed)];
+        let unit = per_s(search.unit);
+        let figure = figure(search.stream.clone(), "mark", unit, Better::More);
+        return vec![(figure, Value::plain(mark.confirmed))];
     }
     if let Some(tune) = &record.tune {
         return best_cell(tune).into_iter().collect();
@@ -77,24 +136,65 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, f64)> {
     let mut figures = Vec::new();
     for stream in measured_streams(record) {
         figures.extend(of_stream(&stream));
+        let failed = stream.results.iter().filter_map(|result| {
+            let share = failed(record, result)?;
+            let scale = Scale::ShareOfOps;
+            Some((
+                share_figure(stream.place_of(result), "failed", scale),
+                share,
+            ))
+        });
+        figures.extend(failed);
     }
-    let gap = record.availability.longest_gap_ns;
-    figures.push((
-        figure(String::new(), "longest gap", "ns", Better::Less),
-        float(gap),
-    ));
+    figures.extend(of_availability(record));
+    let less = |name, unit| figure(String::new(), name, unit, Better::Less);
     if let Some(bytes) = record.target.disk_bytes_per_row {
-        let name = figure(String::new(), "disk per row", "bytes", Better::Less);
-        figures.push((name, bytes));
+        figures.push((less("disk per row", "bytes"), Value::plain(bytes)));
     }
     if let Some(seconds) = server_cpu_per_row(record) {
-        let name = figure(String::new(), "server cpu per row", "ns", Better::Less);
-        figures.push((name, seconds * 1e9));
+        let name = less("server cpu per row", "ns");
+        figures.push((name, Value::plain(seconds * 1e9)));
     }
     figures
 }
 
-fn best_cell(tune: &TuneRecord) -> Option<(Figure, f64)> {
+/// The share of ops that failed or were never sent, as objectives count it; absent where a tool
+/// does not tell them apart.
+fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
+    let needed = [Untold::Offered, Untold::Acknowledged, Untold::Errors];
+    if needed.into_iter().any(|what| leaves_out(record, what)) {
+        return None;
+    }
+    let failed = result.errors.values().sum::<u64>() + result.dropped;
+    Value::share(failed, result.offered.max(result.sent))
+}
+
+/// Gaps and seconds of all ops together.
+fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
+    if leaves_out(record, Untold::Availability) {
+        return Vec::new();
+    }
+    let seen = &record.availability;
+    let gap = figure(String::new(), "longest gap", "ns", Better::Less);
+    let mut figures = vec![(gap, Value::plain(float(seen.longest_gap_ns)))];
+    let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
+    let shares = [
+        ("seconds without answer", seen.dips),
+        ("slow seconds", seen.seconds_below_half),
+    ];
+    figures.extend(shares.into_iter().filter_map(|(name, part)| {
+        let figure = share_figure(String::new(), name, Scale::ShareOfSeconds);
+        Some((figure, Value::share(part, seconds)?))
+    }));
+    figures
+}
+
+fn leaves_out(record: &RunRecord, what: Untold) -> bool {
+    let origin = record.imported.as_ref();
+    origin.is_some_and(|origin| origin.leaves_out(what))
+}
+
+fn best_cell(tune: &TuneRecord) -> Option<(Figure, Value)> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return None;
     };
@@ -103,13 +203,14 @@ fn best_cell(tune: &TuneRecord) -> Option<(Figure, f64)> {
         TuneFigure::ServerCpuPerRow => ("best cpu per row", "ns", Better::Less, best.figure * 1e9),
         TuneFigure::DiskBytesPerRow => ("best disk per row", "bytes", Better::Less, best.figure),
     };
-    Some((figure(tune.stream.clone(), name, unit, better), value))
+    let figure = figure(tune.stream.clone(), name, unit, better);
+    Some((figure, Value::plain(value)))
 }
 
-fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, f64)> {
+fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
     let unit = per_s(stream.stream.unit);
     let throughput = figure(stream.place(), "throughput", unit, Better::More);
-    let mut figures = vec![(throughput, stream.units_per_s())];
+    let mut figures = vec![(throughput, Value::plain(stream.units_per_s()))];
     for result in &stream.results {
         let latency = &result.latency_ns;
         let percentiles = [
@@ -125,7 +226,7 @@ fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, f64)> {
         figures.extend(known.filter_map(|(name, value)| {
             let name = if name == "p999" { "p99.9" } else { name };
             let figure = figure(stream.place_of(result), name, "ns", Better::Less);
-            Some((figure, float(value?)))
+            Some((figure, Value::plain(float(value?))))
         }));
     }
     figures
@@ -144,6 +245,17 @@ const fn figure(place: String, name: &'static str, unit: &'static str, better: B
         name,
         unit,
         better,
+        scale: Scale::Ratio,
+    }
+}
+
+const fn share_figure(place: String, name: &'static str, scale: Scale) -> Figure {
+    Figure {
+        place,
+        name,
+        unit: "share",
+        better: Better::Less,
+        scale,
     }
 }
 

@@ -17,10 +17,11 @@ mod tests;
 use crate::model::record::RunRecord;
 
 pub use differences::{Difference, Kind};
-pub use figures::{Better, Figure};
-pub use statistics::{Effect, repeats_needed};
+pub use figures::{Better, Figure, Scale};
+pub use statistics::Effect;
 
-use figures::figures;
+use figures::{Value, figures};
+use statistics::Pair;
 
 /// A difference of so much matters, unless the user says otherwise: 5 %.
 pub const PRACTICAL: f64 = 0.05;
@@ -51,22 +52,24 @@ pub struct Compared {
     pub a: Vec<f64>,
     /// Its values in the runs of B.
     pub b: Vec<f64>,
-    /// Relative difference with its interval; absent where a group has one run only.
+    /// Difference with its interval; absent where a group has one run only.
     pub effect: Option<Effect>,
+    /// The difference that matters.
+    pub practical: f64,
     /// What to make of it.
     pub verdict: Verdict,
     /// Runs of each group with which a difference of the practical size is found with a chance of
     /// 80 %.
     pub repeats: u32,
-    /// The smallest relative difference that these groups would show with that chance; absent
-    /// where a group has one run only.
+    /// The smallest difference that these groups would show with that chance; absent where a group
+    /// has one run only.
     pub detectable: Option<f64>,
 }
 
 /// A against B.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// A difference that matters, as a part.
+    /// A relative difference that matters, as a part; shares have their own, see [`Scale`].
     pub practical: f64,
     /// Runs of A and of B.
     pub runs: [usize; 2],
@@ -102,37 +105,45 @@ impl Comparison {
 
 /// Compares two groups of runs, neither of which is empty; `practical` is above 0.
 pub fn compare(a: &[&RunRecord], b: &[&RunRecord], practical: f64) -> Comparison {
-    let differences = differences::differences(a, b);
-    let mut compared: Vec<Compared> = figures(a, b)
+    let pairs: Vec<(Figure, [Vec<Value>; 2], Pair)> = figures(a, b)
         .into_iter()
-        .map(|(figure, a, b)| Compared {
-            effect: statistics::effect(&a, &b),
-            figure,
-            a,
-            b,
-            verdict: Verdict::CannotTell,
-            repeats: 0,
-            detectable: None,
+        .map(|(figure, values)| {
+            let pair = Pair::new(figure.scale, &values);
+            (figure, values, pair)
         })
         .collect();
-    let tested = compared.len();
-    let threshold = statistics::holm(compared.iter().filter_map(|c| c.effect.map(|e| e.chance)));
+    let can_differ = || pairs.iter().filter(|(.., pair)| pair.can_differ());
+    let tested = can_differ().count();
+    let chances = can_differ().filter_map(|(.., pair)| pair.effect().map(|e| e.chance));
+    let threshold = statistics::holm(chances);
     let mut comparison = Comparison {
         practical,
         runs: [a.len(), b.len()],
         figures: Vec::new(),
-        differences,
+        differences: differences::differences(a, b),
     };
     let guarded = comparison.is_guarded();
-    for figure in &mut compared {
-        let spread = statistics::spread(&figure.a, &figure.b);
-        figure.repeats = repeats_needed(spread, practical, tested);
-        figure.detectable = statistics::detectable(&figure.a, &figure.b, tested);
-        if !guarded && let Some(effect) = figure.effect {
-            figure.verdict = judged(effect, figure.figure.better, practical, threshold);
-        }
-    }
-    comparison.figures = compared;
+    comparison.figures = pairs
+        .into_iter()
+        .map(|(figure, [a, b], pair)| {
+            let practical = figure.scale.practical(practical);
+            let effect = pair.effect();
+            Compared {
+                verdict: effect
+                    .filter(|_| !guarded)
+                    .map_or(Verdict::CannotTell, |effect| {
+                        judged(effect, figure.better, practical, threshold)
+                    }),
+                figure,
+                a: a.iter().map(|value| value.value).collect(),
+                b: b.iter().map(|value| value.value).collect(),
+                effect,
+                practical,
+                repeats: pair.repeats(practical, tested),
+                detectable: pair.detectable(tested),
+            }
+        })
+        .collect();
     comparison
 }
 

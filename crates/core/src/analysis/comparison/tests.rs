@@ -1,5 +1,9 @@
 //! Verdicts on groups of runs: how often they are wrong, and what guards them.
 
+mod shares;
+
+use std::sync::LazyLock;
+
 use super::*;
 use crate::model::record::RunRecord;
 use crate::model::units::Seed;
@@ -11,7 +15,8 @@ const SPREAD: f64 = 0.02;
 
 /// A closed run whose throughput and latencies are those of the fixture times these.
 fn run(faster: f64, slower: f64) -> RunRecord {
-    let mut record = fixture::closed();
+    static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
+    let mut record = FIXTURE.clone();
     record.streams[0].throughput.rows_per_s *= faster;
     let scaled = |ns: Option<u64>| ns.map(|ns| scale(ns, slower));
     let latency = &mut record.results[0].latency_ns;
@@ -92,8 +97,9 @@ fn equal_groups_are_seldom_called_different() {
 fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
     const PAIRS: u64 = 200;
     const FEWEST: usize = 148;
-    let figures = verdict_of(&[run(1.0, 1.0)], &[run(1.0, 1.0)]).figures.len();
-    let repeats = u64::from(repeats_needed(SPREAD, PRACTICAL, figures));
+    // Two groups that differ by just that much between their runs.
+    let apart = |by: f64| [run(1.0, 1.0), run((by * 2f64.sqrt()).exp(), 1.0)];
+    let repeats = u64::from(throughput(&verdict_of(&apart(SPREAD), &apart(SPREAD))).repeats);
     assert!((3..=20).contains(&repeats), "{repeats}");
     let random = Draws::of(Seed(8), &["planted"]);
     for (faster, expected) in [
@@ -275,13 +281,18 @@ fn of_tunings_the_best_cells_are_compared() {
 #[test]
 fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
-    let effect = statistics::effect(&a, &b).unwrap();
+    let values = [a.to_vec(), b.to_vec()].map(|group| {
+        let values = group.into_iter();
+        values.map(|value| Value { value, of: 1.0 }).collect()
+    });
+    let pair = Pair::new(Scale::Ratio, &values);
+    let effect = pair.effect().unwrap();
     let near = |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-5, "{ours} {theirs}");
     near(effect.difference, 0.099_988_80);
     near(effect.low, 0.056_257_62);
     near(effect.high, 0.145_530_53);
     near(effect.chance, 0.002_362_73);
-    near(statistics::detectable(&a, &b, 6).unwrap(), 0.097_741_89);
+    near(pair.detectable(6).unwrap(), 0.097_741_89);
 }
 
 #[test]

@@ -1,13 +1,15 @@
 //! A comparison for people: text, Markdown and a page. Nothing is computed here but what a reader
-//! is shown of several runs: their geometric mean.
+//! is shown of several runs: their mean, of shares the arithmetic one, else the geometric one.
 
 mod markdown;
 mod page;
 #[cfg(test)]
 mod tests;
 
-use crate::analysis::comparison::{Compared, Comparison, Kind, POWER, Verdict};
-use crate::model::display::{bytes, count, duration, foreign, percent, plain, rate, whole};
+use crate::analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
+use crate::model::display::{
+    ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant, whole,
+};
 use crate::model::record::RunRecord;
 
 use super::text::table::{Row, aligned, labelled};
@@ -17,6 +19,11 @@ pub use page::compare_html;
 
 /// Characters of a name or a setting.
 const WORDS: usize = 120;
+/// Scales of shares, as sentences name what is compared on them.
+const SHARES: [(Scale, &str); 2] = [
+    (Scale::ShareOfOps, "the share of ops that failed"),
+    (Scale::ShareOfSeconds, "shares of seconds"),
+];
 /// Differences that are listed.
 const DIFFERENCES_MAX: usize = 40;
 
@@ -79,16 +86,12 @@ fn rows(comparison: &Comparison) -> Vec<Row> {
 
 fn row(compared: &Compared) -> Row {
     let figure = &compared.figure;
-    let value = |values: &[f64]| shown(figure.unit, mean(values));
+    let scale = figure.scale;
+    let [a, b] = [&compared.a, &compared.b].map(|values| mean(values, scale));
     let (difference, interval) = match compared.effect {
-        Some(effect) => (
-            signed(effect.difference),
-            format!("[{} … {}]", signed(effect.low), signed(effect.high)),
-        ),
-        None => (
-            signed(mean(&compared.b) / mean(&compared.a) - 1.0),
-            "–".to_owned(),
-        ),
+        Some(effect) => (effect.difference, interval(effect.low, effect.high, scale)),
+        None if scale.is_share() => (b - a, ABSENT.to_owned()),
+        None => (b / a - 1.0, ABSENT.to_owned()),
     };
     let place = if figure.place.is_empty() {
         "all".to_owned()
@@ -98,25 +101,42 @@ fn row(compared: &Compared) -> Row {
     Row::new([
         place,
         figure.name.to_owned(),
-        value(&compared.a),
-        value(&compared.b),
-        difference,
+        shown(figure.unit, a),
+        shown(figure.unit, b),
+        format!("{} {}", signed(difference), unit_of(scale)),
         interval,
     ])
     .remark(word(compared.verdict, false))
 }
 
-/// The geometric mean, which is what is compared.
-fn mean(values: &[f64]) -> f64 {
-    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+/// Of what differences are so many hundredths.
+const fn unit_of(scale: Scale) -> &'static str {
+    if scale.is_share() { "points" } else { "%" }
+}
+
+fn interval(low: f64, high: f64, scale: Scale) -> String {
+    let (low, high, unit) = (signed(low), signed(high), unit_of(scale));
+    if scale.is_share() {
+        format!("[{low} … {high} {unit}]")
+    } else {
+        format!("[{low} {unit} … {high} {unit}]")
+    }
+}
+
+/// The mean that is compared: of shares the arithmetic one, of anything else the geometric one.
+fn mean(values: &[f64], scale: Scale) -> f64 {
+    let share = scale.is_share();
+    let of = |value: &f64| if share { *value } else { value.ln() };
+    let sum: f64 = values.iter().map(of).sum();
     let n: f64 = values.iter().map(|_| 1.0).sum();
-    (sum / n).exp()
+    if share { sum / n } else { (sum / n).exp() }
 }
 
 fn shown(unit: &str, value: f64) -> String {
     match unit {
         "ns" => duration(whole(value)),
         "bytes" => bytes(whole(value)),
+        "share" => percent(value),
         unit => format!("{} {unit}", rate(value)),
     }
 }
@@ -126,9 +146,18 @@ fn whole_percent(part: f64) -> String {
     format!("{} %", plain(part * 100.0))
 }
 
+/// Hundredths, `+1.25`.
 fn signed(part: f64) -> String {
     let sign = if part < 0.0 { "−" } else { "+" };
-    format!("{sign}{}", percent(part.abs()))
+    format!("{sign}{}", significant(part.abs() * 100.0))
+}
+
+/// `0.1 points`, as differences of shares are told.
+fn points(share: f64) -> String {
+    match plain(share * 100.0).as_str() {
+        "1" => "1 point".to_owned(),
+        points => format!("{points} points"),
+    }
 }
 
 const fn word(verdict: Verdict, loud: bool) -> &'static str {
@@ -174,49 +203,84 @@ fn directions(comparison: &Comparison) -> String {
 
 /// What the verdict rests on.
 fn told(comparison: &Comparison) -> Vec<String> {
-    let practical = whole_percent(comparison.practical);
     let figures = comparison.figures.len();
     let mut told = Vec::new();
     if comparison.is_guarded() {
         told.push("no verdict: the groups were asked different questions, see below".to_owned());
     }
     told.push(format!(
-        "a difference matters from {practical} on; {figures} figures were looked at, and equal groups \
-         are called different anywhere in 5 of 100 comparisons at most"
+        "a difference matters {}; {figures} figures were looked at, and equal groups are called \
+         different anywhere in 5 of 100 comparisons at most",
+        matters(comparison)
     ));
-    let repeats = comparison
-        .figures
-        .iter()
-        .map(|compared| compared.repeats)
-        .max();
-    let alone = comparison.runs.iter().any(|runs| *runs < 2);
-    if let Some(repeats) = repeats {
-        let chance = whole_percent(POWER);
-        told.push(if alone {
-            format!(
-                "one run shows nothing of what differs from run to run; if that is 3 %, {} runs of each \
-                 (--repeat {repeats}) show a difference of {practical} with a chance of {chance}",
-                count(u64::from(repeats))
-            )
-        } else {
-            format!(
-                "{} runs of each show a difference of {practical} in every figure with a chance of \
-                 {chance}",
-                count(u64::from(repeats))
-            )
-        });
-    }
-    let worst = comparison
-        .figures
-        .iter()
-        .filter_map(|compared| compared.detectable);
+    told.extend(enough(comparison));
+    let worst = of_scale(comparison, Scale::Ratio).filter_map(|compared| compared.detectable);
     if let Some(detectable) = worst.reduce(f64::max) {
         told.push(format!(
             "with these runs, differences from {} on are seen in the noisiest figure",
             percent(detectable)
         ));
     }
+    let shares = SHARES.into_iter();
+    told.extend(shares.filter_map(|share| undecided(comparison, share)));
     told
+}
+
+fn of_scale(comparison: &Comparison, scale: Scale) -> impl Iterator<Item = &Compared> {
+    let figures = comparison.figures.iter();
+    figures.filter(move |compared| compared.figure.scale == scale)
+}
+
+/// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such figures.
+fn matters(comparison: &Comparison) -> String {
+    let mut told = vec![format!("from {} on", whole_percent(comparison.practical))];
+    for (scale, what) in SHARES {
+        if let Some(compared) = of_scale(comparison, scale).next() {
+            told.push(format!("of {what} from {} on", points(compared.practical)));
+        }
+    }
+    told.join(", ")
+}
+
+/// How many runs show a relative difference that matters.
+fn enough(comparison: &Comparison) -> Option<String> {
+    let repeats = of_scale(comparison, Scale::Ratio).map(|compared| compared.repeats);
+    let repeats = repeats.max()?;
+    let runs = count(u64::from(repeats));
+    let (practical, chance) = (whole_percent(comparison.practical), whole_percent(POWER));
+    let alone = comparison.runs.iter().any(|runs| *runs < 2);
+    Some(if alone {
+        format!(
+            "one run shows nothing of what differs from run to run; if that is 3 %, {runs} runs of each \
+             (--repeat {repeats}) show a difference of {practical} with a chance of {chance}"
+        )
+    } else {
+        format!(
+            "{runs} runs of each show a difference of {practical} in every figure but shares with a chance of \
+             {chance}"
+        )
+    })
+}
+
+/// How many runs would decide the shares of which nobody can tell.
+fn undecided(comparison: &Comparison, (scale, what): (Scale, &str)) -> Option<String> {
+    let open = || {
+        let figures = of_scale(comparison, scale);
+        figures.filter(|compared| compared.verdict == Verdict::CannotTell)
+    };
+    let repeats = open().map(|compared| compared.repeats).max()?;
+    let seen = open().filter_map(|compared| compared.detectable);
+    let seen = seen.reduce(f64::max);
+    let seen = seen.map_or_else(String::new, |seen| {
+        format!("; these runs show {}", points(seen))
+    });
+    Some(format!(
+        "of {what}, {} runs of each that are as long, or fewer that are longer, show {} with a chance \
+         of {}{seen}",
+        count(u64::from(repeats)),
+        points(open().next()?.practical),
+        whole_percent(POWER)
+    ))
 }
 
 /// `plan: 7f3a91 against 9fc329`, a line each.

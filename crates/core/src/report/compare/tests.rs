@@ -37,6 +37,19 @@ fn a_worse_group_is_told_with_its_interval_and_all_that_differs() {
     insta::assert_snapshot!(with_report(&mut b, compare_text));
 }
 
+/// Failures and an outage that B has and A has not, in points.
+#[test]
+fn shares_are_told_in_points_with_what_matters_and_what_would_tell() {
+    let mut b = runs(&[1.0, 1.01, 0.99]);
+    for (record, failed) in b.iter_mut().zip([420, 400, 410]) {
+        record.results[0]
+            .errors
+            .insert("rejected".to_owned(), failed);
+        record.availability.seconds_below_half = 1;
+    }
+    insta::assert_snapshot!(with_report(&mut b, compare_text));
+}
+
 #[test]
 fn one_run_says_how_many_would_tell() {
     let text = with_report(&mut runs(&[0.8]), compare_text);
@@ -54,8 +67,8 @@ fn the_card_says_its_word_once() {
     let page = with_report(&mut runs(&[0.8]), compare_html);
     assert_eq!(
         page.matches(">cannot tell<").count(),
-        1 + 7,
-        "the word, and seven rows of figures"
+        1 + 10,
+        "the word, and ten rows of figures"
     );
 }
 

@@ -176,6 +176,78 @@ fn rejections() {
     );
 }
 
+/// Each run of two groups, from its own start: a line of its group's colour with the values of its
+/// record, rows and queries apart, and of the latencies of a second the greatest p99.
+#[test]
+fn courses_of_groups_are_laid_over_each_other() {
+    let long = fixture::open_steps();
+    let mut slow = fixture::open_steps();
+    for interval in &mut slow.intervals {
+        interval.acknowledged /= 2;
+        interval.rows_acknowledged /= 2;
+    }
+    slow.intervals.retain(|i| i.second == 2);
+    // The p99 of a second that has none is its greatest latency.
+    for interval in &mut slow.intervals {
+        interval.p99_ns = interval.p99_ns.filter(|_| interval.op != "insert");
+    }
+    let rows_only = fixture::closed();
+    let (main, change) = ([&long, &rows_only], [&slow]);
+    let charts = plots::overlay(&[
+        plots::Overlaid {
+            name: "main".to_owned(),
+            runs: &main,
+        },
+        plots::Overlaid {
+            name: "change".to_owned(),
+            runs: &change,
+        },
+    ]);
+    // Both records tell two seconds, the other one a single one; all others had no answer.
+    let drawn: Vec<String> = plotted(&charts)
+        .lines()
+        .map(|line| {
+            let parts = line.split(' ');
+            let told = parts.filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
+            told.collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    insta::assert_snapshot!(drawn.join("\n"), @"
+    overlaid-rows: Time 0.0..22.0 against Rate Linear 0.0..500000.0
+      main  line: 2.50→100000 3.50→100000
+      main  line: 2.50→421000 3.50→421000
+      change  line: 2.50→50000
+    overlaid-queries: Time 0.0..22.0 against Rate Linear 0.0..200.0
+      main  line: 2.50→146 3.50→146
+      change  line: 2.50→71
+    overlaid-latency: Time 0.0..22.0 against Latency Linear 0.0..15000000.0
+      main  line: 2.50→9000000 3.50→9000000
+      main  line: 2.50→9000000 3.50→9000000
+      change  line: 2.50→12000000
+    ");
+    let colours: Vec<Vec<usize>> = charts
+        .iter()
+        .map(|chart| chart.series.iter().map(|series| series.colour).collect())
+        .collect();
+    assert_eq!(colours, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
+
+    let many = vec![&rows_only; 20];
+    let of_many = plots::overlay(&[plots::Overlaid {
+        name: "many".to_owned(),
+        runs: &many,
+    }]);
+    let lines: Vec<usize> = of_many.iter().map(|chart| chart.series.len()).collect();
+    assert_eq!(lines, [12, 12], "more lines are no picture");
+
+    let mut without = fixture::closed();
+    without.intervals.clear();
+    let nothing = plots::overlay(&[plots::Overlaid {
+        name: "imported".to_owned(),
+        runs: &[&without],
+    }]);
+    assert!(nothing.is_empty(), "a record without seconds has no course");
+}
+
 #[test]
 fn a_search() {
     insta::assert_snapshot!(plotted(&plots::search(&made::searched())));
