@@ -3,7 +3,7 @@
 use highwater_core::model::judgement::{Data, ReasonCode};
 use highwater_core::model::record::RunRecord;
 
-use crate::called::{Called, Place};
+use crate::called::{Called, Place, record};
 
 /// A file whose only op is this transaction, on accounts whose sum must stay.
 fn workload(statements: &str) -> String {
@@ -38,21 +38,8 @@ fn run(statements: &[&str], more: &[&str]) -> Called {
          SELECT i, 100 FROM n",
     );
     place.file("bank.toml", &workload(&statements.join(", ")));
-    let words = [
-        "run",
-        "-f",
-        "bank.toml",
-        "sqlite:bank.db",
-        "-c",
-        "4",
-        "-d",
-        "3s",
-    ];
-    place.call(&[&words[..], more].concat())
-}
-
-fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+    let words = ["run", "-f", "bank.toml", "sqlite:bank.db"];
+    place.call(&[&words[..], &["-c", "4", "-d", "3s"], more].concat())
 }
 
 #[test]
@@ -83,23 +70,14 @@ fn transactions_that_do_not_are_told_with_what_was_found() {
     assert_eq!(record.judgements.data.value, Data::Altered);
     let reason = &record.judgements.data.reasons[0];
     assert_eq!(reason.code, ReasonCode::InvariantBroken);
-    let acknowledged: u64 = record
-        .results
-        .iter()
-        .map(|result| result.acknowledged)
+    let results = record.results.iter();
+    let acknowledged: i64 = results
+        .map(|r| i64::try_from(r.acknowledged).unwrap())
         .sum();
     // The warm-up is in no result.
-    let taken = 10_000
-        - record.audit.invariants[0]
-            .found
-            .as_ref()
-            .unwrap()
-            .parse::<i64>()
-            .unwrap();
-    assert!(
-        taken >= i64::try_from(acknowledged).unwrap() && acknowledged > 0,
-        "{taken}"
-    );
+    let found = record.audit.invariants[0].found.as_ref().unwrap();
+    let taken = 10_000 - found.parse::<i64>().unwrap();
+    assert!(taken >= acknowledged && acknowledged > 0, "{taken}");
     assert!(reason.evidence.contains("not 10000"), "{}", reason.evidence);
     assert!(
         !reason.evidence.contains("all-there"),
@@ -159,6 +137,14 @@ fn filled(with_invariant: bool) -> String {
     format!("{begin}{table}[ops.transfer]\n{ops}{invariants}")
 }
 
+/// The record of a run of these streams of a workload that fills its own table.
+fn run_filled(workload: &str, length: &str, stream: &str) -> RunRecord {
+    let place = Place::new();
+    place.file("bank.toml", workload);
+    let words = ["run", "-f", "bank.toml", "sqlite:b.db", "--json"];
+    record(&place.call(&[&words[..], &["-d", length, "--stream", stream]].concat()))
+}
+
 #[test]
 fn rows_that_transactions_change_are_not_taken_for_altered() {
     for (with_invariant, stream, wanted) in [
@@ -167,22 +153,10 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
         // Only the load wrote, and who only fills is compared row by row.
         (false, "open@1000", Data::Clean),
     ] {
-        let place = Place::new();
-        place.file("bank.toml", &filled(with_invariant));
-        let words = [
-            "run",
-            "-f",
-            "bank.toml",
-            "sqlite:b.db",
-            "-d",
-            "3s",
-            "--json",
-            "--stream",
-        ];
-        let called = place.call(&[&words[..], &[stream]].concat());
-        let record = record(&called);
-        let data = &record.judgements.data;
-        assert_eq!(data.value, wanted, "{stream}: {data:?} {}", called.stderr);
+        let data = run_filled(&filled(with_invariant), "3s", stream)
+            .judgements
+            .data;
+        assert_eq!(data.value, wanted, "{stream}: {data:?}");
         if wanted == Data::Unverified {
             assert_eq!(data.reasons[0].code, ReasonCode::NoInvariant);
         }
@@ -197,19 +171,8 @@ fn an_answer_that_is_not_one_value_is_none() {
         "SELECT NULL",
         "SELECT 10000 WHERE 1 = 0",
     ] {
-        let place = Place::new();
         let bank = filled(true).replace("SELECT sum(balance) FROM accounts", query);
-        place.file("bank.toml", &bank);
-        let words = [
-            "run",
-            "-f",
-            "bank.toml",
-            "sqlite:b.db",
-            "-d",
-            "1s",
-            "--json",
-        ];
-        let record = record(&place.call(&[&words[..], &["--stream", "transfers@10"]].concat()));
+        let record = run_filled(&bank, "1s", "transfers@10");
         assert_eq!(record.judgements.data.value, Data::Altered, "{query}");
         assert_eq!(record.audit.invariants[0].found, None, "{query}");
     }

@@ -1,9 +1,8 @@
 //! `--literals`: queries whose values stand in their text.
 
 use highwater_core::model::judgement::Data;
-use highwater_core::model::record::RunRecord;
 
-use crate::called::{Called, Place};
+use crate::called::{Place, record};
 
 fn place() -> Place {
     let place = Place::new();
@@ -14,10 +13,6 @@ fn place() -> Place {
          SELECT i, 'title ' || i FROM n",
     );
     place
-}
-
-fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
 }
 
 /// A pragma takes no parameter, so it tells what was sent.

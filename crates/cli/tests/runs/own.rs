@@ -2,13 +2,8 @@
 
 use highwater_core::model::judgement::Data;
 use highwater_core::model::plan::Pace;
-use highwater_core::model::record::RunRecord;
 
-use crate::called::{Called, Place};
-
-fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
-}
+use crate::called::{Place, record};
 
 /// A file with a table of the user's own, which holds a thousand rows.
 fn place_with_table() -> Place {

@@ -6,11 +6,10 @@ use highwater_core::model::judgement::{Data, ReasonCode};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
-use highwater_core::report;
 use highwater_runner::clock::wall_clock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::called::{Called, Place, Running};
+use crate::called::{Place, Running, record};
 
 /// Time for two processes to start, to connect and to create the tables.
 const AHEAD: Nanos = Nanos::from_secs(4);
@@ -35,10 +34,6 @@ fn soon() -> Nanos {
     // In milliseconds, as a point in time is written.
     let now = wall_clock();
     Nanos(now.0 - now.0 % 1_000_000).saturating_add(AHEAD)
-}
-
-fn record(called: &Called) -> RunRecord {
-    report::parse(&called.stdout).unwrap()
 }
 
 fn inserts(record: &RunRecord) -> &ResultRecord {

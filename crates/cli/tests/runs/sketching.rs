@@ -4,11 +4,7 @@ use highwater_core::model::judgement::Data;
 use highwater_core::model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
-use crate::called::{Called, Place};
-
-fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
-}
+use crate::called::{Place, record};
 
 /// Sketches a table into `like.toml` and checks the file.
 fn sketched(place: &Place, url: &str, table: &str) -> String {

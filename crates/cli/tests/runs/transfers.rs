@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_core::model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::called::{Called, Place};
+use crate::called::{Place, record};
 
 /// Deltas beyond this are refused by the table of the history, in the last statement.
 const TABLES: &str = "
@@ -37,10 +37,6 @@ END;
 const SUMS: &str = "(SELECT count(*) FROM history) || ' '
     || (SELECT sum(delta) FROM history) || ' ' || (SELECT sum(abalance) FROM accounts) || ' '
     || (SELECT sum(tbalance) FROM tellers) || ' ' || (SELECT sum(bbalance) FROM branches)";
-
-fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
-}
 
 /// Acknowledged ops, and those that failed by class; rows of the answers.
 fn counted(record: &RunRecord) -> (u64, BTreeMap<String, u64>, u64) {

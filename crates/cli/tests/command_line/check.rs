@@ -1,0 +1,135 @@
+//! `check`: what it says of targets and of workload files.
+
+use super::*;
+
+#[test]
+fn check_says_what_a_target_is() {
+    let output = call(&["check", "sim:"]);
+    assert_eq!(stderr(&output), "");
+    assert_eq!(output.status.code(), Some(0));
+    assert_snapshot!(stdout(&output), @r#"
+    connected                        sim:
+    version                          simulated cluster, model 1
+    dialects                         sim, sqlite, postgresql
+    --insert                         bulk
+    --sessions                       16 by default
+    spread                           all 16 sessions to one URL
+    rights                           nobody is refused anything
+    disk                             the target does not tell
+    note                             simulated · 3 nodes × 4 cores · 6 shards · 1 replica
+    alter                            0
+    answer_bytes                     128
+    capacity.queries_per_s           2400.0
+    capacity.rows_per_s.batch_1      11111.1
+    capacity.rows_per_s.batch_100    85714.3
+    capacity.rows_per_s.batch_1000   139534.9
+    capacity.rows_per_s.batch_10000  148883.4
+    clock                            sim
+    cores                            4
+    drop                             0
+    duplicate                        0
+    fail                             0
+    insert                           bulk
+    lose_ack                         0
+    nodes                            3
+    offset                           0
+    query                            5ms
+    queue                            200
+    replica_cost                     1
+    replicas                         1
+    request                          500us
+    row                              40us
+    rtt                              300us
+    service                          exp
+    shards                           6
+    swap                             0
+    "#);
+    let default = call(&["check"]);
+    assert_eq!(stderr(&default), "");
+    assert!(stdout(&default).contains("SQLite"));
+}
+
+#[test]
+fn a_target_that_cannot_be_used_has_its_own_exit_code() {
+    let output = call(&["check", "sqlite:no/such/directory/bench.db"]);
+    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
+    let wrong = call(&["check", "sim:", "--insert", "magic"]);
+    assert_eq!(wrong.status.code(), Some(2), "{}", stderr(&wrong));
+}
+
+#[test]
+fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
+    let directory = TempDir::new().unwrap();
+    let cpu = highwater_core::workload::builtin("cpu").unwrap().text;
+    std::fs::write(directory.path().join("mine.toml"), cpu).unwrap();
+    let output = highwater(&directory)
+        .args(["check", "mine.toml"])
+        .output()
+        .unwrap();
+    assert_eq!(stderr(&output), "");
+    assert!(stdout(&output).starts_with("workload "));
+    std::fs::write(
+        directory.path().join("wrong.toml"),
+        "name = 1\nverison = 1\n",
+    )
+    .unwrap();
+    let output = highwater(&directory)
+        .args(["check", "wrong.toml"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(stderr(&output), @r#"
+    error: the workload file has no `format`
+      --> wrong.toml:1:1
+       |
+     1 | name = 1
+       | ^
+
+    hint: add format = 1
+
+    error: the workload file has no `version`
+      --> wrong.toml:1:1
+       |
+     1 | name = 1
+       | ^
+
+    hint: add version = 1
+
+    error: the workload file has no `summary`
+      --> wrong.toml:1:1
+       |
+     1 | name = 1
+       | ^
+
+    hint: add summary = "…"
+
+    error: the workload file has no ops
+      --> wrong.toml:1:1
+       |
+     1 | name = 1
+       | ^
+
+    hint: add [ops.NAME] with `insert`, `sql` or `transaction`
+
+    error: `name` of the workload file must be text in quotes, not integer
+      --> wrong.toml:1:8
+       |
+     1 | name = 1
+       |        ^
+
+    hint: write "…", in quotes
+
+    error: unknown key `verison` in the workload file
+      --> wrong.toml:2:1
+       |
+     2 | verison = 1
+       | ^^^^^^^
+
+    hint: did you mean `version`?
+    "#);
+    let missing = highwater(&directory)
+        .args(["check", "none.toml"])
+        .output()
+        .unwrap();
+    assert_snapshot!(stderr(&missing), @"error: cannot read none.toml: No such file or directory (os error 2)");
+}

@@ -1,0 +1,59 @@
+//! The program as a script sees it: texts, streams, exit codes.
+
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+mod check;
+mod stored;
+mod texts;
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use insta::assert_snapshot;
+use tempfile::TempDir;
+
+/// The program in an empty directory, without any of our variables.
+fn highwater(directory: &TempDir) -> Command {
+    let mut command = Command::cargo_bin("highwater").unwrap();
+    let ours = std::env::vars_os().map(|(name, _)| name);
+    for name in ours.filter(|name| name.to_string_lossy().starts_with("HIGHWATER_")) {
+        command.env_remove(name);
+    }
+    command.current_dir(directory).env_remove("NO_COLOR");
+    command
+}
+
+fn call(words: &[&str]) -> Output {
+    highwater(&TempDir::new().unwrap())
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// The help on stdout, with exit code 0 and nothing on stderr.
+fn help(words: &[&str]) -> String {
+    let output = call(words);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stderr(&output), "");
+    stdout(&output)
+}
+
+/// A run on simulated time, which takes a moment; what it printed, and its exit code.
+fn run(directory: &TempDir, words: &[&str]) -> (Option<i32>, String) {
+    let output = highwater(directory)
+        .env("HIGHWATER_DURATION", "10s")
+        .args(["run", "-q"])
+        .args(words)
+        .output()
+        .unwrap();
+    assert_eq!(stderr(&output), "", "{words:?}");
+    (output.status.code(), stdout(&output))
+}

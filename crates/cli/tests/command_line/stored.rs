@@ -1,0 +1,159 @@
+//! Runs, plans and workloads: what is printed, what is kept, and with which exit code.
+
+use super::*;
+
+#[test]
+fn show_without_a_run_says_how_to_make_one() {
+    let output = call(&["show"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_snapshot!(stderr(&output), @r#"
+    error: no runs yet in highwater-runs
+
+    hint: `highwater run` makes a first one; -o DIR names another store
+    "#);
+}
+
+#[test]
+fn the_exit_code_is_the_judgement() {
+    let directory = TempDir::new().unwrap();
+    for (code, words) in [
+        (0, &["sim:"][..]),
+        (1, &["sim:", "--min-rate", "10M"]),
+        (3, &["sim:", "-d", "1s"]),
+        (4, &["sim:?drop=0.01"]),
+        (4, &["sim:?drop=0.01", "--min-rate", "10M"]),
+    ] {
+        let (found, text) = run(&directory, words);
+        assert_eq!(found, Some(code), "{words:?}: {text}");
+    }
+}
+
+#[test]
+fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
+    let directory = TempDir::new().unwrap();
+    let (code, json) = run(
+        &directory,
+        &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"],
+    );
+    assert_eq!(code, Some(1));
+    let record = highwater_core::report::parse(&json).unwrap();
+    assert_eq!(record.labels["team"], "x");
+    let show = |words: &[&str]| {
+        highwater(&directory)
+            .arg("show")
+            .args(words)
+            .output()
+            .unwrap()
+    };
+    let newest = show(&["--format", "json"]);
+    assert!(stdout(&newest) == json, "the bytes are those of the run");
+    assert_eq!(newest.status.code(), Some(1));
+    let by_id = show(&[&record.id, "--format", "csv"]);
+    assert!(stdout(&by_id).starts_with("second,phase,stream,op,"));
+    let none = show(&["1999"]);
+    assert_eq!(none.status.code(), Some(2));
+}
+
+#[test]
+fn the_plan_is_printed_and_nothing_is_left_behind() {
+    let directory = TempDir::new().unwrap();
+    let (code, json) = run(
+        &directory,
+        &["sim:", "--plan", "--rate", "1k", "--p99", "50ms"],
+    );
+    assert_eq!(code, Some(0));
+    assert!(json.contains("highwater-plan/1"));
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0);
+}
+
+#[test]
+fn what_the_workload_does_not_know_is_a_usage_error() {
+    for words in [
+        &["run", "cpuu", "sim:"][..],
+        &["run", "sim:", "--set", "hostss=3"],
+        &["run", "sim:", "--stream", "nothing@1k"],
+        &["run", "-f", "none.toml", "sim:"],
+    ] {
+        let output = call(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).starts_with("error: "), "{words:?}");
+    }
+}
+
+#[test]
+fn workloads_are_listed_shown_and_begun() {
+    let directory = TempDir::new().unwrap();
+    let ask = |words: &[&str]| {
+        let mut command = highwater(&directory);
+        command.arg("workloads").args(words).output().unwrap()
+    };
+    let list = stdout(&ask(&[]));
+    for name in [
+        "cpu",
+        "nib-cpu",
+        "nib-cpu-strict",
+        "loadtest",
+        "sensors",
+        "tsbs",
+    ] {
+        assert!(
+            list.lines()
+                .any(|line| line.starts_with(&format!("{name} "))),
+            "{list}"
+        );
+    }
+    let shown = stdout(&ask(&["show", "loadtest"]));
+    assert!(shown.contains("name = \"loadtest\""), "{shown}");
+    assert!(stdout(&ask(&["schema"])).contains("\"title\": \"Highwater workload file\""));
+    let printed = stdout(&ask(&["new"]));
+    assert!(stdout(&ask(&["new", "my.toml"])).contains("highwater check my.toml"));
+    let written = std::fs::read_to_string(directory.path().join("my.toml")).unwrap();
+    assert_eq!(written, printed);
+    let check = highwater(&directory).args(["check", "my.toml"]).output();
+    assert_eq!(check.unwrap().status.code(), Some(0));
+    for (words, said) in [
+        (&["show", "cpuu"][..], "did you mean `cpu`?"),
+        (&["new", "my.toml"], "never written over"),
+        (&["shwo", "cpu"], "workloads show NAME"),
+    ] {
+        let output = ask(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn rows_that_repeat_are_counted_in_the_plan_and_never_audited() {
+    let strict = ["run", "nib-cpu-strict", "sim:", "--plan", "--batch", "500"];
+    let refused = call(&strict);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("run it with --audit off"));
+    let planned = call(&[&strict[..], &["--audit", "off"]].concat());
+    let plan = stdout(&planned);
+    assert!(plan.contains("\"distinct_rows\": 500"), "{plan}");
+}
+
+#[test]
+fn a_start_that_follows_the_clock_is_fixed_in_the_plan() {
+    let directory = TempDir::new().unwrap();
+    let (code, live) = run(&directory, &["sim:", "--plan", "--set", "time=live"]);
+    assert_eq!(code, Some(0));
+    assert!(!live.contains("2016-01-01T00:00:00Z"), "{live}");
+    let (_, fixed) = run(&directory, &["sim:", "--plan"]);
+    assert!(fixed.contains("2016-01-01T00:00:00Z"), "{fixed}");
+    for (words, said) in [
+        (
+            &["--share", "1/2"][..],
+            "give all of them the same `--set start=",
+        ),
+        (
+            &["--set", "start=2020-01-01T00:00:00Z"],
+            "leave `start` out",
+        ),
+    ] {
+        let command = [&["run", "sim:", "--set", "time=live", "--plan"], words].concat();
+        let output = call(&command);
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
