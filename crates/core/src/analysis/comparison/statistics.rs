@@ -46,7 +46,7 @@ struct Group {
 }
 
 /// What is known of a group's mean.
-struct Mean {
+struct Estimate {
     mean: f64,
     /// Variance of the mean.
     variance: f64,
@@ -146,7 +146,7 @@ impl Pair {
 }
 
 impl Group {
-    fn mean(&self) -> Option<Mean> {
+    fn mean(&self) -> Option<Estimate> {
         let values = &self.values;
         if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -155,7 +155,7 @@ impl Group {
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
         let variance = (squares / (n - 1.0)).max(self.least);
-        Some(Mean {
+        Some(Estimate {
             mean,
             variance: variance / n,
             degrees: n - 1.0,
