@@ -9,6 +9,7 @@ pub mod find;
 pub mod import;
 pub mod manual;
 mod plan_input;
+mod probes;
 pub mod repeat;
 pub mod run;
 pub mod show;

@@ -13,8 +13,8 @@ use crate::failure::{Failure, did_you_mean};
 
 mod examples;
 pub mod flags;
-mod load_flags;
 mod parameters;
+mod shared_flags;
 
 #[cfg(test)]
 mod tests;
@@ -112,16 +112,16 @@ impl Command {
         match self {
             Self::Demo => flags::DEMO,
             Self::Run => flags::RUN,
-            Self::Load => load_flags::load_flags(),
-            Self::Find => flags::FIND,
-            Self::Tune => flags::TUNE,
+            Self::Load => shared_flags::load_flags(),
+            Self::Find => shared_flags::find_flags(),
+            Self::Tune => shared_flags::tune_flags(),
             Self::Show => flags::SHOW,
             Self::Compare => flags::COMPARE,
             Self::Import => flags::IMPORT,
             Self::Size => flags::SIZE,
             Self::Table => flags::TABLE,
             Self::Check => flags::CHECK,
-            Self::Workloads => load_flags::workloads_flags(),
+            Self::Workloads => shared_flags::workloads_flags(),
         }
     }
 

@@ -18,6 +18,7 @@ mod find;
 mod given;
 mod import;
 mod load;
+mod probes;
 mod resolve;
 mod size;
 mod table;

@@ -4,8 +4,9 @@
 
 use highwater_core::model::display::{bytes, count, span};
 use highwater_core::model::op::{ColumnData, RowBatch};
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
+use highwater_core::model::plan::{Pace, PhaseKind, PhasePlan, Plan};
 use highwater_core::model::record::{DiskRecord, EstimateRecord};
+use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
 use highwater_driver::{DiskSpace, TargetError};
 
@@ -45,12 +46,7 @@ pub(crate) fn estimate(known: &Known<'_>) -> EstimateRecord {
         .zip(per_row)
         .map(|(rows, each)| rows.saturating_mul(each));
     EstimateRecord {
-        duration_ns: known
-            .plan
-            .phases
-            .iter()
-            .map(|p| p.duration.0)
-            .fold(0, u64::saturating_add),
+        duration_ns: length(known).map(|length| length.0),
         rows,
         bytes_per_row: per_row,
         bytes_per_row_measured: measured.is_some(),
@@ -83,6 +79,44 @@ pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
     now.free_bytes <= reserve(now.total_bytes).saturating_add(shrunk.saturating_mul(2))
 }
 
+/// Length of all phases with a pace, at most; none where only rows end one and the target sets the pace.
+fn length(known: &Known<'_>) -> Option<Nanos> {
+    let phases = known.plan.phases.iter();
+    let lengths: Option<Vec<Nanos>> = phases.map(|phase| length_of(known, phase)).collect();
+    Some(
+        lengths?
+            .into_iter()
+            .fold(Nanos::ZERO, Nanos::saturating_add),
+    )
+}
+
+/// A phase ends when a stream has sent the rows that end it; what fills a table has no other end.
+fn length_of(known: &Known<'_>, phase: &PhasePlan) -> Option<Nanos> {
+    let streams = known.plan.streams.iter().enumerate();
+    let by_rows = streams.filter_map(|(position, stream)| {
+        let per_op = rows_per_op(known.workload, &stream.name);
+        let ops = limit(known, phase).filter(|_| per_op > 0)?.div_ceil(per_op);
+        match known.plan.pace(position, phase.step) {
+            Pace::Open { rate } => {
+                let units = float(ops) * float(stream.units_per_op.max(1));
+                Some(Nanos(whole(units / rate.as_f64() * 1e9)))
+            }
+            Pace::Closed { .. } => None,
+        }
+    });
+    let without_end = known.plan.stop.fills && phase.kind == PhaseKind::Measure;
+    let planned = (!without_end).then_some(phase.duration);
+    by_rows.chain(planned).min()
+}
+
+/// Rows that end a phase.
+fn limit(known: &Known<'_>, phase: &PhasePlan) -> Option<u64> {
+    let stop = &known.plan.stop;
+    let rows = stop.rows.filter(|_| phase.kind == PhaseKind::Measure)?;
+    let there = if stop.fills { known.filled } else { 0 };
+    Some(rows.saturating_sub(there))
+}
+
 /// Rows that the run may write; none where its pace is the target's.
 fn rows(known: &Known<'_>) -> Option<u64> {
     let plan = known.plan;
@@ -94,18 +128,15 @@ fn rows(known: &Known<'_>) -> Option<u64> {
             continue;
         }
         for phase in &plan.phases {
-            let limit = plan.stop.rows.filter(|_| phase.kind == PhaseKind::Measure);
-            let there = if plan.stop.fills { known.filled } else { 0 };
-            let limit = limit.map(|rows| rows.saturating_sub(there));
-            let paced = match plan.pace(position, phase.step) {
-                Pace::Open { rate } => {
-                    let units = rate.as_f64() * phase.duration.as_secs_f64();
-                    let ops = whole(units / per_unit(stream.units_per_op));
+            let paced = match (plan.pace(position, phase.step), length_of(known, phase)) {
+                (Pace::Open { rate }, Some(length)) => {
+                    let units = rate.as_f64() * length.as_secs_f64();
+                    let ops = whole(units / float(stream.units_per_op.max(1)));
                     Some(ops.saturating_mul(per_op))
                 }
-                Pace::Closed { .. } => None,
+                _ => None,
             };
-            let of_phase = match (paced, limit) {
+            let of_phase = match (paced, limit(known, phase)) {
                 (Some(paced), Some(limit)) => Some(paced.min(limit)),
                 (paced, limit) => paced.or(limit),
             };
@@ -116,8 +147,8 @@ fn rows(known: &Known<'_>) -> Option<u64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn per_unit(units: u64) -> f64 {
-    units.max(1) as f64
+fn float(number: u64) -> f64 {
+    number as f64
 }
 
 #[expect(
@@ -156,7 +187,10 @@ fn value_bytes(batch: &RowBatch) -> u64 {
 
 /// One line for the reader.
 pub(crate) fn told(estimate: &EstimateRecord) -> String {
-    let mut parts = vec![format!("{} with a pace", span(estimate.duration_ns))];
+    let mut parts = vec![match estimate.duration_ns {
+        Some(length) => format!("{} with a pace", span(length)),
+        None => "until its rows are there".to_owned(),
+    }];
     parts.push(match estimate.rows {
         Some(rows) => format!("{} rows", count(rows)),
         None => "as many rows as the target takes".to_owned(),

@@ -22,6 +22,7 @@ pub mod observer;
 pub mod pacer;
 mod pass;
 pub mod planner;
+mod probes;
 pub mod recorder;
 pub mod request;
 pub mod run;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use highwater_core::analysis::Ended;
+use highwater_core::model::display::duration;
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
@@ -126,7 +127,22 @@ pub enum RunError {
     /// The operating system refused what a run needs.
     #[error("cannot run: {0}")]
     System(#[from] std::io::Error),
+    /// The budget of a search or a tuning has no room for its first probe, and what confirms it.
+    #[error("--budget: not one probe of {} fits{}", duration(.probe.0), beside(*.confirmations))]
+    Budget {
+        /// What it takes, all included.
+        probe: Nanos,
+        /// Probes that must be possible behind it.
+        confirmations: u32,
+    },
     /// Everything waits for something that cannot come; a bug.
     #[error("the simulated run stood still")]
     Stuck,
+}
+
+fn beside(confirmations: u32) -> String {
+    match confirmations {
+        0 => String::new(),
+        probes => format!(" beside the {probes} that confirm"),
+    }
 }

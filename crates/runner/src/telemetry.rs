@@ -5,7 +5,7 @@
 
 use highwater_core::model::record::TelemetrySample;
 use highwater_core::model::units::Nanos;
-use procfs::CurrentSI;
+use procfs::{CpuTime, CurrentSI};
 
 /// Counters as they stand at one time.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -46,15 +46,20 @@ pub fn read(at: Nanos, embedded_cpu: Nanos) -> Counters {
 }
 
 fn machine_ticks() -> Option<[u64; 3]> {
-    let total = procfs::KernelStats::current().ok()?.total;
-    let steal = total.steal.unwrap_or(0);
+    Some(ticks(&procfs::KernelStats::current().ok()?.total))
+}
+
+/// Busy, stolen, total: who waits for a disk leaves the processor idle.
+fn ticks(total: &CpuTime) -> [u64; 3] {
+    let (busy, steal) = (busy(total), total.steal.unwrap_or(0));
     let idle = total.idle + total.iowait.unwrap_or(0);
-    let busy = total.user
-        + total.nice
-        + total.system
-        + total.irq.unwrap_or(0)
-        + total.softirq.unwrap_or(0);
-    Some([busy, steal, busy + steal + idle])
+    [busy, steal, busy + steal + idle]
+}
+
+/// Ticks in which processors of this machine worked for it; guests are part of the user's.
+pub(crate) fn busy(total: &CpuTime) -> u64 {
+    let interrupts = total.irq.unwrap_or(0) + total.softirq.unwrap_or(0);
+    total.user + total.nice + total.system + interrupts
 }
 
 /// What happened between two readings.
@@ -85,6 +90,21 @@ pub fn cores() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
+/// What the kernel would say with such lines of processors.
+#[cfg(test)]
+pub(crate) fn of_kernel(processors: &str) -> procfs::KernelStats {
+    use procfs::prelude::*;
+    let system = procfs::ExplicitSystemInfo {
+        boot_time_secs: 0,
+        ticks_per_second: procfs::ticks_per_second(),
+        page_size: 4_096,
+        is_little_endian: true,
+    };
+    let rest = "\nctxt 1\nbtime 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n";
+    let text = format!("{processors}{rest}");
+    procfs::KernelStats::from_buf_read(text.as_bytes(), &system).unwrap()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +114,19 @@ mod tests {
         let counters = read(Nanos::SECOND, Nanos::ZERO);
         assert!(counters.client_cpu > Nanos::ZERO && counters.rss_bytes > 0);
         assert!(counters.max_rss_bytes >= counters.rss_bytes / 2);
+        // What embedded threads used is none of the client's.
+        let counters = read(Nanos::SECOND, Nanos::MAX);
+        assert_eq!(
+            (counters.client_cpu, counters.embedded_cpu),
+            (Nanos::ZERO, Nanos::MAX)
+        );
+    }
+
+    #[test]
+    fn a_machine_that_waits_for_its_disk_is_idle() {
+        let total = of_kernel("cpu  1000 200 30 5000 400 7 8 90 60 5").total;
+        assert_eq!(busy(&total), 1_000 + 200 + 30 + 7 + 8);
+        assert_eq!(ticks(&total), [1_245, 90, 1_245 + 90 + 5_400]);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! A tuning: the loop over measured cells that the policy of `analysis::tuning` asks for.
 //!
-//! Each cell is a run like any other, with its own record, in the tuning's own directory; the tuning's
-//! record is written anew after each of them. What to measure next is decided in the core.
+//! What to measure next is decided in the core; how cells are run is the business of `probes`.
 
 use std::rc::Rc;
 
@@ -13,14 +12,12 @@ use highwater_core::model::tune::{
 };
 use highwater_core::model::units::Nanos;
 use highwater_core::report::CourseProgress;
-use highwater_driver::TargetErrorKind;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
+use crate::probes::{Probes, progress, took};
 use crate::request::{RunError, RunRequest};
-use crate::run;
-use crate::search::{continues, mean, pause};
-use crate::store::{PROBES, RunDirectory, StoreError};
+use crate::store::{RunDirectory, StoreError};
 
 /// What is tuned, and where it is kept.
 pub struct TuneRequest {
@@ -63,7 +60,8 @@ pub trait CellMaker {
 /// Tunes to the end, and returns the tuning's record.
 ///
 /// # Errors
-/// Where no record can be made: the first cell could not be run, or a cell could not be made or kept.
+/// Where no record can be made: the budget has no room for a cell, the first one could not be run, or
+/// one could not be made or kept.
 pub fn tune<M: CellMaker>(
     request: TuneRequest,
     maker: &M,
@@ -71,40 +69,48 @@ pub fn tune<M: CellMaker>(
     interrupts: &Interrupts,
 ) -> Result<RunRecord, M::Error> {
     let mut course = Course {
-        request,
-        observer,
-        interrupts,
-        last: None,
-        tables_kept: false,
+        runs: Probes::new(request.directory, request.settle, observer, interrupts),
+        tune: request.tune,
     };
     let end = course.finish(maker);
-    if course.last.is_none() {
-        course.request.directory.discard();
-    }
+    course.runs.close();
     end
+}
+
+/// Refuses a tuning whose budget has no room for its first cell and the confirming round behind it.
+///
+/// # Errors
+/// Where nothing can be measured.
+pub fn check(tune: &TuneRecord) -> Result<(), RunError> {
+    match next(tune) {
+        TuneStep::End(_) if tune.cells.is_empty() => Err(no_room(tune)),
+        _ => Ok(()),
+    }
+}
+
+fn no_room(tune: &TuneRecord) -> RunError {
+    RunError::Budget {
+        probe: Nanos(tune.policy.cell_cost_ns),
+        confirmations: tune.policy.confirmations.saturating_mul(2),
+    }
 }
 
 /// A tuning under way.
 struct Course<'a> {
-    request: TuneRequest,
-    observer: &'a Rc<dyn Observer>,
-    interrupts: &'a Interrupts,
-    /// The record of the last cell that has one.
-    last: Option<RunRecord>,
-    /// The first cell of this process found rows of the workload.
-    tables_kept: bool,
+    tune: TuneRecord,
+    runs: Probes<'a>,
 }
 
 impl Course<'_> {
     fn finish<M: CellMaker>(&mut self, maker: &M) -> Result<RunRecord, M::Error> {
         loop {
-            let outcome = match next(&self.request.tune) {
+            let outcome = match next(&self.tune) {
                 // What was measured before has no record here that could stand for the whole.
-                TuneStep::End(_) if self.last.is_none() => self.again(maker)?,
+                TuneStep::End(_) if self.runs.last.is_none() => self.again(maker)?,
                 TuneStep::End(outcome) => Some(outcome),
                 TuneStep::Measure { at, purpose } => self.cell(maker, at, purpose)?,
             };
-            self.request.tune.outcome = outcome;
+            self.tune.outcome = outcome;
             if let Some(record) = self.record()? {
                 return Ok(record);
             }
@@ -113,9 +119,9 @@ impl Course<'_> {
 
     /// A tuning that had come to its end is gone on with: its last cell once more.
     fn again<M: CellMaker>(&mut self, maker: &M) -> Result<Option<TuneOutcome>, M::Error> {
-        match self.request.tune.cells.pop() {
+        match self.tune.cells.pop() {
             Some(last) => self.cell(maker, last.at, last.purpose),
-            None => Ok(Some(give_up(&self.request.tune, NoBestReason::NoneCounts))),
+            None => Err(no_room(&self.tune).into()),
         }
     }
 
@@ -126,52 +132,28 @@ impl Course<'_> {
         at: Vec<usize>,
         purpose: CellPurpose,
     ) -> Result<Option<TuneOutcome>, M::Error> {
-        let number = u32::try_from(self.request.tune.cells.len() + 1).unwrap_or(u32::MAX);
-        let is_first = self.last.is_none();
+        let number = u32::try_from(self.tune.cells.len() + 1).unwrap_or(u32::MAX);
         let wish = CellWish {
             number,
             at,
-            is_first,
-            tables_kept: self.tables_kept,
+            is_first: self.runs.last.is_none(),
+            tables_kept: self.runs.tables_kept,
         };
         let plan = maker.plan(&wish)?;
-        let root = self.request.directory.path().join(PROBES);
-        let directory = RunDirectory::create(&root, &format!("{number:03}"), &plan)?;
-        let run = format!("{PROBES}/{}", directory.id());
+        let (directory, run) = self.runs.place(&format!("{number:03}"), &plan)?;
         let request = maker.request(&wish, plan, directory)?;
-        let simulated = request.target.capabilities().simulated_clock;
-        let settled = if simulated || is_first {
-            Nanos::ZERO
-        } else {
-            pause(self.request.settle, self.interrupts)?
-        };
-        if self.interrupts.wished().is_some() && !is_first {
-            request.directory.discard();
-            return Ok(Some(give_up(&self.request.tune, NoBestReason::Interrupted)));
-        }
-        self.observer.event(&Event::Probe {
+        let begin = Event::Probe {
             number,
             about: self.about(&wish.at, purpose),
             course: self.course(),
-        });
-        let started_at = request.started_at.clone();
-        let end = run::run(request, Rc::clone(self.observer), self.interrupts.clone());
-        let (measured, record) = match end {
-            Ok(end) => (
-                measured(self.request.tune.by, &end.record),
-                Some(end.record),
-            ),
-            Err(RunError::Target(error))
-                if !is_first && error.kind == TargetErrorKind::Unreachable =>
-            {
-                self.observer.event(&Event::Warning(error.to_string()));
-                (unreachable_target(), None)
-            }
-            Err(error) => return Err(error.into()),
         };
-        let phases = record.iter().flat_map(|record| &record.phases);
-        let took = phases.map(|phase| phase.duration_ns);
-        self.request.tune.cells.push(CellRecord {
+        let Some(ran) = self.runs.run(request, &begin)? else {
+            return Ok(Some(give_up(&self.tune, NoBestReason::Interrupted)));
+        };
+        let record = self.runs.record_of(&ran);
+        let measured =
+            record.map_or_else(unreachable_target, |record| measured(self.tune.by, record));
+        self.tune.cells.push(CellRecord {
             number,
             purpose,
             at: wish.at,
@@ -179,33 +161,22 @@ impl Course<'_> {
             reasons: measured.reasons,
             throughput_per_s: measured.throughput_per_s,
             figure: measured.figure,
-            started_at,
-            took_ns: took.fold(settled.0, u64::saturating_add),
+            started_at: ran.started_at,
+            took_ns: record.map_or(0, took).saturating_add(ran.settled.0),
             run,
         });
-        if is_first {
-            self.tables_kept = record.as_ref().is_some_and(continues);
-        }
-        self.last = record.or_else(|| self.last.take());
         Ok(None)
     }
 
     fn course(&self) -> CourseProgress {
-        let tune = &self.request.tune;
-        let took = tune.cells.iter().map(|cell| cell.took_ns);
-        let spent = Nanos(took.fold(0, u64::saturating_add));
-        let done = u32::try_from(tune.cells.len()).unwrap_or(u32::MAX);
-        CourseProgress {
-            done,
-            most: tune.policy.probes_max,
-            spent,
-            each: mean(spent, done).unwrap_or(Nanos(tune.policy.cell_cost_ns)),
-            budget: Some(Nanos(tune.policy.budget_ns)),
-        }
+        let policy = &self.tune.policy;
+        let took = self.tune.cells.iter().map(|cell| cell.took_ns);
+        let (planned, budget) = (Nanos(policy.cell_cost_ns), Nanos(policy.budget_ns));
+        progress(took, policy.probes_max, planned, Some(budget))
     }
 
     fn about(&self, at: &[usize], purpose: CellPurpose) -> String {
-        let values = self.request.tune.values(at);
+        let values = self.tune.values(at);
         let words: Vec<String> = values
             .iter()
             .map(|(axis, v)| format!("{axis} {v}"))
@@ -219,20 +190,17 @@ impl Course<'_> {
 
     /// Writes the record so far; returns it where the tuning has ended.
     fn record(&self) -> Result<Option<RunRecord>, StoreError> {
-        let Some(last) = self.last.clone() else {
-            return Ok(None);
-        };
-        let tune = self.request.tune.clone();
-        let ended = tune.outcome.is_some();
-        if let Some(cell) = tune.cells.last().filter(|_| !ended) {
-            self.observer.event(&Event::Measured {
+        let record = self
+            .runs
+            .write(|last, id| conclude(last, self.tune.clone(), id))?;
+        let ended = self.tune.outcome.is_some();
+        if let Some(cell) = self.tune.cells.last().filter(|_| !ended) {
+            self.runs.observer.event(&Event::Measured {
                 cell: cell.clone(),
-                unit: tune.unit.name(),
+                unit: self.tune.unit.name(),
             });
         }
-        let record = conclude(last, tune, self.request.directory.id());
-        self.request.directory.write_record(&record)?;
-        Ok(ended.then_some(record))
+        Ok(record.filter(|_| ended))
     }
 }
 

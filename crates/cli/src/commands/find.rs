@@ -2,27 +2,23 @@
 
 mod intention;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::model::plan::{Plan, StreamPlan};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::search::{ProbePurpose, SearchAxis};
 use highwater_core::model::units::Rate;
-use highwater_core::report;
 use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
 use highwater_runner::interrupts::Interrupts;
-use highwater_runner::observer::Observer;
 use highwater_runner::run::RunRequest;
 use highwater_runner::search::{self as runner, ProbeMaker, ProbeWish, SearchRequest};
 use highwater_runner::store::RunDirectory;
 
 use self::intention::Intention;
-use super::run;
+use super::{probes, run};
 use crate::exit;
 use crate::failure::Failure;
-use crate::progress::{SearchProgress, WarningsOnly};
 use crate::settings::{FindSettings, PaceSetting, RunSettings, Streams};
 use crate::{terminal, workload_file};
 
@@ -32,14 +28,8 @@ pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
         let (_, intention, _) = begun(settings)?;
         return terminal::data(&intention.text(settings)).map(|()| exit::WELL);
     }
-    let (record, directory) = record(settings, &run::signals()?)?;
-    let text = if settings.run.output.json {
-        report::json(&record)
-    } else {
-        report::text_at(&record, &directory)
-    };
-    terminal::data(&text)?;
-    Ok(exit::of(&record))
+    let found = record(settings, &run::signals()?)?;
+    probes::print(settings.run.output, &found)
 }
 
 /// The search before its first probe, and the plan that the first one would have.
@@ -70,13 +60,7 @@ pub(super) fn record(
     interrupts: &Interrupts,
 ) -> Result<(RunRecord, String), Failure> {
     let (mut maker, intention, first) = begun(settings)?;
-    let output = settings.run.output;
-    let observer: Rc<dyn Observer> = if output.quiet || output.json {
-        Rc::new(WarningsOnly)
-    } else {
-        terminal::note(&intention.text(settings));
-        Rc::new(SearchProgress::new())
-    };
+    let observer = probes::observer(settings.run.output, &intention.text(settings));
     let search = intention.search;
     let id = run::id("find", maker.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;

@@ -15,7 +15,7 @@ use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::Observer;
-use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
+use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
 
@@ -156,10 +156,9 @@ fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure>
         let message = "how many rows is not said";
         return Err(Failure::usage(message).with_hint("add --rows, such as --rows 10M"));
     }
-    input.streams = vec![StreamInput {
-        name: Some(workload.op_name(op).to_owned()),
-        paces: vec![PaceInput::Closed(None)],
-    }];
+    for stream in &mut input.streams {
+        stream.name = Some(workload.op_name(op).to_owned());
+    }
     Ok(())
 }
 
@@ -271,6 +270,8 @@ impl From<RunError> for Failure {
         match error {
             RunError::Target(error) => error.into(),
             RunError::Store(error) => error.into(),
+            RunError::Budget { .. } => Self::usage(error.to_string())
+                .with_hint("allow more time with --budget, or probe shorter with --quick"),
             RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {
                 Self::usage(error.to_string())
             }

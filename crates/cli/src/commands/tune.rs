@@ -1,51 +1,39 @@
 //! `highwater tune`: settings → cells, each a run → the best of them → exit code.
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::analysis::tuning::{TuneStep, next, probes_most};
-use highwater_core::model::display::duration;
+use highwater_core::analysis::tuning::{is_small, probes_most};
+use highwater_core::model::display::{duration, plain, ratio};
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::tune::{CellVerdict, TuneAxis, TunePolicy, TuneRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
 use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
-use highwater_runner::observer::Observer;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_runner::tune::{self as runner, CellMaker, CellWish, TuneRequest};
 
+use super::probes::{self, AROUND};
 use super::run;
 use crate::exit;
 use crate::failure::Failure;
-use crate::progress::{SearchProgress, WarningsOnly};
 use crate::settings::{RunSettings, TuneSettings};
 use crate::{terminal, workload_file};
 
 /// How often winner and runner-up are measured again, each.
 const CONFIRMATIONS: u32 = 5;
-/// What a cell takes beside its phases with a pace: connecting, drain, audit.
-const AROUND: Nanos = Nanos::from_secs(2);
 
 /// Does what the settings ask for; returns the exit code.
 pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     let (mut maker, mut tune, first) = begun(settings)?;
-    if settings.dry_run {
-        return terminal::data(&intended(&tune)).map(|()| exit::WELL);
-    }
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut tune)?;
     }
-    check_budget(&tune)?;
-    let output = settings.run.output;
-    let observer: Rc<dyn Observer> = if output.quiet || output.json {
-        Rc::new(WarningsOnly)
-    } else {
-        terminal::note(&intended(&tune));
-        Rc::new(SearchProgress::new())
-    };
+    runner::check(&tune)?;
+    if settings.dry_run {
+        return terminal::data(&intended(&tune)).map(|()| exit::WELL);
+    }
+    let observer = probes::observer(settings.run.output, &intended(&tune));
     let id = run::id("tune", &first.workload.name, &tune.intention_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     maker.directory = Some(directory.clone());
@@ -58,12 +46,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     let record = runner::tune(request, &maker, &observer, &run::signals()?)?;
     // Nothing is drawn any more.
     drop(observer);
-    terminal::data(&if output.json {
-        report::json(&record)
-    } else {
-        report::text_at(&record, &shown)
-    })?;
-    Ok(exit::of(&record))
+    probes::print(settings.run.output, &(record, shown))
 }
 
 /// The tuning before its first cell, and the plan of one. Every value of every axis is tried on the
@@ -111,20 +94,6 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
     Ok((maker, tune, first))
 }
 
-/// Refuses a budget that the first cell does not fit into, and the confirming round behind it.
-fn check_budget(tune: &TuneRecord) -> Result<(), Failure> {
-    if !tune.cells.is_empty() || !matches!(next(tune), TuneStep::End(_)) {
-        return Ok(());
-    }
-    let cause = format!(
-        "--budget: a cell takes {}, and it and the {} that confirm do not fit",
-        duration(tune.policy.cell_cost_ns),
-        2 * CONFIRMATIONS
-    );
-    Err(Failure::usage(cause)
-        .with_hint("allow more time with --budget, or probe shorter with --quick"))
-}
-
 /// Takes over the cells of another tuning, which must have had the same intention.
 fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
     let path = store::find(&settings.run.out, Some(name))?;
@@ -170,18 +139,25 @@ fn intended(tune: &TuneRecord) -> String {
         }
         most => duration(most),
     };
+    let looked_at = if is_small(&tune.axes) {
+        "each cell is measured, the better half of them again and again"
+    } else {
+        "a part of the cells is drawn, then those along the axes through the best are measured"
+    };
     let known = match tune.cells.len() {
         0 => String::new(),
         cells => format!("{cells} of them are known\n"),
     };
     format!(
         "tune {} by {} over {}\n{grid} cells, at most {} probes of {} each, {CONFIRMATIONS} + \
-         {CONFIRMATIONS} of them to confirm: {most}; filling tables not counted\n{known}",
+         {CONFIRMATIONS} of them to confirm: {most}; filling tables not counted\n\
+         {looked_at}: at most {} probes for each cell of the grid\n{known}",
         tune.stream,
         tune.by.name(),
         axes.join(" × "),
         policy.probes_max,
         duration(policy.cell_cost_ns),
+        plain(ratio(policy.probes_max.into(), grid as u64)),
     )
 }
 

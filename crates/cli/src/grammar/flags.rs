@@ -81,9 +81,9 @@ mod find;
 mod size;
 mod tune;
 
-pub use find::{DEMO, FIND};
+pub use find::{DEMO, SEARCHING};
 pub use size::SIZE;
-pub use tune::TUNE;
+pub use tune::TUNING;
 
 const LOAD: &str = "Load";
 const LENGTH: &str = "Length";

@@ -1,5 +1,6 @@
 //! `highwater load`: a run that fills the tables of a workload, as settings of a run.
 
+use highwater_core::model::quantity::parse_rate;
 use highwater_core::model::units::Nanos;
 
 use super::given::given;
@@ -22,7 +23,9 @@ impl RunSettings {
         let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         let load = Load {
             sessions: layers.parse("sessions", words::positive)?,
-            streams: Streams::First { rate: None },
+            streams: Streams::First {
+                rate: layers.parse("rate", parse_rate)?,
+            },
             arrivals: None,
             spawn_rate: None,
         };

@@ -6,8 +6,8 @@ use highwater_core::model::units::Nanos;
 
 use super::resolve::duration_above_zero;
 use super::{
-    FindSettings, KnownTargets, Length, Load, PaceSetting, RunSettings, StreamSetting, Streams,
-    load, words,
+    FindSettings, KnownTargets, Load, PaceSetting, RunSettings, StreamSetting, Streams, load,
+    probes, words,
 };
 use crate::failure::Failure;
 use crate::layers::{Given, Layers};
@@ -17,7 +17,6 @@ const SEARCHED: &str = "@find";
 /// Lengths without and with `--quick`.
 const PROBE: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(15)];
 const CONFIRM: [Nanos; 2] = [Nanos::from_secs(300), Nanos::from_secs(30)];
-const SETTLE: [Nanos; 2] = [Nanos::from_secs(5), Nanos::from_secs(1)];
 /// The most sessions that are tried when nobody names a bound.
 const MOST_SESSIONS: f64 = 65_536.0;
 
@@ -25,7 +24,6 @@ impl FindSettings {
     /// Settings of `highwater find`.
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
         let axis = layers.require("axis", words::axis)?;
-        let quick = usize::from(layers.switch("quick")?);
         let (streams, searched) = streams(layers, axis)?;
         let load = Load {
             sessions: layers.parse("sessions", words::positive)?,
@@ -33,14 +31,7 @@ impl FindSettings {
             arrivals: layers.parse("arrivals", words::arrivals)?,
             spawn_rate: None,
         };
-        let probe = duration_above_zero(layers, "probe")?.unwrap_or(PROBE[quick]);
-        let length = Length {
-            warm_up: layers.require("warm-up", parse_duration)?,
-            at_least: Nanos::ZERO,
-            at_most: probe,
-            rows: None,
-            until: None,
-        };
+        let length = probes::length(layers, PROBE)?;
         let mut run = RunSettings::of(layers, known, load, length)?;
         let floor = run.objectives.min_rate.take();
         let no_errors = run.objectives.errors.is_none();
@@ -57,11 +48,12 @@ impl FindSettings {
             first: value("begin")?.or(first_sessions),
             highest: value("highest")?.or(most_sessions),
             width: layers.require("width", words::width)?,
-            probe,
-            confirm: duration_above_zero(layers, "confirm")?.unwrap_or(CONFIRM[quick]),
-            settle: layers
-                .parse("settle", parse_duration)?
-                .unwrap_or(SETTLE[quick]),
+            probe: length.at_most,
+            confirm: match duration_above_zero(layers, "confirm")? {
+                Some(given) => given,
+                None => probes::by_quick(layers, CONFIRM)?,
+            },
+            settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
             soak: layers.parse("then", words::soak)?,
             floor,

@@ -9,14 +9,13 @@ use highwater_core::model::quantity::{
 use highwater_core::model::tune::{TuneAxis, TuneFigure};
 use highwater_core::model::units::Nanos;
 
-use super::resolve::{SIM_PARAMETERS, duration_above_zero};
-use super::{KnownTargets, Length, Load, RunSettings, Streams, words};
+use super::resolve::SIM_PARAMETERS;
+use super::{KnownTargets, Load, RunSettings, Streams, probes, words};
 use crate::failure::Failure;
 use crate::layers::{Given, Layers, Origin, Strength};
 
-/// Lengths without and with `--quick`.
+/// How long a cell is measured without and with `--quick`.
 const PROBE: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(5)];
-const SETTLE: [Nanos; 2] = [Nanos::from_secs(5), Nanos::from_secs(1)];
 /// Most axes, values of one, and cells.
 const MOST_AXES: usize = 6;
 const MOST_VALUES: usize = 64;
@@ -54,14 +53,11 @@ pub struct TuneSettings {
 impl TuneSettings {
     /// Settings of `highwater tune`.
     pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
-        let quick = usize::from(layers.switch("quick")?);
         Ok(Self {
             run: run(layers, known)?,
             axes: axes(layers)?,
             by: layers.require("by", figure)?,
-            settle: layers
-                .parse("settle", parse_duration)?
-                .unwrap_or(SETTLE[quick]),
+            settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
             resume: layers.parse("resume", words::word)?,
             dry_run: layers.switch("dry-run")?,
@@ -95,7 +91,6 @@ pub(crate) fn put(layers: &mut Layers, strength: Strength, axis: &str, value: &s
 }
 
 fn run(layers: &Layers, known: &KnownTargets) -> Result<RunSettings, Failure> {
-    let quick = usize::from(layers.switch("quick")?);
     let load = Load {
         sessions: layers.parse("sessions", words::positive)?,
         streams: Streams::First {
@@ -104,13 +99,7 @@ fn run(layers: &Layers, known: &KnownTargets) -> Result<RunSettings, Failure> {
         arrivals: layers.parse("arrivals", words::arrivals)?,
         spawn_rate: None,
     };
-    let length = Length {
-        warm_up: layers.require("warm-up", parse_duration)?,
-        at_least: Nanos::ZERO,
-        at_most: duration_above_zero(layers, "probe")?.unwrap_or(PROBE[quick]),
-        rows: None,
-        until: None,
-    };
+    let length = probes::length(layers, PROBE)?;
     let mut run = RunSettings::of(layers, known, load, length)?;
     // What is rejected or fails is no throughput to boast of.
     run.objectives.rejected = run.objectives.rejected.or(Some(Ppm(0)));

@@ -178,7 +178,8 @@ const SHORT: &[&str] = &[
 #[test]
 fn ctrl_c_keeps_what_is_known() {
     let place = Place::new();
-    let mut running = place.start(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    let words = [&["find", "cpu", "sqlite:", "--then", "soak=1h"], SHORT];
+    let mut running = place.start(&words.concat());
     running.wait_for("probe 3: ");
     running.signal(Signal::INT);
     let called = running.end();
@@ -189,6 +190,9 @@ fn ctrl_c_keeps_what_is_known() {
             .contains("\nmark           NONE: the search was stopped"),
         "{called:?}"
     );
+    assert!(called.stdout.contains(" --then soak=3600s"), "{called:?}");
+    let record = store::read(&place.runs()[0]).unwrap();
+    assert!(SearchRecord::soak(&record.probes).is_none());
     let shown = place.call(&["show"]);
     assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
 }
@@ -205,7 +209,8 @@ fn is_whole(place: &Place, called: &Called) {
     let directory = place.runs().pop().unwrap();
     let record = store::read(&directory).unwrap();
     assert!(record.search.as_ref().unwrap().outcome.is_some());
-    assert!(record.probes.len() >= 3, "{:?}", record.probes);
+    // How many fit the budget is the machine's business, too.
+    assert!(!record.probes.is_empty());
     for (number, probe) in (1..).zip(&record.probes) {
         assert_eq!(probe.number, number);
         let run = store::read(&directory.join(&probe.run)).unwrap();

@@ -283,7 +283,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
         "9s",
     ];
     assert_snapshot!(said(&tuning), @"
-    error: --budget: a cell takes 11.0 s, and it and the 10 that confirm do not fit
+    error: --budget: not one probe of 11.0 s fits beside the 10 that confirm
 
     hint: allow more time with --budget, or probe shorter with --quick
     ");

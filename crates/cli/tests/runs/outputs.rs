@@ -244,6 +244,21 @@ fn two_shares_are_one_run_again() {
 }
 
 #[test]
+fn a_table_is_filled_at_a_pace_or_as_fast_as_it_goes_and_the_estimate_says_which() {
+    for (pace, said) in [
+        (&["--rate", "10k"][..], "2 s with a pace"),
+        (&[], "until its rows are there"),
+    ] {
+        let place = Place::new();
+        let called = place.call(&[&["load", "cpu", "sim:", "--rows", "20k"], pace].concat());
+        let said = format!("estimate: {said} · 20,000 rows · ");
+        assert!(called.stderr.contains(&said), "{called:?}");
+        assert!(called.stdout.contains("data           clean"), "{called:?}");
+        assert_eq!(called.stdout.contains("10,000 rows/s"), !pace.is_empty());
+    }
+}
+
+#[test]
 fn the_plan_alone_connects_nothing_and_is_the_plan_of_the_run() {
     let place = Place::new();
     let words = ["--rate", "10k", "-d", "3s", "-q"];

@@ -4,7 +4,7 @@ use highwater_core::model::tune::{BestCell, TuneOutcome, TuneRecord};
 use highwater_runner::store;
 use rustix::process::Signal;
 
-use crate::called::Place;
+use crate::called::{Called, Place};
 
 /// Few rows that are much work each: rows are the test's time.
 const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=12&replicas=0";
@@ -13,6 +13,14 @@ const SHORT: &[&str] = &["-c", "256", "--probe", "5s", "--warm-up", "2s", "-q"];
 fn tuning(place: &Place) -> TuneRecord {
     let directory = place.runs().pop().unwrap();
     store::read(&directory).unwrap().tune.unwrap()
+}
+
+/// A short tuning of that cluster: what is printed, and what is kept.
+#[track_caller]
+fn tuned(place: &Place, words: &[&str]) -> (Called, TuneRecord) {
+    let called = place.call(&[&["tune", "cpu", TARGET], words, SHORT].concat());
+    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    (called, tuning(place))
 }
 
 fn best(tune: &TuneRecord) -> &BestCell {
@@ -25,21 +33,7 @@ fn best(tune: &TuneRecord) -> &BestCell {
 #[test]
 fn the_best_size_is_found_told_and_shown_again() {
     let place = Place::new();
-    let words = [
-        &[
-            "tune",
-            "cpu",
-            TARGET,
-            "--over",
-            "sim.nodes=1..4",
-            "--batch",
-            "12",
-        ],
-        SHORT,
-    ];
-    let called = place.call(&words.concat());
-    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
-    let tune = tuning(&place);
+    let (called, tune) = tuned(&place, &["--over", "sim.nodes=1..4", "--batch", "12"]);
     assert_eq!(best(&tune).values["sim.nodes"], "4");
     assert!(best(&tune).runner_up.as_ref().unwrap().is_told);
     for said in [
@@ -63,35 +57,16 @@ fn the_best_size_is_found_told_and_shown_again() {
 #[test]
 fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     let place = Place::new();
-    let words = [
-        &[
-            "tune",
-            "cpu",
-            TARGET,
-            "--over",
-            "batch=1..64",
-            "--over",
-            "sim.cores=1,2,3,4,6,8",
-        ],
-        SHORT,
-    ];
-    let called = place.call(&words.concat());
-    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
-    let tune = tuning(&place);
+    let over = ["--over", "batch=1..64", "--over", "sim.cores=1,2,3,4,6,8"];
+    let (_, tune) = tuned(&place, &over);
     assert!(tune.cells.len() <= 7 * 6, "{}", tune.cells.len());
     assert_eq!(best(&tune).values["sim.cores"], "8");
     let batch = best(&tune).values["batch"].clone();
     assert_ne!(batch, "1", "each batch costs a request");
     let run = place.runs().pop().unwrap();
-    let tuned = [
-        "run",
-        "cpu",
-        "sim:",
-        "--plan",
-        "--tuned",
-        run.to_str().unwrap(),
-    ];
-    let planned = place.call(&tuned);
+    let carried = ["--tuned", run.to_str().unwrap()];
+    let words = [&["run", "cpu", "sim:", "--plan"], &carried[..]].concat();
+    let planned = place.call(&words);
     let said = format!("\"batch\": \"{batch}\"");
     assert!(
         planned.stdout.contains(&said),
@@ -99,27 +74,22 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
         planned.stdout,
         planned.stderr
     );
-    let planned = place.call(&[&tuned[..], &["--batch", "7"]].concat());
+    let planned = place.call(&[&words[..], &["--batch", "7"]].concat());
     assert!(planned.stdout.contains("\"batch\": \"7\""), "flags win");
+    // Another tuning has it in all its cells.
+    tuned(
+        &place,
+        &[&["--over", "sim.rtt=0ms,1ms"], &carried[..]].concat(),
+    );
+    let other = place.runs().into_iter().find(|other| *other != run);
+    let last = store::read(&other.unwrap()).unwrap();
+    assert_eq!(last.plan.intention.workload.parameters["batch"], batch);
 }
 
 #[test]
 fn of_equal_settings_it_cannot_be_told_which_is_better() {
     let place = Place::new();
-    let words = [
-        &[
-            "tune",
-            "cpu",
-            TARGET,
-            "--over",
-            "sim.rtt=300us,0.3ms",
-            "--batch",
-            "12",
-        ],
-        SHORT,
-    ];
-    let called = place.call(&words.concat());
-    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
+    let (called, _) = tuned(&place, &["--over", "sim.rtt=300us,0.3ms", "--batch", "12"]);
     assert!(
         called.stdout.contains("better         cannot tell: -"),
         "{}",
@@ -130,27 +100,16 @@ fn of_equal_settings_it_cannot_be_told_which_is_better() {
 #[test]
 fn what_a_row_costs_is_compared_where_it_is_measured() {
     let place = Place::new();
-    let over = [
-        "tune",
-        "cpu",
-        TARGET,
-        "--over",
-        "batch=2,24",
-        "--rate",
-        "500",
-    ];
-    let words = [&over[..], SHORT, &["--by", "server_cpu_per_row"]].concat();
-    let called = place.call(&words);
-    assert_eq!(called.code, Some(0), "{}{}", called.stdout, called.stderr);
-    assert_eq!(
-        best(&tuning(&place)).values["batch"],
-        "24",
-        "{}",
-        called.stdout
-    );
+    let by = |figure| ["--over", "batch=2,24", "--rate", "500", "--by", figure];
+    let (called, tune) = tuned(&place, &by("server_cpu_per_row"));
+    assert_eq!(best(&tune).values["batch"], "24", "{}", called.stdout);
     assert!(called.stdout.contains("CPU per row"), "{}", called.stdout);
-    let words = [&over[..], SHORT, &["--by", "disk_bytes_per_row"]].concat();
-    let called = place.call(&words);
+    let words = [
+        &["tune", "cpu", TARGET][..],
+        &by("disk_bytes_per_row"),
+        SHORT,
+    ];
+    let called = place.call(&words.concat());
     if called.code == Some(3) {
         assert!(called.stdout.contains("not measured"), "{}", called.stdout);
     }
@@ -222,11 +181,30 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
         "{}",
         called.stdout
     );
-    assert!(
-        called.stdout.contains("4 cells, at most 18 probes"),
-        "{}",
-        called.stdout
-    );
+    // A small grid costs more probes than it has cells, a large one a third of them.
+    for (axes, said) in [
+        (
+            &["--over", "batch=500..4k"][..],
+            "4 cells, at most 14 probes of 29.0 s each, 5 + 5 of them to confirm: 6 min 46 s; \
+             filling tables not counted\n\
+             each cell is measured, the better half of them again and again: at most 3.5 probes \
+             for each cell of the grid\n",
+        ),
+        (
+            &[
+                "--over",
+                "batch=1..64",
+                "--over",
+                "sessions=1..32",
+                "--over",
+                "sim.cores=1,2,3,4,6",
+            ],
+            "210 cells, at most 70 probes of 29.0 s each",
+        ),
+    ] {
+        let called = place.call(&[&dry[..], axes].concat());
+        assert!(called.stdout.contains(said), "{}", called.stdout);
+    }
     for (words, said) in [
         (&[][..], "--over is missing"),
         (&["--over", "batch"], "`batch` names no values"),

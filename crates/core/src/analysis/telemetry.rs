@@ -194,6 +194,22 @@ mod tests {
     }
 
     #[test]
+    fn a_mean_weighs_a_value_by_the_time_that_it_stands_for() {
+        // The second answer took three seconds to come.
+        let values = [None, Some(1.0), Some(5.0)];
+        for (kind, expected) in [
+            // 1 for one second and 5 for three of them.
+            (SeriesKind::Level, 4.0),
+            // 6 more within four seconds.
+            (SeriesKind::Count, 1.5),
+        ] {
+            let (mut telemetry, series) = series(kind, &values);
+            telemetry.times_ns = vec![0, S, 4 * S];
+            assert_eq!(mean(&telemetry, &series, (0, 4 * S)), Some(expected));
+        }
+    }
+
+    #[test]
     fn rejections_of_the_warm_up_are_not_those_of_the_measurement() {
         let mut record = fixture::closed();
         let (from, _) = measured(&record).unwrap();

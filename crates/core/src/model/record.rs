@@ -159,8 +159,9 @@ pub struct TargetRecord {
 /// What a run was expected to take.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EstimateRecord {
-    /// All phases with a pace together; load, drain and audit take what they take.
-    pub duration_ns: u64,
+    /// All phases with a pace together, at most; absent where only rows end them and the target sets
+    /// the pace. Load, drain and audit take what they take.
+    pub duration_ns: Option<u64>,
     /// Rows that all shares may write, the load included; absent where the target sets the pace.
     pub rows: Option<u64>,
     /// Bytes that a row takes.

@@ -6,7 +6,10 @@ use std::path::Path;
 
 use highwater_driver::telemetry::names;
 use highwater_driver::{BoxFuture, Reading, TargetError, TelemetryReader};
-use procfs::{Current, CurrentSI};
+use procfs::net::DeviceStatus;
+use procfs::{Current, CurrentSI, DiskStat, KernelStats};
+
+use crate::telemetry::busy;
 
 /// Most disks, and most networks, that are told one by one, in the order of the kernel.
 const DEVICES_MAX: usize = 8;
@@ -26,7 +29,12 @@ struct Host;
 impl TelemetryReader for Host {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
         let mut readings = Vec::new();
-        cpu(&mut readings);
+        if let Ok(stats) = procfs::KernelStats::current() {
+            readings.extend(cpu(&stats));
+        }
+        if let Ok(load) = procfs::LoadAverage::current() {
+            readings.push(Reading::level(names::LOAD, "1", load.one.into()));
+        }
         memory(&mut readings);
         disks(&mut readings);
         networks(&mut readings);
@@ -39,25 +47,17 @@ fn float(number: u64) -> f64 {
     number as f64
 }
 
-fn cpu(readings: &mut Vec<Reading>) {
-    let Ok(stats) = procfs::KernelStats::current() else {
-        return;
-    };
-    let total = stats.total;
+/// Shares of all processors together.
+fn cpu(stats: &KernelStats) -> [Reading; 3] {
+    let total = &stats.total;
     let cores = float(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
     let second = float(procfs::ticks_per_second()) * cores;
-    let busy = total.user
-        + total.nice
-        + total.system
-        + total.irq.unwrap_or(0)
-        + total.softirq.unwrap_or(0);
-    let mut share = |name, ticks: u64| readings.push(Reading::seconds(name, float(ticks) / second));
-    share(names::CPU_BUSY, busy);
-    share(names::CPU_STEAL, total.steal.unwrap_or(0));
-    share(names::CPU_IOWAIT, total.iowait.unwrap_or(0));
-    if let Ok(load) = procfs::LoadAverage::current() {
-        readings.push(Reading::level(names::LOAD, "1", load.one.into()));
-    }
+    let share = |name, ticks: u64| Reading::seconds(name, float(ticks) / second);
+    [
+        share(names::CPU_BUSY, busy(total)),
+        share(names::CPU_STEAL, total.steal.unwrap_or(0)),
+        share(names::CPU_IOWAIT, total.iowait.unwrap_or(0)),
+    ]
 }
 
 fn memory(readings: &mut Vec<Reading>) {
@@ -73,22 +73,29 @@ fn disks(readings: &mut Vec<Reading>) {
     let Ok(disks) = procfs::diskstats() else {
         return;
     };
-    let is_disk = |name: &str| {
-        let named = !NOT_DISKS.iter().any(|other| name.starts_with(other));
-        // A part of a disk has no directory of its own there.
-        named && Path::new("/sys/block").join(name).exists()
-    };
+    // A part of a disk has no directory of its own there.
+    let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
     let used = disks
         .into_iter()
-        .filter(|disk| disk.reads + disk.writes > 0);
-    for disk in used.filter(|disk| is_disk(&disk.name)).take(DEVICES_MAX) {
-        let read = float(disk.sectors_read) * SECTOR_BYTES;
-        let written = float(disk.sectors_written) * SECTOR_BYTES;
-        let busy = float(disk.time_in_progress) / 1e3;
-        readings.push(Reading::count(names::DISK_READ, "bytes", read).of(&disk.name));
-        readings.push(Reading::count(names::DISK_WRITTEN, "bytes", written).of(&disk.name));
-        readings.push(Reading::seconds(names::DISK_BUSY, busy).of(&disk.name));
-    }
+        .filter(|disk| disk.reads + disk.writes > 0)
+        .filter(|disk| is_disk(&disk.name) && is_whole(&disk.name));
+    readings.extend(used.take(DEVICES_MAX).flat_map(|disk| of_disk(&disk)));
+}
+
+fn is_disk(name: &str) -> bool {
+    !NOT_DISKS.iter().any(|other| name.starts_with(other))
+}
+
+fn of_disk(disk: &DiskStat) -> [Reading; 3] {
+    let read = float(disk.sectors_read) * SECTOR_BYTES;
+    let written = float(disk.sectors_written) * SECTOR_BYTES;
+    let busy = float(disk.time_in_progress) / 1e3;
+    [
+        Reading::count(names::DISK_READ, "bytes", read),
+        Reading::count(names::DISK_WRITTEN, "bytes", written),
+        Reading::seconds(names::DISK_BUSY, busy),
+    ]
+    .map(|reading| reading.of(&disk.name))
 }
 
 fn networks(readings: &mut Vec<Reading>) {
@@ -98,9 +105,76 @@ fn networks(readings: &mut Vec<Reading>) {
     let mut devices: Vec<_> = devices.into_values().collect();
     devices.retain(|device| device.recv_bytes + device.sent_bytes > 0);
     devices.sort_by(|a, b| a.name.cmp(&b.name));
-    for device in devices.iter().take(DEVICES_MAX) {
-        let (received, sent) = (float(device.recv_bytes), float(device.sent_bytes));
-        readings.push(Reading::count(names::NET_RECEIVED, "bytes", received).of(&device.name));
-        readings.push(Reading::count(names::NET_SENT, "bytes", sent).of(&device.name));
+    readings.extend(devices.iter().take(DEVICES_MAX).flat_map(of_network));
+}
+
+fn of_network(device: &DeviceStatus) -> [Reading; 2] {
+    let (received, sent) = (float(device.recv_bytes), float(device.sent_bytes));
+    [
+        Reading::count(names::NET_RECEIVED, "bytes", received),
+        Reading::count(names::NET_SENT, "bytes", sent),
+    ]
+    .map(|reading| reading.of(&device.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_driver::telemetry::Measure;
+    use procfs::prelude::*;
+
+    use super::*;
+    use crate::telemetry::of_kernel;
+
+    fn told(readings: &[Reading]) -> Vec<(&str, Option<&str>, Measure, f64)> {
+        let readings = readings.iter();
+        readings
+            .map(|r| (r.name.as_ref(), r.node.as_deref(), r.measure, r.value))
+            .collect()
+    }
+
+    #[test]
+    fn processors_are_told_as_seconds_of_all_of_them_together() {
+        // Four processors; a second has so many ticks on each.
+        let ticks = procfs::ticks_per_second();
+        let lines = format!(
+            "cpu  {} 0 0 0 {} 0 0 {}\ncpu0 1 0 0 0\ncpu1 1 0 0 0\ncpu2 1 0 0 0\ncpu3 1 0 0 0",
+            40 * ticks,
+            4 * ticks,
+            8 * ticks
+        );
+        let expected = [
+            ("cpu_busy", None, Measure::Seconds, 10.0),
+            ("cpu_steal", None, Measure::Seconds, 2.0),
+            ("cpu_iowait", None, Measure::Seconds, 1.0),
+        ];
+        assert_eq!(told(&cpu(&of_kernel(&lines))), expected);
+    }
+
+    #[test]
+    fn a_disk_is_told_in_bytes_and_seconds_of_work() {
+        // 200 reads of 4,000 sectors, 300 writes of 6,000, half a second of work.
+        let disk = DiskStat::from_line("8 0 sda 200 0 4000 90 300 0 6000 80 0 500 170").unwrap();
+        let node = Some("sda");
+        let expected = [
+            ("disk_read", node, Measure::Count, 2_048_000.0),
+            ("disk_written", node, Measure::Count, 3_072_000.0),
+            ("disk_busy", node, Measure::Seconds, 0.5),
+        ];
+        assert_eq!(told(&of_disk(&disk)), expected);
+        let disks = ["sda", "nvme0n1", "vdb", "loop0", "dm-1", "zram0", "sr0"];
+        let real: Vec<&str> = disks.into_iter().filter(|name| is_disk(name)).collect();
+        assert_eq!(real, ["sda", "nvme0n1", "vdb"]);
+    }
+
+    #[test]
+    fn a_network_is_told_in_bytes() {
+        let text = "Inter-| Receive | Transmit\n face |bytes\n\
+                    eth0: 1000 2 0 0 0 0 0 0 3000 4 0 0 0 0 0 0\n";
+        let devices = procfs::net::InterfaceDeviceStatus::from_buf_read(text.as_bytes());
+        let expected = [
+            ("net_received", Some("eth0"), Measure::Count, 1_000.0),
+            ("net_sent", Some("eth0"), Measure::Count, 3_000.0),
+        ];
+        assert_eq!(told(&of_network(&devices.unwrap().0["eth0"])), expected);
     }
 }

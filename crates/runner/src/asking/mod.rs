@@ -216,7 +216,6 @@ impl Source {
                     let reason = reason.chars().take(REASON_CHARACTERS_MAX);
                     self.record.failure = Some(reason.collect());
                 }
-                self.reader = None;
                 self.rests_until = timeline.now().saturating_add(self.pause);
                 self.pause = Nanos(self.pause.0.saturating_mul(2)).min(PAUSE_MAX);
                 None
@@ -238,6 +237,7 @@ impl Source {
             }
         };
         let readings = within(ANSWER_LIMIT, timeline, reader.read()).await?;
+        // One that failed is not asked again.
         self.reader = Some(reader);
         Ok(Some(readings))
     }

@@ -53,6 +53,62 @@ fn a_counter_that_begins_anew_is_no_increase() {
 }
 
 #[test]
+fn a_second_sample_of_the_same_time_says_nothing_new() {
+    let mut table = Table::default();
+    let ops = |value| Reading::count("ops", "1", value);
+    sample(&mut table, 1, vec![ops(1.0)]);
+    sample(&mut table, 1, vec![ops(2.0)]);
+    // Nor does a second reading of the same name: no time has passed since the first.
+    sample(&mut table, 2, vec![ops(4.0), ops(9.0)]);
+    sample(&mut table, 3, vec![ops(10.0)]);
+    let (telemetry, ops) = only(table);
+    assert_eq!(telemetry.times_ns, [S, 2 * S, 3 * S]);
+    assert_eq!(ops.values, [None, None, Some(1.0)]);
+}
+
+#[test]
+fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
+    let mut table = Table::default();
+    let queue = |node: &str, value| Reading::level("queue", "1", value).of(node);
+    sample(&mut table, 0, vec![queue("a", 1.0)]);
+    sample(&mut table, 1, vec![queue("a", 2.0), queue("b", 3.0)]);
+    sample(&mut table, 2, vec![queue("b", 4.0)]);
+    let telemetry = table.finish(Nanos::ZERO, &["target"]);
+    let values: Vec<_> = telemetry.series.iter().map(|s| s.values.clone()).collect();
+    assert_eq!(values[0], [Some(1.0), Some(2.0), None]);
+    assert_eq!(values[1], [None, Some(3.0), Some(4.0)]);
+}
+
+#[test]
+fn a_mean_of_two_neighbours_is_of_those_that_said_something() {
+    let mut table = Table::default();
+    for second in 0..u64::try_from(POINTS_MAX).unwrap() {
+        // Every other second of a pair is silent, and a counter tells it in the next one.
+        let is_silent = second % 2 == 0 && second > 0;
+        let number = f64::from(u32::try_from(second).unwrap());
+        let said = vec![
+            Reading::level("queue", "1", 8.0),
+            Reading::count("ops", "1", 3.0 * number),
+        ];
+        sample(
+            &mut table,
+            second,
+            if is_silent { Vec::new() } else { said },
+        );
+    }
+    assert_eq!(table.interval, Nanos::from_secs(2));
+    let telemetry = table.finish(Nanos::ZERO, &["target"]);
+    let [queue, ops] = telemetry.series.as_slice() else {
+        panic!("{telemetry:?}");
+    };
+    assert!(queue.values.iter().all(|value| *value == Some(8.0)));
+    let grown: f64 = ops.values.iter().flatten().sum();
+    // The last second of an even number is silent.
+    let last = f64::from(u32::try_from(POINTS_MAX - 2).unwrap());
+    assert_eq!(grown.to_bits(), (3.0 * last).to_bits());
+}
+
+#[test]
 fn a_long_run_keeps_sums_and_means_in_fewer_points() {
     let mut table = Table::default();
     let seconds = u64::try_from(3 * POINTS_MAX).unwrap();
@@ -94,13 +150,31 @@ fn series_beyond_the_bound_are_counted_and_left_out() {
     assert_eq!(telemetry.series_left_out, 3);
 }
 
+#[test]
+fn of_very_many_series_not_even_the_names_are_kept() {
+    let mut table = Table::default();
+    for second in 0..2 {
+        let nodes = 0..5 * SERIES_MAX;
+        let levels = nodes.map(|node| Reading::level("queue", "1", 1.0).of(node.to_string()));
+        sample(&mut table, second, levels.collect());
+    }
+    let telemetry = table.finish(Nanos::ZERO, &["target"]);
+    // Three times the bound are known to be left out; the last ones are counted again each time.
+    let expected = u64::try_from(3 * SERIES_MAX + 2 * SERIES_MAX).unwrap();
+    assert_eq!(telemetry.series_left_out, expected);
+}
+
 /// How a reader behaves, by the number of the question.
 #[derive(Clone, Copy)]
 enum Manner {
     Answers,
     Hangs,
     FailsFrom(u32, u32),
+    /// At these questions.
+    FailsAt(&'static [u32]),
     Takes(Nanos),
+    /// Takes 10 ms, then 1 ms.
+    Hastens,
     Mute,
 }
 
@@ -118,12 +192,14 @@ impl TelemetryReader for Scripted {
         Box::pin(async move {
             match self.manner {
                 Manner::Hangs => std::future::pending().await,
-                Manner::FailsFrom(from, to) if (from..to).contains(&number) => Err(TargetError {
-                    kind: TargetErrorKind::Statement,
-                    message: format!("question {number} refused"),
-                    hint: None,
-                }),
-                Manner::Takes(time) => {
+                Manner::FailsFrom(from, to) if (from..to).contains(&number) => refused(number),
+                Manner::FailsAt(numbers) if numbers.contains(&number) => refused(number),
+                Manner::Takes(_) | Manner::Hastens => {
+                    let time = match self.manner {
+                        Manner::Takes(time) => time,
+                        _ if number == 0 => Nanos::from_millis(10),
+                        _ => Nanos::from_millis(1),
+                    };
                     let end = self.timeline.now().saturating_add(time);
                     self.timeline.sleep_until(end).await;
                     Ok(readings)
@@ -132,6 +208,14 @@ impl TelemetryReader for Scripted {
             }
         })
     }
+}
+
+fn refused(number: u32) -> Result<Vec<Reading>, TargetError> {
+    Err(TargetError {
+        kind: TargetErrorKind::Statement,
+        message: format!("question {number} refused{}", ", and why".repeat(100)),
+        hint: None,
+    })
 }
 
 /// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
@@ -203,14 +287,84 @@ fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
     let telemetry = telemetry.unwrap();
     assert_eq!(ended, Nanos::from_secs(20));
     let source = &telemetry.sources[0];
-    assert_eq!(
-        (source.failed, source.failure.as_deref()),
-        (3, Some("question 3 refused"))
+    assert_eq!(source.failed, 3);
+    let reason = source.failure.as_deref().unwrap();
+    assert!(
+        reason.starts_with("question 3 refused"),
+        "the first: {reason}"
     );
+    assert_eq!(reason.chars().count(), 200, "a bounded part of it");
     // Asked twice at 0, and at 1; refused at 2, 3 (a second later) and 5 (two later); again from 9 on.
     let times: Vec<u64> = telemetry.times_ns.iter().map(|time| time / S).collect();
     assert_eq!(times[..4], [0, 1, 9, 10]);
     assert_eq!(asked[0], 18);
+}
+
+#[test]
+fn a_source_that_answered_again_is_no_longer_left_alone_for_long() {
+    // Refused at 2 and 3, again from 5 on; then refused once more at 7, and asked a second later.
+    let (telemetry, _, _) = asked_beside(&[Manner::FailsAt(&[3, 4, 7])], 12);
+    let times = telemetry.unwrap().times_ns;
+    let times: Vec<u64> = times.iter().map(|time| time / S).collect();
+    assert_eq!(times, [0, 1, 5, 6, 8, 9, 10, 11, 12]);
+}
+
+#[test]
+fn a_source_that_never_answers_is_asked_twice_a_minute_in_the_end() {
+    let (telemetry, _, asked) = asked_beside(&[Manner::FailsFrom(0, u32::MAX)], 331);
+    let source = &telemetry.unwrap().sources[0];
+    assert_eq!(source.readings, u64::from(asked[0]));
+    // At 0, 1, 3, 7 and 15 s, from 31 s on every 30 s: at 31, 61 … 331.
+    assert_eq!(asked, [5 + 11]);
+}
+
+#[test]
+fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
+    // It would rest for almost a second, and is asked once more all the same.
+    let (telemetry, _, _) = asked_beside(&[Manner::Takes(Nanos::from_millis(100))], 5);
+    let telemetry = telemetry.unwrap();
+    assert!(telemetry.series[0].values[0].is_some(), "{telemetry:?}");
+    assert_eq!(
+        telemetry.series[0].values[0],
+        Some(1.0),
+        "the second answer"
+    );
+}
+
+#[test]
+fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
+    let time = SimulatedTimeline::new();
+    let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
+    let mut asking = Asking::new(Rc::clone(&timeline));
+    let asked = Rc::new(Cell::new(0));
+    let open: Opener = Box::new(move |timeline| {
+        let reader: Box<dyn TelemetryReader> = Box::new(Scripted {
+            manner: Manner::Hastens,
+            asked: Rc::clone(&asked),
+            timeline,
+        });
+        Box::pin(std::future::ready(Ok(Some(reader))))
+    });
+    asking.add("target", open);
+    let passes = time.block_on(async move {
+        let mut passes = Vec::new();
+        for _ in 0..2 {
+            asking.begin().await;
+            let end = timeline.now().saturating_add(Nanos::from_secs(3));
+            asking.beside(timeline.sleep_until(end)).await;
+            passes.push(asking.record().unwrap());
+        }
+        passes
+    });
+    let passes = passes.unwrap();
+    let source = |pass: usize| &passes[pass].sources[0];
+    // The first answer takes 10 ms, each other one 1 ms.
+    assert_eq!(
+        (source(0).longest_ns, source(1).longest_ns),
+        (S / 100, S / 1_000)
+    );
+    assert_eq!(source(0).readings, source(1).readings);
+    assert_eq!(passes[1].times_ns[0], 0, "its own begin");
 }
 
 #[test]

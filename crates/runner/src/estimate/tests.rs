@@ -101,6 +101,39 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
     }
 }
 
+#[test]
+fn the_time_is_that_of_the_pace_until_the_rows_are_there() {
+    let closed = PaceInput::Closed(Some(4));
+    for (pace, limit, fills, expected) in [
+        (open(1_000), None, false, Some("11 s")),
+        (open(1_000), Some(300), false, Some("1.3 s")),
+        (open(1_000), Some(1_000_000), false, Some("11 s")),
+        (closed, Some(300), false, Some("11 s")),
+        // Of 5,000 rows 2,000 are there.
+        (open(1_000), Some(5_000), true, Some("4 s")),
+        // A year, for want of another end, is no estimate.
+        (open(1_000), Some(1_002_000), true, Some("16 min 41 s")),
+        (closed, Some(5_000), true, None),
+    ] {
+        let workload = workload("0");
+        let mut plan = plan(&workload, "insert", &[pace], limit);
+        plan.stop.fills = fills;
+        let known = Known {
+            plan: &plan,
+            workload: &workload,
+            first_row: 0,
+            filled: 2_000,
+            stored: None,
+            space: None,
+        };
+        let told = told(&estimate(&known));
+        let begin = expected.map_or("until its rows are there".to_owned(), |length| {
+            format!("{length} with a pace")
+        });
+        assert!(told.starts_with(&format!("{begin} · ")), "{told}");
+    }
+}
+
 fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecord {
     let workload = workload("0");
     let plan = plan(&workload, "insert", &[open(100_000)], None);

@@ -17,3 +17,4 @@ mod shares;
 mod stall;
 mod stopping;
 mod telemetry;
+mod tunings;

@@ -1,12 +1,13 @@
 //! What a search is going to do, said before its first probe: steps, lengths, time.
 
-use highwater_core::analysis::search::{OpsNeeded, Step, next, ops_needed};
+use highwater_core::analysis::search::{OpsNeeded, ops_needed};
 use highwater_core::model::display::{duration, plain, quantile, rate};
 use highwater_core::model::plan::{Pace, Plan, StreamPlan};
 use highwater_core::model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
 use highwater_core::model::units::{Nanos, Rate};
 use highwater_core::workload::Workload;
 
+use super::super::probes::AROUND;
 use super::searched;
 use crate::failure::Failure;
 use crate::settings::FindSettings;
@@ -18,13 +19,10 @@ const PROBES_MAX: u32 = 25;
 const PROBES_USUAL: u32 = 12;
 /// A probe offers at least so many ops.
 const LEAST_OPS: f64 = 10.0;
-/// What a probe takes beside its phases with a pace: connecting, drain, audit.
-const AROUND: Nanos = Nanos::from_secs(2);
 /// A probe takes at most this part of the budget: an estimate, four probes and three confirmations
 /// must fit.
 const PARTS_OF_BUDGET: u64 = 8;
 
-const TOO_SHORT: &str = "allow more time with --budget, or probe shorter with --quick";
 const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch), or bound a lower \
                        percentile";
 
@@ -96,19 +94,8 @@ impl Intention {
             needed,
         };
         let intention = intention.bounded(stream)?;
-        intention.check_budget()?;
+        highwater_runner::search::check(&intention.search)?;
         Ok(intention)
-    }
-
-    /// Refuses a budget that the first probe does not fit into.
-    fn check_budget(&self) -> Result<(), Failure> {
-        if !matches!(next(&self.search, &[]), Step::End(_)) {
-            return Ok(());
-        }
-        let policy = &self.search.policy;
-        let probe = policy.probe_ns.saturating_add(policy.around_ns);
-        let cause = format!("--budget: not one probe of {} fits", duration(probe));
-        Err(Failure::usage(cause).with_hint(TOO_SHORT))
     }
 
     /// With the lowest rate that is searched: below it a probe has hardly an op, or too few.

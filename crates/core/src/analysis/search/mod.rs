@@ -60,8 +60,10 @@ const CEILING_NEAR: f64 = 1.5;
 /// So many guesses are followed before it is asked whether they helped, in a bracket as wide as this.
 const GUESSES: u32 = 2;
 const WIDE: f64 = 1.25;
-/// Bounds of a single step up or down.
+/// Bounds of a single step: down it asks for less; up it may flood a target, by all that is beyond its
+/// limit, so it goes only so far above what was sustained.
 const LONGEST_STEP: f64 = 64.0;
+const LONGEST_STEP_UP: f64 = 4.0;
 /// A candidate above the lower end of a narrow bracket is worth its confirmations where it gains this
 /// much, by the width; it is taken so far below the expected mark, and at most so far above that end.
 const GAIN: f64 = 0.3;
@@ -202,11 +204,11 @@ fn up(known: &Known<'_>, low: &Value) -> Step {
         grow(width, streak.saturating_sub(1))
     } else {
         // Doubled twice, then wider: the limit is far.
-        if streak <= 2 { 2.0 } else { 4.0 }
+        if streak <= 2 { 2.0 } else { LONGEST_STEP_UP }
     };
     let at = match guess::mark(known, None) {
         Some(mark) if mark > low.at * width * width && streak <= 2 => mark * below(known),
-        _ => low.at * grown,
+        _ => low.at * grown.min(LONGEST_STEP_UP),
     };
     known.probe(at.max(low.at * width).max(known.after(low.at)))
 }

@@ -11,12 +11,15 @@ use crate::model::tune::{
 };
 
 /// A grid of at most so many cells is measured whole.
-const SMALL: usize = 24;
+const SMALL: usize = 12;
 /// Of a larger one this part is the sample.
 const SAMPLE: usize = 16;
 /// Times around the axes at most; from the second one on only so near the best.
 const ROUNDS: u64 = 4;
 const NEAR: usize = 1;
+
+/// Cells of the confirming round; a small grid is halved down to them.
+const PAIR: usize = 2;
 
 /// Position of the value on each axis.
 type Cell = Vec<usize>;
@@ -24,21 +27,29 @@ type Cell = Vec<usize>;
 /// The next step where a measurement is missing.
 type Missing<T> = Result<T, TuneStep>;
 
-/// What a search of these axes measures at most, the confirming round included: of a large grid a third
-/// of its cells; of a smaller one as many as its sample and one time along its axes take.
+/// What a search of these axes measures at most, the confirming round included: of a small grid each
+/// cell, and the better half of them again and again; of a large one a third of its cells; of one between
+/// them as many as its sample and one time along its axes take.
 pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
     let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
     let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
     let most = if is_small(axes) {
-        2 * cells + round
+        let half = |left: &usize| Some(left.div_ceil(2)).filter(|left| *left > PAIR);
+        std::iter::successors(Some(cells), half).sum::<usize>() + round
     } else {
         let lines: usize = axes.iter().map(|axis| axis.values.len()).sum();
-        (cells / 3).max(cells / SAMPLE + 3 * lines / 2 + round)
+        (cells / 3).max(sample(cells) + 3 * lines / 2 + round)
     };
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-fn is_small(axes: &[TuneAxis]) -> bool {
+/// Cells of the sample.
+fn sample(cells: usize) -> usize {
+    (cells / SAMPLE).max(2)
+}
+
+/// Whether each cell is measured.
+pub fn is_small(axes: &[TuneAxis]) -> bool {
     let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
     let varied = axes.iter().filter(|axis| axis.values.len() > 1).count();
     cells <= SMALL || varied <= 1
@@ -49,6 +60,9 @@ pub(super) struct Course<'a> {
     /// ln of the figure, its sign turned where less is better; absent where it does not count.
     searched: BTreeMap<Cell, Vec<Option<f64>>>,
     confirmed: BTreeMap<Cell, Vec<Option<f64>>>,
+    /// How many of those of the search the replay has come to. What comes later must not change what
+    /// was decided before.
+    seen: BTreeMap<Cell, usize>,
 }
 
 impl<'a> Course<'a> {
@@ -69,11 +83,12 @@ impl<'a> Course<'a> {
             tune,
             searched,
             confirmed,
+            seen: BTreeMap::new(),
         }
     }
 
     /// To the end, or to the first cell that is missing.
-    pub(super) fn run(&self) -> Missing<TuneOutcome> {
+    pub(super) fn run(&mut self) -> Missing<TuneOutcome> {
         let cut_short = match self.search() {
             Ok(()) => false,
             Err(step) if self.allows(self.round(), 1) => return Err(step),
@@ -132,21 +147,26 @@ impl<'a> Course<'a> {
         cells.into_iter().map(|(at, _)| at.clone()).collect()
     }
 
-    /// Mean of what the search measured of a cell; absent where it does not count, or is unknown.
-    #[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+    /// Mean of all that the search measured of a cell; absent where some of it does not count, or there
+    /// is none.
     fn score(&self, at: &Cell) -> Option<f64> {
-        let scores: Option<Vec<f64>> = self.searched.get(at)?.iter().copied().collect();
-        let scores = scores?;
-        Some(scores.iter().sum::<f64>() / scores.len() as f64)
+        mean_score(self.searched.get(at)?)
     }
 
-    fn search(&self) -> Missing<()> {
+    /// The same of what the replay has come to.
+    fn score_so_far(&self, at: &Cell) -> Option<f64> {
+        let seen = *self.seen.get(at)?;
+        mean_score(self.searched.get(at)?.get(..seen)?)
+    }
+
+    fn search(&mut self) -> Missing<()> {
         if is_small(&self.tune.axes) {
-            return self.halved(0, self.grid()).map(|_| ());
+            // Which of the last two is better says the confirming round.
+            return self.halved(0, self.grid(), PAIR).map(|_| ());
         }
         let mut sample = shuffled(self.tune.policy.seed, 0, self.grid());
-        sample.truncate((sample.len() / SAMPLE).max(2));
-        let Some(mut best) = self.halved(0, sample)? else {
+        sample.truncate(self::sample(sample.len()));
+        let Some(mut best) = self.halved(0, sample, 1)? else {
             return Ok(());
         };
         for round in 1..=ROUNDS {
@@ -154,7 +174,7 @@ impl<'a> Course<'a> {
             for axis in self.axes_in_order(round) {
                 let stage = round * 100 + axis as u64;
                 let line = self.line(&best, axis, round);
-                best = self.halved(stage, line)?.unwrap_or(best);
+                best = self.halved(stage, line, 1)?.unwrap_or(best);
             }
             if best == before && round > 1 {
                 break;
@@ -192,39 +212,41 @@ impl<'a> Course<'a> {
     }
 
     /// The best of these by successive halving: each is measured once, the better half of them again,
-    /// and so on. Absent where none counts.
-    fn halved(&self, stage: u64, cells: Vec<Cell>) -> Missing<Option<Cell>> {
+    /// and so on until so many are left. Absent where none counts.
+    fn halved(&mut self, stage: u64, cells: Vec<Cell>, down_to: usize) -> Missing<Option<Cell>> {
         let mut left = cells;
         for times in 1.. {
-            for at in shuffled(self.tune.policy.seed, stage * 16 + times, left.clone()) {
+            let order = stage * 16 + times as u64;
+            for at in shuffled(self.tune.policy.seed, order, left.clone()) {
                 self.has(&at, times)?;
             }
-            left.retain(|at| self.score(at).is_some());
+            // What did not count is not measured again.
+            left.retain(|at| self.score_so_far(at).is_some());
             left.sort_by(|a, b| {
-                let (a, b) = (self.score(a), self.score(b));
+                let (a, b) = (self.score_so_far(a), self.score_so_far(b));
                 b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal)
             });
-            if left.len() <= 1 {
-                break;
+            if left.len() > down_to {
+                left.truncate(left.len().div_ceil(2));
             }
-            left.truncate(left.len().div_ceil(2));
-            if left.len() == 1 {
+            if left.len() <= down_to {
                 break;
             }
         }
         Ok(left.into_iter().next())
     }
 
-    /// Whether a cell was measured so often; one that did not count is not measured again.
-    fn has(&self, at: &Cell, times: u64) -> Missing<()> {
-        let scores = self.searched.get(at).map_or(&[][..], Vec::as_slice);
-        let counts = scores.iter().all(Option::is_some);
-        if counts && (scores.len() as u64) < times {
+    /// Whether a cell was measured so often by then.
+    fn has(&mut self, at: &Cell, times: usize) -> Missing<()> {
+        let measured = self.searched.get(at).map_or(0, Vec::len);
+        let seen = self.seen.entry(at.clone()).or_default();
+        if measured < times {
             return Err(TuneStep::Measure {
                 at: at.clone(),
                 purpose: CellPurpose::Search,
             });
         }
+        *seen = times.max(*seen);
         Ok(())
     }
 
@@ -306,6 +328,14 @@ impl<'a> Course<'a> {
             1.0 / score
         }
     }
+}
+
+/// Absent without scores, and where one is.
+#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+fn mean_score(scores: &[Option<f64>]) -> Option<f64> {
+    let counting: Option<Vec<f64>> = scores.iter().copied().collect();
+    let counting = counting.filter(|scores| !scores.is_empty())?;
+    Some(counting.iter().sum::<f64>() / counting.len() as f64)
 }
 
 /// Geometric mean; absent without values.

@@ -6,7 +6,8 @@
 //!
 //! 1. *Sample*: of a large grid some cells, drawn by the seed; the best half of them is measured
 //!    again, then the best half of these … (successive halving: Z. Karnin, T. Koren & O. Somekh,
-//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). A small grid is its own sample.
+//!    "Almost optimal exploration in multi-armed bandits", ICML 2013). A small grid is its own sample,
+//!    and the last two of it are left to the confirming round.
 //! 2. *Lines*: from the best of the sample along one axis after the other, all other values kept, with
 //!    halving on each line; again along the axes, near the best, until nothing better is found.
 //! 3. *Confirming round*: winner and runner-up in turn, in random order. Only this round says whether
@@ -25,7 +26,7 @@ use crate::model::tune::{CellPurpose, CellVerdict, NoBest, NoBestReason, TuneOut
 
 pub(crate) use conclusion::setting_of;
 pub use conclusion::{conclude, points};
-pub use course::probes_most;
+pub use course::{is_small, probes_most};
 pub(crate) use figures::server_cpu_per_row;
 pub use figures::{Measured, measured};
 pub(crate) use line::{along, base, is_along};

@@ -84,20 +84,26 @@ fn wrong_data_of_the_long_run_leave_no_mark() {
 
 #[test]
 fn a_search_without_a_mark_or_that_was_stopped_has_no_long_run() {
+    let whole = find(&search(), &mut steady());
     let mut search = search();
     search.policy.soak_ns = Some(SOAK);
     search.policy.budget_ns = Some(100 * S);
-    let mut target = steady();
-    let found = find(&search, &mut target);
+    let found = find(&search, &mut steady());
     assert_eq!(found.no_mark().why, NoMarkReason::BudgetSpent);
     assert_eq!(soaks(&found).len(), 0);
 
-    // Stopped after the mark was confirmed: it stays, and nothing follows.
+    // Stopped while a value above the confirmed one was looked at: the mark stays, and nothing follows.
     search.policy.budget_ns = None;
-    let mut probes = find(&search, &mut target).probes;
-    probes.pop();
-    probes.last_mut().unwrap().verdict = ProbeVerdict::Interrupted;
-    assert!(matches!(next(&search, &probes), Step::End(_)));
+    let mut probes = whole.probes;
+    assert!(matches!(next(&search, &probes), Step::Soak { .. }));
+    let last = probes.last().unwrap();
+    probes.push(ProbeRecord {
+        number: last.number + 1,
+        at: last.at * 1.01,
+        verdict: ProbeVerdict::Interrupted,
+        ..last.clone()
+    });
+    assert_eq!(next(&search, &probes), Step::End(whole.outcome));
 }
 
 #[test]

@@ -66,6 +66,30 @@ fn a_capacity_is_found_from_a_first_rate_that_is_far_from_it() {
     tally.check(97, 12, 25);
 }
 
+#[test]
+fn no_probe_asks_for_many_times_what_was_sustained() {
+    for seed in 0..100 {
+        let mut noise = Noise::new(seed);
+        let capacity = between(&mut noise, 10.0, 1e6);
+        // As closed load of too few sessions, or behind a cold start.
+        let closed = capacity * between(&mut noise, 0.001, 0.3);
+        let mut plateau = Plateau {
+            capacity,
+            closed,
+            spread: 0.003,
+            noise,
+        };
+        let found = find(&search(), &mut plateau);
+        let mut sustained = closed;
+        for probe in &found.probes[1..] {
+            assert!(probe.at <= 4.0 * sustained * 1.01, "{}", found.story());
+            sustained = sustained.max(probe.acknowledged_per_s);
+        }
+        assert!(found.probes.len() <= 25, "{}", found.story());
+        assert!((found.mark().confirmed / capacity - 1.0).abs() < 0.03);
+    }
+}
+
 /// Collapses above its edge: reaches a part of it only.
 struct Cliff {
     edge: f64,

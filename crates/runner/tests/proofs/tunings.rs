@@ -1,0 +1,168 @@
+//! Tunings of whole runs on the simulated cluster: how they end, and what they keep.
+
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use highwater_core::analysis::tuning::probes_most;
+use highwater_core::analysis::{Ended, exit_code};
+use highwater_core::model::plan::{Plan, Unit};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::tune::{
+    NoBestReason, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+};
+use highwater_core::model::units::Nanos;
+use highwater_runner::interrupts::{self, Interrupter, Interrupts};
+use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::store::{self, RunDirectory};
+use highwater_runner::tune::{CellMaker, CellWish, TuneRequest, tune};
+
+use crate::support::{Job, closed, one_node};
+
+const SESSIONS: [u32; 3] = [1, 2, 4];
+const CELL: Nanos = Nanos::from_secs(5);
+
+/// Cells that differ in the number of sessions.
+struct Cells {
+    root: PathBuf,
+}
+
+impl Cells {
+    fn job(wish: &CellWish) -> Job {
+        let target = one_node("cores=1&query=1ms&service=constant");
+        let mut job = Job::new(&target, &[("latest-metrics", closed(SESSIONS[wish.at[0]]))]);
+        job.step = CELL;
+        job.seed += u64::from(wish.number);
+        job
+    }
+}
+
+impl CellMaker for Cells {
+    type Error = RunError;
+
+    fn plan(&self, wish: &CellWish) -> Result<Plan, RunError> {
+        let job = Self::job(wish);
+        Ok(job.plan(&job.workload(), 16))
+    }
+
+    fn request(
+        &self,
+        wish: &CellWish,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, RunError> {
+        let job = Self::job(wish);
+        Ok(job.request_in(job.open_target(&self.root), plan, directory))
+    }
+}
+
+fn tuning(budget: Nanos) -> TuneRecord {
+    let axes = vec![TuneAxis {
+        name: "sessions".to_owned(),
+        values: SESSIONS.iter().map(u32::to_string).collect(),
+    }];
+    TuneRecord {
+        by: TuneFigure::Throughput,
+        stream: "latest-metrics".to_owned(),
+        unit: Unit::Queries,
+        policy: TunePolicy {
+            seed: 42,
+            confirmations: 2,
+            probes_max: probes_most(&axes, 2),
+            budget_ns: budget.0,
+            cell_cost_ns: CELL.0,
+        },
+        axes,
+        intention_hash: String::new(),
+        cells: Vec::new(),
+        outcome: None,
+    }
+}
+
+fn tune_in(
+    root: &Path,
+    tuning: TuneRecord,
+    observer: &Rc<dyn Observer>,
+    interrupts: &Interrupts,
+) -> Result<RunRecord, RunError> {
+    let maker = Cells {
+        root: root.to_owned(),
+    };
+    let first = maker.plan(&CellWish {
+        number: 1,
+        at: vec![0],
+        is_first: true,
+        tables_kept: false,
+    })?;
+    let request = TuneRequest {
+        tune: tuning,
+        directory: RunDirectory::create(root, "tuning", &first)?,
+        settle: Nanos::ZERO,
+    };
+    tune(request, &maker, observer, interrupts)
+}
+
+#[test]
+fn a_budget_without_room_for_a_cell_is_refused_and_nothing_is_left() {
+    let root = tempfile::tempdir().unwrap();
+    let (_keep, interrupts) = interrupts::channel();
+    let silent = Rc::new(Silent) as Rc<dyn Observer>;
+    // A cell fits, but not the four behind it that confirm.
+    let tuning = tuning(Nanos(4 * CELL.0));
+    let refused = tune_in(root.path(), tuning, &silent, &interrupts);
+    let refused = refused.unwrap_err();
+    assert!(
+        matches!(
+            refused,
+            RunError::Budget {
+                confirmations: 4,
+                ..
+            }
+        ),
+        "{refused}"
+    );
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+/// A user who stops when so many cells were measured.
+struct Impatient {
+    after: u32,
+    interrupter: Interrupter,
+    measured: Cell<u32>,
+}
+
+impl Observer for Impatient {
+    fn event(&self, event: &Event) {
+        if let Event::Measured { .. } = event {
+            self.measured.set(self.measured.get() + 1);
+            if self.measured.get() == self.after {
+                self.interrupter.interrupt();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
+    let root = tempfile::tempdir().unwrap();
+    let (interrupter, interrupts) = interrupts::channel();
+    let user = Rc::new(Impatient {
+        after: 2,
+        interrupter,
+        measured: Cell::new(0),
+    }) as Rc<dyn Observer>;
+    let record = tune_in(root.path(), tuning(Nanos::MAX), &user, &interrupts).unwrap();
+    let directory = root.path().join("tuning");
+    assert_eq!(store::read(&directory).unwrap(), record);
+    let tune = record.tune.as_ref().unwrap();
+    assert_eq!(tune.cells.len(), 2);
+    let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
+    assert_eq!(kept, 2, "what was not begun leaves nothing");
+    let Some(TuneOutcome::NoBest(no_best)) = &tune.outcome else {
+        panic!("{:?}", tune.outcome);
+    };
+    assert_eq!(no_best.why, NoBestReason::Interrupted);
+    assert!(no_best.best_so_far.is_some());
+    assert_eq!(exit_code(&record.judgements, Ended::of(&record)), 130);
+}
