@@ -245,7 +245,7 @@ const WELL_KNOWN: [Known; 17] = [
     ("connections", "node_id", "sql_conns", Measure::Level, "1"),
     (
         "queue",
-        "node_id",
+        "store",
         "admission_wait_queue_length_kv",
         Measure::Level,
         "1",
@@ -301,6 +301,24 @@ mod tests {
         let seconds = [(name(), None, 16.0, Measure::Seconds)];
         assert_eq!(read("n=cpu_seconds_total", TEXT), seconds);
         assert_eq!(read("n=none", TEXT), []);
+        // Where the label is missing, its value is empty.
+        assert_eq!(
+            read("n[d]=q", TEXT),
+            [(name(), node(""), 8.0, Measure::Level)]
+        );
+    }
+
+    #[test]
+    fn the_name_of_a_metric_says_its_unit() {
+        let text = "# TYPE a_seconds counter\na_seconds 1\nb_bytes 2\nc_seconds 3\nd 4\n";
+        let samples = samples(text, |_| true);
+        let unit = |metric: &str| {
+            let mapping = Mapping::parse(&format!("n={metric}")).unwrap();
+            readings(&[mapping], &samples)[0].unit.clone()
+        };
+        // A level of seconds is no share of anything.
+        let units = ["a_seconds", "b_bytes", "c_seconds", "d"].map(unit);
+        assert_eq!(units, ["share", "bytes", "1", "1"]);
     }
 
     #[test]

@@ -182,6 +182,7 @@ impl TelemetryReader for MetricsReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::Measure;
 
     fn refused(url: &str) -> String {
         Endpoint::new(url, &[]).unwrap_err().message
@@ -208,6 +209,63 @@ mod tests {
                 .reveal()
                 .starts_with("GET /_status/vars?x=1 HTTP/1.0")
         );
+    }
+
+    #[test]
+    fn the_scheme_says_port_and_encryption_unless_the_url_names_a_port() {
+        let of = |url: &str| {
+            let endpoint = Endpoint::new(url, &[]).unwrap();
+            (endpoint.port, endpoint.tls.is_some())
+        };
+        assert_eq!(of("http://h/metrics"), (80, false));
+        assert_eq!(of("https://h/metrics"), (443, true));
+        assert_eq!(of("https://h:9100"), (9_100, true));
+        let endpoint = Endpoint::new("http://h:9100", &[]).unwrap();
+        let request = endpoint.request.reveal();
+        assert!(request.contains("\r\nHost: h\r\n"), "{request}");
+        assert!(request.ends_with("\r\n\r\n") && !request.contains("Authorization"));
+    }
+
+    #[test]
+    fn an_endpoint_that_answers_without_end_is_left() {
+        use std::io::{Read, Write};
+
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = [0; 1_024];
+            assert!(stream.read(&mut request).unwrap() > 0);
+            let piece = [b'\n'; 1 << 16];
+            // Until the other side has gone away.
+            while stream.write_all(&piece).is_ok() {}
+        });
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_all().build().unwrap();
+        let endpoint = Endpoint::new(&url, &[]).unwrap();
+        let error = runtime.block_on(endpoint.answer()).unwrap_err();
+        assert!(error.message.contains("longer than 16 MiB"), "{error}");
+    }
+
+    #[test]
+    fn well_known_metrics_need_no_mapping() {
+        let endpoint = Endpoint::new("http://h/", &[]).unwrap();
+        let answer = "HTTP/1.0 200 OK\r\n\r\n\
+            process_cpu_seconds_total 3\nnode_load1 0.5\nother 1\n\
+            node_disk_io_time_seconds_total{device=\"sda\"} 7\n\
+            sys_cpu_combined_percent_normalized{node_id=\"2\"} 0.25\n";
+        let readings = endpoint.readings(answer.as_bytes()).unwrap();
+        let told: Vec<_> = readings
+            .iter()
+            .map(|r| (&*r.name, &*r.unit, r.node.as_deref(), r.measure, r.value))
+            .collect();
+        let expected = [
+            ("process_cpu", "cores", None, Measure::Seconds, 3.0),
+            ("load", "1", None, Measure::Level, 0.5),
+            ("disk_busy", "share", Some("sda"), Measure::Seconds, 7.0),
+            ("cpu_busy", "share", Some("2"), Measure::Level, 0.25),
+        ];
+        assert_eq!(told, expected);
     }
 
     #[test]

@@ -141,6 +141,12 @@ broken
         assert_eq!(samples(ANSWER, |metric| metric == "untold_total").len(), 1);
     }
 
+    #[test]
+    fn of_an_endless_list_no_more_is_kept_than_the_bound() {
+        let text = "m{a=\"b\"} 1\n".repeat(SAMPLES_MAX + 5);
+        assert_eq!(samples(&text, |_| true).len(), SAMPLES_MAX);
+    }
+
     proptest! {
         #[test]
         fn no_text_is_too_strange(text in "([a-z#{}=\",\\\\ 0-9.\n]|ä){0,200}") {
