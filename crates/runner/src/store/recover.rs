@@ -23,6 +23,9 @@ use crate::assemble::{Figures, result_record, to_f64};
 use crate::collector::interval_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 
+/// Stands for the class of errors: the journal counts them, and does not tell them apart.
+const UNCLASSIFIED: &str = "unclassified";
+
 /// The record of a run directory without one.
 pub(super) fn recover(directory: &Path) -> Result<RunRecord, StoreError> {
     if !directory.join(PLAN).exists() {
@@ -61,6 +64,7 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
     let plan = record.plan.intention.clone();
     record.phases = phases_of(&plan, &intervals);
     let mut sums: BTreeMap<[String; 3], KeyStats> = BTreeMap::new();
+    let mut errors: BTreeMap<&[String; 3], u64> = BTreeMap::new();
     for ((second, name), delta) in &intervals {
         let [phase, stream, op] = name;
         record
@@ -70,9 +74,14 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
             sums.entry(name.clone()).or_insert_with(|| KeyStats::new(0)),
             delta,
         );
+        *errors.entry(name).or_default() += delta.errors;
     }
     for (name, stats) in &sums {
-        let result = result_of(&plan, &record.phases, name, stats);
+        let mut result = result_of(&plan, &record.phases, name, stats);
+        let failed = errors.get(name).copied().filter(|failed| *failed > 0);
+        result
+            .errors
+            .extend(failed.map(|failed| (UNCLASSIFIED.to_owned(), failed)));
         if record
             .phases
             .iter()
