@@ -236,7 +236,7 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             let mut request = [0; 1_024];
             assert!(stream.read(&mut request).unwrap() > 0);
-            let piece = [b'\n'; 1 << 16];
+            let piece = vec![b'\n'; 1 << 16];
             // Until the other side has gone away.
             while stream.write_all(&piece).is_ok() {}
         });
