@@ -1,7 +1,9 @@
 //! Groups of runs through the program: how they are made, what is said of them, and the gate.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
+
+use highwater_core::model::record::RunRecord;
 
 use crate::called::Place;
 
@@ -26,17 +28,33 @@ fn two_clusters(place: &Place) -> [String; 2] {
         called.stdout
     );
     let group = &place.runs()[0];
-    let runs = |variant: &str| -> Vec<PathBuf> {
-        let entries = fs::read_dir(group.join(variant)).unwrap();
-        entries.map(|entry| entry.unwrap().path()).collect()
-    };
-    for variant in ["a", "b"] {
-        assert_eq!(runs(variant).len(), 3);
-        for run in runs(variant) {
-            assert!(run.join("report.html").exists());
+    for (variant, nodes) in [("a", "3"), ("b", "1")] {
+        let records = records(&group.join(variant));
+        assert_eq!(records.len(), 3);
+        let mut throughputs: Vec<f64> = Vec::new();
+        for record in records {
+            assert_eq!(record.target.settings["nodes"], nodes, "{variant}");
+            throughputs.push(record.streams[0].throughput.rows_per_s);
         }
+        throughputs.sort_by(f64::total_cmp);
+        throughputs.dedup();
+        assert_eq!(throughputs.len(), 3, "each run has chances of its own");
     }
     ["a", "b"].map(|variant| group.join(variant).display().to_string())
+}
+
+/// The records of a variant in the order of their runs; each has a page beside it.
+fn records(variant: &Path) -> Vec<RunRecord> {
+    let entries = fs::read_dir(variant).unwrap();
+    let runs = entries.map(|entry| {
+        let run = entry.unwrap().path();
+        assert!(run.join("report.html").exists());
+        let text = fs::read_to_string(run.join("record.json")).unwrap();
+        highwater_core::report::parse(&text).unwrap()
+    });
+    let mut runs: Vec<RunRecord> = runs.collect();
+    runs.sort_by(|a, b| a.labels["repeat"].cmp(&b.labels["repeat"]));
+    runs
 }
 
 #[test]
@@ -57,11 +75,55 @@ fn a_slower_target_is_worse_and_the_gate_says_so() {
     );
     let back = place.call(&["compare", &b, &a, "--fail-if-worse", "5%"]);
     assert_eq!(back.code, Some(0), "{back:?}");
+    // One group that is worse is enough, wherever it stands.
+    for groups in [[&a, &b, &a], [&a, &a, &b]] {
+        let words = groups.map(String::as_str);
+        let words = [&["compare"][..], &words, &["--fail-if-worse", "5%"]].concat();
+        assert_eq!(place.call(&words).code, Some(1), "{words:?}");
+    }
+    // What is lost on one node is far less than 99 parts of 100 of the rate, but latencies grow
+    // without a bound: only those can still be worse.
+    let loose = place.call(&["compare", &a, &b, "--fail-if-worse", "99%"]);
+    assert!(
+        loose.stdout.contains("matters from 99 % on"),
+        "{}",
+        loose.stdout
+    );
+    let throughput = loose.stdout.lines().find(|l| l.contains("throughput"));
+    assert!(!throughput.unwrap().contains("worse"), "{}", loose.stdout);
     let without = place.call(&["compare", &a, &b, "--format", "markdown"]);
     assert_eq!(without.code, Some(0));
     assert!(without.stdout.starts_with("## WORSE"), "{}", without.stdout);
     let page = place.call(&["compare", &a, &b, "--format", "html"]);
     assert!(page.stdout.contains("id=\"overlaid-rows\""));
+}
+
+/// At a rate that both can answer, so that throughput says nothing.
+#[test]
+fn a_target_that_fails_more_often_is_worse_at_the_same_rate() {
+    let place = Place::new();
+    let targets = ["run", "cpu", "sim:", "--interleave", "sim:?fail=0.01"];
+    let rest = ["--rate", "20k", "--repeat", "3", "-d", "60s", "-q"];
+    let called = place.call(&[&targets[..], &rest].concat());
+    assert!(
+        called.stdout.contains("worse: insert failed"),
+        "{}",
+        called.stdout
+    );
+    let group = &place.runs()[0];
+    let [a, b] = ["a", "b"].map(|variant| group.join(variant).display().to_string());
+    let gated = |a: &str, b: &str| place.call(&["compare", a, b, "--fail-if-worse", "50%"]);
+    assert_eq!(gated(&a, &b).code, Some(1));
+    let back = gated(&b, &a);
+    assert_eq!(back.code, Some(0), "{back:?}");
+    assert!(back.stdout.contains("better: insert failed"));
+    // None fails there, and every second has its answers.
+    let row = |name: &str| {
+        let line = back.stdout.lines().find(|line| line.contains(name));
+        line.unwrap_or_else(|| panic!("{name}: {}", back.stdout))
+    };
+    assert!(row(" failed ").contains(" 0 % "), "{}", row(" failed "));
+    assert!(row("seconds without answer").contains("0 %"));
 }
 
 #[test]
@@ -73,9 +135,13 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     let called = place.call(&["compare", "one", "two", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert!(called.stdout.contains("cannot tell") && called.stdout.contains("--repeat "));
-    place.call(&[
-        "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "other", "--batch", "100",
-    ]);
+    // Of several runs, too, each with an interval.
+    place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "one"]);
+    for _ in 0..2 {
+        place.call(&[
+            "run", "cpu", "sim:", "-d", "20s", "-q", "-o", "other", "--batch", "100",
+        ]);
+    }
     let called = place.call(&["compare", "one", "other", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
     assert!(
@@ -83,6 +149,11 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
         "{}",
         called.stdout
     );
+}
+
+/// Its name, and a command that notes it with the number of runs that are over by then.
+fn noting(variant: &str) -> String {
+    format!("{variant}=echo $(find highwater-runs -name record.json | wc -l) {variant} >> order")
 }
 
 #[test]
@@ -99,15 +170,23 @@ fn a_variant_is_brought_about_by_a_command_of_the_user() {
             "--repeat",
             "2",
             "--variant",
-            "one=echo one >> order",
+            &noting("one"),
             "--variant",
             second,
         ])
     };
-    let called = run("two=echo two >> order");
+    let called = run(&noting("two"));
     assert_eq!(called.code, Some(0), "{called:?}");
     let order = fs::read_to_string(place.path().join("order")).unwrap();
-    assert_eq!(order, "one\ntwo\ntwo\none\n");
+    assert_eq!(order, "0 one\n1 two\n2 two\n3 one\n");
+    for variant in ["one", "two"] {
+        let records = records(&place.runs()[0].join(variant));
+        let labels = records
+            .iter()
+            .map(|r| [&r.labels["variant"], &r.labels["repeat"]]);
+        let labels: Vec<String> = labels.map(|[v, r]| format!("{v} {r}")).collect();
+        assert_eq!(labels, [format!("{variant} 1"), format!("{variant} 2")]);
+    }
     let failed = run("two=exit 7");
     assert_eq!(failed.code, Some(2), "{failed:?}");
     assert!(failed.stderr.contains("--variant two") && failed.stderr.contains("exit status: 7"));

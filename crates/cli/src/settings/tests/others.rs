@@ -85,6 +85,58 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
 }
 
 #[test]
+fn variants_are_made_in_the_order_in_which_they_are_given() {
+    let repeat = |words: &str| {
+        let (_, layers) = layers(&Sources {
+            words: format!("run|cpu|db://h|{words}").trim_end_matches('|'),
+            ..Sources::default()
+        })?;
+        RepeatSettings::resolve(&layers, &known())
+    };
+    let made = |words: &str| -> Vec<(String, String, Option<String>)> {
+        let settings = repeat(words).unwrap();
+        let variants = settings.variants.into_iter();
+        let made = variants.map(|v| (v.name, v.targets[0].to_string(), v.command));
+        made.collect()
+    };
+    let named = |name: &str, target: &str, command: Option<&str>| {
+        (
+            name.to_owned(),
+            target.to_owned(),
+            command.map(str::to_owned),
+        )
+    };
+    assert_eq!(made("--repeat|3"), [named("a", "db://h", None)]);
+    assert_eq!(
+        made("--interleave|db://g"),
+        [named("a", "db://h", None), named("b", "db://g", None)]
+    );
+    assert_eq!(
+        made("--variant|wal=./on x|--variant|mem=./off"),
+        [
+            named("wal", "db://h", Some("./on x")),
+            named("mem", "db://h", Some("./off"))
+        ]
+    );
+    assert!(repeat("").unwrap().is_plain());
+    for words in ["--repeat|2", "--interleave|db://g", "--variant|x=./on"] {
+        assert!(!repeat(words).unwrap().is_plain(), "{words}");
+    }
+    for (words, told) in [
+        ("--variant|x=a|--variant|x=b", "given twice"),
+        ("--variant|../x=a", "is not a name"),
+        ("--variant|x=a|--interleave|db://g", "exclude each other"),
+        (
+            "--repeat|2|--share|1/2|--start-at|+10s",
+            "belong to one run",
+        ),
+    ] {
+        let failure = repeat(words).unwrap_err().render();
+        assert!(failure.contains(told), "{words}: {failure}");
+    }
+}
+
+#[test]
 fn debug_output_of_settings_hides_passwords() {
     let settings = run("db://u:geheim@h/n");
     assert_eq!(

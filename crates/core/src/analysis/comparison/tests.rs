@@ -133,6 +133,8 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
         );
         assert!(compared.repeats >= 3);
     }
+    // SciPy 1.17: a spread of 3 %, a difference of 5 %, seven figures.
+    assert_eq!(throughput(&comparison).repeats, 12);
     let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
     assert_eq!(against_one.verdict(), Verdict::CannotTell);

@@ -50,6 +50,21 @@ fn shares_are_told_in_points_with_what_matters_and_what_would_tell() {
     insta::assert_snapshot!(with_report(&mut b, compare_text));
 }
 
+/// A geometric mean would be 0 as soon as one run had no failure.
+#[test]
+fn the_share_of_several_runs_is_their_arithmetic_mean() {
+    let mut b = runs(&[1.0, 1.01, 0.99]);
+    let failed = 840_u32;
+    let of = b[1].results[0].offered;
+    b[1].results[0]
+        .errors
+        .insert("rejected".to_owned(), failed.into());
+    assert_eq!(of, 4_212);
+    let text = with_report(&mut b, compare_text);
+    // 840 of 4,212, a third of that.
+    assert!(text.contains("6.65 %"), "{text}");
+}
+
 #[test]
 fn one_run_says_how_many_would_tell() {
     let text = with_report(&mut runs(&[0.8]), compare_text);
