@@ -151,6 +151,16 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     );
 }
 
+#[test]
+fn the_exit_code_of_several_runs_is_that_of_the_worst() {
+    let place = Place::new();
+    let words = ["run", "cpu", "sim:", "--rate", "20k", "-d", "5s", "-q"];
+    let run = |more: &[&str]| place.call(&[&words[..], &["--repeat", "2"], more].concat());
+    assert_eq!(run(&[]).code, Some(0));
+    let missed = run(&["--p99", "1ms"]);
+    assert_eq!(missed.code, Some(1), "{missed:?}");
+}
+
 /// Its name, and a command that notes it with the number of runs that are over by then.
 fn noting(variant: &str) -> String {
     format!("{variant}=echo $(find highwater-runs -name record.json | wc -l) {variant} >> order")

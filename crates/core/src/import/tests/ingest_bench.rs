@@ -36,14 +36,13 @@ fn what_it_counts_is_the_most_that_there_can_be_and_latency_is_not_told() {
             .any(|note| note.contains("failed requests as done"))
     );
     insta::assert_snapshot!(crate::report::text(&record));
-    let failed =
-        sample("nodeingestbench.out").replace("-------- Global", "  error: {\n-------- Global");
-    let told = super::told(&[&failed]).unwrap();
-    assert!(
-        told.notes
-            .iter()
-            .any(|note| note.contains("1 lines of its output are errors"))
-    );
+    for line in ["  error: {", "Error: connect ECONNREFUSED 127.0.0.1:4200"] {
+        let global = format!("{line}\n-------- Global");
+        let failed = sample("nodeingestbench.out").replace("-------- Global", &global);
+        let told = super::told(&[&failed]).unwrap();
+        let said = |note: &String| note.contains("1 lines of its output are errors");
+        assert!(told.notes.iter().any(said), "{line}: {:?}", told.notes);
+    }
 }
 
 #[test]

@@ -96,6 +96,38 @@ fn an_address_in_a_name_keeps_no_password_and_no_parameter() {
     let told = told(&[&line("http://me:secret@host:4200/_sql?token=x")]).unwrap();
     assert_eq!(told.ops[0].name, "POST http://host:4200/_sql");
     assert_eq!(told.ops[0].latency.summary.max, Some(4_500_000));
+    let told = super::told(&[&line("http://host/a#access_token=x")]).unwrap();
+    assert_eq!(told.ops[0].name, "POST http://host/a");
+}
+
+/// A script without HTTP: its iterations are the ops, and none of them is said to fail or not.
+#[test]
+fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
+    let summary = |state: &str| {
+        format!(
+            "{{\"metrics\":{{\"iterations\":{{\"type\":\"counter\",\"contains\":\"default\",\
+             \"values\":{{\"count\":100,\"rate\":20.0}}}}}}{state}}}"
+        )
+    };
+    // The time that is written down comes before the one that follows from the rate.
+    let took = summary(",\"state\":{\"testRunDurationMs\":5500.0}");
+    for (text, seconds) in [(took, 5.5), (summary(""), 5.0)] {
+        let told = super::told(&[&text]).unwrap();
+        assert_eq!(
+            (told.ops[0].name.as_str(), told.ops[0].sent),
+            ("iteration", 100)
+        );
+        close(told.duration.as_secs_f64(), seconds, 1e-9);
+        assert!(!told.untold.contains(&Untold::Errors));
+    }
+    // Requests whose failures were left out of the summary are another thing.
+    let requests = summary("").replace("iterations", "http_reqs");
+    assert!(
+        super::told(&[&requests])
+            .unwrap()
+            .untold
+            .contains(&Untold::Errors)
+    );
 }
 
 #[test]

@@ -78,3 +78,12 @@ fn ms(ns: Option<u64>) -> f64 {
 fn float(number: u64) -> f64 {
     number as f64
 }
+
+#[test]
+fn a_tool_that_is_named_reads_no_output_of_another() {
+    let text = sample("nodeingestbench.out");
+    let wrong = recognise(&text, Some("pgbench")).unwrap_err();
+    assert!(wrong.message.contains("no output of pgbench"), "{wrong:?}");
+    let tool = recognise(&text, None).unwrap().tool();
+    assert_eq!(recognise(&text, Some(tool)).unwrap().tool(), tool);
+}

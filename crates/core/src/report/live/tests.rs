@@ -199,6 +199,14 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
     live.probe(Nanos::ZERO, few);
     let text = drawn(&live, 4, 120);
     assert!(text.contains("at most 2 min 4 s left"), "{text}");
+    // Many probes are left, and little budget: that is what ends it.
+    let late = CourseProgress {
+        spent: Nanos::from_secs(1_620),
+        ..COURSE_OF_FIVE
+    };
+    live.probe(Nanos::ZERO, late);
+    let text = drawn(&live, 0, 120);
+    assert!(text.contains(" 90.0 %  at most 3 min left"), "{text}");
     live.probe(
         Nanos::ZERO,
         CourseProgress {

@@ -198,19 +198,83 @@ fn one_run_of_each_shows_no_share_and_says_how_many_would() {
     assert_eq!(compared.verdict(), Verdict::CannotTell);
 }
 
+/// What pgbench wrote, in closed load.
+fn of_pgbench() -> ImportRecord {
+    ImportRecord {
+        tool: "pgbench".to_owned(),
+        version: Some("15.18".to_owned()),
+        files: Vec::new(),
+        begin: LatencyBegin::Sent,
+        pace: ImportedPace::Closed,
+        untold: std::collections::BTreeSet::new(),
+    }
+}
+
+fn imported(origin: ImportRecord) -> RunRecord {
+    let mut record = run(1.0, 1.0);
+    record.imported = Some(origin);
+    record
+}
+
+/// Figures of two tools, of two beginnings of latency, of open and of closed load answer different
+/// questions; those of two versions of a tool do not.
+#[test]
+fn runs_that_were_measured_in_other_ways_are_guarded_against() {
+    let told = |b: RunRecord| {
+        let a = imported(of_pgbench());
+        let compared = verdict_of(&[a.clone(), a], &[b.clone(), b]);
+        let found = compared
+            .differences
+            .iter()
+            .filter(|d| d.kind != Kind::Trust);
+        let found: Vec<String> = found
+            .map(|d| format!("{}: {} against {}", d.name, d.a, d.b))
+            .collect();
+        (compared.is_guarded(), found.join("; "))
+    };
+    for (origin, said) in [
+        (
+            ImportRecord {
+                tool: "sysbench".to_owned(),
+                ..of_pgbench()
+            },
+            "sysbench",
+        ),
+        (
+            ImportRecord {
+                begin: LatencyBegin::Intended,
+                ..of_pgbench()
+            },
+            "from the intended start",
+        ),
+        (
+            ImportRecord {
+                pace: ImportedPace::Open,
+                ..of_pgbench()
+            },
+            "closed against open",
+        ),
+    ] {
+        let (guarded, text) = told(imported(origin));
+        assert!(guarded && text.contains(said), "{said}: {text}");
+    }
+    let (guarded, text) = told(run(1.0, 1.0));
+    assert!(guarded && text.contains("Highwater"), "{text}");
+    let other = ImportRecord {
+        version: Some("16.1".to_owned()),
+        ..of_pgbench()
+    };
+    let (guarded, text) = told(imported(other));
+    assert!(!guarded && text.contains("15.18 against 16.1"), "{text}");
+}
+
 #[test]
 fn what_another_tool_does_not_tell_is_not_compared() {
     let imported = |untold: &[Untold]| {
-        let mut record = run(1.0, 1.0);
-        record.imported = Some(ImportRecord {
-            tool: "pgbench".to_owned(),
-            version: None,
-            files: Vec::new(),
-            begin: LatencyBegin::Sent,
-            pace: ImportedPace::Closed,
+        imported(ImportRecord {
             untold: untold.iter().copied().collect(),
-        });
-        record
+            ..of_pgbench()
+        })
     };
     let shares = |untold: &[Untold]| -> Vec<&'static str> {
         let runs = [imported(untold), imported(untold)];
