@@ -231,6 +231,17 @@ fn courses_of_groups_are_laid_over_each_other() {
         .collect();
     assert_eq!(colours, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
 
+    // The axis is that of the longest run, wherever it stands.
+    let end_of = |runs: &[&RunRecord]| {
+        let name = "all".to_owned();
+        plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
+    };
+    let ends = [&[&long][..], &[&rows_only], &[&long, &rows_only]].map(end_of);
+    assert!(
+        ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
+        "{ends:?}"
+    );
+
     let many = vec![&rows_only; 20];
     let of_many = plots::overlay(&[plots::Overlaid {
         name: "many".to_owned(),
