@@ -179,6 +179,20 @@ fn rejections() {
 /// Each run of two groups, from its own start: a line of its group's colour with the values of its
 /// record, rows and queries apart, and of the latencies of a second the greatest p99.
 #[test]
+fn courses_end_where_the_longest_does_wherever_it_stands() {
+    let (long, rows_only) = (fixture::open_steps(), fixture::closed());
+    let end_of = |runs: &[&RunRecord]| {
+        let name = "all".to_owned();
+        plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
+    };
+    let ends = [&[&long][..], &[&rows_only], &[&long, &rows_only]].map(end_of);
+    assert!(
+        ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
+        "{ends:?}"
+    );
+}
+
+#[test]
 fn courses_of_groups_are_laid_over_each_other() {
     let long = fixture::open_steps();
     let mut slow = fixture::open_steps();
@@ -230,17 +244,6 @@ fn courses_of_groups_are_laid_over_each_other() {
         .map(|chart| chart.series.iter().map(|series| series.colour).collect())
         .collect();
     assert_eq!(colours, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
-
-    // The axis is that of the longest run, wherever it stands.
-    let end_of = |runs: &[&RunRecord]| {
-        let name = "all".to_owned();
-        plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
-    };
-    let ends = [&[&long][..], &[&rows_only], &[&long, &rows_only]].map(end_of);
-    assert!(
-        ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
-        "{ends:?}"
-    );
 
     let many = vec![&rows_only; 20];
     let of_many = plots::overlay(&[plots::Overlaid {
