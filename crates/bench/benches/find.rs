@@ -38,6 +38,7 @@ struct Round {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
         settings: SETTINGS.map(str::to_owned).to_vec(),
         ..Setup::default()
     });
