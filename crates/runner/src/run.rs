@@ -283,6 +283,10 @@ impl Run {
         let before = [
             ("continued", self.ground.told()),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
+            (
+                "invariants_not_asked",
+                auditing::unasked_share(&self.request),
+            ),
         ];
         let all = ended.into_iter().chain(before);
         all.filter_map(|(code, message)| {

@@ -92,6 +92,12 @@ impl Place {
         Running { process, stderr }
     }
 
+    /// The directory of the only run in a store.
+    pub(crate) fn only_run(&self, store: &str) -> String {
+        let mut runs = fs::read_dir(self.path().join(store)).unwrap();
+        runs.next().unwrap().unwrap().path().display().to_string()
+    }
+
     /// Directories of the runs that are kept in the default store, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         let store = fs::read_dir(self.path().join("highwater-runs"));

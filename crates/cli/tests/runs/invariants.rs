@@ -29,7 +29,8 @@ const GIVE: &str = "\"UPDATE accounts SET balance = balance + 1 WHERE id = :to\"
 /// Uses its parameter and gives nothing.
 const KEEP: &str = "\"UPDATE accounts SET balance = balance WHERE id = :to\"";
 
-fn run(statements: &[&str], more: &[&str]) -> Called {
+/// A directory with a hundred accounts and the file of these transactions.
+fn bank(statements: &[&str]) -> Place {
     let place = Place::new();
     place.database(
         "bank.db",
@@ -38,6 +39,11 @@ fn run(statements: &[&str], more: &[&str]) -> Called {
          SELECT i, 100 FROM n",
     );
     place.file("bank.toml", &workload(&statements.join(", ")));
+    place
+}
+
+fn run(statements: &[&str], more: &[&str]) -> Called {
+    let place = bank(statements);
     let words = ["run", "-f", "bank.toml", "sqlite:bank.db"];
     place.call(&[&words[..], &["-c", "4", "-d", "3s"], more].concat())
 }
@@ -91,6 +97,51 @@ fn no_audit_asks_nothing() {
     let record = record(&run(&[TAKE, KEEP], &["--json", "--audit", "off"]));
     assert_eq!(record.judgements.data.value, Data::Off);
     assert!(record.audit.invariants.is_empty());
+}
+
+#[test]
+fn a_share_of_several_asks_no_invariant_and_says_so() {
+    let said = "the workload's invariants are of the whole load, and a share asks none of them";
+    let place = bank(&[TAKE, GIVE]);
+    let words = ["run", "-f", "bank.toml", "sqlite:bank.db", "-c", "4", "-d"];
+    let share = |share: &str, store: &str| {
+        let rest = ["1s", "--json", "--share", share, "-o", store];
+        record(&place.call(&[&words[..], &rest].concat()))
+    };
+    for record in [share("1/2", "one"), share("2/2", "two")] {
+        assert!(record.audit.invariants.is_empty(), "{:?}", record.audit);
+        let data = &record.judgements.data;
+        assert_eq!(data.value, Data::Unverified);
+        assert_eq!(data.reasons[0].code, ReasonCode::OneShare);
+        assert!(data.reasons[0].evidence.contains(said), "{data:?}");
+        assert!(found(&record, "invariants_not_asked", said));
+    }
+    // Nor did anybody else ask them.
+    let merged = place.call(&[
+        "show",
+        &place.only_run("one"),
+        &place.only_run("two"),
+        "--format",
+        "json",
+    ]);
+    let merged = record(&merged);
+    assert_eq!(
+        merged.judgements.data.value,
+        Data::Unverified,
+        "{:?}",
+        merged.judgements
+    );
+    assert!(found(&merged, "invariants_not_asked", said));
+    let whole = record(&place.call(&[&words[..], &["1s", "--json"]].concat()));
+    assert_eq!(whole.audit.invariants.len(), 2);
+    assert_eq!(whole.judgements.data.value, Data::Clean);
+    assert!(!found(&whole, "invariants_not_asked", said));
+}
+
+/// Whether there is this sentence among what a record has beside its figures.
+fn found(record: &RunRecord, code: &str, message: &str) -> bool {
+    let mut findings = record.findings.iter();
+    findings.any(|finding| finding.code == code && finding.message == message)
 }
 
 #[test]

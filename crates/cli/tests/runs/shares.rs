@@ -1,7 +1,5 @@
 //! Two processes take the shares of one plan against one server, and their records become one.
 
-use std::path::PathBuf;
-
 use highwater_core::model::judgement::{Data, ReasonCode};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{ResultRecord, RunRecord};
@@ -44,12 +42,6 @@ fn inserts(record: &RunRecord) -> &ResultRecord {
         .unwrap()
 }
 
-/// The directory of the only run in a store.
-fn only_run(place: &Place, store: &str) -> PathBuf {
-    let mut runs = std::fs::read_dir(place.path().join(store)).unwrap();
-    runs.next().unwrap().unwrap().path()
-}
-
 #[test]
 fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     if skipped() {
@@ -87,7 +79,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     }
     assert_eq!(server.sql("parts", ALL), server.sql("whole", ALL));
 
-    let runs = ["one", "two"].map(|store| only_run(&place, store).display().to_string());
+    let runs = ["one", "two"].map(|store| place.only_run(store));
     let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
     let merged = record(&shown);
     assert_eq!(merged.plan.hash, whole.plan.hash);

@@ -12,8 +12,8 @@ use super::plan::AuditLevel;
 pub struct AuditRecord {
     /// How much was compared: at most what was asked for, less where the target cannot stand it.
     pub level: AuditLevel,
-    /// `done`, `off`, `nothing_written`, `stores_nothing`, `failed`, `timeout`, `no_invariant` or
-    /// `partial` (one share of several).
+    /// `done`, `off`, `nothing_written`, `stores_nothing`, `failed`, `timeout`, `no_invariant`,
+    /// `partial` (one share of several) or `one_share` (of what only invariants know).
     pub status: String,
     /// Rows acknowledged, load and warm-up included.
     pub acknowledged: u64,

@@ -54,6 +54,11 @@ impl Invariant {
 }
 
 impl Workload {
+    /// Whether it says what must be so of its data.
+    pub fn has_invariants(&self) -> bool {
+        !self.definition.invariants.is_empty()
+    }
+
     /// Its invariants, each in the first of `dialects` that it knows.
     pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, Mistake> {
         let all = self.definition.invariants.iter();

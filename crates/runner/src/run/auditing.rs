@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::plan::{AuditLevel, Share};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
@@ -13,12 +13,37 @@ use super::Run;
 use crate::audit::{self, AuditInput, Audited, Telling};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
+use crate::request::RunRequest;
 
 /// Why rows that replace each other cannot be compared on a model.
 const NO_VALUES: &str = "the target is a model that does not keep which row replaced which";
 
+/// Why a share of several is asked for nothing that must be so of the whole.
+const OF_THE_WHOLE: &str =
+    "the workload's invariants are of the whole load, and a share asks none of them";
+
 /// Why the effect of the user's own statements cannot be compared.
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
+
+/// The status of an audit that is not begun, and why where that is not plain.
+type Unasked = (&'static str, Option<&'static str>);
+
+/// What the reader of a share's record must know, where the workload has invariants.
+pub(super) fn unasked_share(request: &RunRequest) -> Option<String> {
+    let plan = &request.plan;
+    let audits = plan.share.of > 1 && plan.audit.level != AuditLevel::Off;
+    (audits && request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
+}
+
+/// The status where none of these invariants is asked.
+fn unasked(invariants: &[Invariant], share: &Share) -> Option<Unasked> {
+    match invariants {
+        [] => Some(("no_invariant", Some(NO_KEY))),
+        // Who writes a part only cannot say of the whole.
+        _ if share.of > 1 => Some(("one_share", Some(OF_THE_WHOLE))),
+        _ => None,
+    }
+}
 
 impl Run {
     /// The status of an audit that is not begun, and why where that is not plain.
@@ -26,18 +51,16 @@ impl Run {
         &self,
         ledgers: &[Ledger],
         level: AuditLevel,
-        (invariants, is_unknown): (&[Invariant], bool),
-    ) -> Option<(&'static str, Option<&'static str>)> {
+        (unasked, is_unknown): (Option<Unasked>, bool),
+    ) -> Option<Unasked> {
         let capabilities = self.request.target.capabilities();
         let replaced = ledgers.iter().any(Ledger::has_replacements);
         match (audit::is_due(ledgers), self.request.plan.audit.level, level) {
             (_, AuditLevel::Off, _) => Some(("off", None)),
-            (false, ..) if self.request.workload.changes_unknown_rows() => invariants
-                .is_empty()
-                .then_some(("no_invariant", Some(NO_KEY))),
+            (false, ..) if self.request.workload.changes_unknown_rows() => unasked,
             (false, ..) => Some(("nothing_written", None)),
             (true, _, AuditLevel::Off) => Some(("stores_nothing", None)),
-            _ if is_unknown => Some(("no_invariant", Some(NO_KEY))),
+            _ if is_unknown => unasked,
             _ if replaced && !capabilities.stores_values => Some(("no_invariant", Some(NO_VALUES))),
             _ => None,
         }
@@ -52,15 +75,15 @@ impl Run {
         (invariants, lost): (&[Invariant], bool),
     ) -> Audited {
         let plan = &self.request.plan;
-        // Who writes a part only cannot say of the whole.
-        let invariants = if plan.share.of > 1 { &[] } else { invariants };
+        let unasked = unasked(invariants, &plan.share);
+        let invariants = if unasked.is_some() { &[] } else { invariants };
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
         let level = plan.audit.level.min(capabilities.auditable);
         let streams = plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(streams);
-        let is_unknown = changed.contains(&true) && invariants.is_empty();
-        if let Some((status, why)) = self.not_due(ledgers, level, (invariants, is_unknown)) {
+        let is_unknown = changed.contains(&true) && unasked.is_some();
+        if let Some((status, why)) = self.not_due(ledgers, level, (unasked, is_unknown)) {
             let why = why.map(str::to_owned);
             return Audited::unasked(audit::not_done(level, ledgers, status, why));
         }

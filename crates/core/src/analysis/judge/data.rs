@@ -241,6 +241,12 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
             format!("share {} of {}", share.index, share.of),
             "show all shares' records together: highwater show RECORD RECORD …",
         ),
+        "one_share" => (
+            ReasonCode::OneShare,
+            "a share of a load cannot be asked for what must be so of the whole",
+            why.unwrap_or_else(|| record.workload.name.clone()),
+            "run it on one load machine, or state --audit off",
+        ),
         "no_invariant" => (
             ReasonCode::NoInvariant,
             "the workload names nothing that could be checked",

@@ -411,6 +411,7 @@ fn an_audit_that_was_not_done_verifies_nothing() {
     assert_eq!(status("timeout"), unverified(ReasonCode::AuditTimeout));
     assert_eq!(status("failed"), unverified(ReasonCode::AuditFailed));
     assert_eq!(status("partial"), unverified(ReasonCode::OneShare));
+    assert_eq!(status("one_share"), unverified(ReasonCode::OneShare));
     assert_eq!(status("no_invariant"), unverified(ReasonCode::NoInvariant));
     assert_eq!(
         status("of a later version"),

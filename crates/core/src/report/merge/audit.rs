@@ -95,6 +95,11 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (String, String)> {
             Err(("failed".to_owned(), error))
         }
         ("partial" | "done", expected) => Ok(expected),
+        // Statements wrote rows that no share counts.
+        (status @ ("no_invariant" | "one_share"), _) => {
+            let why = audit.error.as_deref().unwrap_or("no reason recorded");
+            Err((status.to_owned(), format!("share {index}: {why}")))
+        }
         _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(&[]),
         (status, _) => {
             let why = audit.error.as_deref().unwrap_or("no reason recorded");

@@ -267,6 +267,25 @@ fn an_audit_that_failed_on_one_share_verifies_nothing() {
 }
 
 #[test]
+fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
+    let mut shares = three();
+    for share in &mut shares {
+        // Their statements wrote rows that no ledger knows.
+        share.audit = AuditRecord {
+            status: "one_share".to_owned(),
+            error: Some("invariants".to_owned()),
+            acknowledged: 0,
+            expectations: Vec::new(),
+            ..share.audit.clone()
+        };
+    }
+    let judged = merge(&shares).unwrap().judgements.data;
+    assert_eq!(judged.value, Data::Unverified);
+    assert_eq!(judged.reasons[0].code, ReasonCode::OneShare);
+    assert_eq!(judged.reasons[0].evidence, "share 1: invariants");
+}
+
+#[test]
 fn a_gap_of_one_share_is_none_of_the_target() {
     let mut shares = three();
     let gaps: [&[[u64; 2]]; 3] = [
