@@ -213,3 +213,36 @@ fn a_wrong_statement_is_refused_on_connecting_and_names_its_op() {
         }
     });
 }
+
+#[test]
+fn rows_of_the_whole_table_are_those_that_analyze_counted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.db");
+    let database = rusqlite::Connection::open(&path).unwrap();
+    let rows = |count: u32| {
+        format!(
+            "INSERT INTO \"Order\" WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n \
+             WHERE i < {count}) SELECT i, i % 7 FROM n;"
+        )
+    };
+    // The indexes on some of the rows are listed before and behind the one on all of them.
+    let tables = "CREATE TABLE \"Order\" (a, b); CREATE INDEX a ON \"Order\" (a) WHERE b = 1; \
+                  CREATE INDEX m ON \"Order\" (b, a); CREATE INDEX z ON \"Order\" (a) WHERE b = 2;";
+    database
+        .execute_batch(&(tables.to_owned() + &rows(500)))
+        .unwrap();
+    let timeline = support::WallTimeline::start();
+    let rows_all = |name: &'static str| {
+        let (timeline, path) = (Rc::clone(&timeline), path.clone());
+        support::block_on(async move {
+            let mut admin = target(&path).administer(timeline).await.unwrap();
+            let shape = admin.describe(name).await.unwrap();
+            (shape.rows, shape.rows_all)
+        })
+    };
+    assert_eq!(rows_all("Order"), (500, None));
+    database.execute_batch("ANALYZE").unwrap();
+    assert_eq!(rows_all("Order"), (500, Some(500)));
+    database.execute_batch(&rows(40)).unwrap();
+    assert_eq!(rows_all("order"), (540, Some(500)));
+}

@@ -138,15 +138,15 @@ async fn indexes(admin: &mut SqliteAdmin, literal: &str) -> Result<Vec<IndexShap
 
 /// Rows of the whole table by ANALYZE's statistics, which may be absent.
 async fn rows_all(admin: &mut SqliteAdmin, literal: &str) -> Option<u64> {
-    // Without ANALYZE there is no such table.
+    // Without ANALYZE there is no such table. The first of an index's numbers is that of its rows,
+    // and an index on some of the rows has fewer.
     let rows = admin
         .texts(&format!(
-            "SELECT stat FROM sqlite_stat1 WHERE tbl = {literal} LIMIT 1"
+            "SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = {literal} COLLATE NOCASE"
         ))
         .await
         .ok()?;
-    let stat = rows.into_iter().next()?.into_iter().next()??;
-    stat.split(' ').next()?.parse().ok()
+    rows.first()?.first()?.as_ref()?.parse().ok()
 }
 
 /// What a sample of a column holds; what it was declared as where there is nothing.
