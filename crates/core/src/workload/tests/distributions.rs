@@ -179,43 +179,53 @@ fn a_hotspot_gets_its_share_and_is_flat_within_and_without() {
     check(&counts, cdf(0.8), cdf(0.785));
 }
 
-#[test]
-fn zipfian_keys_follow_the_power_law() {
-    // Σ (1 + k)^-s over all k up to 2⁶³ − 1: some thousand one by one, the others by the integral.
-    let all = |s: f64| {
-        let from = 10_000;
-        let few: f64 = (0..from).map(|k| f64::from(k + 1).powf(-s)).sum();
-        let area = |x: f64| x.powf(1.0 - s) / (1.0 - s);
-        few + area(9_223_372_036_854_775_808.0) - area(f64::from(from) + 0.5)
-    };
+/// The distribution function of keys whose probability is proportional to (v + key)^-s.
+fn power_law(s: f64, v: f64) -> impl Fn(f64) -> f64 {
+    // Over all keys up to 2⁶³ − 1: some thousand one by one, the others by the integral.
+    let (from, part) = (10_000, |k: i32| (v + f64::from(k)).powf(-s));
+    let few: f64 = (0..from).map(part).sum();
+    let area = |x: f64| x.powf(1.0 - s) / (1.0 - s);
+    let whole = few + area(9_223_372_036_854_775_808.0) - area(v + f64::from(from) - 0.5);
+    let mut sum = 0.0;
+    let shares: Vec<f64> = (0..1_000)
+        .map(|k| {
+            sum += part(k) / whole;
+            sum
+        })
+        .collect();
+    move |k: f64| {
+        let share = shares
+            .iter()
+            .zip(1..)
+            .find(|(_, at)| f64::from(*at) + 0.5 > k);
+        share.map_or(1.0, |(share, _)| *share)
+    }
+}
+
+/// How often each key came; what is beyond a thousand is counted together, as the last one.
+fn zipfian_keys(options: &str) -> Vec<u64> {
     let batch = rows(
         "bigint",
-        r#""keys", order = "zipfian", s = 1.1, v = 1.0"#,
+        &format!(r#""keys", order = "zipfian", {options}"#),
         DRAWS,
     );
-    // What is beyond a thousand is counted together, as the last one.
     let mut counts = vec![0; 1_001];
     for key in integers(&batch, 0) {
         counts[usize::try_from(*key).unwrap().min(1_000)] += 1;
     }
-    let cdf = |s: f64| {
-        let whole = all(s);
-        let mut sum = 0.0;
-        let shares: Vec<f64> = (1..=1_000)
-            .map(|k| {
-                sum += f64::from(k).powf(-s) / whole;
-                sum
-            })
-            .collect();
-        move |k: f64| {
-            let share = shares
-                .iter()
-                .zip(1..)
-                .find(|(_, at)| f64::from(*at) + 0.5 > k);
-            share.map_or(1.0, |(share, _)| *share)
-        }
-    };
-    check(&counts, cdf(1.1), cdf(1.12));
+    counts
+}
+
+#[test]
+fn zipfian_keys_follow_the_power_law() {
+    let counts = zipfian_keys("s = 1.1, v = 1.0");
+    check(&counts, power_law(1.1, 1.0), power_law(1.12, 1.0));
+}
+
+#[test]
+fn zipfian_keys_have_their_offset() {
+    let counts = zipfian_keys("s = 1.5, v = 10.0");
+    check(&counts, power_law(1.5, 10.0), power_law(1.5, 9.4));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::owned;
 use crate::model::op::{BoundOpKind, OpBody, PlaceholderStyle, Value};
 use crate::model::units::Seed;
-use crate::workload::{OpContext, Script, Workload, WorkloadSpec};
+use crate::workload::{Arrivals, OpContext, Script, Workload, WorkloadSpec};
 
 fn script(name: &'static str, text: &'static str, weight: u32) -> Script<'static> {
     Script { name, text, weight }
@@ -71,6 +71,18 @@ fn several_files_are_a_mix_by_their_weights() {
         .map(|(op, weight)| (workload.op_name(*op), *weight))
         .collect();
     assert_eq!(weights, [("a", 3), ("b", 1), ("b-2", 4)]);
+    assert_eq!(workload.streams()[0].arrivals, Arrivals::Poisson);
+}
+
+#[test]
+fn ops_have_the_names_of_their_files_in_letters_that_a_name_may_have() {
+    // The stream of a mix is called `files`.
+    let names = ["files", "1st query", "a.b"];
+    let scripts = names.map(|name| script(name, "SELECT 1", 1));
+    let workload = workload(&scripts, &[]);
+    let ops = workload.streams()[0].ops.iter();
+    let found: Vec<&str> = ops.map(|(op, _)| workload.op_name(*op)).collect();
+    assert_eq!(found, ["files-2", "f1st-query", "a-b"]);
 }
 
 #[test]
@@ -102,6 +114,102 @@ fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
     let means = sums.map(|sum| sum / 20_000);
     // Σ k^-0.5 / Σ k^-1.5 = 7.7; the middle; 100 · (1/4 − 1/(e⁴ − 1)) + ½ = 23.6; and 5.
     assert_eq!(means, [7, 50, 23, 5]);
+}
+
+/// What a parameter of this expression is for the first ops; `:scale` is 3.
+fn drawn(expression: &str, ops: u64) -> Vec<i64> {
+    let text = format!("\\set x {expression}\nSELECT :x");
+    let scale = [("scale", "3")];
+    let settings = if text.contains(":scale") {
+        &scale[..]
+    } else {
+        &[]
+    };
+    let (name, weight) = ("q", 1);
+    let text = &text;
+    let workload = workload(&[Script { name, text, weight }], settings);
+    let values = (0..ops).map(|index| match values(&workload, index)[..] {
+        [Value::Integer(value)] => value,
+        ref other => panic!("{other:?}"),
+    });
+    values.collect()
+}
+
+#[test]
+fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
+    for (expression, first, last) in [
+        ("random(1, 4)", 1, 4),
+        ("random(-5, -2)", -5, -2),
+        ("random(-:scale, :scale - 1)", -3, 2),
+        ("random(- 2 * :scale + 1, 2 + 3 * 2)", -5, 8),
+        ("random_zipfian(1, 4, 1.5)", 1, 4),
+        ("random_gaussian(1, 4, 2.0)", 1, 4),
+        ("random_exponential(1, 4, 1.0)", 1, 4),
+        ("2 * :scale - 10", -4, -4),
+    ] {
+        let values = drawn(expression, 2_000);
+        let found = (values.iter().min(), values.iter().max());
+        assert_eq!(found, (Some(&first), Some(&last)), "{expression}");
+    }
+}
+
+/// As pgbench's documentation has it: the range is 2 · parameter deviations wide.
+#[test]
+#[expect(clippy::cast_precision_loss, reason = "numbers up to 100")]
+fn the_parameter_of_a_bell_says_how_narrow_it_is() {
+    for (parameter, deviation) in [("4.0", 12.5), ("5.0", 10.0), ("10.0", 5.0)] {
+        let values = drawn(&format!("random_gaussian(1, 100, {parameter})"), 20_000);
+        let mean = values.iter().sum::<i64>() as f64 / 20_000.0;
+        let square = |value: &i64| (*value as f64 - mean).powi(2);
+        let found = (values.iter().map(square).sum::<f64>() / 20_000.0).sqrt();
+        // Both within four of their own deviations, or more.
+        assert!((mean - 50.5).abs() < 0.36, "{parameter}: {mean}");
+        assert!(
+            (found / deviation - 1.0).abs() < 0.025,
+            "{parameter}: {found}"
+        );
+    }
+}
+
+#[test]
+fn what_is_set_and_not_asked_for_is_no_parameter() {
+    let text = "\\set a 1\n\\set b random(1, 9)\nSELECT :a";
+    let workload = workload(&[script("q", text, 1)], &[]);
+    assert_eq!(values(&workload, 0), [Value::Integer(1)]);
+}
+
+#[test]
+fn what_cannot_be_set_is_told_with_the_reason() {
+    let no_expression = "is no expression that can be made";
+    for (text, told) in [
+        (
+            "\\set a random(5, 1)",
+            "`random` ends before it begins: 5 to 1",
+        ),
+        ("\\set a random(1, 9, 2)", no_expression),
+        ("\\set a random_zipfian(1, 9)", no_expression),
+        ("\\set a random_zipfian(1, 9, 1.0)", no_expression),
+        ("\\set a random_zipfian(1, 9, 0)", no_expression),
+        ("\\set a random_gaussian(1, 9, 1.9)", no_expression),
+        ("\\set a random_exponential(1, 9, 0)", no_expression),
+        ("\\set a random_exponential(1, 9, 70)", no_expression),
+        ("\\set a random_permute(1, 9, 3)", no_expression),
+        ("\\set a 9223372036854775807 + 1", "the number is too great"),
+        ("\\set a 9223372036854775807 * 2", "the number is too great"),
+        ("\\set a 1.5", "`1.5` is no whole number"),
+        ("\\set a 7 / 2", "`7 / 2` is no whole number"),
+        ("\\set a :b", "`:b` is not given: add --set b=…"),
+        ("\\set a 1\n\\set a 2", "`a` cannot be set"),
+        ("\\set 1a 2", "`1a` cannot be set"),
+        ("SELECT '${a}',", "`${` cannot stand in a statement"),
+    ] {
+        let text = &format!("{text}\nSELECT 1");
+        let (name, weight) = ("q", 1);
+        let found = WorkloadSpec::from_scripts(&[Script { name, text, weight }], &owned(&[]));
+        let found = found.unwrap_err();
+        assert_eq!(found[0].0, Some(0), "{text}");
+        assert!(found[0].1.message.ends_with(told), "{text}: {}", found[0].1);
+    }
 }
 
 #[test]
