@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use highwater_core::model::literal::TimestampLiteral;
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, Value};
+use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
 use highwater_driver::{Connect, Request, TableWish, registry};
@@ -261,6 +261,21 @@ impl Case {
             assert!(answered > 0, "{} answered nothing", op.name);
         }
         queries
+    }
+
+    /// A query of rows answers with as many as `counted` says of its parameters.
+    pub(crate) fn check_rows(&self, query: &str, counted: impl Fn(&RowBatch, &[Value]) -> usize) {
+        let rows = usize::try_from(self.rows).unwrap();
+        let made = self.workload.row_batch(0, 0, rows);
+        for index in 0..OPS {
+            let parameters = self.parameters(query, index);
+            let expected = counted(&made, &parameters);
+            let ours = self.on_sqlite(sql_of(&self.sqlite_words.prepared, query), &parameters);
+            let theirs = sql_of(&self.other_words.prepared, query);
+            let theirs = self.other.ask(theirs, &parameters);
+            let found = (ours.len(), theirs.len());
+            assert_eq!(found, (expected, expected), "{query} {parameters:?}");
+        }
     }
 
     /// Every row has its own key: its index.
