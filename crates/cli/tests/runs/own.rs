@@ -281,6 +281,36 @@ fn one_line_has_the_words_of_the_article() {
     assert_eq!(plan.streams[0].paces, [Pace::Closed { sessions: 384 }]);
     let measured = plan.phases.last().unwrap();
     assert_eq!(measured.duration.0, 7_200_000_000_000);
+    // Every option of the original, and none of them at its default.
+    let options = [
+        ("read_percent", "50"),
+        ("span_percent", "3"),
+        ("del_percent", "2"),
+        ("span_limit", "70"),
+        ("batch", "10"),
+        ("min_block_bytes", "64"),
+        ("max_block_bytes", "256"),
+        ("target_compression_ratio", "2.5"),
+        ("order", "zipfian"),
+        ("zipfian_s", "1.3"),
+        ("zipfian_v", "2.0"),
+        ("cycle_length", "9000"),
+        ("insert_count", "800"),
+        ("secondary_index", "on"),
+        ("splits", "7"),
+        ("scatter", "on"),
+        ("num_shards", "12"),
+        ("replicas", "1"),
+    ];
+    let flags =
+        options.map(|(name, value)| [format!("--{}", name.replace('_', "-")), value.to_owned()]);
+    let flags: Vec<&str> = flags.iter().flatten().map(String::as_str).collect();
+    let called = place.call(&[&["run", "kv", "--plan"], &flags[..], &urls].concat());
+    let plan: highwater_core::model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
+    assert_eq!(plan.workload.parameters.len(), options.len());
+    for (name, value) in options {
+        assert_eq!(plan.workload.parameters[name], value, "{name}");
+    }
     let called = place.call(&["run", "kv", "--read-percnt", "0", "sim:"]);
     assert!(
         called.stderr.contains("unknown flag `--read-percnt`"),

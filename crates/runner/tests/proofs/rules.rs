@@ -179,6 +179,21 @@ fn retries_are_counted_beside_the_ops() {
     assert!(share(given_up, with.sent) < share(rejected, without.sent) / 2.0);
 }
 
+/// One core, busy all the time, and no queue: who asks beside it is rejected each time, and at once.
+#[test]
+fn who_asks_again_waits_twice_as_long_each_time_and_a_second_at_most() {
+    let target = one_node("cores=1&service=constant&request=20s").replace("queue=inf", "queue=0");
+    let mut job = Job::new(&target, &[("insert", closed(2))]);
+    job.retries = 9;
+    job.step = Nanos::from_secs(3);
+    let record = job.run().record;
+    let result = measured(&record, "insert");
+    assert_eq!((result.errors["rejected"], result.retries), (1, 9));
+    // 10, 20, 40, … 640 ms, and twice a second.
+    let waited = seconds(result.error_latency_ns.max);
+    assert!((waited - 3.27).abs() < 0.02, "{waited}");
+}
+
 /// What the pacer says is due, and nothing else, whatever the number of sessions. Counts of forty
 /// runs of Poisson arrivals have their mean at rate × time, within four deviations.
 #[test]
