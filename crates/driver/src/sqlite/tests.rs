@@ -1,6 +1,7 @@
 //! SQLite's settings, turns and error classes, where the conformance suite does not look.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
@@ -13,11 +14,13 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
 use rusqlite::Connection;
 
+use super::admin::SqliteAdmin;
 use super::settings::{InsertMode, Settings};
 use super::statements::Statements;
 use super::target::Database;
 use super::turns::Turns;
-use crate::contract::{TargetError, TargetErrorKind, TargetOptions};
+use crate::contract::{Admin, BoxFuture, TargetError, TargetErrorKind, TargetOptions, Timeline};
+use crate::table_list::TableWish;
 use crate::target_url::TargetUrl;
 
 fn options() -> TargetOptions {
@@ -114,6 +117,35 @@ fn turns_are_taken_one_at_a_time_in_the_order_of_asking() {
 }
 
 #[test]
+fn a_turn_that_is_handed_over_was_never_free() {
+    let turns = Turns::default();
+    let done = AtomicBool::new(false);
+    let waited = thread::scope(|scope| {
+        let first = turns.wait();
+        let second = scope.spawn(|| {
+            let _turn = turns.wait();
+            scope.spawn(|| {
+                drop(turns.wait());
+                done.store(true, Ordering::SeqCst);
+            });
+            loop {
+                let waits = turns.waiting() > 0;
+                if waits || done.load(Ordering::SeqCst) {
+                    return waits;
+                }
+                thread::yield_now();
+            }
+        });
+        while turns.waiting() == 0 {
+            thread::yield_now();
+        }
+        drop(first);
+        second.join().unwrap()
+    });
+    assert!(waited);
+}
+
+#[test]
 fn a_turn_ends_with_a_panic_too() {
     let turns = Turns::default();
     thread::scope(|scope| {
@@ -155,6 +187,7 @@ fn workload(create: &str) -> BoundWorkload {
                 ],
             ),
             transaction("looks", &["SELECT count(*) FROM t", "SELECT max(k) FROM t"]),
+            query("count", "SELECT count(*) FROM t"),
         ],
         rows: None,
     }
@@ -489,6 +522,68 @@ fn a_transaction_that_writes_waits_for_its_turn_and_one_that_reads_does_not() {
             assert!(s.execute(&ask(4)).is_success());
         }));
     });
+}
+
+#[test]
+fn a_statement_that_writes_waits_for_its_turn_and_one_that_asks_does_not() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_database("", create, |database, connection, s, abandoned| {
+        assert!(s.execute(&pair(1)).is_success());
+        let (delete, counts) = (ask(2), ask(5));
+        assert!(!waits_for_its_turn(database, || {
+            assert_eq!(s.execute(&counts).response_rows, 1);
+        }));
+        // Nobody waits for the answer any more when it is this one's turn.
+        abandoned.store(true, Ordering::SeqCst);
+        assert_eq!(s.execute(&delete).certainty, Certainty::Unknown);
+        abandoned.store(false, Ordering::SeqCst);
+        assert_eq!(count(connection), 2);
+        assert!(waits_for_its_turn(database, || {
+            assert_eq!(s.execute(&delete).rows_applied, 2);
+        }));
+    });
+}
+
+struct NoTime;
+
+impl Timeline for NoTime {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn sleep_until(&self, _: Nanos) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The connection around the load, which creates and notes tables and tries rights.
+#[test]
+fn who_administers_waits_for_the_turn_to_write() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.db");
+    let database = Arc::new(Database::new(
+        settings(&format!("sqlite:{}", path.display())).unwrap(),
+    ));
+    let workload = workload("CREATE TABLE t (k INTEGER, v TEXT)");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut admin = runtime
+        .block_on(SqliteAdmin::open(&database, Rc::new(NoTime)))
+        .unwrap();
+    let wish = TableWish::new("fingerprint", Seed(1));
+    let mut notes = Vec::new();
+    assert!(waits_for_its_turn(&database, || {
+        notes = runtime
+            .block_on(admin.create_tables(&workload, &wish))
+            .unwrap();
+    }));
+    assert!(waits_for_its_turn(&database, || {
+        runtime.block_on(admin.note_tables(&notes)).unwrap();
+    }));
+    assert!(waits_for_its_turn(&database, || {
+        assert!(runtime.block_on(admin.try_rights("t2")).unwrap().is_some());
+    }));
 }
 
 #[test]
