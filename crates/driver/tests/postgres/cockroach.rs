@@ -222,6 +222,29 @@ fn a_transaction_is_sent_statement_by_statement_and_retried_as_a_whole() {
 }
 
 #[test]
+fn nothing_is_asked_after_a_statement_that_failed_but_to_roll_back() {
+    let restart = || Err(("40001", "restart transaction: RETRY_SERIALIZABLE"));
+    let first = vec![Ok("BEGIN"), restart()];
+    let commit = vec![Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), restart()];
+    for answers in [first, commit] {
+        let (texts, url) = listening("v23.1.11", answers);
+        let workload = transaction(&[
+            "UPDATE account SET balance = balance + $1",
+            "INSERT INTO note VALUES ($1)",
+        ]);
+        support::block_on(async {
+            let target = open(&format!("{url}/defaultdb?sslmode=disable"), None).unwrap();
+            let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
+            let outcome = client.ask(0, OpBody::Query(vec![Value::Integer(1)])).await;
+            assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
+            assert!(outcome.session_usable, "{outcome:?}");
+        });
+        let told: Vec<String> = texts.iter().collect();
+        assert_eq!(told.last().unwrap(), "ROLLBACK", "{told:?}");
+    }
+}
+
+#[test]
 fn an_ambiguous_answer_before_commit_is_unknown_too() {
     let url = server(vec![Ok("BEGIN"), Err(("40003", "result is ambiguous"))]);
     let workload = transaction(&["UPDATE account SET balance = balance + $1"]);

@@ -15,7 +15,8 @@ CREATE TABLE shop (id bigint PRIMARY KEY, at timestamptz NOT NULL, state text NO
     price double precision, ok boolean, note varchar(40), extra jsonb);
 INSERT INTO shop SELECT 100 + i, '2024-01-01Z'::timestamptz + i * interval '2 seconds',
     CASE WHEN i % 4 = 0 THEN 'open' ELSE 'closed' END, i / 8.0, i % 2 = 0, 'note ' || i, '{}'
-FROM generate_series(0, 999) AS i;";
+FROM generate_series(0, 999) AS i;
+ANALYZE shop;";
 
 #[test]
 fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
@@ -27,12 +28,15 @@ fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
         let mut admin = admin(target.as_ref()).await.unwrap();
         let shape = admin.describe("shop").await.unwrap();
         assert_eq!((shape.rows, shape.columns.len()), (1_000, 7));
+        assert_eq!(shape.rows_all, Some(1_000));
         let [id, at, state, ..] = shape.columns.as_slice() else {
             panic!("{shape:?}");
         };
         let ends = (id.min.as_deref(), id.max.as_deref(), id.distinct);
         assert_eq!(ends, (Some("100"), Some("1099"), 1_000));
         assert_eq!(at.min.as_deref(), Some("1704067200000"));
+        let different = (id.distinct_all, state.distinct_all);
+        assert_eq!(different, (Some(1_000), Some(2)));
         let common = [("closed".to_owned(), 750), ("open".to_owned(), 250)];
         assert_eq!(state.common, common);
         let ok = &shape.columns[4].common;

@@ -77,11 +77,14 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
         // In the middle, and by COMMIT itself: certain both times.
         for (number, code) in [(13, "23514"), (14, "23503")] {
             let outcome = client.ask(0, delta(number)).await;
-            let error = outcome.error.unwrap();
+            let error = outcome.error.as_ref().unwrap();
             assert_eq!(error.code.as_deref(), Some(code));
             assert_eq!(error.class, ErrorClass::Constraint);
             assert_eq!(outcome.certainty, Certainty::NotApplied, "{number}");
             assert!(outcome.session_usable, "{number}");
+            // What had been answered before, `18` or `19` and `text`, came all the same.
+            let answered = (outcome.response_rows, outcome.response_bytes);
+            assert_eq!(answered, (1, 1 + 4 + 2 + (4 + 2) + (4 + 4)), "{number}");
             assert_eq!(sums(&server), "5|1|5", "{number}");
         }
         assert!(client.ask(0, delta(-2)).await.is_success());
