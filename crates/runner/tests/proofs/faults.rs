@@ -1,7 +1,12 @@
 //! Faults that the target makes, and what the record says of them.
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use std::sync::Arc;
 
+use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_core::model::units::Nanos;
+
+use crate::support::faulty::Faults;
 use crate::support::{Job, closed, data_reasons, exit_code, measured, one_node, open};
 
 #[test]
@@ -100,6 +105,45 @@ fn rows_stored_twice_are_found_duplicated() {
     assert_eq!(end.record.judgements.data.value, Data::Duplicated);
     assert_eq!(data_reasons(&end.record), [ReasonCode::RowsSurplus]);
     assert_eq!(exit_code(&end), 4);
+}
+
+fn unavailable() -> OpError {
+    OpError {
+        class: ErrorClass::Unavailable,
+        code: None,
+        message: "come again".to_owned(),
+    }
+}
+
+/// One op in four fails with an error that passes.
+#[test]
+fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_session_is_gone() {
+    let refused: fn(u64) -> Outcome = |rows| Outcome::refused(rows, unavailable());
+    let unknown: fn(u64) -> Outcome = |_| Outcome {
+        session_usable: true,
+        ..Outcome::unknown(unavailable())
+    };
+    let gone: fn(u64) -> Outcome = |rows| Outcome {
+        session_usable: false,
+        ..Outcome::refused(rows, unavailable())
+    };
+    for (fails_with, is_asked_again) in [(refused, true), (unknown, false), (gone, false)] {
+        let faults = Arc::new(Faults {
+            exhausted: 1,
+            round: 4,
+            fails_with: Some(fails_with),
+            ..Faults::default()
+        });
+        let target = one_node("cores=4&service=constant&request=1ms");
+        let mut job = Job::new(&target, &[("insert", closed(1))]);
+        job.retries = 3;
+        job.step = Nanos::from_secs(1);
+        let record = job.run_faulty(&faults).record;
+        let result = measured(&record, "insert");
+        let failed: u64 = result.errors.values().sum();
+        let found = (result.retries > 0, failed > 0);
+        assert_eq!(found, (is_asked_again, !is_asked_again), "{result:?}");
+    }
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(crate) struct Faults {
     pub(crate) exhausted: u64,
     /// Ops of a round; 0: no op fails.
     pub(crate) round: u64,
+    /// How so many rows fail, instead.
+    pub(crate) fails_with: Option<fn(u64) -> Outcome>,
     /// The audit's question is refused.
     pub(crate) refuses_to_count: bool,
     /// Something is at work for ever.
@@ -95,12 +97,15 @@ impl Session for FaultySession {
         if !fails {
             return self.inner.execute(request);
         }
+        let rows = request.op.rows();
+        if let Some(fails_with) = self.faults.fails_with {
+            return Box::pin(async move { fails_with(rows) });
+        }
         let error = OpError {
             class: ErrorClass::Resource,
             code: None,
             message: "no space left on device".to_owned(),
         };
-        let rows = request.op.rows();
         Box::pin(async move { Outcome::refused(rows, error) })
     }
 }
