@@ -267,6 +267,18 @@ fn an_audit_that_failed_on_one_share_verifies_nothing() {
 }
 
 #[test]
+fn answers_of_shares_add_up() {
+    let mut shares = three();
+    for (share, rows) in shares.iter_mut().zip([5, 7, 11]) {
+        share.results[0].response_rows = rows;
+        share.results[0].response_bytes = 100 * rows;
+    }
+    let merged = merge(&shares).unwrap();
+    let result = &merged.results[0];
+    assert_eq!((result.response_rows, result.response_bytes), (23, 2_300));
+}
+
+#[test]
 fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
     let mut shares = three();
     for share in &mut shares {

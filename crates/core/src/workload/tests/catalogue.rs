@@ -82,6 +82,33 @@ fn golden_fingerprints_of_definitions_rows_and_ops() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
+/// As the test above, of ops that are dealt and of keys that were written before: kv has none of them
+/// unless they are asked for.
+#[test]
+fn golden_fingerprints_of_kv_with_every_kind_of_op() {
+    let settings = [
+        ("read_percent", "40"),
+        ("span_percent", "10"),
+        ("del_percent", "10"),
+        ("batch", "2"),
+        ("order", "zipfian"),
+        ("min_block_bytes", "8"),
+        ("max_block_bytes", "20"),
+    ];
+    let found = [1, 42].map(|seed| {
+        let workload = workload("kv", &settings, seed);
+        let (rows, ops) = content(&workload);
+        format!(
+            "seed {seed}: {} rows {rows} ops {ops}",
+            workload.fingerprint()
+        )
+    });
+    insta::assert_snapshot!(found.join("\n"), @r"
+    seed 1: b6e4ba115262c366f9f512ec555146840083e9b70473885c2583102585766fa7 rows 236c900ce783cfde ops e421902b08a6b0c0
+    seed 42: 9feee5a482520f6e02983ddc9d78c870f172cb58db2216507e60ae45edf02811 rows d3ada9b692da865a ops ee33259184fa9bbc
+    ");
+}
+
 #[test]
 fn tsbs_asks_about_the_rows_of_cpu() {
     let settings = [("hosts", "50"), ("interval", "30s")];

@@ -316,6 +316,22 @@ fn words_of_a_dictionary_are_different_and_picked_by_their_distribution() {
     );
 }
 
+#[test]
+fn words_of_a_dictionary_are_all_alike_where_nothing_else_is_said() {
+    let options = r#""dictionary", size = 500, length = 7"#;
+    let batch = rows("text", options, DRAWS);
+    let ColumnData::TextDictionary(words) = &batch.columns[0] else {
+        panic!("coded text")
+    };
+    let mut counts = vec![0_u64; 500];
+    for code in &words.codes {
+        counts[usize::try_from(*code).unwrap()] += 1;
+    }
+    check(&counts, |k| k / 500.0, |k| (k / 490.0).min(1.0));
+    // Two hundred each; the last one, too.
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}
+
 fn texts(batch: &RowBatch) -> &[Box<str>] {
     match &batch.columns[0] {
         ColumnData::Text(values) => values,

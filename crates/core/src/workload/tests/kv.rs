@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{integers, owned, parsed};
-use crate::model::op::{BoundOpKind, ColumnData, Op, OpBody, PlaceholderStyle, Value};
+use crate::model::op::{
+    BoundOpKind, BoundWorkload, ColumnData, Op, OpBody, PlaceholderStyle, Value,
+};
 use crate::model::units::Seed;
 use crate::workload::{OpContext, StreamSpec, Workload, builtin};
 
@@ -156,6 +158,7 @@ fn a_cycle_begins_again() {
     let endless = kv(&[("order", "sequential")]);
     assert_eq!(integers(&endless.row_batch(0, 7, 3), 0), [7, 8, 9]);
     assert!(endless.keys_never_repeat(0));
+    assert!(!kv(&[("order", "zipfian")]).keys_never_repeat(0));
 }
 
 #[test]
@@ -206,7 +209,85 @@ fn percentages_beyond_a_hundred_are_a_mistake() {
     let message = refused(&[("read_percent", "60"), ("span_percent", "50")]);
     assert!(message.contains("adds up to 110 %"), "{message}");
     assert!(refused(&[("order", "zipfian"), ("zipfian_s", "1")]).contains("make no power law"));
+    let below = refused(&[("order", "zipfian"), ("zipfian_v", "0.9")]);
+    assert!(below.contains("make no power law"), "{below}");
     assert!(refused(&[("zipfian_s", "fast")]).contains("finite number"));
+}
+
+fn bound(settings: &[(&str, &str)], dialect: &str) -> BoundWorkload {
+    let workload = kv(settings);
+    workload
+        .bind(&[dialect.to_owned()], PlaceholderStyle::Dollar)
+        .unwrap()
+}
+
+#[test]
+fn statements_of_a_batch_ask_for_all_of_its_keys_and_a_span_for_its_limit() {
+    let bound = bound(&[("batch", "3"), ("span_limit", "70")], "postgresql");
+    let sql = |name: &str| match &bound.ops.iter().find(|op| op.name == name).unwrap().kind {
+        BoundOpKind::Query { sql, .. } => sql.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert!(sql("read").ends_with("WHERE k IN ($1, $2, $3)"));
+    assert!(sql("delete").ends_with("WHERE k IN ($1, $2, $3)"));
+    assert!(sql("span").contains("WHERE k >= $1 ORDER BY k LIMIT 70)"));
+}
+
+#[test]
+fn an_index_on_the_values_is_there_where_it_is_asked_for() {
+    let index = "CREATE INDEX kv_v ON kv (v)";
+    for dialect in ["sqlite", "postgresql", "cockroachdb"] {
+        let create = |value| {
+            bound(&[("secondary_index", value)], dialect).tables[0]
+                .create
+                .clone()
+        };
+        assert_eq!(create("off").len(), 1, "{dialect}");
+        assert_eq!(create("on")[1..], [index], "{dialect}");
+    }
+}
+
+#[test]
+fn cratedb_has_as_many_shards_and_replicas_as_asked_for() {
+    for index in ["on", "off"] {
+        for shards in ["0", "12"] {
+            let settings = [
+                ("secondary_index", index),
+                ("num_shards", shards),
+                ("replicas", "0-2"),
+            ];
+            let create = bound(&settings, "cratedb").tables[0].create.clone();
+            let place = format!("{index} {shards}: {create:?}");
+            assert_eq!(create.len(), 1, "{place}");
+            assert!(create[0].contains("number_of_replicas = '0-2'"), "{place}");
+            let clustered = create[0].contains("CLUSTERED INTO 12 SHARDS");
+            assert_eq!(clustered, shards == "12", "{place}");
+            assert_eq!(create[0].contains("INDEX OFF"), index == "off", "{place}");
+        }
+    }
+}
+
+#[test]
+fn values_repeat_themselves_and_zipfian_keys_begin_as_asked_for() {
+    let bytes = [("min_block_bytes", "88"), ("max_block_bytes", "88")];
+    let repeated = [&bytes[..], &[("target_compression_ratio", "4.0")]].concat();
+    let rows = kv(&repeated).row_batch(0, 5_000, 100);
+    let ColumnData::Text(texts) = &rows.columns[1] else {
+        panic!();
+    };
+    // Behind the number of the row.
+    assert!(texts.iter().all(|text| text[8..28] == text[28..48]));
+    let hottest = |v: &str| {
+        let rows = kv(&[("order", "zipfian"), ("zipfian_v", v)]).row_batch(0, 0, 10_000);
+        integers(&rows, 0).iter().filter(|key| **key == 0).count()
+    };
+    // The first key's share is v^-1.1 / Σ (v + k)^-1.1: 9 % of all, and half a percent.
+    let (first, flat) = (hottest("1"), hottest("10"));
+    assert!(
+        (700..1_200).contains(&first) && flat < 200,
+        "{first} {flat}"
+    );
+    assert_eq!(kv(&[("insert_count", "800")]).rows_to_load(), 800);
 }
 
 #[test]
@@ -238,6 +319,11 @@ fn statements_are_those_of_the_dialect() {
     let (create, write) = text(&all, &["cockroachdb", "postgresql"]);
     assert_eq!(write, "UPSERT INTO kv (k, v) VALUES ($1, $2)");
     assert_eq!(create.len(), 4);
+    let (plain, _) = text(&[], &["cockroachdb"]);
+    assert_eq!(
+        plain,
+        ["CREATE TABLE kv (k INT8 NOT NULL PRIMARY KEY, v BYTES NOT NULL)"]
+    );
     assert!(create[0].contains("USING HASH WITH (bucket_count = 12)"));
     assert!(create[2].contains("SPLIT AT") && create[3].contains("SCATTER"));
     let (create, _) = text(&all, &["cratedb"]);

@@ -108,6 +108,22 @@ fn a_sketch_is_a_workload_without_mistakes_that_makes_what_was_seen() {
 }
 
 #[test]
+fn what_statistics_tell_of_the_whole_table_is_in_the_sketch() {
+    let mut table = orders();
+    assert!(sketch(&table).contains("from table orders, which has about 5,000,000\""));
+    // Statistics are older than the rows.
+    for all in [None, Some(900), Some(1_000)] {
+        table.rows_all = all;
+        assert!(!sketch(&table).contains("which has about"), "{all:?}");
+    }
+    for (all, size) in [(None, 50), (Some(70_000), 70_000), (Some(20), 50)] {
+        table.columns[6].distinct_all = all;
+        let part = format!("generator = \"dictionary\"\nsize = {size}\n");
+        assert!(sketch(&table).contains(&part), "{all:?}");
+    }
+}
+
+#[test]
 fn a_table_without_anything_that_tells_rows_apart_says_so() {
     let mut table = orders();
     table.columns.drain(..2);
