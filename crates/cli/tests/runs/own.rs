@@ -44,6 +44,9 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
     assert!(result.acknowledged > 100);
     // Every id is there, so every answer has a row.
     assert_eq!(result.response_rows, result.acknowledged);
+    // From `title 1` to `title 1000`.
+    let bytes = 7 * result.response_rows..=10 * result.response_rows;
+    assert!(bytes.contains(&result.response_bytes), "{result:?}");
     assert_eq!(record.judgements.data.value, Data::Off);
     // Nothing was added to the user's database.
     let tables = place.query("own.db", "SELECT group_concat(name) FROM sqlite_master");
@@ -85,6 +88,35 @@ fn a_query_whose_answers_are_empty_is_told() {
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("few: at least "), "{told:?}");
     assert!(told[0].contains("the clock's time"), "{told:?}");
+}
+
+/// A statement that answers nothing the first 128 times.
+#[test]
+fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_told() {
+    let place = Place::new();
+    place.file(
+        "late.toml",
+        "format = 1\nname = \"late\"\nversion = 1\nsummary = \"late\"\n[ops.late]\n\
+         parameters = [{ name = \"n\", type = \"bigint\", generator = \"sequence\" }]\n\
+         sql = { any = \"SELECT 1 WHERE :n >= 128\" }\n",
+    );
+    for (target, stream, [warm_up, length], told) in [
+        ("sqlite:own.db", "late@30", ["0s", "2s"], 1),
+        ("sqlite:own.db", "late@4", ["0s", "2s"], 0),
+        ("sqlite:own.db", "late@50", ["3s", "1s"], 0),
+        ("sim:", "late@30", ["0s", "2s"], 0),
+    ] {
+        let words = ["run", "-f", "late.toml", target, "--stream", stream];
+        let rest = ["-d", length, "--warm-up", warm_up, "--json"];
+        let record = record(&place.call(&[&words[..], &rest].concat()));
+        let found = record.findings.iter().filter(|f| f.code == "empty_answers");
+        assert_eq!(
+            found.count(),
+            told,
+            "{target} {stream}: {:?}",
+            record.findings
+        );
+    }
 }
 
 #[test]
