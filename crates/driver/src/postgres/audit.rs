@@ -277,6 +277,16 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_for_a_value_is_summed_in_place_of_its_hash() {
+        for dialect in [Dialect::PostgreSql, Dialect::CrateDb] {
+            let sql = sums(dialect, &table(), 256);
+            assert!(sql.contains(", CAST((f(x)) AS bigint) AS v1 "), "{sql}");
+            let residue = format!("coalesce((v1 % {VALUE_PRIME}");
+            assert!(sql.contains(&residue), "{sql}");
+        }
+    }
+
+    #[test]
     fn groups_become_buckets_and_keys_below_zero_none() {
         let mut all = KeySums::default();
         let width = GROUP_WIDTH_MAX * 2;

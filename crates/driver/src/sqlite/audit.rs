@@ -201,3 +201,28 @@ fn value_of(column: &BoundColumn, value: ValueRef<'_>) -> Value {
 fn whole(value: i64) -> f64 {
     value as f64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_value_is_a_whole_number_whatever_its_column_holds() {
+        for (kind, plain) in [
+            (ColumnType::Float, Value::Float(1.0)),
+            (ColumnType::Timestamp, Value::TimestampMs(1)),
+            (ColumnType::Boolean, Value::Boolean(true)),
+        ] {
+            let column = BoundColumn::new("c", kind);
+            assert_eq!(value_of(&column, ValueRef::Integer(1)), plain);
+            let expressed = BoundColumn {
+                value: Some("f(c)".to_owned()),
+                ..column
+            };
+            let found = value_of(&expressed, ValueRef::Integer(1));
+            assert_eq!(found, Value::Integer(1), "{kind:?}");
+            let residue = residue(&expressed, ValueRef::Integer(1), &mut HashMap::new());
+            assert_eq!(residue, checksum::residue(1), "{kind:?}");
+        }
+    }
+}

@@ -160,3 +160,16 @@ fn example(fault: Fault, table: &str, row: u64) -> AuditExample {
         stored: None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_row_with_a_key_is_too_many_and_a_duplicate() {
+        let mut figures = Figures::default();
+        note(&mut figures, "kv", (1, 7, Verdict::Twice), 0);
+        assert_eq!((figures.surplus, figures.duplicated), (1, 1));
+        assert_eq!(figures.examples[0].fault, Fault::Duplicated);
+    }
+}
