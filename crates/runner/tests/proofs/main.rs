@@ -7,12 +7,14 @@ mod support;
 
 mod endings;
 mod faults;
+mod hunting;
 mod marks;
 mod percentiles;
 mod queues;
 mod recovery;
 mod rules;
 mod same_bytes;
+mod searches;
 mod shares;
 mod stall;
 mod stopping;

@@ -1,0 +1,223 @@
+//! A search of whole runs on a simulated cluster: what it is asked for, and how its probes are made.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use highwater_core::model::plan::{Objective, Plan, Unit};
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::search::{
+    Mark, NoMark, ProbePurpose, SearchAxis, SearchObjective, SearchOutcome, SearchPolicy,
+    SearchRecord,
+};
+use highwater_core::model::units::{Nanos, Rate};
+use highwater_core::report;
+use highwater_runner::interrupts;
+use highwater_runner::observer::{Observer, Silent};
+use highwater_runner::planner::PaceInput;
+use highwater_runner::run::{RunError, RunRequest};
+use highwater_runner::search::{ProbeMaker, ProbeWish, SearchRequest, search};
+use highwater_runner::store::RunDirectory;
+
+use crate::support::{Job, one_node};
+
+pub(crate) const QUERY: &str = "latest-metrics";
+
+/// A search on a simulated cluster.
+pub(crate) struct Hunt {
+    pub(crate) job: Job,
+    pub(crate) axis: SearchAxis,
+    pub(crate) objectives: Vec<Objective>,
+    pub(crate) first: Option<f64>,
+    highest: Option<f64>,
+    pub(crate) budget: Option<Nanos>,
+    pub(crate) probe: Nanos,
+    pub(crate) confirm: Nanos,
+    units_needed: f64,
+    longest: Nanos,
+    pub(crate) soak: Option<Nanos>,
+    /// The target's URL of the probes from this number on.
+    pub(crate) later: Option<(u32, String)>,
+}
+
+impl Hunt {
+    pub(crate) fn new(target: &str, stream: &'static str) -> Self {
+        let mut job = Job::new(target, &[(stream, PaceInput::Closed(Some(64)))]);
+        job.sessions = 512;
+        job.warm_up = Nanos::from_secs(3);
+        Self {
+            job,
+            axis: SearchAxis::Rate,
+            objectives: vec![Objective::Rejected { max_ppm: 0 }],
+            first: None,
+            highest: None,
+            budget: None,
+            probe: Nanos::from_secs(15),
+            confirm: Nanos::from_secs(30),
+            units_needed: 0.0,
+            longest: Nanos::MAX,
+            soak: None,
+            later: None,
+        }
+    }
+
+    pub(crate) fn p99(mut self, bound_s: f64) -> Self {
+        self.objectives.push(Objective::Latency {
+            quantile_ppm: 990_000,
+            max: nanos(bound_s),
+        });
+        self
+    }
+
+    fn search(&self) -> SearchRecord {
+        let objective = SearchObjective {
+            stated: self.objectives.clone(),
+            no_errors: true,
+        };
+        let rows = self.job.streams[0].0 == "insert";
+        SearchRecord {
+            axis: self.axis,
+            stream: self.job.streams[0].0.to_owned(),
+            unit: if rows { Unit::Rows } else { Unit::Queries },
+            objective_hash: objective.hash(),
+            objective,
+            floor: None,
+            policy: SearchPolicy {
+                axis: self.axis,
+                first: self.first,
+                lowest: 1.0,
+                highest: self.highest,
+                width: 0.02,
+                confirmations: 3,
+                probes_max: 25,
+                budget_ns: self.budget.map(|budget| budget.0),
+                probe_ns: self.probe.0,
+                confirmation_ns: self.confirm.0,
+                around_ns: self.job.warm_up.0,
+                units_needed: self.units_needed,
+                longest_ns: self.longest.0,
+                soak_ns: self.soak.map(|soak| soak.0),
+            },
+            outcome: None,
+        }
+    }
+
+    fn job_of(&self, wish: &ProbeWish) -> Job {
+        let mut job = self.job.clone();
+        let pace = match (wish.at, self.axis) {
+            (None, _) => PaceInput::Closed(Some(64)),
+            (Some(at), SearchAxis::Rate) => PaceInput::Open(Rate {
+                micro_per_s: whole(at * 1e6 + 0.5),
+            }),
+            (Some(at), SearchAxis::Sessions) => {
+                PaceInput::Closed(Some(u32::try_from(whole(at + 0.5)).unwrap()))
+            }
+        };
+        job.streams[0].1 = vec![pace];
+        job.objectives.clone_from(&self.objectives);
+        if let Some((from, url)) = &self.later
+            && wish.number >= *from
+        {
+            job.target.clone_from(url);
+        }
+        // Each probe has its own chances.
+        job.seed += u64::from(wish.number);
+        job
+    }
+
+    pub(crate) fn find(&self) -> RunRecord {
+        let root = tempfile::tempdir().unwrap();
+        let (_keep, interrupts) = interrupts::channel();
+        self.find_in(
+            root.path(),
+            &(Rc::new(Silent) as Rc<dyn Observer>),
+            &interrupts,
+        )
+        .unwrap()
+    }
+
+    pub(crate) fn find_in(
+        &self,
+        root: &Path,
+        observer: &Rc<dyn Observer>,
+        interrupts: &interrupts::Interrupts,
+    ) -> Result<RunRecord, RunError> {
+        let maker = Maker {
+            hunt: self,
+            root: root.to_owned(),
+        };
+        let first = maker.plan(&ProbeWish {
+            number: 1,
+            purpose: ProbePurpose::Estimate,
+            at: None,
+            tables_kept: false,
+        })?;
+        let request = SearchRequest {
+            search: self.search(),
+            directory: RunDirectory::create(root, "search", &first).unwrap(),
+            settle: Nanos::ZERO,
+        };
+        search(request, &maker, observer, interrupts)
+    }
+}
+
+struct Maker<'a> {
+    hunt: &'a Hunt,
+    root: PathBuf,
+}
+
+impl ProbeMaker for Maker<'_> {
+    type Error = RunError;
+
+    fn plan(&self, wish: &ProbeWish) -> Result<Plan, RunError> {
+        let job = self.hunt.job_of(wish);
+        Ok(job.plan(&job.workload(), 16))
+    }
+
+    fn request(
+        &self,
+        wish: &ProbeWish,
+        plan: Plan,
+        directory: RunDirectory,
+    ) -> Result<RunRequest, RunError> {
+        let job = self.hunt.job_of(wish);
+        let target = job.open_target(&self.root);
+        Ok(job.request_in(target, plan, directory))
+    }
+}
+
+pub(crate) fn nanos(seconds: f64) -> Nanos {
+    Nanos(whole(seconds * 1e9))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "positive, and far below 2^63"
+)]
+pub(crate) fn whole(value: f64) -> u64 {
+    value as u64
+}
+
+#[track_caller]
+pub(crate) fn mark(record: &RunRecord) -> &Mark {
+    match record.search.as_ref().unwrap().outcome.as_ref().unwrap() {
+        SearchOutcome::Mark(mark) => mark,
+        SearchOutcome::NoMark(no_mark) => panic!("{no_mark:?}\n{}", report::text(record)),
+    }
+}
+
+#[track_caller]
+pub(crate) fn no_mark(record: &RunRecord) -> &NoMark {
+    match record.search.as_ref().unwrap().outcome.as_ref().unwrap() {
+        SearchOutcome::NoMark(no_mark) => no_mark,
+        SearchOutcome::Mark(mark) => panic!("{mark:?}\n{}", report::text(record)),
+    }
+}
+
+/// A small cluster that sustains 1,000 queries per second.
+pub(crate) fn thousand() -> Hunt {
+    let mut hunt = Hunt::new(&one_node("cores=1&query=1ms&service=constant"), QUERY);
+    hunt.probe = Nanos::from_secs(8);
+    hunt.confirm = Nanos::from_secs(10);
+    hunt
+}

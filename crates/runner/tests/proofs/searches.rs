@@ -1,0 +1,212 @@
+//! How a search ends that does not come to its mark undisturbed: stopped by its user, by a target that
+//! went away or lost rows, or before it began; and what its record holds all the same.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use highwater_core::model::record::RunRecord;
+use highwater_core::model::search::{
+    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
+};
+use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_runner::interrupts::{self, Interrupter};
+use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::run::RunError;
+use highwater_runner::store;
+
+use crate::hunting::{Hunt, mark, no_mark, thousand};
+use crate::support::one_node;
+
+#[test]
+fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
+    let root = tempfile::tempdir().unwrap();
+    let (_keep, interrupts) = interrupts::channel();
+    let silent = Rc::new(Silent) as Rc<dyn Observer>;
+    let record = thousand()
+        .find_in(root.path(), &silent, &interrupts)
+        .unwrap();
+    let found = mark(&record);
+    assert!((970.0..=1_011.0).contains(&found.confirmed), "{found:?}");
+    assert_eq!(found.hold_ns, 10_000_000_000);
+    let directory = root.path().join("search");
+    assert_eq!(store::read(&directory).unwrap(), record);
+    assert_eq!(record.id, "search");
+    for probe in &record.probes {
+        let run = store::read(&directory.join(&probe.run)).unwrap();
+        assert!(run.search.is_none());
+        assert_eq!(run.target.bytes_before, probe.bytes_before);
+        if probe.verdict == ProbeVerdict::Met {
+            assert!((run.streams[0].throughput.ops_per_s - probe.acknowledged_per_s).abs() < 1e-9);
+        }
+    }
+    let last = store::read(&directory.join(&record.probes.last().unwrap().run)).unwrap();
+    assert_eq!(last.results, record.results, "the mark's own figures");
+    let text = report::text(&record);
+    assert!(text.contains("\nmark "), "{text}");
+    assert!(text.contains("next:          highwater run cpu"), "{text}");
+}
+
+/// When a user stops.
+#[derive(Clone, Copy)]
+enum Moment {
+    /// The probe of this number begins.
+    Probe(u32),
+    /// So many confirmations have been made.
+    Confirmed(usize),
+    /// The soak begins.
+    Soak,
+}
+
+/// A user who stops at a moment, and what was begun up to the end.
+struct Impatient {
+    moment: Moment,
+    interrupter: Interrupter,
+    begun: Cell<u32>,
+    confirmed: Cell<usize>,
+}
+
+impl Observer for Impatient {
+    fn event(&self, event: &Event) {
+        let now = match (event, self.moment) {
+            (Event::Probe { number, about, .. }, moment) => {
+                self.begun.set(*number);
+                match moment {
+                    Moment::Probe(at) => *number == at,
+                    Moment::Soak => about.starts_with("soak"),
+                    Moment::Confirmed(_) => false,
+                }
+            }
+            (Event::Probed(probe), Moment::Confirmed(wanted)) => {
+                let confirms = probe.purpose == ProbePurpose::Confirm;
+                self.confirmed
+                    .set(self.confirmed.get() + usize::from(confirms));
+                confirms && self.confirmed.get() == wanted
+            }
+            _ => false,
+        };
+        if now {
+            self.interrupter.interrupt();
+        }
+    }
+}
+
+/// What came of a search that was stopped at a moment; where it is kept; and the number of the last
+/// probe that was begun.
+fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
+    let root = tempfile::tempdir().unwrap();
+    let (interrupter, interrupts) = interrupts::channel();
+    let user = Rc::new(Impatient {
+        moment,
+        interrupter,
+        begun: Cell::new(0),
+        confirmed: Cell::new(0),
+    });
+    let observer: Rc<dyn Observer> = Rc::clone(&user) as Rc<dyn Observer>;
+    let record = hunt.find_in(root.path(), &observer, &interrupts).unwrap();
+    let directory = root.path().join("search");
+    assert_eq!(store::read(&directory).unwrap(), record);
+    let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
+    assert_eq!(kept, record.probes.len(), "a run for each probe");
+    assert_eq!(exit_code(&record), 130);
+    (record, root, user.begun.get())
+}
+
+fn exit_code(record: &RunRecord) -> u8 {
+    let ended = highwater_core::analysis::Ended::of(record);
+    highwater_core::analysis::exit_code(&record.judgements, ended)
+}
+
+#[test]
+fn a_search_that_is_stopped_keeps_what_it_knows() {
+    let (record, _root, begun) = stopped(&thousand(), Moment::Probe(4));
+    assert_eq!(begun, 4, "nothing was begun after it");
+    let known = no_mark(&record);
+    assert_eq!(known.why, NoMarkReason::Interrupted);
+    assert!(known.highest_met.is_some());
+    assert_eq!(
+        record.probes.last().unwrap().verdict,
+        ProbeVerdict::Interrupted
+    );
+}
+
+/// The search of a small cluster, and ten minutes at its mark.
+fn with_soak() -> Hunt {
+    let mut hunt = thousand();
+    hunt.soak = Some(Nanos::from_secs(600));
+    hunt
+}
+
+#[test]
+fn no_soak_follows_a_search_that_was_stopped() {
+    let (record, _root, begun) = stopped(&with_soak(), Moment::Probe(4));
+    assert_eq!(begun, 4);
+    assert_eq!(no_mark(&record).why, NoMarkReason::Interrupted);
+    assert!(SearchRecord::soak(&record.probes).is_none());
+    // Whoever goes on with what is proposed gets the soak, too.
+    let text = report::text(&record);
+    assert!(text.contains(" --then soak=600s"), "{text}");
+}
+
+#[test]
+fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
+    let (record, _root, begun) = stopped(&with_soak(), Moment::Soak);
+    let whole = thousand().find();
+    assert_eq!(mark(&record), mark(&whole));
+    assert_eq!(begun as usize, whole.probes.len() + 1);
+    let soak = SearchRecord::soak(&record.probes).unwrap();
+    assert_eq!(soak.verdict, ProbeVerdict::Interrupted);
+    assert!(soak.measured_ns < Nanos::from_secs(600).0);
+    let text = report::text(&record);
+    assert!(
+        text.contains("\nsoak ") && text.contains(": interrupted"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_search_that_is_stopped_before_its_soak_says_that_it_was_not_made() {
+    let whole = thousand().find();
+    let confirms = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Confirm;
+    let confirmations = whole.probes.iter().filter(confirms).count();
+    let (record, _root, begun) = stopped(&with_soak(), Moment::Confirmed(confirmations));
+    assert_eq!(begun as usize, whole.probes.len(), "it was not begun");
+    assert_eq!(mark(&record), mark(&whole));
+    assert!(SearchRecord::soak(&record.probes).is_none());
+    let text = report::text(&record);
+    assert!(text.contains("NOT MADE: 10 min at"), "{text}");
+}
+
+#[test]
+fn a_target_that_is_gone_in_the_middle_ends_the_search_with_what_is_known() {
+    let mut hunt = thousand();
+    hunt.later = Some((3, one_node("cores=1&query=1ms&die=0s")));
+    let record = hunt.find();
+    let known = no_mark(&record);
+    assert_eq!(known.why, NoMarkReason::TargetLost);
+    assert!(known.highest_met.is_some());
+    assert_eq!(record.probes.len(), 4, "asked twice");
+    assert_eq!(exit_code(&record), 5);
+}
+
+#[test]
+fn a_budget_without_room_for_a_probe_is_refused_and_nothing_is_left() {
+    let mut hunt = thousand();
+    hunt.budget = Some(Nanos::from_secs(5));
+    let root = tempfile::tempdir().unwrap();
+    let (_keep, interrupts) = interrupts::channel();
+    let silent = Rc::new(Silent) as Rc<dyn Observer>;
+    let refused = hunt.find_in(root.path(), &silent, &interrupts);
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, RunError::Budget { .. }), "{refused}");
+    assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn rows_that_are_lost_leave_no_mark() {
+    let mut hunt = Hunt::new("sim:?drop=0.001", "insert");
+    hunt.job.settings = vec![("batch", "100".to_owned())];
+    let record = hunt.find();
+    assert_eq!(no_mark(&record).why, NoMarkReason::WrongData);
+    assert_eq!(record.probes.len(), 1);
+}
