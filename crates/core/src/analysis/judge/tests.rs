@@ -8,6 +8,8 @@ use crate::report::fixture::{
     MS, S, closed, gate_op, lose_rows, note, open_gate, open_gate_of, open_steps,
 };
 
+mod objective;
+
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
     let judged = judge(record).measurement;
     (

@@ -13,9 +13,13 @@ use crate::model::plan::{Objective, Unit};
 use crate::model::search::{ProbePurpose, SearchObjective, SearchPolicy};
 use crate::model::units::Nanos;
 
+mod concluding;
+mod confirming;
 mod limits;
 mod long;
 mod shapes;
+mod spending;
+mod verdict;
 
 const S: u64 = 1_000_000_000;
 const WIDTH: f64 = 0.02;

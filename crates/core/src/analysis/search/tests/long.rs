@@ -119,3 +119,26 @@ fn the_long_run_is_no_part_of_the_budget() {
     assert_eq!(found.outcome, without.outcome);
     assert_eq!(soaks(&found).len(), 1);
 }
+
+#[test]
+fn what_the_long_run_showed_raises_no_mark() {
+    for seed in 0..40 {
+        let queue = || Queue {
+            mu: 5_000.0,
+            servers: 1,
+            bound_s: 0.004,
+            noise: Noise::new(seed),
+        };
+        let mut search = with_p99(Nanos::from_millis(4));
+        let without = find(&search, &mut queue());
+        search.policy.soak_ns = Some(SOAK);
+        let found = find(&search, &mut queue());
+        assert_eq!(found.outcome, without.outcome, "seed {seed}");
+        assert_eq!(
+            found.probes.len(),
+            without.probes.len() + 1,
+            "{}",
+            found.story()
+        );
+    }
+}

@@ -1,0 +1,122 @@
+//! What probes show together that none of them shows by itself.
+
+use super::*;
+
+/// Sustains 1,000; above 990 a confirmation sees this share of late ops by what is allowed, known to
+/// within that margin.
+struct Close {
+    late: f64,
+    margin: f64,
+}
+
+impl Target for Close {
+    fn closed(&mut self) -> f64 {
+        1_000.0
+    }
+
+    fn probe(&mut self, at: f64, seconds: f64) -> Shown {
+        let shown = |shown: Shown, late: f64, margin: f64| Shown {
+            pressure: Some((late + margin).ln()),
+            late: Some(late),
+            ..shown
+        };
+        if at > 1_000.0 {
+            return shown(Shown::missed(at, ReasonCode::ObjectiveLatency), 50.0, 1.0);
+        }
+        if at <= 990.0 || seconds <= SEARCH_S {
+            return shown(Shown::met(at), 0.05, 0.01);
+        }
+        let mut close = Shown::missed(at, ReasonCode::ObjectiveLatency);
+        close.verdict = ProbeVerdict::NotShown;
+        shown(close, self.late, self.margin)
+    }
+}
+
+#[test]
+fn confirmations_that_each_show_too_little_confirm_where_they_show_it_together() {
+    let confirmed = |late, margin| {
+        let found = find(&with_p99(Nanos::SECOND), &mut Close { late, margin });
+        found.mark().confirmed
+    };
+    // The margin of three is that of one by √3.
+    assert!(confirmed(0.6, 0.6) > 990.0);
+    assert!(confirmed(0.6, 0.75) <= 990.0);
+    // And where most are late, together they are.
+    assert!(confirmed(1.01, 0.01) <= 990.0);
+}
+
+#[test]
+fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
+    let search = with_p99(Nanos::SECOND);
+    let found = find(
+        &search,
+        &mut Close {
+            late: 0.6,
+            margin: 0.6,
+        },
+    );
+    let passed = |late: f64, margin: f64| {
+        let probe = ProbeRecord {
+            verdict: ProbeVerdict::NotShown,
+            pressure: Some((late + margin).ln()),
+            late: Some(late),
+            ..found.probes[1].clone()
+        };
+        assert_eq!(probe.purpose, ProbePurpose::Search);
+        Known::new(&search, &[probe]).low().is_some()
+    };
+    // Three confirmations take fifteen times as long: the margin shrinks to a quarter.
+    assert!(passed(0.8, 0.7));
+    assert!(!passed(0.8, 0.9));
+    assert!(!passed(1.01, 0.01));
+}
+
+#[test]
+fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
+    let search = search();
+    let mut found = find(
+        &search,
+        &mut Close {
+            late: 0.0,
+            margin: 0.0,
+        },
+    );
+    let confirms = |probe: &&mut ProbeRecord| probe.purpose == ProbePurpose::Confirm;
+    for (more, probe) in (0..).zip(found.probes.iter_mut().filter(confirms)) {
+        probe.measured_ns += (more + 1) % 3 * S;
+    }
+    let Step::End(SearchOutcome::Mark(mark)) = next(&search, &found.probes) else {
+        panic!("{}", found.story());
+    };
+    assert_eq!(mark.hold_ns, nanos(CONFIRM_S));
+}
+
+#[test]
+fn an_overloaded_probe_tells_nothing_of_where_latencies_pass_their_bound() {
+    let search = with_p99(Nanos::SECOND);
+    let found = find(
+        &search,
+        &mut Close {
+            late: 0.6,
+            margin: 0.1,
+        },
+    );
+    let probe = |at: f64, late: f64, reasons: &[ReasonCode]| ProbeRecord {
+        at,
+        pressure: Some((late * 1.1).ln()),
+        late: Some(late),
+        reasons: reasons.to_vec(),
+        ..found.probes[1].clone()
+    };
+    let crossing = |probes: &[ProbeRecord]| {
+        super::super::lateness::crossing(probes.iter(), &search.policy).unwrap()
+    };
+    let line = [
+        probe(800.0, 0.25, &[]),
+        probe(900.0, 0.5, &[]),
+        probe(1_000.0, 1.0, &[]),
+    ];
+    let overloaded = probe(1_100.0, 7.0, &[ReasonCode::RateNotSustained]);
+    let [a, b, c] = line.clone();
+    assert!(is_same(crossing(&[a, b, c, overloaded]), crossing(&line)));
+}
