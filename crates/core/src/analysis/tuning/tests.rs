@@ -12,6 +12,10 @@ use crate::model::target_telemetry::names;
 use crate::model::tune::{BestCell, CellRecord, TuneAxis, TuneFigure, TunePolicy};
 use crate::report::fixture;
 
+mod concluding;
+mod confirming;
+mod course;
+
 const S: u64 = 1_000_000_000;
 /// Spread of what a probe shows, as a share.
 const SPREAD: f64 = 0.01;
@@ -206,7 +210,8 @@ fn the_best_of_a_smaller_grid_is_found_with_as_many_probes_as_are_said_before() 
 
 #[test]
 fn each_cell_of_a_small_grid_is_looked_at() {
-    for lengths in [&[9][..], &[3, 4]] {
+    // However many values a single axis has, nothing between two of them foretells the third.
+    for lengths in [&[9][..], &[3, 4], &[40]] {
         let mut tune = tune(lengths);
         let outcome = run(&mut tune, counts, |at| 100.0 + float(at.iter().sum()));
         assert!(!best(&outcome).cut_short, "the probes suffice");
@@ -215,56 +220,6 @@ fn each_cell_of_a_small_grid_is_looked_at() {
             assert!(tune.cells.iter().any(|cell| cell.at == at), "{at:?}");
         }
     }
-}
-
-/// A ridge across two axes, and a third axis that matters more than both: the best of a sample lies
-/// anywhere along the ridge, and one time along each axis does not lead to its end.
-fn ridge(at: &[usize]) -> f64 {
-    let [x, y, z] = [0, 1, 2].map(|axis| float(at[axis]));
-    let (across, along, other) = (x - y, x + y - 16.0, z - 4.0);
-    10_000.0 * (-(0.04 * across * across + 0.02 * along * along + other * other)).exp()
-}
-
-#[test]
-fn the_way_along_a_ridge_is_gone_to_its_end() {
-    for seed in 0..20 {
-        let mut tune = tune(&[9, 9, 9]);
-        tune.policy.seed = seed;
-        let outcome = run(&mut tune, counts, ridge);
-        assert_eq!(best(&outcome).at, [8, 8, 4], "seed {seed}");
-    }
-}
-
-#[test]
-fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
-    let told = |gain: f64| {
-        let mut told = 0;
-        for seed in 0..200 {
-            let mut noise = Noise::new(seed);
-            let mut tune = tune(&[2]);
-            tune.policy.seed = seed;
-            let outcome = run(&mut tune, counts, |at| {
-                let level = if at == [1] { 1.0 + gain } else { 1.0 };
-                1_000.0 * level * (1.0 + SPREAD * noise.normal())
-            });
-            let best = best(&outcome);
-            let other = best.runner_up.as_ref().unwrap();
-            if other.is_told {
-                assert!(other.gain95[0] > 0.0);
-                told += u32::from(gain <= 0.0 || best.at == [1]);
-            }
-        }
-        told
-    };
-    // Either may be ahead, so the two-sided interval is wrong for one of twenty.
-    let equal = told(0.0);
-    assert!(equal <= 20, "{equal} of 200 equals were told apart");
-    let different = told(0.05);
-    assert!(different >= 190, "{different} of 200 were told apart");
-    // Without any noise equals are equal.
-    let mut tune = tune(&[2]);
-    let outcome = run(&mut tune, counts, |_| 1_000.0);
-    assert!(!best(&outcome).runner_up.as_ref().unwrap().is_told);
 }
 
 #[test]
@@ -337,10 +292,14 @@ fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
         assert!(spent <= tune.policy.budget_ns, "{spent}");
         match outcome {
             TuneOutcome::Best(best) => assert!(best.runner_up.is_some()),
-            TuneOutcome::NoBest(no_best) => assert!(matches!(
-                no_best.why,
-                NoBestReason::BudgetSpent | NoBestReason::NoneCounts
-            )),
+            TuneOutcome::NoBest(no_best) => {
+                // Two cells, and five more of each, are a tuning.
+                assert!(seconds < 6, "{seconds}: {no_best:?}");
+                assert!(matches!(
+                    no_best.why,
+                    NoBestReason::BudgetSpent | NoBestReason::NoneCounts
+                ));
+            }
         }
     }
 }
@@ -373,30 +332,6 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
         .iter()
         .filter(|c| c.purpose == CellPurpose::Confirm);
     assert_eq!(confirming.count(), 10, "five of each");
-}
-
-#[test]
-fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
-    // In the search the first cell is ahead, when they are measured in turn it is the second.
-    let mut tune = tune(&[2]);
-    let outcome = (0..100).find_map(|number| match next(&tune) {
-        TuneStep::End(outcome) => Some(outcome),
-        TuneStep::Measure { at, purpose } => {
-            let ahead = usize::from(purpose == CellPurpose::Confirm);
-            let figure = if at[0] == ahead { 110.0 } else { 100.0 };
-            let figure = figure + 0.1 * float(number % 3);
-            let cell = cell(&tune, at, purpose, Some(figure));
-            tune.cells.push(cell);
-            None
-        }
-    });
-    let outcome = outcome.unwrap();
-    let best = best(&outcome);
-    assert_eq!(
-        (&best.at, &best.runner_up.as_ref().unwrap().at),
-        (&vec![1], &vec![0])
-    );
-    assert!((110.0..110.3).contains(&best.figure), "{best:?}");
 }
 
 #[test]

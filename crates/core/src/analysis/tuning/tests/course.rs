@@ -1,0 +1,155 @@
+//! The way through a grid: a sample, lines along the axes, again while something better is found; and
+//! what a budget leaves of it.
+
+use super::*;
+
+/// A ridge across two axes, and a third axis that matters more than both: the best of a sample lies
+/// anywhere along the ridge, and one time along each axis does not lead to its end.
+fn ridge(at: &[usize]) -> f64 {
+    let [x, y, z] = [0, 1, 2].map(|axis| float(at[axis]));
+    let (across, along, other) = (x - y, x + y - 16.0, z - 4.0);
+    10_000.0 * (-(0.04 * across * across + 0.02 * along * along + other * other)).exp()
+}
+
+#[test]
+fn the_way_along_a_ridge_is_gone_to_its_end() {
+    for seed in 0..20 {
+        let mut tune = tune(&[9, 9, 9]);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, counts, ridge);
+        assert_eq!(best(&outcome).at, [8, 8, 4], "seed {seed}");
+    }
+}
+
+/// Five steps that lead up by turns along two axes; beside them it goes down from the first one.
+fn stairs(at: &[usize]) -> f64 {
+    const STEPS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2]];
+    let step = STEPS.iter().position(|step| *step == at[..2]);
+    step.map_or(50.0 - float(at[0] + at[1]), |step| 100.0 + float(step)) - float(at[2])
+}
+
+#[test]
+fn the_axes_are_gone_along_again_while_something_better_is_found() {
+    for seed in 0..20 {
+        let mut tune = tune(&[9, 9, 4]);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, counts, stairs);
+        let best = best(&outcome);
+        assert_eq!(best.at, [3, 2, 0], "seed {seed}");
+        assert!(!best.cut_short, "seed {seed}: a third of the grid suffices");
+    }
+}
+
+#[test]
+fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
+    // A peak of its own, to which nothing leads.
+    let peak = |at: &[usize]| {
+        if at[0] == 25 {
+            200.0
+        } else {
+            100.0 - float(at[0])
+        }
+    };
+    for seed in 0..5 {
+        let mut tune = tune(&[30, 30]);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, counts, |at| {
+            peak(at) - 0.1 * float(at[1].abs_diff(7))
+        });
+        let best = best(&outcome);
+        assert_eq!(best.at, [25, 7], "seed {seed}");
+        assert!(!best.cut_short, "seed {seed}: a third of the grid suffices");
+    }
+    let mut tune = tune(&[30, 30]);
+    tune.policy.probes_max = 40;
+    let outcome = run(&mut tune, counts, peak);
+    assert!(best(&outcome).cut_short, "forty do not, and that is said");
+}
+
+#[test]
+fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cell() {
+    // So scattered that a second look changes the order.
+    for seed in 0..50 {
+        let mut noise = Noise::new(seed);
+        let mut tune = tune(&[12]);
+        tune.policy.seed = seed;
+        let outcome = run(&mut tune, counts, |_| {
+            1_000.0 * (0.3 * noise.normal()).exp()
+        });
+        assert!(!best(&outcome).cut_short);
+        let searched = |cell: &&CellRecord| cell.purpose == CellPurpose::Search;
+        let mut times = [0; 12];
+        for cell in tune.cells.iter().filter(searched) {
+            times[cell.at[0]] += 1;
+        }
+        times.sort_unstable();
+        assert_eq!(times, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3], "seed {seed}");
+    }
+    // The first of five was ahead by luck.
+    let figures = [
+        [120.0, 80.0],
+        [110.0, 110.0],
+        [109.0, 109.0],
+        [1.0; 2],
+        [1.0; 2],
+    ];
+    let mut times = [0; 5];
+    let mut tune = tune(&[5]);
+    let outcome = run(&mut tune, counts, |at| {
+        times[at[0]] += 1;
+        figures[at[0]][usize::from(times[at[0]] > 1)]
+    });
+    let best = best(&outcome);
+    let other = &best.runner_up.as_ref().unwrap().at;
+    assert_eq!((&best.at, other), (&vec![1], &vec![2]));
+}
+
+#[test]
+fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_planned() {
+    // Two cells, and five more of each.
+    for cells in 12..40 {
+        let mut tune = tune(&[7, 6, 5]);
+        let took = 3 * tune.policy.cell_cost_ns;
+        tune.policy.budget_ns = cells * took;
+        let outcome = loop {
+            match next(&tune) {
+                TuneStep::End(outcome) => break outcome,
+                TuneStep::Measure { at, purpose } => {
+                    let figure = Some(100.0 + float(at.iter().sum()));
+                    let mut cell = cell(&tune, at, purpose, figure);
+                    cell.took_ns = took;
+                    tune.cells.push(cell);
+                }
+            }
+        };
+        assert!(tune.cells.len() as u64 <= cells, "{}", tune.cells.len());
+        assert!(best(&outcome).runner_up.is_some());
+    }
+}
+
+#[test]
+fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with() {
+    let mut tune = tune(&[7, 6, 5]);
+    tune.policy.budget_ns = 120 * S;
+    let outcome = loop {
+        match next(&tune) {
+            TuneStep::End(outcome) => break outcome,
+            TuneStep::Measure { at, purpose } => {
+                let figure = Some(100.0 + float(at.iter().sum()));
+                let mut cell = cell(&tune, at, purpose, figure);
+                if purpose == CellPurpose::Confirm {
+                    cell.took_ns = 100 * S;
+                }
+                tune.cells.push(cell);
+            }
+        }
+    };
+    let TuneOutcome::NoBest(no_best) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!(
+        (no_best.why, tune.cells.len()),
+        (NoBestReason::BudgetSpent, 3)
+    );
+    assert!(no_best.best_so_far.is_some());
+}
