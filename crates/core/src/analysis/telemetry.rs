@@ -188,6 +188,9 @@ mod tests {
         assert_eq!(total(&telemetry, &count, (S, 3 * S)), Some(6.0));
         assert_eq!(mean(&telemetry, &count, (S, 3 * S)), Some(3.0));
         assert_eq!(total(&telemetry, &count, (9 * S, 10 * S)), None);
+        // The one that began before belongs to what came before, the one that ends behind does not.
+        let half = S / 2;
+        assert_eq!(total(&telemetry, &count, (half, 2 * S + half)), Some(6.0));
         let (telemetry, level) = series(SeriesKind::Level, &values);
         assert_eq!(mean(&telemetry, &level, (0, 4 * S)), Some(3.75));
         assert_eq!(total(&telemetry, &level, (0, 4 * S)), None);
@@ -207,6 +210,17 @@ mod tests {
             telemetry.times_ns = vec![0, S, 4 * S];
             assert_eq!(mean(&telemetry, &series, (0, 4 * S)), Some(expected));
         }
+    }
+
+    #[test]
+    fn what_was_measured_reaches_from_the_first_step_to_the_last() {
+        let steps = fixture::open_steps();
+        assert_eq!(steps.phases.len(), 3, "a warm-up and two steps");
+        let lengths = steps.phases[1..].iter().map(|phase| phase.duration_ns);
+        assert_eq!(
+            measured(&steps),
+            Some((2 * S, 2 * S + lengths.sum::<u64>()))
+        );
     }
 
     #[test]

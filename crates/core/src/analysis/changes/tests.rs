@@ -44,6 +44,30 @@ fn series_without_a_change_are_called_changed_at_the_stated_level() {
 }
 
 #[test]
+fn no_more_series_without_a_change_are_told_to_have_one() {
+    let series = (0..400).map(|seed| Noise::new(seed).autoregression(0.0, 300));
+    let told = series.filter(|values| !changes(values).is_empty()).count();
+    // 5 % of 400, and three deviations.
+    assert!((7..=33).contains(&told), "{told} of 400");
+}
+
+#[test]
+fn a_series_that_remembers_for_too_long_is_hardly_ever_tested() {
+    let (tested, _) = alarms(100, 600, 0.9, 0.0);
+    assert!(tested < 20.0, "{tested} %");
+}
+
+#[test]
+fn what_neighbouring_blocks_share_is_no_sign_of_a_change() {
+    let (tested, wrong) = alarms(500, 600, 0.6, 0.0);
+    // Three quarters of them are tested: 5 % and two deviations of that.
+    assert!(
+        tested > 70.0 && wrong <= 7.2,
+        "{tested} % tested, {wrong} % alarms"
+    );
+}
+
+#[test]
 #[ignore = "the whole grid takes minutes"]
 fn long_series_without_a_change_are_called_changed_at_the_stated_level() {
     for length in [240, 300, 600, 1_800, 3_600] {

@@ -31,15 +31,17 @@ fn records_without_anything_to_say() {
 
 #[test]
 fn rejections_are_told_from_a_tenth_of_a_per_cent_on() {
-    let reject = |ops: u64| {
+    let reject = |ops: u64, of: u64| {
         move |record: &mut RunRecord| {
             let result = &mut record.results[0];
-            result.offered = 10_000;
+            result.offered = of;
             result.errors.insert("rejected".to_owned(), ops);
         }
     };
-    assert_eq!(told(fixture::open_gate(), reject(10)), ["rejected_ops"]);
-    assert_eq!(told(fixture::open_gate(), reject(9)), NONE);
+    let gate = fixture::open_gate;
+    assert_eq!(told(gate(), reject(10, 10_000)), ["rejected_ops"]);
+    assert_eq!(told(gate(), reject(10, 10_001)), NONE);
+    assert_eq!(told(gate(), reject(9, 1_000)), NONE, "hardly any");
     let other = |record: &mut RunRecord| {
         record.results[0].errors.insert("timeout".to_owned(), 500);
     };
@@ -131,6 +133,11 @@ fn throughput_that_falls_with_more_sessions_is_told() {
         &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 951.0)],
     );
     assert_eq!(told(closed(), flat), NONE);
+    let lost = search(
+        SearchAxis::Sessions,
+        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 0.0)],
+    );
+    assert_eq!(told(closed(), lost), NONE, "a probe that reached nobody");
     let rates = search(SearchAxis::Rate, &[(800.0, 800.0), (1_600.0, 400.0)]);
     assert_eq!(told(closed(), rates), NONE, "an overload by rate");
 }
@@ -185,6 +192,22 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     // 10 of 110 ms.
     assert_eq!(told(closed(), batches(&[100, 1_000, 10_000])), NONE);
     assert_eq!(told(closed(), batches(&[100, 300])), NONE, "no law of two");
+    // A quarter of the time is fixed by the line, but what cells scatter leaves less than a fifth of it.
+    let sizes: &[u32] = &[100, 300, 1_000, 2_000, 3_000];
+    let by_times = |times: [f64; 5]| {
+        move |record: &mut RunRecord| {
+            batches(sizes)(record);
+            let cells = &mut record.tune.as_mut().unwrap().cells;
+            for (cell, times) in cells.iter_mut().zip(times) {
+                cell.throughput_per_s /= times;
+            }
+        }
+    };
+    assert_eq!(told(closed(), by_times([1.0; 5])), ["batch_too_small"]);
+    let scattered = by_times([1.05, 0.9, 1.1, 0.9, 1.02]);
+    assert_eq!(told(closed(), scattered), NONE);
+    // From some size on a row costs twice as much: no one line is the law of all.
+    assert_eq!(told(closed(), by_times([1.0, 1.0, 1.0, 1.7, 1.75])), NONE);
     let mut record = closed();
     record.streams[0].sessions = 8;
     batches(&[100, 300, 1_000])(&mut record);
@@ -241,6 +264,19 @@ fn shards_are_held_against_cores() {
         ["few_shards"],
         "the table's own number"
     );
+    let both = |record: &mut RunRecord| {
+        layout(6, 1)(record);
+        let parameters = &mut record.workload.parameters;
+        parameters.insert("shards".to_owned(), "2".to_owned());
+    };
+    assert_eq!(told(closed(), both), NONE, "the target knows better");
+    let processors = |record: &mut RunRecord| {
+        layout(5, 1)(record);
+        let settings = &mut record.target.settings;
+        let cores = settings.remove("cores").unwrap();
+        settings.insert("processors".to_owned(), cores);
+    };
+    assert_eq!(told(closed(), processors), ["few_shards"]);
     let unknown = |record: &mut RunRecord| {
         layout(5, 1)(record);
         record.target.settings.remove("cores");
@@ -320,6 +356,11 @@ fn a_fall_over_the_phase_is_told_for_closed_load_that_writes() {
     assert_eq!(told(closed(), drift(-9.0, "not_steady")), NONE);
     assert_eq!(told(closed(), drift(12.0, "not_steady")), NONE, "it rose");
     assert_eq!(told(closed(), drift(-12.0, "not_tested")), NONE);
+    let reads = |record: &mut RunRecord| {
+        drift(-12.0, "not_steady")(record);
+        record.results[0].rows.acknowledged = 0;
+    };
+    assert_eq!(told(closed(), reads), NONE, "no rows came in");
     assert_eq!(
         told(fixture::open_gate(), drift(-12.0, "not_steady")),
         NONE,

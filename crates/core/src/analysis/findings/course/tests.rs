@@ -174,3 +174,171 @@ fn short_phases_have_no_course() {
     phase.duration_ns = 200 * S;
     assert_eq!(of_course(&record), []);
 }
+
+/// What the only rule of the course that speaks of this record says.
+#[track_caller]
+fn only(record: &RunRecord) -> Told {
+    let mut told = of_course(record);
+    assert_eq!(told.len(), 1, "{told:?}");
+    told.remove(0)
+}
+
+/// A level from each of these seconds of the phase on.
+fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
+    let steps = steps.to_vec();
+    move |t| {
+        let passed = steps.iter().rev().find(|(from, _)| *from <= t);
+        passed.map_or(0.0, |(_, level)| *level)
+    }
+}
+
+#[test]
+fn of_several_changes_the_largest_is_told_and_the_others_are_counted() {
+    let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
+    let told = only(&course(fixture::closed(), falls, |_| 4.0));
+    assert!(
+        told.sentence.starts_with("throughput fell by 68"),
+        "{told:?}"
+    );
+    assert!(told.sentence.contains("at 402 s"), "{told:?}");
+    assert!(
+        told.evidence.contains("; one more change was smaller;"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn telemetry_is_compared_up_to_the_changes_beside_one() {
+    // Half a minute lies between the two; a whole one is looked at elsewhere.
+    for (ops, busy) in [
+        ([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]),
+        ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5]),
+    ] {
+        let steps = |begin: u64, values: [f64; 3]| {
+            let from = [0, begin, begin + 30];
+            levels(&[0, 1, 2].map(|step| (from[step], values[step])))
+        };
+        let mut record = course(fixture::closed(), steps(300, ops), |_| 4.0);
+        // A sample tells of the second before it.
+        let busy = steps(303, busy);
+        tell(&mut record, "cpu_busy", busy);
+        let told = only(&record);
+        assert!(
+            told.sentence.starts_with("throughput rose by 7"),
+            "{told:?}"
+        );
+        assert!(
+            told.evidence
+                .ends_with("then cpu_busy of n1 30.0 % → 90.0 %"),
+            "{told:?}"
+        );
+    }
+}
+
+#[test]
+fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most() {
+    let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
+    let mut record = course(fixture::closed(), falls, |_| 4.0);
+    let moves = |before: f64, after: f64| levels(&[(0, before), (303, after)]);
+    tell(&mut record, "cpu_busy", moves(0.9, 0.6));
+    tell(&mut record, "cpu_busy", moves(0.9, 0.2));
+    tell(&mut record, "memory_used", moves(0.5, 0.55));
+    // Scattered over all there is, it moves by chance.
+    let scattered = moves(0.0, 0.12);
+    tell(&mut record, "heap_used", |second| {
+        scattered(second) + f64::from(u8::from(second % 2 == 0))
+    });
+    tell(&mut record, "disk_busy", moves(0.1, 0.9));
+    let series = &mut record.target_telemetry.as_mut().unwrap().series;
+    series[1].node = Some("n2".to_owned());
+    // Two answers before the change and two behind it are hardly any.
+    let told_at = [250, 270, 320, 340];
+    for (second, value) in series[4].values.iter_mut().enumerate() {
+        *value = value.filter(|_| told_at.contains(&second));
+    }
+    let told = only(&record);
+    assert!(
+        told.evidence
+            .ends_with("then cpu_busy of n2 90.0 % → 20.0 %"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_stream_is_told_of_by_its_own_seconds() {
+    let mut record = course(fixture::closed(), |_| 1_000.0, |_| 4.0);
+    let own = record.intervals.clone();
+    let later = own.iter().filter(|interval| interval.second > 300);
+    for interval in later {
+        let mut of_other_stream = interval.clone();
+        "dashboards".clone_into(&mut of_other_stream.stream);
+        let mut of_other_phase = interval.clone();
+        "drain".clone_into(&mut of_other_phase.phase);
+        record.intervals.extend([of_other_stream, of_other_phase]);
+    }
+    assert_eq!(of_course(&record), []);
+    // Where it was asked now and then only, there is no course.
+    record.intervals = own;
+    record.intervals.retain(|interval| interval.second % 3 == 0);
+    assert_eq!(of_course(&record), []);
+}
+
+#[test]
+fn a_stream_of_queries_is_told_of_in_queries() {
+    let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
+    let mut record = course(fixture::closed(), falls, |_| 4.0);
+    record.streams[0].unit = crate::model::plan::Unit::Queries;
+    for interval in &mut record.intervals {
+        interval.rows_acknowledged = 0;
+    }
+    let told = only(&record);
+    assert!(told.sentence.ends_with(" queries/s"), "{told:?}");
+}
+
+#[test]
+fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answered() {
+    let mut record = course(fixture::open_gate(), |_| 1_000.0, |_| 4.0);
+    let mut other = record.results[0].clone();
+    "other".clone_into(&mut other.op);
+    other.acknowledged /= 2;
+    record.results.push(other);
+    let slower = course(
+        fixture::open_gate(),
+        |_| 500.0,
+        levels(&[(0, 4.0), (200, 9.0)]),
+    );
+    let slower = slower.intervals.into_iter().map(|interval| IntervalRecord {
+        op: "other".to_owned(),
+        acknowledged: 0,
+        rows_acknowledged: 0,
+        ..interval
+    });
+    record.intervals.extend(slower);
+    assert_eq!(of_course(&record), []);
+
+    let rises = levels(&[(0, 4.0), (200, 9.0)]);
+    let mut record = course(fixture::open_gate(), |_| 1_000.0, rises);
+    for interval in &mut record.intervals[50..100] {
+        interval.p50_ns = None;
+    }
+    let told = only(&record);
+    assert!(told.sentence.contains("at 202 s"), "{told:?}");
+}
+
+#[test]
+fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_told_once() {
+    let ops = |t: u64| {
+        let level = if t < 300 { 1_000.0 } else { 500.0 };
+        if t % 30 < 3 { 0.7 * level } else { level }
+    };
+    let mut record = course(fixture::closed(), ops, |_| 4.0);
+    let told = of_course(&record);
+    let codes: Vec<&str> = told.iter().map(|told| told.code).collect();
+    assert_eq!(codes, ["throughput_changed", "regular_slowdowns"]);
+    assert!(told[1].sentence.contains("about every 30 s"), "{told:?}");
+    let seconds = (0..600).map(|t| if t % 30 == 3 { 0 } else { 1_000 });
+    record.availability.acknowledged_per_s = seconds.collect();
+    let told = findings(&record);
+    let codes: Vec<&str> = told.iter().map(|told| told.code).collect();
+    assert_eq!(codes, ["periodic_stalls", "throughput_changed"]);
+}

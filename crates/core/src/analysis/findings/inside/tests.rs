@@ -86,6 +86,16 @@ fn a_node_above_its_share_is_told() {
     assert_eq!(nodes([0.8, 0.5, 0.5]), NONE);
     assert_eq!(nodes([0.49, 0.1, 0.1]), ["few_sessions"], "not busy at all");
     assert_eq!(told(|record| cpu(record, 0.9)), NONE, "the only node");
+    let of_two_sources = told(|record| {
+        cpu(record, 0.9);
+        tell(record, "cpu_busy", "this machine", |_| 0.1);
+        let told = record.target_telemetry.as_mut().unwrap();
+        "host".clone_into(&mut told.series[1].source);
+    });
+    assert_eq!(
+        of_two_sources, NONE,
+        "what another source tells is no further node"
+    );
 }
 
 #[test]
@@ -129,6 +139,57 @@ fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
 }
 
 #[test]
+fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() {
+    let slow_from = |second: u64| if second >= 7 { 50 } else { 100 };
+    let begun = |second: u32| f64::from(u8::from(second > 7));
+    let number_alone = told(|record| {
+        seconds(record, slow_from);
+        tell_count(record, "checkpoints", "n1", begun);
+    });
+    assert_eq!(number_alone, ["checkpoints_slow"]);
+    // One begins in each second; but blocks are written in some only.
+    let both = |blocks: fn(u32) -> f64, number: fn(u32) -> f64| {
+        told(|record| {
+            seconds(record, slow_from);
+            tell_count(record, "checkpoints", "n1", number);
+            tell_count(record, "checkpoint_blocks", "n1", blocks);
+        })
+    };
+    assert_eq!(both(begun, |_| 1.0), ["checkpoints_slow"]);
+    assert_eq!(both(|_| 0.0, begun), NONE);
+    // Of the warm-up nothing was measured: without it there are four seconds of checkpoints.
+    let early = told(|record| {
+        let pattern = record.intervals[0].clone();
+        let interval = |second| crate::model::record::IntervalRecord {
+            second,
+            acknowledged: if second < 6 { 50 } else { 100 },
+            ..pattern.clone()
+        };
+        record.intervals = (0..12).map(interval).collect();
+        tell_count(record, "checkpoint_blocks", "n1", |second| {
+            f64::from(u8::from(second <= 6))
+        });
+    });
+    assert_eq!(early, NONE);
+    let beside_a_load = told(|record| {
+        seconds(record, slow_from);
+        let of_load = record.intervals[5..].iter().map(|measured| {
+            let mut interval = measured.clone();
+            "load".clone_into(&mut interval.phase);
+            interval
+        });
+        let of_load: Vec<_> = of_load.collect();
+        record.intervals.extend(of_load);
+        tell_count(record, "checkpoint_blocks", "n1", begun);
+    });
+    assert_eq!(
+        beside_a_load,
+        ["checkpoints_slow"],
+        "what filled the tables was not measured"
+    );
+}
+
+#[test]
 fn a_full_network_is_told_and_loopback_is_none() {
     let network = |node: &str, carried: f64| {
         let node = node.to_owned();
@@ -139,6 +200,8 @@ fn a_full_network_is_told_and_loopback_is_none() {
     assert_eq!(network("eth0", 111e6), NONE);
     assert_eq!(network("eth0", 126e6), NONE, "faster than that speed");
     assert_eq!(network("lo", 118e6), NONE);
+    let sent = told(|record| tell_count(record, "net_sent", "eth0", |_| 118e6));
+    assert_eq!(sent, ["network_limits"]);
 }
 
 #[test]
@@ -165,6 +228,9 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
     let codes = |record: RunRecord| told_of(record, |_| ());
     assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
     assert_eq!(codes(rejecting(0.0, 0)), NONE);
+    let mut heard = rejecting(7.0, 0);
+    heard.results[0].errors.insert("rejected".to_owned(), 1);
+    assert_eq!(codes(heard), NONE, "its clients know");
     let value = |record: &RunRecord| judge(record).objective.value;
     assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
     assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
@@ -208,6 +274,11 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
         told(idle(0.4, "disk_waits", 1.0)),
         NONE,
         "they wait for the disk"
+    );
+    assert_eq!(
+        told(idle(0.4, "lock_waits", 0.5)),
+        NONE,
+        "they wait for each other"
     );
     let open = told_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
     assert_eq!(open, NONE, "the rate says what there is to do");
