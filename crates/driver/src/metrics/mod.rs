@@ -253,7 +253,8 @@ mod tests {
         let answer = "HTTP/1.0 200 OK\r\n\r\n\
             process_cpu_seconds_total 3\nnode_load1 0.5\nother 1\n\
             node_disk_io_time_seconds_total{device=\"sda\"} 7\n\
-            sys_cpu_combined_percent_normalized{node_id=\"2\"} 0.25\n";
+            sys_cpu_combined_percent_normalized{node_id=\"2\"} 0.25\n\
+            # TYPE sys_host_disk_read_bytes gauge\nsys_host_disk_read_bytes{node_id=\"2\"} 9\n";
         let readings = endpoint.readings(answer.as_bytes()).unwrap();
         let told: Vec<_> = readings
             .iter()
@@ -264,6 +265,8 @@ mod tests {
             ("load", "1", None, Measure::Level, 0.5),
             ("disk_busy", "share", Some("sda"), Measure::Seconds, 7.0),
             ("cpu_busy", "share", Some("2"), Measure::Level, 0.25),
+            // It grows, whatever its endpoint calls it.
+            ("disk_read", "bytes", Some("2"), Measure::Count, 9.0),
         ];
         assert_eq!(told, expected);
     }

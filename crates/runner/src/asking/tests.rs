@@ -176,6 +176,8 @@ enum Manner {
     /// Takes 10 ms, then 1 ms.
     Hastens,
     Mute,
+    /// No connection to it comes about, and none is refused.
+    NeverOpens,
 }
 
 struct Scripted {
@@ -218,6 +220,22 @@ fn refused(number: u32) -> Result<Vec<Reading>, TargetError> {
     })
 }
 
+fn opener(manner: Manner, asked: Rc<Cell<u32>>) -> Opener {
+    Box::new(move |timeline| {
+        let asked = Rc::clone(&asked);
+        let reader: Box<dyn TelemetryReader> = Box::new(Scripted {
+            manner,
+            asked,
+            timeline,
+        });
+        match manner {
+            Manner::NeverOpens => Box::pin(std::future::pending()),
+            Manner::Mute => Box::pin(std::future::ready(Ok(None))),
+            _ => Box::pin(std::future::ready(Ok(Some(reader)))),
+        }
+    })
+}
+
 /// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
 /// and how often each was asked.
 fn asked_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
@@ -228,18 +246,7 @@ fn asked_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, N
     for (number, manner) in manners.iter().copied().enumerate() {
         let asked = Rc::new(Cell::new(0));
         counters.push(Rc::clone(&asked));
-        let open: Opener = Box::new(move |timeline| {
-            let asked = Rc::clone(&asked);
-            let reader = Scripted {
-                manner,
-                asked,
-                timeline,
-            };
-            let mute = matches!(manner, Manner::Mute);
-            let reader = (!mute).then(|| Box::new(reader) as Box<dyn TelemetryReader>);
-            Box::pin(std::future::ready(Ok(reader)))
-        });
-        asking.add(&format!("source {number}"), open);
+        asking.add(&format!("source {number}"), opener(manner, asked));
     }
     let (telemetry, ended) = time
         .block_on(async move {
@@ -331,32 +338,29 @@ fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
     );
 }
 
-#[test]
-fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
+/// What such a source said beside passes of so many seconds, one after the other.
+fn asked_in_passes(open: Opener, seconds: &'static [u64]) -> Vec<Option<TargetTelemetry>> {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
     let mut asking = Asking::new(Rc::clone(&timeline));
-    let asked = Rc::new(Cell::new(0));
-    let open: Opener = Box::new(move |timeline| {
-        let reader: Box<dyn TelemetryReader> = Box::new(Scripted {
-            manner: Manner::Hastens,
-            asked: Rc::clone(&asked),
-            timeline,
-        });
-        Box::pin(std::future::ready(Ok(Some(reader))))
-    });
     asking.add("target", open);
     let passes = time.block_on(async move {
         let mut passes = Vec::new();
-        for _ in 0..2 {
+        for seconds in seconds {
             asking.begin().await;
-            let end = timeline.now().saturating_add(Nanos::from_secs(3));
+            let end = timeline.now().saturating_add(Nanos::from_secs(*seconds));
             asking.beside(timeline.sleep_until(end)).await;
-            passes.push(asking.record().unwrap());
+            passes.push(asking.record());
         }
         passes
     });
-    let passes = passes.unwrap();
+    passes.unwrap()
+}
+
+#[test]
+fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
+    let passes = asked_in_passes(opener(Manner::Hastens, Rc::default()), &[3, 3]);
+    let passes: Vec<TargetTelemetry> = passes.into_iter().flatten().collect();
     let source = |pass: usize| &passes[pass].sources[0];
     // The first answer takes 10 ms, each other one 1 ms.
     assert_eq!(
@@ -365,6 +369,45 @@ fn the_longest_answer_is_kept_and_each_pass_counts_anew() {
     );
     assert_eq!(source(0).readings, source(1).readings);
     assert_eq!(passes[1].times_ns[0], 0, "its own begin");
+}
+
+#[test]
+fn who_is_left_alone_for_a_whole_pass_is_not_named_in_it() {
+    // It fails at 0, 1, 3, 7 and 15 s, and is tried again at 31.
+    let passes = asked_in_passes(
+        opener(Manner::FailsFrom(0, u32::MAX), Rc::default()),
+        &[20, 5, 10],
+    );
+    let failed = passes
+        .iter()
+        .map(|pass| Some(pass.as_ref()?.sources[0].failed));
+    assert_eq!(failed.collect::<Vec<_>>(), [Some(5), None, Some(1)]);
+}
+
+#[test]
+fn a_connection_is_kept_until_an_answer_on_it_fails() {
+    let opened = Rc::new(Cell::new(0));
+    let inner = opener(Manner::FailsAt(&[4]), Rc::default());
+    let counter = Rc::clone(&opened);
+    let open: Opener = Box::new(move |timeline| {
+        counter.set(counter.get() + 1);
+        inner(timeline)
+    });
+    asked_in_passes(open, &[10]);
+    assert_eq!(opened.get(), 2);
+}
+
+#[test]
+fn a_connection_that_does_not_come_about_holds_nothing_up_either() {
+    let (telemetry, ended, asked) = asked_beside(&[Manner::NeverOpens, Manner::Answers], 20);
+    let telemetry = telemetry.unwrap();
+    assert!(ended <= Nanos::from_secs(22), "{ended:?}");
+    let [silent, other] = telemetry.sources.as_slice() else {
+        panic!("{telemetry:?}");
+    };
+    assert_eq!(silent.failure.as_deref(), Some("no answer within 2 s"));
+    assert_eq!((silent.failed, asked[0]), (silent.readings, 0));
+    assert_eq!(other.failed, 0);
 }
 
 #[test]

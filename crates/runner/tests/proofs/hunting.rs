@@ -218,6 +218,6 @@ pub(crate) fn no_mark(record: &RunRecord) -> &NoMark {
 pub(crate) fn thousand() -> Hunt {
     let mut hunt = Hunt::new(&one_node("cores=1&query=1ms&service=constant"), QUERY);
     hunt.probe = Nanos::from_secs(8);
-    hunt.confirm = Nanos::from_secs(10);
+    hunt.confirm = Nanos::from_secs(12);
     hunt
 }

@@ -28,7 +28,7 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
         .unwrap();
     let found = mark(&record);
     assert!((970.0..=1_011.0).contains(&found.confirmed), "{found:?}");
-    assert_eq!(found.hold_ns, 10_000_000_000);
+    assert_eq!(found.hold_ns, 12_000_000_000);
     let directory = root.path().join("search");
     assert_eq!(store::read(&directory).unwrap(), record);
     assert_eq!(record.id, "search");
@@ -69,8 +69,17 @@ struct Impatient {
 impl Observer for Impatient {
     fn event(&self, event: &Event) {
         let now = match (event, self.moment) {
-            (Event::Probe { number, about, .. }, moment) => {
+            (
+                Event::Probe {
+                    number,
+                    about,
+                    course,
+                },
+                moment,
+            ) => {
                 self.begun.set(*number);
+                let is_last = course.most == *number && course.budget.is_none();
+                assert_eq!(is_last, about.starts_with("soak"), "{course:?}");
                 match moment {
                     Moment::Probe(at) => *number == at,
                     Moment::Soak => about.starts_with("soak"),

@@ -26,23 +26,31 @@ const CELL: Nanos = Nanos::from_secs(5);
 /// Cells that differ in the number of sessions.
 struct Cells {
     root: PathBuf,
+    pattern: Job,
 }
 
 impl Cells {
-    fn job(wish: &CellWish) -> Job {
-        let target = one_node("cores=1&query=1ms&service=constant");
-        let mut job = Job::new(&target, &[("latest-metrics", closed(SESSIONS[wish.at[0]]))]);
-        job.step = CELL;
+    fn job(&self, wish: &CellWish) -> Job {
+        let mut job = self.pattern.clone();
+        job.streams[0].1 = vec![closed(SESSIONS[wish.at[0]])];
         job.seed += u64::from(wish.number);
         job
     }
+}
+
+/// Queries of a simulated node.
+fn simulated() -> Job {
+    let target = one_node("cores=1&query=1ms&service=constant");
+    let mut job = Job::new(&target, &[("latest-metrics", closed(1))]);
+    job.step = CELL;
+    job
 }
 
 impl CellMaker for Cells {
     type Error = RunError;
 
     fn plan(&self, wish: &CellWish) -> Result<Plan, RunError> {
-        let job = Self::job(wish);
+        let job = self.job(wish);
         Ok(job.plan(&job.workload(), 16))
     }
 
@@ -52,7 +60,7 @@ impl CellMaker for Cells {
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
-        let job = Self::job(wish);
+        let job = self.job(wish);
         Ok(job.request_in(job.open_target(&self.root), plan, directory))
     }
 }
@@ -86,9 +94,21 @@ fn tune_in(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<RunRecord, RunError> {
-    let maker = Cells {
+    let cells = Cells {
         root: root.to_owned(),
+        pattern: simulated(),
     };
+    tune_cells(&cells, tuning, Nanos::ZERO, observer, interrupts)
+}
+
+/// The same with other cells, and a rest before each.
+fn tune_cells(
+    maker: &Cells,
+    tuning: TuneRecord,
+    settle: Nanos,
+    observer: &Rc<dyn Observer>,
+    interrupts: &Interrupts,
+) -> Result<RunRecord, RunError> {
     let first = maker.plan(&CellWish {
         number: 1,
         at: vec![0],
@@ -97,10 +117,10 @@ fn tune_in(
     })?;
     let request = TuneRequest {
         tune: tuning,
-        directory: RunDirectory::create(root, "tuning", &first)?,
-        settle: Nanos::ZERO,
+        directory: RunDirectory::create(&maker.root, "tuning", &first)?,
+        settle,
     };
-    tune(request, &maker, observer, interrupts)
+    tune(request, maker, observer, interrupts)
 }
 
 #[test]
@@ -164,5 +184,30 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     };
     assert_eq!(no_best.why, NoBestReason::Interrupted);
     assert!(no_best.best_so_far.is_some());
+    assert_eq!(exit_code(&record.judgements, Ended::of(&record)), 130);
+}
+
+#[test]
+fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
+    let root = tempfile::tempdir().unwrap();
+    let (interrupter, interrupts) = interrupts::channel();
+    let user = Rc::new(Impatient {
+        after: 1,
+        interrupter,
+        measured: Cell::new(0),
+    }) as Rc<dyn Observer>;
+    // Real time, and a day of rest.
+    let mut pattern = Job::new("sqlite:", &[("insert", closed(1))]);
+    pattern.step = Nanos::from_millis(100);
+    let cells = Cells {
+        root: root.path().to_owned(),
+        pattern,
+    };
+    let mut tuning = tuning(Nanos::MAX);
+    "insert".clone_into(&mut tuning.stream);
+    tuning.unit = Unit::Rows;
+    let day = Nanos::from_secs(86_400);
+    let record = tune_cells(&cells, tuning, day, &user, &interrupts).unwrap();
+    assert_eq!(record.tune.as_ref().unwrap().cells.len(), 1);
     assert_eq!(exit_code(&record.judgements, Ended::of(&record)), 130);
 }
