@@ -104,6 +104,10 @@ fn what_a_percentile_takes_is_said_before_anything_is_asked() {
         "{}",
         called.stdout
     );
+    // A stream beside the searched one may need longer probes than anybody asked for.
+    let beside = ["--stream", "insert@5k", "--stream", "dashboards@find"];
+    let called = place.call(&[&p99[..], &beside].concat());
+    assert!(called.stdout.contains("probes of 3 min 5"), "{called:?}");
     for (more, said) in [
         (&["--begin", "1k"][..], "--begin: at 1,000 rows/s"),
         (&["--highest", "2k"], "--highest: at 2,000 rows/s"),
@@ -216,6 +220,13 @@ fn is_whole(place: &Place, called: &Called) {
         let run = store::read(&directory.join(&probe.run)).unwrap();
         assert_eq!(run.judgements.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
+        // The first one finds a target that nobody has asked anything.
+        let settled = if number == 1 {
+            0..1
+        } else {
+            50_000_000..u64::MAX
+        };
+        assert!(settled.contains(&probe.settled_ns), "{probe:?}");
         assert!(probe.acknowledged_per_s > 0.0);
     }
 }
@@ -237,4 +248,45 @@ fn a_search_on_a_server_is_whole_and_its_data_are_clean() {
     let url = server.url(SUPERUSER, "postgres");
     let called = place.call(&[&["find", "cpu", &url], SHORT].concat());
     is_whole(&place, &called);
+}
+
+#[test]
+fn rows_that_were_there_before_stay_whatever_probes_write() {
+    let place = Place::new();
+    let short = ["--batch", "100", "-c", "2", "--warm-up", "0s"];
+    let run = ["run", "cpu", "sqlite:own.db", "-d", "300ms"];
+    let called = place.call(&[&run[..], &short].concat());
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    let rows = || -> u64 {
+        let rows = place.query("own.db", "SELECT count(*) FROM cpu");
+        rows.parse().unwrap()
+    };
+    let before = rows();
+    assert!(before > 0);
+    let lengths = ["--probe", "300ms", "--settle", "0s"];
+    let find = [
+        "find",
+        "cpu",
+        "sqlite:own.db",
+        "--confirm",
+        "300ms",
+        "--width",
+        "50%",
+        "--budget",
+        "60s",
+    ];
+    let called = place.call(&[&find[..], &short, &lengths].concat());
+    assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
+    let found = place.runs().into_iter().find_map(|run| {
+        let record = store::read(&run).unwrap();
+        record.search.is_some().then_some(record)
+    });
+    let found = found.unwrap();
+    assert!(found.probes.len() > 1, "{called:?}");
+    let of_probes: Vec<u64> = found.probes.iter().map(|probe| probe.rows_before).collect();
+    assert!(
+        of_probes[0] == before && of_probes.is_sorted(),
+        "{of_probes:?}"
+    );
+    assert!(rows() > before);
 }

@@ -1,6 +1,8 @@
 //! `highwater tune` on the simulated cluster: the best cell, whether it is better, going on, carrying on.
 
-use highwater_core::model::tune::{BestCell, TuneOutcome, TuneRecord};
+use std::path::{Path, PathBuf};
+
+use highwater_core::model::tune::{BestCell, CellRecord, TuneOutcome, TuneRecord};
 use highwater_runner::store;
 use rustix::process::Signal;
 
@@ -84,6 +86,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     let other = place.runs().into_iter().find(|other| *other != run);
     let last = store::read(&other.unwrap()).unwrap();
     assert_eq!(last.plan.intention.workload.parameters["batch"], batch);
+    assert_eq!(last.target.settings["cores"], "8", "every axis is carried");
 }
 
 #[test]
@@ -153,21 +156,63 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
         other.stderr
     );
     let called = place.call(&[&words[..], &resume].concat());
-    assert!(
-        matches!(called.code, Some(0)),
-        "{}{}",
-        called.stdout,
-        called.stderr
+    assert_eq!(called.code, Some(0), "{called:?}");
+    assert!(called.stderr.contains("2 of them are known"), "{called:?}");
+    let ended = newest(&place, &[&stopped]);
+    let tune = store::read(&ended).unwrap().tune.unwrap();
+    let known = store::read(&stopped).unwrap().tune.unwrap();
+    assert_eq!(
+        measured_here(&ended, &tune),
+        2,
+        "what was known is not measured again"
     );
-    let tune = tuning(&place);
-    assert!(tune.cells[0].run.starts_with("../"), "{:?}", tune.cells[0]);
-    assert!(
-        tune.cells[2].run.starts_with("probes/"),
-        "{:?}",
-        tune.cells[2]
-    );
-    let directory = place.runs().pop().unwrap();
-    assert!(store::read(&directory.join(&tune.cells[0].run)).is_ok());
+    for (cell, before) in tune.cells[..2].iter().zip(&known.cells) {
+        assert_eq!((&cell.at, cell.figure), (&before.at, before.figure));
+        assert!(store::read(&ended.join(&cell.run)).is_ok(), "{cell:?}");
+    }
+    // One that had come to its end needs its last cell for the record, and no other.
+    let resume = ["--resume", ended.to_str().unwrap()];
+    let called = place.call(&[&words[..], &resume].concat());
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    let again = newest(&place, &[&stopped, &ended]);
+    let once_more = store::read(&again).unwrap().tune.unwrap();
+    assert_eq!(once_more.cells.len(), tune.cells.len());
+    assert_eq!(measured_here(&again, &once_more), tune.cells.len() - 1);
+    is_not_carried(&place, &stopped, "found no best cell");
+    let cell = stopped.join(&known.cells[0].run);
+    is_not_carried(&place, &cell, "is not a tuning that has ended");
+}
+
+/// What has no winner, or is no tuning, says so where it is named with `--tuned`.
+#[track_caller]
+fn is_not_carried(place: &Place, run: &Path, said: &str) {
+    let run = run.to_str().unwrap();
+    let called = place.call(&["run", "cpu", "sim:", "--plan", "--tuned", run]);
+    assert_eq!(called.code, Some(2), "{}", called.stdout);
+    assert!(called.stderr.contains(said), "{}", called.stderr);
+}
+
+/// The directory of the run that is none of these.
+fn newest(place: &Place, others: &[&PathBuf]) -> PathBuf {
+    let mut runs = place.runs();
+    runs.retain(|run| !others.contains(&run));
+    assert_eq!(runs.len(), 1, "{runs:?}");
+    runs.remove(0)
+}
+
+/// The position of the first cell that this call of the program measured. All from there on have a run
+/// below its directory, and took as long as that did and the target was left alone before it.
+fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
+    let is_here = |cell: &CellRecord| cell.run.starts_with("probes/");
+    let first = tune.cells.iter().position(is_here).unwrap();
+    for (position, cell) in tune.cells.iter().enumerate().skip(first) {
+        assert!(is_here(cell), "{cell:?}");
+        let run = store::read(&directory.join(&cell.run)).unwrap();
+        let phases: u64 = run.phases.iter().map(|phase| phase.duration_ns).sum();
+        let settled = if position == first { 0 } else { 10_000_000 };
+        assert!(cell.took_ns >= phases + settled, "{cell:?}");
+    }
+    first
 }
 
 #[test]
@@ -205,8 +250,40 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
         let called = place.call(&[&dry[..], axes].concat());
         assert!(called.stdout.contains(said), "{}", called.stdout);
     }
+    for (axis, said) in [
+        ("batch=500..3k", "over batch 500, 1000, 2000, 3000"),
+        ("replicas=0..3", "over replicas 0, 1, 2, 3"),
+        ("sim.nodes=2..4", "over sim.nodes 2, 3, 4"),
+    ] {
+        let called = place.call(&[&dry[..], &["--over", axis]].concat());
+        assert!(called.stdout.contains(said), "{}", called.stdout);
+    }
+    assert!(place.runs().is_empty());
+}
+
+#[test]
+fn mistakes_in_axes_are_told_before_anything_is_measured() {
+    let place = Place::new();
+    let dry = ["tune", "sim:", "--dry-run"];
+    let seven: Vec<String> = ('a'..='g').map(|name| format!("with.{name}=1,2")).collect();
+    let seven: Vec<&str> = seven.iter().flat_map(|axis| ["--over", axis]).collect();
+    let thousands = ["--over", "replicas=0..60", "--over", "sim.nodes=1..60"];
     for (words, said) in [
-        (&[][..], "--over is missing"),
+        (&seven[..], "more than 6 axes"),
+        (
+            &[&thousands[..], &["--over", "with.a=1,2,3"]].concat()[..],
+            "10980 cells, 10000 at most",
+        ),
+        (&["--over", "replicas=0..64"], "more than 64 values"),
+        (
+            &["--over", "batch=1,2,1"],
+            "has an empty value, or one twice",
+        ),
+        (
+            &["--over", "batch=1,2", "--over", "batch=3,4"],
+            "`batch` is given twice",
+        ),
+        (&[], "--over is missing"),
         (&["--over", "batch"], "`batch` names no values"),
         (&["--over", "colour=1,2"], "`colour` is not an axis"),
         (&["--over", "batch=4k..1k"], "is no range"),

@@ -4,6 +4,7 @@ mod find;
 mod layers;
 mod others;
 mod run;
+mod tune;
 
 use std::path::Path;
 
