@@ -273,6 +273,18 @@ fn gaps_of_a_killed_load_are_made_up_for() {
 }
 
 #[test]
+fn a_killed_run_leaves_the_mark_that_it_writes() {
+    let place = Place::new();
+    let words = ["run", "loadtest", "sqlite:kept.db", "--bytes", "20"];
+    let rest = ["--batch", "10", "-d", "10m", "--warm-up", "0s"];
+    let mut running = place.start(&[&words[..], &rest].concat());
+    running.wait_for("     1  measure  ");
+    running.kill();
+    let writing = place.query("kept.db", "SELECT writing FROM highwater_tables");
+    assert_eq!(writing, "1");
+}
+
+#[test]
 fn a_load_without_rows_or_of_a_workload_without_any_is_refused() {
     let place = place_with_table();
     let called = place.call(&["load", "loadtest", "sqlite:kept.db"]);
