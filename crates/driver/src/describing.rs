@@ -10,6 +10,8 @@ use crate::contract::{TargetError, TargetErrorKind};
 pub(crate) const SAMPLE_ROWS: u64 = 100_000;
 /// The name of the rows that are looked at; statements with it are ours.
 pub(crate) const SAMPLE: &str = "highwater_sample";
+/// The name of the rows that an audit reads; statements with it are ours too.
+pub(crate) const AUDITED: &str = "highwater_audited";
 
 /// Rows of an answer as text.
 pub(crate) type Texts = Vec<Vec<Option<String>>>;
@@ -76,6 +78,13 @@ pub(crate) async fn look(
     });
     column.common = common.collect();
     Ok(())
+}
+
+/// A condition on a list of statements, which stand in `column`: they are not ours.
+pub(crate) fn not_ours(column: &str) -> String {
+    [SAMPLE, AUDITED]
+        .map(|name| format!("strpos({column}, '{name}') = 0"))
+        .join(" AND ")
 }
 
 /// A value of the first row as a number; 0 where there is none.

@@ -26,6 +26,18 @@ impl Place {
         Self(TempDir::new().unwrap())
     }
 
+    /// One with a database `own.db`, whose table `book` has a thousand rows.
+    pub(crate) fn with_books() -> Self {
+        let place = Self::new();
+        place.database(
+            "own.db",
+            "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT); \
+             INSERT INTO book WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+             SELECT i, 'title ' || i FROM n",
+        );
+        place
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

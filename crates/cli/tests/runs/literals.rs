@@ -4,21 +4,10 @@ use highwater_core::model::judgement::Data;
 
 use crate::called::{Place, record};
 
-fn place() -> Place {
-    let place = Place::new();
-    place.database(
-        "own.db",
-        "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT); \
-         INSERT INTO book WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
-         SELECT i, 'title ' || i FROM n",
-    );
-    place
-}
-
 /// A pragma takes no parameter, so it tells what was sent.
 #[test]
 fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
-    let place = place();
+    let place = Place::with_books();
     place.file(
         "pragma.sql",
         "\\set n random(10, 20)\nPRAGMA cache_size = :n\n",
@@ -43,7 +32,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
 
 #[test]
 fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
-    let place = place();
+    let place = Place::with_books();
     place.file(
         "get.sql",
         "\\set id random(1, 1000)\nSELECT title FROM book WHERE id = :id",
@@ -107,7 +96,7 @@ fn statements_that_write_are_audited_all_the_same() {
 
 #[test]
 fn a_load_without_queries_or_with_transactions_has_no_literals() {
-    let place = place();
+    let place = Place::with_books();
     place.file(
         "both.sql",
         "\\set id random(1, 9)\nBEGIN;\nUPDATE book SET title = 'x' WHERE id = :id;\nEND;\n",

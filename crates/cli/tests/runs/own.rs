@@ -2,18 +2,13 @@
 
 use highwater_core::model::judgement::Data;
 use highwater_core::model::plan::Pace;
+use highwater_core::model::record::RunRecord;
 
 use crate::called::{Place, record};
 
 /// A file with a table of the user's own, which holds a thousand rows.
 fn place_with_table() -> Place {
-    let place = Place::new();
-    place.database(
-        "own.db",
-        "CREATE TABLE book (id INTEGER PRIMARY KEY, title TEXT); \
-         INSERT INTO book WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
-         SELECT i, 'title ' || i FROM n",
-    );
+    let place = Place::with_books();
     place.file(
         "get.sql",
         "\\set id random(1, 10 * :scale)\nSELECT title FROM book WHERE id = :id;\n",
@@ -176,32 +171,26 @@ fn mistakes_in_own_statements_are_shown_at_their_places() {
     assert!(called.stderr.contains("stands alone"), "{}", called.stderr);
 }
 
+/// Fills `loadtest` of `kept.db` up to so many rows.
+fn loaded(place: &Place, rows: &str) -> RunRecord {
+    let words = ["load", "loadtest", "sqlite:kept.db", "--bytes", "20"];
+    let called = place.call(&[&words[..], &["--rows", rows, "--json"]].concat());
+    assert_eq!(called.code, Some(0), "{called:?}");
+    let record = record(&called);
+    assert_eq!(record.judgements.data.value, Data::Clean, "{rows}");
+    record
+}
+
 #[test]
 fn a_table_is_filled_and_filled_further_and_then_recognised() {
     let place = Place::new();
-    let load = |rows: &str| {
-        let words = [
-            "load",
-            "loadtest",
-            "sqlite:kept.db",
-            "--bytes",
-            "20",
-            "--rows",
-            rows,
-        ];
-        let called = place.call(&[&words[..], &["--json"]].concat());
-        assert_eq!(called.code, Some(0), "{called:?}");
-        let record = record(&called);
-        assert_eq!(record.judgements.data.value, Data::Clean, "{rows}");
-        record
-    };
     let count = || place.query("kept.db", "SELECT count(*) FROM loadtest");
-    let first = load("20k");
+    let first = loaded(&place, "20k");
     assert_eq!(
         (first.audit.acknowledged, count().as_str()),
         (20_000, "20000")
     );
-    let second = load("50k");
+    let second = loaded(&place, "50k");
     assert_eq!(
         (second.audit.acknowledged, count().as_str()),
         (30_000, "50000")
@@ -242,27 +231,14 @@ fn a_table_is_filled_and_filled_further_and_then_recognised() {
 #[test]
 fn gaps_of_a_killed_load_are_made_up_for() {
     let place = Place::new();
-    let load = |rows: &str| {
-        let words = [
-            "load",
-            "loadtest",
-            "sqlite:kept.db",
-            "--bytes",
-            "20",
-            "--rows",
-        ];
-        let called = place.call(&[&words[..], &[rows, "--json"]].concat());
-        assert_eq!(called.code, Some(0), "{called:?}");
-        record(&called)
-    };
-    load("20k");
+    loaded(&place, "20k");
     // As a run leaves it that was killed while batches before its last one were under way.
     place.database(
         "kept.db",
         "DELETE FROM loadtest WHERE rowid > 10000 AND rowid <= 13000; \
          UPDATE highwater_tables SET writing = 1, \"rows\" = NULL, next_index = 0",
     );
-    let second = load("30k");
+    let second = loaded(&place, "30k");
     assert_eq!(
         place.query("kept.db", "SELECT count(*) FROM loadtest"),
         "30000"

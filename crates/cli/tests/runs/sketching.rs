@@ -187,6 +187,20 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
         (share - 2.0 / 3.0).abs() < 5.0 * (2.0 / 9.0 / all).sqrt(),
         "{first} {second}"
     );
+    audits_are_no_ops(&server, &place, &url);
+}
+
+/// The load of the copy was audited, which the server counted too.
+fn audits_are_no_ops(server: &Postgres, place: &Place, url: &str) {
+    let audits =
+        "SELECT count(*) FROM pg_stat_statements WHERE query LIKE '%FROM \"shop_like\"%highwater%'";
+    let audits: u64 = server.sql("postgres", audits).trim().parse().unwrap();
+    assert!(audits > 0);
+    let called = place.call(&["workloads", "from", url, "--table", "shop_like"]);
+    let weights = called.stdout.lines().last().unwrap_or_default();
+    assert!(weights.starts_with("ops = { asked-1 = "), "{called:?}");
+    assert!(weights.matches("asked-").count() == 2, "{called:?}");
+    assert!(!called.stdout.contains("highwater_audited"), "{called:?}");
 }
 
 #[test]

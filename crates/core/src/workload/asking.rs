@@ -52,7 +52,7 @@ impl Workload {
                 }
                 ParameterGenerator::Written { table, column } => {
                     let rows = (0..parameter.count).map(|n| op.1.first_row.saturating_add(n));
-                    values.extend(rows.map(|row| self.cell(*table, *column, row)));
+                    values.extend(rows.map(|row| self.cell((*table, *column, &[]), row)));
                 }
                 ParameterGenerator::Entity {
                     entity,
@@ -126,7 +126,7 @@ impl Workload {
                 let row = reference::row_of(of.distribution, draws, index, rows);
                 match of.column {
                     None => Value::Integer(i64::try_from(row).unwrap_or(i64::MAX)),
-                    Some(column) => self.cell(of.table, column, row),
+                    Some(column) => self.cell((of.table, column, &of.field), row),
                 }
             }
             // Made where all values of the op are known.
@@ -136,11 +136,13 @@ impl Workload {
         }
     }
 
-    /// What a row has in a column; null if there is no such column.
-    fn cell(&self, table: usize, column: usize, row: u64) -> Value {
+    /// What a row has in a column, or in a field of its object; null if there is no such column.
+    fn cell(&self, (table, column, field): (usize, usize, &[String]), row: u64) -> Value {
         let table = self.tables.get(table);
         let cell = table.and_then(|table| table.cell(column, row));
-        cell.map_or(Value::Null, |cell| first_of(&cell))
+        cell.map_or(Value::Null, |cell| {
+            first_of(&reference::field_of(cell, field))
+        })
     }
 
     /// The tick of the last row before the op.

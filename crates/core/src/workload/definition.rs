@@ -212,6 +212,9 @@ pub(super) struct Reference {
     pub(super) table: usize,
     /// Position of the column, which is no reference itself; without one, the row's index.
     pub(super) column: Option<usize>,
+    /// The path to a field of the objects in that column; empty for the whole value.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) field: Vec<String>,
     /// Rows that there are; without a number, those before the row itself, or before the op.
     pub(super) rows: Option<u64>,
     pub(super) distribution: Distribution,

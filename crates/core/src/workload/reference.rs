@@ -1,5 +1,7 @@
 //! References: what an existing row has in a column, or that row's index.
 
+use serde_json::Value;
+
 use super::column::ColumnRows;
 use super::definition::{Reference, Table};
 use super::distribution::{Distribution, Sampler};
@@ -19,6 +21,8 @@ pub(super) struct ReferenceRows {
     fixed: Option<Sampler>,
     /// The column that is referred to; the row's index without.
     source: Option<(Layout, ColumnRows)>,
+    /// The path to a field of the objects that are referred to; empty for the whole value.
+    field: Vec<String>,
 }
 
 /// The row that the n-th draw refers to among `rows`; 0 if there is none.
@@ -45,6 +49,7 @@ impl ReferenceRows {
                 .rows
                 .map(|rows| Sampler::new(reference.distribution, rows)),
             source,
+            field: reference.field.clone(),
         }
     }
 
@@ -64,12 +69,38 @@ impl ReferenceRows {
         let mut all: Option<ColumnData> = None;
         for row in targets {
             column.fill(layout.segments(row, 1), &mut cell);
+            cell = field_of(cell, &self.field);
             match &mut all {
                 Some(all) => append(all, &cell),
                 None => all = Some(written_out(&cell)),
             }
         }
         *data = all.unwrap_or(ColumnData::Integer(Vec::new()));
+    }
+}
+
+/// What the field at the end of a path is in a row's object; the cell itself without a path.
+pub(super) fn field_of(cell: ColumnData, path: &[String]) -> ColumnData {
+    let ColumnData::ObjectDictionary(object) = &cell else {
+        return cell;
+    };
+    if path.is_empty() {
+        return cell;
+    }
+    let code = object.codes.first().copied().map(usize::try_from);
+    let text = code.and_then(|code| object.values.get(code.ok()?));
+    let object: Option<Value> = text.and_then(|text| serde_json::from_str(text).ok());
+    let mut value = object.as_ref();
+    for key in path {
+        value = value.and_then(|value| value.get(key));
+    }
+    match value.unwrap_or(&Value::Null) {
+        Value::Bool(value) => ColumnData::Boolean(vec![*value]),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => ColumnData::Integer(vec![number]),
+            None => ColumnData::Float(vec![number.as_f64().unwrap_or(f64::NAN)]),
+        },
+        text => ColumnData::Text(vec![text.as_str().unwrap_or_default().into()]),
     }
 }
 

@@ -71,6 +71,16 @@ pub(super) async fn queries_of_the_audit_are_answered_as_text(
         vec![text("-1"), text(""), text("")],
     ];
     require!(found == wanted, "asked for {wanted:?}, answered {found:?}");
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(sample::batch(0, MANY_ROWS)).await;
+    expect_applied(&outcome, MANY_ROWS, "default")?;
+    // One that did not make the table, as an audit of own statements on own tables.
+    let mut admin = subject.admin(target.as_ref()).await?;
+    subject.quiesce(admin.as_mut()).await?;
+    let sql = format!("SELECT count(*) FROM {}", workload.tables[0].name);
+    let found = admin.query(&sql).await?;
+    let wanted = [[text(&MANY_ROWS.to_string())]];
+    require!(found == wanted, "`{sql}`: {wanted:?}, answered {found:?}");
     Ok(())
 }
 

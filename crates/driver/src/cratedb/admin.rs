@@ -23,7 +23,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
-use crate::describing::{Asks, Texts};
+use crate::describing::{AUDITED, Asks, Texts};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
@@ -50,6 +50,9 @@ const STILL: Nanos = Nanos::from_secs(3);
 /// Moves with every write to a table of the schema.
 const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.shards \
      WHERE schema_name = current_schema";
+/// The tables of the schema that can be written to.
+const TABLES: &str = "SELECT table_name FROM information_schema.tables \
+     WHERE table_schema = current_schema AND table_type = 'BASE TABLE' ORDER BY 1";
 /// Rows that inserts of all clients wrote since the nodes started.
 const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
      WHERE classification['type'] = 'INSERT'";
@@ -65,7 +68,7 @@ pub(super) struct HttpAdmin {
     /// The insert mode, for the facts.
     insert: &'static str,
     timeline: Rc<dyn Timeline>,
-    /// Tables that were made here, to be refreshed.
+    /// Tables that were made here.
     tables: Vec<String>,
     /// The server's counter before the load, where it was read.
     written_before: Option<u64>,
@@ -167,10 +170,25 @@ impl HttpAdmin {
             self.pause(pause.min(deadline.saturating_sub(now))).await;
             pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
         }
-        for table in self.tables.clone() {
-            self.refresh(&table).await?;
+        self.refresh_all().await.map(|()| true)
+    }
+
+    /// Makes visible what was written to the tables of the schema: own statements write to tables
+    /// that were not made here, and the audit asks of them. One of these may be closed.
+    async fn refresh_all(&mut self) -> Result<(), TargetError> {
+        for name in self.rows(TABLES).await?.into_iter().flatten() {
+            let Some(name) = name.as_str() else {
+                continue;
+            };
+            let is_ours = self.tables.iter().any(|ours| ours == name);
+            match self.refresh(name).await {
+                Err(error) if is_ours || error.kind != TargetErrorKind::Statement => {
+                    return Err(error);
+                }
+                Ok(()) | Err(_) => {}
+            }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Makes visible what was written to a table.
@@ -210,7 +228,7 @@ impl HttpAdmin {
         let rows = self
             .rows(&format!(
                 "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
-                 FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS keys \
+                 FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS {AUDITED} \
                  GROUP BY 1 ORDER BY 1",
                 table.key,
                 quoted(&table.name)

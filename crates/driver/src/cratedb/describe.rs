@@ -10,7 +10,7 @@ use highwater_core::model::table_shape::{
 
 use super::statements::{literal, quoted};
 use crate::contract::TargetError;
-use crate::describing::{Asks, SAMPLE, Texts, count_rows, look, not_there, number};
+use crate::describing::{Asks, Texts, count_rows, look, not_ours, not_there, number};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";
@@ -217,8 +217,9 @@ async fn statistics(
 async fn statements(asks: &mut impl Asks, table: &str) -> Result<Asked, TargetError> {
     let on_table = format!(
         "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
-         AND strpos(stmt, '{SAMPLE}') = 0 AND stmt NOT LIKE 'SHOW CREATE%'",
-        literal(&table.to_lowercase())
+         AND {} AND stmt NOT LIKE 'SHOW CREATE%'",
+        literal(&table.to_lowercase()),
+        not_ours("stmt")
     );
     let listed = asks
         .texts(&format!(

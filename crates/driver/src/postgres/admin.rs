@@ -23,7 +23,7 @@ use super::wire::Connection;
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
-use crate::describing::Asks;
+use crate::describing::{AUDITED, Asks};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::table_list::{TableNote, TableWish};
@@ -152,7 +152,7 @@ impl WireAdmin {
         let rows = self
             .rows(&format!(
                 "SELECT CASE WHEN k >= 0 THEN {bucket} ELSE -1 END AS bucket, count(*) \
-                 FROM (SELECT CAST(({}) AS bigint) AS k FROM {}) AS keys \
+                 FROM (SELECT CAST(({}) AS bigint) AS k FROM {}) AS {AUDITED} \
                  GROUP BY 1 ORDER BY 1",
                 table.key,
                 escape_identifier(&table.name)

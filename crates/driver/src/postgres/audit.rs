@@ -14,6 +14,7 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::dialect::Dialect;
 use crate::contract::KeySums;
+use crate::describing::AUDITED;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;
@@ -37,7 +38,7 @@ pub(crate) fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     }
     format!(
         "SELECT CASE WHEN k >= 0 THEN {} ELSE -1 END AS bucket, count(*){sums} \
-         FROM (SELECT CAST(({}) AS bigint) AS k{values} FROM {} OFFSET 0) AS r \
+         FROM (SELECT CAST(({}) AS bigint) AS k{values} FROM {} OFFSET 0) AS {AUDITED} \
          GROUP BY 1 ORDER BY 1",
         dialect.divide("k", group),
         table.key,
@@ -138,7 +139,7 @@ pub(crate) fn reads<'r>(
     let select = |locate: &str, keys: &str| {
         format!(
             "SELECT k{names} FROM (SELECT CAST(({}) AS bigint) AS k{columns} FROM {}{locate} \
-             OFFSET 0) AS r WHERE {keys}",
+             OFFSET 0) AS {AUDITED} WHERE {keys}",
             table.key,
             escape_identifier(&table.name)
         )

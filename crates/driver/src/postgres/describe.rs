@@ -11,7 +11,7 @@ use super::admin::WireAdmin;
 use super::dialect::Dialect;
 use crate::contract::TargetError;
 use crate::cratedb::describe as of_cluster;
-use crate::describing::{Asks, SAMPLE, Texts, count_rows, look, not_there, number};
+use crate::describing::{Asks, Texts, count_rows, look, not_ours, not_there, number};
 
 /// The extension that counts statements, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
@@ -185,11 +185,12 @@ async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetE
          (SELECT oid FROM pg_database WHERE datname = current_database())"
     );
     let named = escape_literal(&table.to_lowercase());
+    let not_ours = not_ours("query");
     let listed = admin
         .rows(&format!(
             "SELECT left(query, {TEXT_MAX}), CAST(sum(calls) AS bigint), \
              CAST(sum(rows) AS bigint), count(*) OVER () {of_database} \
-             AND strpos(lower(query), {named}) > 0 AND strpos(query, '{SAMPLE}') = 0 \
+             AND strpos(lower(query), {named}) > 0 AND {not_ours} \
              GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {TEXTS_MAX}"
         ))
         .await;

@@ -291,6 +291,7 @@ pub(in crate::workload) const OF_COLUMNS: &[Kind] = &[
 const REFERENCE: &[(&str, Shape, bool)] = &[
     ("table", Text, true),
     ("column", Text, false),
+    ("field", Text, false),
     ("rows", Integer, false),
     ("distribution", Distribution, false),
     ("theta", Float, false),

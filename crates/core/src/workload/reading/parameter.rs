@@ -165,7 +165,7 @@ fn read_written(
 ) -> Option<ParameterGenerator> {
     let tables: Vec<&Table> = tables.iter().collect();
     let found = reference::read_place(reader, section, kind, &tables)?;
-    let (table, Some(column)) = found else {
+    let (table, Some(column), _) = found else {
         let message = format!("{} names no column", section.place);
         let hint = "add column = \"…\"".to_owned();
         reader.report(section.span.clone(), message, Some(hint));

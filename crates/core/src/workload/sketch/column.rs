@@ -37,8 +37,12 @@ impl ColumnShape {
 
     /// Fields that a generator can stand for: there is none for times within objects.
     fn made_fields(&self) -> impl Iterator<Item = &Self> {
-        let fields = self.fields.iter();
-        fields.filter(|field| field.is_made() && field.kind != Some(ColumnType::Timestamp))
+        self.fields.iter().filter(|field| field.is_made_field())
+    }
+
+    /// Whether a generator can stand for it as a field of an object.
+    pub(super) fn is_made_field(&self) -> bool {
+        self.is_made() && self.kind != Some(ColumnType::Timestamp)
     }
 
     /// Fields that no generator makes, with the path to them.
@@ -230,16 +234,4 @@ pub(super) fn inline(options: &Options) -> String {
         .iter()
         .map(|(key, value)| format!("{key} = {value}"));
     format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
-}
-
-/// A generator of a parameter that makes what a field of an object has; none where a draw would
-/// hardly ever meet a value that is there.
-pub(super) fn of_field(field: &ColumnShape, rows: u64) -> Option<Options> {
-    let plain = match field.kind? {
-        ColumnType::Object | ColumnType::Timestamp => None,
-        _ if field.is_listed() => Some(choice(field)),
-        ColumnType::Text => None,
-        _ => Some(described(field, rows)),
-    };
-    plain.filter(|_| field.is_made())
 }

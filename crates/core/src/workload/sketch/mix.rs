@@ -17,6 +17,8 @@ const OPS_MAX: usize = 20;
 const TOLD_MAX: usize = 30;
 /// Characters of a statement in a comment.
 const SHOWN_MAX: usize = 300;
+/// Why a statement that does not ask is left out.
+const NO_QUERY: &str = "no query";
 /// The greatest weight that a stream takes.
 const WEIGHT_MAX: u64 = 1_000_000;
 
@@ -59,8 +61,10 @@ pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
                 continue;
             }
             Err(Refused::Elsewhere) => continue,
-            Err(Refused::NoQuery(word)) => (word, "no query".to_owned()),
-            Err(Refused::Because(reason)) => (shown(&asked.sql), reason),
+            Err(Refused::NoQuery(word)) => (word, NO_QUERY.to_owned()),
+            Err(Refused::Because(reason, alike)) => {
+                (alike.unwrap_or_else(|| shown(&asked.sql)), reason)
+            }
         };
         all += asked.calls;
         let found = left.entry((reason.clone(), key)).or_insert(LeftOut {
@@ -168,7 +172,10 @@ impl Mix {
         for left in self.left_out.iter().take(TOLD_MAX) {
             let others = match left.texts {
                 1 => String::new(),
-                more => format!(" and {} that begin so", count(more - 1)),
+                more if left.reason == NO_QUERY => {
+                    format!(" and {} that begin so", count(more - 1))
+                }
+                more => format!(" and {} with other values", count(more - 1)),
             };
             let calls = count(left.calls);
             let _ = writeln!(out, "# {calls} × {}{others} · {}", left.shown, left.reason);

@@ -17,7 +17,7 @@ use crate::model::table_shape::{AskedText, ColumnShape, TEXT_MAX, TableShape};
 use crate::workload::definition::MAX_COUNT;
 use crate::workload::sql::Sql;
 
-use super::column::{self, Options};
+use super::column::Options;
 use super::quoted;
 
 /// A statement as an op asks it.
@@ -35,6 +35,8 @@ pub(super) struct OpParameter {
     pub(super) kind: ColumnType,
     /// Its generator, and how many values it stands for.
     pub(super) options: Options,
+    /// The value that was asked for, where it was kept.
+    said: Option<String>,
 }
 
 /// Why a statement is no op.
@@ -44,8 +46,9 @@ pub(super) enum Refused {
     Elsewhere,
     /// It writes, or does something else than to ask; the word that it begins with.
     NoQuery(String),
-    /// Anything else, as a phrase.
-    Because(String),
+    /// Anything else, as a phrase, and the statement without the values that it has beside columns,
+    /// where it is understood.
+    Because(String, Option<String>),
 }
 
 const RANGE: &str = "the ends of a range are drawn each by itself";
@@ -87,12 +90,13 @@ pub(super) fn read(asked: &AskedText, table: &TableShape, like: &str) -> Result<
     if !mover.met {
         return Err(Refused::Elsewhere);
     }
+    let sql = statement.to_string();
     match mover.refused {
         Some(Refused::NoQuery(_)) => return Err(Refused::NoQuery(first_word(&asked.sql))),
+        Some(Refused::Because(reason, _)) => return Err(Refused::Because(reason, Some(sql))),
         Some(refused) => return Err(refused),
         None => {}
     }
-    let sql = statement.to_string();
     let names: Vec<&str> = mover.parameters.iter().map(|p| p.name.as_str()).collect();
     if sql.contains("${") || Sql::parse(&sql, &names).is_err() {
         return Err(because("a part of it would read as a parameter"));
@@ -105,7 +109,7 @@ pub(super) fn read(asked: &AskedText, table: &TableShape, like: &str) -> Result<
 }
 
 fn because(what: impl Into<String>) -> Refused {
-    Refused::Because(what.into())
+    Refused::Because(what.into(), None)
 }
 
 /// A statement that was not parsed: not on this table, no query, or what `otherwise` says.
@@ -249,7 +253,7 @@ impl VisitorMut for Mover<'_> {
                 self.beside(expr, high, &BinaryOperator::LtEq);
             }
             Expr::InList { expr, list, .. } if list.iter().all(is_value) => {
-                if let Some(name) = self.parameter(expr, list.len()) {
+                if let Some(name) = self.parameter(expr, list.len(), None) {
                     *list = vec![placeholder(&name)];
                 }
             }
@@ -314,7 +318,8 @@ impl<'a> Mover<'a> {
 
     /// Puts a parameter in the place of a value that is compared with a column.
     fn beside(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
-        if let Some(name) = self.parameter(side, 1) {
+        let said = (!is_placeholder(value)).then(|| value.to_string());
+        if let Some(name) = self.parameter(side, 1, said) {
             *value = placeholder(&name);
             if !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) {
                 self.remark(RANGE);
@@ -351,33 +356,55 @@ impl<'a> Mover<'a> {
         }
     }
 
+    /// The generator that draws from the rows that are there what a column holds, or the field of an
+    /// object; none where the sketched table does not have it.
+    fn drawn(&self, path: &[&ColumnShape]) -> Option<Options> {
+        let (column, fields) = path.split_first()?;
+        let is_value = path.last()?.kind != Some(ColumnType::Object);
+        if !is_value || !column.is_made() || !fields.iter().all(|field| field.is_made_field()) {
+            return None;
+        }
+        let mut options = vec![
+            ("generator", quoted("reference")),
+            ("table", quoted(self.like)),
+            ("column", quoted(&column.name)),
+        ];
+        if !fields.is_empty() {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            options.push(("field", quoted(&names.join("."))));
+        }
+        Some(options)
+    }
+
     /// The name of a parameter made as the column is made that an expression names; none if it is
-    /// no column.
-    fn parameter(&mut self, side: &Expr, count: usize) -> Option<String> {
+    /// no column. A value that is `said` twice of a column is one parameter.
+    fn parameter(&mut self, side: &Expr, count: usize, said: Option<String>) -> Option<String> {
         let path = self.column(side)?;
         let names: Vec<&str> = path.iter().map(|column| column.name.as_str()).collect();
-        let options = match path.as_slice() {
-            [column] if column.is_made() && column.kind != Some(ColumnType::Object) => Some(vec![
-                ("generator", quoted("reference")),
-                ("table", quoted(self.like)),
-                ("column", quoted(&column.name)),
-            ]),
-            [_, .., field] => column::of_field(field, self.table.rows),
-            _ => None,
-        };
-        let kind = path.last().and_then(|column| column.kind);
-        let (Some(mut options), Some(kind)) = (options, kind) else {
+        let options = self.drawn(&path);
+        if options.is_none() {
             let names = names.join(".");
             self.refuse(because(format!(
                 "no values can be drawn like those of `{names}`"
             )));
-            return None;
-        };
+        }
+        // What is refused goes on, so that statements that differ in values only are told as one.
+        let mut options = options.unwrap_or_default();
+        let kind = path.last().and_then(|column| column.kind);
+        let kind = kind.unwrap_or(ColumnType::Text);
         if i64::try_from(count).is_ok_and(|count| count > MAX_COUNT) {
             self.refuse(because(format!("its list has {count} values")));
         }
         if count > 1 {
             options.push(("count", count.to_string()));
+        }
+        let is_same = |known: &&OpParameter| said.is_some() && known.said == said;
+        let mut alike = self
+            .parameters
+            .iter()
+            .filter(|known| known.options == options);
+        if let Some(known) = alike.find(is_same) {
+            return Some(known.name.clone());
         }
         let base = names.join("_").to_lowercase();
         let taken = |name: &String| self.parameters.iter().any(|known| known.name == *name);
@@ -389,6 +416,7 @@ impl<'a> Mover<'a> {
             name: name.clone(),
             kind,
             options,
+            said,
         });
         Some(name)
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::{integers, objects, owned, parsed, timestamps};
+use super::{floats, integers, objects, owned, parsed, timestamps};
 use crate::model::op::{BoundOpKind, ColumnData, OpBody, PlaceholderStyle, RowBatch, Value};
 use crate::model::units::Seed;
 use crate::workload::{OpContext, Workload};
@@ -131,6 +131,76 @@ fn references_are_to_rows_that_are_there() {
     // Eight of ten are among the first twenty: 40 of 50, give or take four deviations.
     let hot = parents.iter().filter(|p| uuids[..20].contains(p)).count();
     assert!((29..=50).contains(&hot), "{hot}");
+}
+
+#[test]
+fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
+    const LAST: &str = "\n]\n\n[data_time]";
+    let of = |name: &str, kind: &str, field: &str| {
+        format!(
+            "\n    {{ name = \"{name}\", type = \"{kind}\", generator = \"reference\", \
+             table = \"made\", column = \"nested\", field = \"{field}\" }},"
+        )
+    };
+    let columns = [
+        of("its_n", "integer", "n"),
+        of("its_f", "float", "f"),
+        of("its_ok", "boolean", "ok"),
+        of("its_word", "text", "deep.w"),
+    ];
+    let asked = of("asked", "text", "deep.w");
+    let text = MADE
+        .replace(LAST, &format!("{}{LAST}", columns.concat()))
+        .replace(":week\"", ":week, :asked\"")
+        .replace(
+            "offset = \"10s\" },\n",
+            &format!("offset = \"10s\" }},{asked}\n"),
+        );
+    let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
+    // Its rows come again after these.
+    let batch = workload.row_batch(1, 0, 50);
+    let nested = objects(&batch, 7);
+    let first = batch.columns.len() - 4;
+    let words = texts(&batch, first + 3);
+    let ColumnData::Boolean(oks) = &batch.columns[first + 2] else {
+        panic!("{:?}", batch.columns[first + 2])
+    };
+    let same = |at: usize, there: usize| {
+        let there = &nested[there];
+        let n = there["n"] == integers(&batch, first)[at];
+        let f = there["f"] == floats(&batch, first + 1)[at];
+        [
+            n,
+            f,
+            there["ok"] == oks[at],
+            there["deep"]["w"] == words[at],
+        ]
+    };
+    for row in 1..50 {
+        for field in 0..4 {
+            assert!(
+                (0..row).any(|earlier| same(row, earlier)[field]),
+                "row {row}, field {field}"
+            );
+        }
+    }
+    let stream = workload.stream("read").unwrap();
+    for index in 0..50 {
+        let op = workload.op(&stream, index, &OpContext { first_row: 600 });
+        let OpBody::Query(values) = op.body else {
+            panic!("a query")
+        };
+        let Some(Value::Text(word)) = values.last() else {
+            panic!("{values:?}")
+        };
+        assert!(
+            nested.iter().any(|there| there["deep"]["w"] == **word),
+            "{word}"
+        );
+    }
+    // Fractions are of one row: that they are many says that many rows are drawn from.
+    let fractions = floats(&batch, first + 1).iter().map(|f| f.to_bits());
+    assert!(fractions.collect::<BTreeSet<_>>().len() > 20);
 }
 
 #[test]

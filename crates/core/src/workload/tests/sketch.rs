@@ -216,6 +216,36 @@ parameters = [
 }
 
 #[test]
+fn a_value_that_is_asked_for_twice_is_one_parameter() {
+    let newest = |state: &str, other: &str| {
+        format!(
+            "SELECT * FROM orders WHERE state = '{state}' AND placed = \
+             (SELECT max(placed) FROM orders WHERE state = '{other}')"
+        )
+    };
+    let (same, different) = (newest("new", "new"), newest("new", "old"));
+    let (text, _) = asked(&[
+        (&same, 3, 3),
+        (&different, 2, 2),
+        (&newest("old", "old"), 1, 1),
+    ]);
+    assert!(
+        text.contains("ops = { asked-1 = 4, asked-2 = 2 }"),
+        "{text}"
+    );
+    let (first, second) = (statement(&text, "asked-1"), statement(&text, "asked-2"));
+    assert_eq!(
+        (
+            first.matches(":state").count(),
+            first.matches(":state_2").count()
+        ),
+        (4, 0)
+    );
+    // In the summary and in the SQL.
+    assert_eq!(second.matches(":state_2").count(), 2, "{second}");
+}
+
+#[test]
 fn what_no_op_can_ask_is_told_with_the_reason() {
     let (text, workload) = asked(&[
         ("SELECT 1 FROM orders WHERE extra = $1", 7, 0),
@@ -342,8 +372,8 @@ fn whole_numbers_of_a_key_stay_different_although_some_are_missing() {
     assert!(text.contains("(\"id\" - (100)) / 5"), "{text}");
 }
 
-#[test]
-fn objects_are_made_of_fields_and_asked_for_by_them() {
+/// The orders with a column of objects.
+fn orders_with_objects() -> TableShape {
     let mut table = orders();
     let few = ColumnShape {
         distinct: 2,
@@ -373,6 +403,12 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
         ],
         ..column("tags", "object", Some(ColumnType::Object))
     });
+    table
+}
+
+#[test]
+fn objects_are_made_of_fields_and_asked_for_by_them() {
+    let mut table = orders_with_objects();
     table.asked.source = Some("the_list".to_owned());
     let ask = |sql: &str, calls| AskedText {
         sql: sql.to_owned(),
@@ -384,7 +420,10 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
             "SELECT * FROM orders WHERE tags['size']['height'] > ? AND tags['city'] = ?",
             5,
         ),
-        ask("SELECT * FROM orders WHERE tags['name'] = ?", 4),
+        ask("SELECT * FROM orders WHERE tags['name'] = 'a'", 4),
+        ask("SELECT * FROM orders WHERE tags['name'] = 'b'", 3),
+        ask("SELECT * FROM orders WHERE tags['seen'] > 1", 2),
+        ask("SELECT * FROM orders WHERE tags['seen'] > 2", 1),
     ];
     let text = sketch(&table);
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
@@ -398,19 +437,27 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let height = |o: &serde_json::Value| o["size"]["height"].as_i64().unwrap();
     assert!(made.iter().all(|o| (3..=9).contains(&height(o))));
     assert!(text.contains("# left out: seen timestamp"), "{text}");
-    assert!(
-        text.contains("no values can be drawn like those of `tags.name`"),
-        "{text}"
-    );
-    let part = statement(&text, "asked-1");
+    // Statements that no op can ask are told as one where they differ in values only.
+    let told = "# 3 × SELECT * FROM orders WHERE tags['seen'] > 1 and 1 with other values · \
+                no values can be drawn like those of `tags.seen`";
+    assert!(text.contains(told), "{text}");
+    let part = statement(&text, "asked-2");
     for line in [
-        r#"    { name = "tags_size_height", type = "bigint", generator = "uniform", min = 3, max = 9 },"#,
-        r#"    { name = "tags_city", type = "text", generator = "choice", values = ["rome", "oslo"], weights = [3, 1] },"#,
+        r#"    { name = "tags_size_height", type = "bigint", generator = "reference", table = "orders_like", column = "tags", field = "size.height" },"#,
+        r#"    { name = "tags_city", type = "text", generator = "reference", table = "orders_like", column = "tags", field = "city" },"#,
     ] {
         assert!(part.contains(line), "{line}\n{part}");
     }
     let sql = "tags['size']['height'] > :tags_size_height AND tags['city'] = :tags_city";
     assert!(part.contains(sql), "{part}");
+    assert!(
+        text.contains("ops = { asked-1 = 7, asked-2 = 5 }"),
+        "{text}"
+    );
+    assert!(
+        statement(&text, "asked-1").contains("field = \"name\""),
+        "{text}"
+    );
 }
 
 #[test]
