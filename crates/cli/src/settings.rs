@@ -179,7 +179,7 @@ pub struct Objectives {
     pub rejected: Option<Ppm>,
     /// Least acknowledged units per second.
     pub min_rate: Option<Rate>,
-    /// Greatest CPU use of this machine.
+    /// Greatest CPU use of any node of the target.
     pub max_cpu: Option<Ppm>,
 }
 

@@ -343,7 +343,7 @@ pub const RUN: &[Flag] = &[
     value(
         "max-cpu",
         "PERCENT",
-        "Greatest CPU use of this machine, such as 80% [default: none]",
+        "Greatest CPU use of any node of the target, over the measured time, such as 80% [default: none]",
     )
     .alias("cpu")
     .under(OBJECTIVES),

@@ -87,6 +87,18 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
     (!rejected.is_empty()).then(|| crate::model::display::whole(rejected.iter().sum()))
 }
 
+/// Busy share of the CPU of each node that tells it, over all measured time, by its name.
+pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
+    let (Some(telemetry), Some(stretch)) = (&record.target_telemetry, measured(record)) else {
+        return Vec::new();
+    };
+    let told = named(telemetry, names::CPU_BUSY).filter_map(|series| {
+        let node = series.node.as_deref().unwrap_or(&series.source);
+        Some((node, mean(telemetry, series, stretch)?))
+    });
+    told.collect()
+}
+
 /// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
 /// comes before that. Absent where the target does not tell, or nothing grew.
 pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {

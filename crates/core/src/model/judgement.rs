@@ -157,5 +157,5 @@ reason_codes! {
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.";
     RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than the objective asks for.";
     Backlog = "backlog", "objective", "Ops waited for a session to the end; percentiles are those of a backlog.";
-    ObjectiveCpu = "cpu", "objective", "The machine's CPU was busier than allowed.";
+    ObjectiveCpu = "cpu", "objective", "A node of the target was busier with its CPU than allowed, or it is not known.";
 }

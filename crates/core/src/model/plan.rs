@@ -238,7 +238,7 @@ pub enum Objective {
         /// At least this.
         min: Rate,
     },
-    /// Share of the machine's CPU that is busy (for a target on this machine).
+    /// Busy share of the CPU of the target's busiest node, over the measured phases.
     Cpu {
         /// In millionths.
         max_ppm: u32,

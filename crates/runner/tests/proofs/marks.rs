@@ -226,6 +226,20 @@ fn long_marks_of_a_hundred_noisy_clusters_are_near_the_truth() {
 }
 
 #[test]
+fn a_bound_of_the_targets_cpu_is_a_limit_of_its_own() {
+    // A thousand queries a second, evenly spaced, are all that its core can, so a share of its time is that of the rate.
+    let mut hunt = thousand();
+    hunt.objectives.push(Objective::Cpu { max_ppm: 605_000 });
+    let record = hunt.find();
+    let found = mark(&record);
+    assert!(
+        (0.97..=1.01).contains(&(found.confirmed / 605.0)),
+        "{found:?}\n{}",
+        report::text(&record)
+    );
+}
+
+#[test]
 fn rejections_are_a_limit_of_their_own() {
     // One piece at work, none may wait: closed load of 64 sessions is mostly rejected.
     let url = "sim:?nodes=1&shards=1&replicas=0&rtt=0&cores=4&query=4ms&queue=0";

@@ -393,26 +393,31 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     reason(ReasonCode::Backlog, message, &places, hint)
 }
 
-/// The busiest load machine: the objective is for a target on the same machine.
+/// The busiest node of the target, over all measured phases; this machine too, if the target runs on
+/// it. What is not known is not met.
 fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     let max = ratio(u64::from(max_ppm), 1_000_000);
-    let shares = record.clients.iter();
-    let places: Vec<String> = shares
-        .filter_map(|client| match client.machine_cpu_share {
-            None => Some(format!("machine {}: could not be read", client.share)),
-            Some(share) => (share > max).then(|| {
-                let (busy, limit) = (percent(share), percent_asked(max_ppm));
-                format!("machine {}: {busy} busy, {limit} may be", client.share)
-            }),
+    let told = telemetry::busy_cpus(record);
+    if told.is_empty() {
+        let hint = "the target's telemetry tells it, or an endpoint of --metrics";
+        let message = "it is not known how busy the target's CPU was";
+        return reason(
+            ReasonCode::ObjectiveCpu,
+            message,
+            &["no reading of `cpu_busy`".to_owned()],
+            hint,
+        );
+    }
+    let too_busy = told.into_iter().filter(|(_, share)| *share > max);
+    let places: Vec<String> = too_busy
+        .map(|(node, share)| {
+            let (busy, limit) = (percent(share), percent_asked(max_ppm));
+            format!("{node}: {busy} busy, {limit} may be")
         })
         .collect();
-    let message = "the machine's CPU was busier than allowed";
-    reason(
-        ReasonCode::ObjectiveCpu,
-        message,
-        &places,
-        "ask for a lower --rate",
-    )
+    let message = "the target's CPU was busier than allowed";
+    let hint = "ask for a lower --rate, or give the target more CPU";
+    reason(ReasonCode::ObjectiveCpu, message, &places, hint)
 }
 
 /// An objective that nothing was measured for is not met.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
 use crate::model::record::RunRecord;
+use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 use crate::model::units::{Nanos, Rate};
 use crate::report::fixture::{
     MS, S, closed, gate_op, lose_rows, note, open_gate, open_gate_of, open_steps,
@@ -325,17 +326,33 @@ fn a_backlog_misses_any_objective_and_none_without_one() {
 }
 
 #[test]
-fn cpu_is_bounded_and_must_be_known() {
-    let busy = |share| {
+fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
+    let busy = |nodes: &[f64]| {
         let mut record = closed();
-        record.clients[0].machine_cpu_share = share;
+        let series = |(number, share): (usize, &f64)| TelemetrySeries {
+            source: "target".to_owned(),
+            name: names::CPU_BUSY.to_owned(),
+            unit: "share".to_owned(),
+            node: Some(format!("n{number}")),
+            kind: SeriesKind::Level,
+            values: vec![Some(*share); 100],
+        };
+        let telemetry = TargetTelemetry {
+            interval_ns: 1_000_000_000,
+            times_ns: (0..100).map(|second| second * 1_000_000_000).collect(),
+            series: nodes.iter().enumerate().map(series).collect(),
+            ..TargetTelemetry::default()
+        };
+        record.target_telemetry = Some(telemetry);
+        // What the load machine does is no part of it.
+        record.clients[0].machine_cpu_share = Some(1.0);
         record.plan.intention.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
         objective(&record)
     };
-    assert_eq!(busy(Some(0.8)), (ObjectiveValue::Met, vec![]));
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveCpu]);
-    assert_eq!(busy(Some(0.81)), missed);
-    assert_eq!(busy(None), missed);
+    assert_eq!(busy(&[0.8]), (ObjectiveValue::Met, vec![]));
+    assert_eq!(busy(&[0.3, 0.81, 0.1]), missed);
+    assert_eq!(busy(&[]), missed);
 }
 
 #[test]
