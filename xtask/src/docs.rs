@@ -8,7 +8,7 @@ use std::fs;
 
 use highwater_core::analysis::plausibility::Rule;
 use highwater_core::analysis::series;
-use highwater_core::model::judgement::ReasonCode;
+use highwater_core::model::judgment::ReasonCode;
 use highwater_core::report;
 use highwater_core::workload::file_schema;
 
@@ -306,17 +306,17 @@ fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
     Some((same + 1, format!("`{there}`, generated `{wanted}`")))
 }
 
-/// Every code of a reason, by judgement.
+/// Every code of a reason, by judgment.
 fn reasons(_: &Tree) -> String {
     let mut text =
-        "# Reasons\n\nThe stable codes behind the judgements, as they stand in records.\n\n\
+        "# Reasons\n\nThe stable codes behind the judgments, as they stand in records.\n\n\
                     Generated from the program by `cargo xtask docs`.\n"
             .to_owned();
     let mut last = "";
-    for (_, code, judgement, meaning) in ReasonCode::ALL {
-        if *judgement != last {
-            text += &format!("\n## {judgement}\n\n| code | says |\n|---|---|\n");
-            last = judgement;
+    for (_, code, judgment, meaning) in ReasonCode::ALL {
+        if *judgment != last {
+            text += &format!("\n## {judgment}\n\n| code | says |\n|---|---|\n");
+            last = judgment;
         }
         text += &format!("| `{code}` | {meaning} |\n");
     }
@@ -414,11 +414,11 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_has_a_line_under_its_judgement() {
+    fn every_reason_has_a_line_under_its_judgment() {
         let page = reasons(&Tree::default());
         assert_eq!(page.matches("\n| `").count(), ReasonCode::ALL.len());
-        for judgement in ["measurement", "data", "objective"] {
-            assert_eq!(page.matches(&format!("\n## {judgement}\n")).count(), 1);
+        for judgment in ["measurement", "data", "objective"] {
+            assert_eq!(page.matches(&format!("\n## {judgment}\n")).count(), 1);
         }
     }
 
@@ -427,7 +427,7 @@ mod tests {
         let schema: serde_json::Value =
             serde_json::from_str(&record_schema(&Tree::default())).unwrap();
         let parts = &schema["properties"];
-        for part in ["schema", "plan", "judgements", "results", "clients"] {
+        for part in ["schema", "plan", "judgments", "results", "clients"] {
             assert!(parts.get(part).is_some(), "{part}");
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, ExitCode};
 
 use xtask::docs::Mode;
-use xtask::tidy::{self, Tree, licences};
+use xtask::tidy::{self, Tree, licenses};
 use xtask::{bench, docs, long, process};
 
 const HELP: &str = "\
@@ -64,7 +64,7 @@ fn run_tidy() -> Result<String, String> {
     let tree = Tree::read(&process::root())
         .map_err(|error| format!("tidy: reading the repository: {error}"))?;
     let mut findings = tidy::check(&tree);
-    findings.extend(licences::check(&process::metadata()?));
+    findings.extend(licenses::check(&process::metadata()?));
     if findings.is_empty() {
         return Ok(format!(
             "tidy: {} files, nothing found",

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload};
 use highwater_bench::meters::PeakMemory;
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::{AuditLevel, PhaseKind};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::{Nanos, Rate};
@@ -154,7 +154,7 @@ fn postgres() -> Result<Vec<Figure>, Box<dyn Error>> {
 }
 
 fn check(record: &RunRecord, expected: Data) -> Result<(), Box<dyn Error>> {
-    let data = &record.judgements.data;
+    let data = &record.judgments.data;
     if data.value == expected {
         Ok(())
     } else {

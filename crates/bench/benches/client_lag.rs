@@ -133,8 +133,8 @@ fn floor() -> Percentiles {
 
 /// Processor time of the whole machine less ours, in cores.
 fn cores_of_others(client: &ClientRecord) -> f64 {
-    client.machine_cpu_share.map_or(f64::NAN, |machine| {
-        (machine - client.cpu_share) * f64::from(client.cores)
+    client.machine_cpu_fraction.map_or(f64::NAN, |machine| {
+        (machine - client.cpu_fraction) * f64::from(client.cores)
     })
 }
 

@@ -26,7 +26,7 @@ const ROWS: u64 = 1_000;
 /// What an op waits and takes, and which of eight keys it has.
 #[derive(Clone, Copy)]
 struct Shape {
-    door_wait: Nanos,
+    session_wait: Nanos,
     lag: Nanos,
     service: Nanos,
     key: usize,
@@ -136,7 +136,7 @@ fn recorder(case: &Case, shapes: &[Shape]) -> f64 {
         .take(usize::try_from(OPS).unwrap_or(0))
     {
         intended += GAP;
-        let free = intended + shape.door_wait;
+        let free = intended + shape.session_wait;
         let started = free + shape.lag;
         let finished = started + shape.service;
         let key = shape.key % case.keys;
@@ -184,7 +184,7 @@ fn shapes() -> Vec<Shape> {
     let (wait, lag, service) = (draws("wait"), draws("lag"), draws("service"));
     (0..SHAPES)
         .map(|n| Shape {
-            door_wait: if wait.below(n, 5) == 0 {
+            session_wait: if wait.below(n, 5) == 0 {
                 lognormal(&wait, n, 300_000.0, 1.0)
             } else {
                 Nanos::ZERO

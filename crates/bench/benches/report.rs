@@ -115,7 +115,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
     record.imported = None;
     record.telemetry = (1..=SECONDS).map(own).collect();
     record.target_telemetry = Some(target());
-    record.judgements = highwater_core::analysis::judge(&record);
+    record.judgments = highwater_core::analysis::judge(&record);
     Ok(record)
 }
 
@@ -129,8 +129,8 @@ fn own(second: u64) -> TelemetrySample {
         time_ns: second * 1_000_000_000,
         client_cores: 0.5 + moving(second, 7) / 4.0,
         embedded_cores: 0.0,
-        machine_cpu_share: Some(0.3 + moving(second, 11) / 4.0),
-        steal_share: Some(0.0),
+        machine_cpu_fraction: Some(0.3 + moving(second, 11) / 4.0),
+        steal_fraction: Some(0.0),
         rss_bytes: 40_000_000 + second * 100,
     }
 }

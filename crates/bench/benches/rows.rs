@@ -13,7 +13,7 @@ use highwater_core::model::op::{Op, OpBody, OpId, RowBatch};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
-use highwater_driver::{Connect, Encoder, Request, TableWish, Timeline};
+use highwater_driver::{Connect, Encoder, Request, TablePolicy, Timeline};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::PaceInput;
@@ -122,7 +122,7 @@ fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>>
         let bound = workload.bind(&dialects, target.placeholders());
         let bound = Arc::new(bound.map_err(|mistake| mistake.message)?);
         admin
-            .create_tables(&bound, &TableWish::new(workload.fingerprint(), SEED))
+            .create_tables(&bound, &TablePolicy::new(workload.fingerprint(), SEED))
             .await?;
         let connect = Connect {
             workload: bound,

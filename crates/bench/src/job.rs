@@ -131,7 +131,7 @@ pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, 
 ///
 /// # Errors
 ///
-/// If the catalogue lacks it.
+/// If the catalog lacks it.
 pub fn cpu_workload() -> Result<&'static str, Box<dyn Error>> {
     Ok(builtin("cpu").ok_or("there is no workload `cpu`")?.text)
 }

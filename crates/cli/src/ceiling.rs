@@ -1,4 +1,4 @@
-//! The load machine's own ceiling: where it is kept, and measuring it for `check`.
+//! The load generator's own ceiling: where it is kept, and measuring it for `check`.
 //!
 //! A ceiling is a run against a sink like any other; nothing here measures.
 

@@ -10,7 +10,7 @@ pub const MISSED: u8 = 1;
 /// Bad usage or bad input; nothing was run.
 pub const USAGE: u8 = 2;
 /// What was measured, or published, is not sound.
-pub const UNSOUND: u8 = 3;
+pub const INVALID: u8 = 3;
 /// The target cannot be reached, or refused.
 pub const TARGET: u8 = 5;
 
@@ -20,7 +20,7 @@ pub const ALL: [(u8, &str); 7] = [
     (MISSED, "an objective was missed"),
     (USAGE, "bad usage or input"),
     (
-        UNSOUND,
+        INVALID,
         "measurement or figures not sound, or data unverified although an audit was asked for",
     ),
     (4, "data lost, duplicated or altered"),
@@ -36,5 +36,5 @@ pub fn help() -> String {
 
 /// The code of a finished run.
 pub fn of(record: &RunRecord) -> u8 {
-    exit_code(&record.judgements, Ended::of(record))
+    exit_code(&record.judgments, Ended::of(record))
 }

@@ -70,7 +70,7 @@ impl Failure {
         self
     }
 
-    /// The error and all that helps, as lines for the terminal, without colour.
+    /// The error and all that helps, as lines for the terminal, without color.
     pub fn render(&self) -> String {
         let place = self
             .place
@@ -285,6 +285,6 @@ mod tests {
     fn close_words_are_suggested_and_far_ones_are_not() {
         let known = ["sessions", "seed", "set"];
         assert_eq!(did_you_mean("sesions", known), Some("sessions"));
-        assert_eq!(did_you_mean("colour", known), None);
+        assert_eq!(did_you_mean("color", known), None);
     }
 }

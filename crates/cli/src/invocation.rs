@@ -49,8 +49,8 @@ impl Invocation {
         })
     }
 
-    /// Whether colours are unwanted, known before the words are parsed.
-    pub fn without_colour(&self) -> bool {
+    /// Whether colors are unwanted, known before the words are parsed.
+    pub fn without_color(&self) -> bool {
         self.arguments.iter().any(|word| word == "--no-color")
     }
 }

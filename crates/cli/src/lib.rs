@@ -1,6 +1,6 @@
 //! The command line of Highwater: arguments, settings, commands, exit codes.
 //!
-//! The only crate that prints, exits, or knows colours. It never measures. `main.rs` is the
+//! The only crate that prints, exits, or knows colors. It never measures. `main.rs` is the
 //! architecture; everything it calls is here, so that tests can call it too.
 
 pub mod ceiling;

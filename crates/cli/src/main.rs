@@ -12,8 +12,8 @@ use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
-    CheckSettings, CompareSettings, DemoSettings, FindSettings, ImportSettings, KnownTargets,
-    RepeatSettings, RunSettings, ShowSettings, SizeSettings, TableSettings, TuneSettings,
+    CheckSettings, CompareSettings, DemoSettings, FindSettings, ImportSettings, RepeatSettings,
+    RunSettings, ShowSettings, SizeSettings, TableSettings, TargetSchemes, TuneSettings,
     WorkloadsSettings,
 };
 use highwater_cli::{exit, process_title, terminal, tuned};
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
 
 fn highwater() -> Result<u8, Failure> {
     let (invocation, warning) = process_title::invocation()?;
-    if invocation.without_colour() {
-        terminal::without_colour();
+    if invocation.without_color() {
+        terminal::without_color();
     }
     if let Some(warning) = warning {
         terminal::warn(&warning);
@@ -43,13 +43,13 @@ fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<
     let file = ConfigFile::read(Path::new("."))?;
     let mut layers = Layers::gather(command, words, &invocation.environment, file.as_ref())?;
     if layers.switch("no-color")? {
-        terminal::without_colour();
+        terminal::without_color();
     }
     for warning in &layers.warnings {
         terminal::warn(warning);
     }
     tuned::carry(&mut layers)?;
-    let known = KnownTargets::built_in();
+    let known = TargetSchemes::built_in();
     match command {
         Command::Demo => demo::demo(&DemoSettings::resolve(&layers)?),
         Command::Run => repeat::repeat(&RepeatSettings::resolve(&layers, &known)?),

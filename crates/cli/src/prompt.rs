@@ -1,4 +1,4 @@
-//! Asks for a password, if somebody is there to answer.
+//! SqlQuery for a password, if somebody is there to answer.
 
 use std::io::{IsTerminal, stderr, stdin};
 

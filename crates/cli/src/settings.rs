@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use highwater_core::analysis::scaling::Law;
+use highwater_core::analysis::scaling::ScalingModel;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::Ppm;
 use highwater_core::model::search::SearchAxis;
@@ -99,7 +99,7 @@ pub struct RunSettings {
 /// Which workload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkloadChoice {
-    /// One of the catalogue.
+    /// One of the catalog.
     Named(String),
     /// The user's own file.
     File(PathBuf),
@@ -214,7 +214,7 @@ pub struct RunOutput {
     pub json: bool,
     /// Only the plan, as JSON; nothing is run.
     pub plan_only: bool,
-    /// No colours, whatever the terminal can do.
+    /// No colors, whatever the terminal can do.
     pub no_color: bool,
 }
 
@@ -271,7 +271,7 @@ pub struct ShowSettings {
     pub open: bool,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
-    /// No colours, whatever the terminal can do.
+    /// No colors, whatever the terminal can do.
     pub no_color: bool,
 }
 
@@ -299,7 +299,7 @@ pub struct CheckSettings {
     pub subject: CheckSubject,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
-    /// No colours, whatever the terminal can do.
+    /// No colors, whatever the terminal can do.
     pub no_color: bool,
 }
 
@@ -318,7 +318,7 @@ pub enum CheckSubject {
         /// Their names.
         names: Vec<String>,
         /// The law of growth that figures shall be fit for.
-        law: Option<Law>,
+        law: Option<ScalingModel>,
     },
 }
 
@@ -327,7 +327,7 @@ pub enum CheckSubject {
 pub struct WorkloadsSettings {
     /// What is printed or written.
     pub action: WorkloadsAction,
-    /// No colours, whatever the terminal can do.
+    /// No colors, whatever the terminal can do.
     pub no_color: bool,
 }
 
@@ -353,14 +353,14 @@ pub enum WorkloadsAction {
 
 /// What is known of targets before any is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownTargets {
+pub struct TargetSchemes {
     /// URL schemes, without the colon.
     pub schemes: Vec<&'static str>,
     /// The target when none is named.
     pub default_url: Option<&'static str>,
 }
 
-impl KnownTargets {
+impl TargetSchemes {
     /// What this program was built with.
     pub fn built_in() -> Self {
         let drivers = registry::drivers().iter();

@@ -21,8 +21,8 @@ const ROWS: usize = 24;
 /// What is drawn below everything else; whoever writes holds it.
 static BLOCK: Mutex<Block> = Mutex::new(Block::new());
 
-/// Turns colours off for good, whatever the terminal can do.
-pub fn without_colour() {
+/// Turns colors off for good, whatever the terminal can do.
+pub fn without_color() {
     anstream::ColorChoice::Never.write_global();
 }
 
@@ -52,10 +52,10 @@ pub fn fail(failure: &Failure) -> u8 {
     const ERROR: anstyle::Style = anstyle::AnsiColor::Red.on_default().bold();
     const HINT: anstyle::Style = anstyle::AnsiColor::Cyan.on_default().bold();
     let text = failure.render();
-    let coloured = text
+    let colored = text
         .replacen("error:", &format!("{ERROR}error:{ERROR:#}"), 1)
         .replacen("\nhint:", &format!("\n{HINT}hint:{HINT:#}"), 1);
-    note(&coloured);
+    note(&colored);
     failure.exit
 }
 
@@ -85,8 +85,8 @@ fn told_size(_stderr: &io::Stderr) -> Option<(u16, u16)> {
     None
 }
 
-/// Draws these lines below everything else, in place of the former ones. They have no colours, so
-/// that no choice of colours takes out what moves the cursor.
+/// Draws these lines below everything else, in place of the former ones. They have no colors, so
+/// that no choice of colors takes out what moves the cursor.
 pub fn block(lines: &[String]) {
     draw(&mut lock(), lines);
 }

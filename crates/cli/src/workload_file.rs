@@ -6,7 +6,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use highwater_core::workload::{CatalogueEntry, Mistake, Script, WorkloadSpec, builtin, catalogue};
+use highwater_core::workload::{CatalogEntry, InputError, Script, WorkloadSpec, builtin, catalog};
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::settings::WorkloadChoice;
@@ -28,8 +28,8 @@ pub fn choose(
 }
 
 /// A workload that comes with the program.
-pub fn builtin_named(name: &str) -> Result<&'static CatalogueEntry, Failure> {
-    let known = || catalogue().iter().map(|entry| entry.name);
+pub fn builtin_named(name: &str) -> Result<&'static CatalogEntry, Failure> {
+    let known = || catalog().iter().map(|entry| entry.name);
     builtin(name).ok_or_else(|| {
         let hint = match did_you_mean(name, known()) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -97,11 +97,11 @@ fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
 }
 
 /// Shows all mistakes of a file but the last one, which is returned.
-pub fn tell(mistakes: &[Mistake], name: &str, text: &str) -> Failure {
+pub fn tell(mistakes: &[InputError], name: &str, text: &str) -> Failure {
     last_of(mistakes.iter().map(|m| failure(m, name, text)).collect())
 }
 
-fn failure(mistake: &Mistake, name: &str, text: &str) -> Failure {
+fn failure(mistake: &InputError, name: &str, text: &str) -> Failure {
     let in_file = mistake.line > 0;
     let failure =
         Failure::usage(&mistake.message).at(in_file.then(|| Place::new(name, text, &mistake.span)));
@@ -111,9 +111,9 @@ fn failure(mistake: &Mistake, name: &str, text: &str) -> Failure {
     }
 }
 
-impl From<Mistake> for Failure {
+impl From<InputError> for Failure {
     /// A mistake in what is asked of a workload, outside its file.
-    fn from(mistake: Mistake) -> Self {
+    fn from(mistake: InputError) -> Self {
         failure(&mistake, "", "")
     }
 }

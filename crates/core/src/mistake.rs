@@ -7,7 +7,7 @@ use std::ops::Range;
 /// One mistake in a workload file, in a CSV file of figures, or in a setting given to one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct Mistake {
+pub struct InputError {
     /// Place and cause, one line, lower case.
     pub message: String,
     /// What to write instead.
@@ -20,7 +20,7 @@ pub struct Mistake {
     pub column: usize,
 }
 
-impl Mistake {
+impl InputError {
     /// A mistake at a place of `text`; a span beyond its end is moved to the end.
     pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let start = floor_char(text, span.start);
@@ -94,7 +94,7 @@ pub(crate) fn suggest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     }
 }
 
-/// Letters to insert, remove, replace or swap with their neighbour on the way from one word to
+/// Letters to insert, remove, replace or swap with their neighbor on the way from one word to
 /// the other (optimal string alignment). Words are short: those beyond 64 letters are far.
 fn distance(from: &str, to: &str) -> usize {
     let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
@@ -157,9 +157,9 @@ mod tests {
     fn places_count_lines_and_characters_from_one() {
         let text = "a = 1\nbé = ü\n";
         let start = text.find('ü').unwrap();
-        let mistake = Mistake::at(text, start..start + 1, "x");
+        let mistake = InputError::at(text, start..start + 1, "x");
         assert_eq!((mistake.line, mistake.column), (2, 6));
-        let beyond = Mistake::at(text, 100..200, "x");
+        let beyond = InputError::at(text, 100..200, "x");
         assert_eq!((beyond.span, beyond.line, beyond.column), (15..15, 3, 1));
     }
 }

@@ -23,7 +23,7 @@ use crate::disk::DiskSpace;
 pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::BoxFuture;
 use crate::rights::Right;
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
 
@@ -47,7 +47,7 @@ pub trait Driver: Sync {
     fn default_url(&self) -> Option<&'static str> {
         None
     }
-    /// The URL of a sink that its sessions can talk to, for the load machine's own ceiling.
+    /// The URL of a sink that its sessions can talk to, for the load generator's own ceiling.
     fn sink(&self) -> Option<&'static str> {
         None
     }
@@ -173,7 +173,7 @@ pub trait Target: Send + Sync {
         Nanos::ZERO
     }
     /// Whether it stores nothing, so that there is nothing to audit: a sink, whose figures are
-    /// those of the load machine.
+    /// those of the load generator.
     fn is_sink(&self) -> bool {
         false
     }
@@ -268,18 +268,18 @@ pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
 pub trait Admin {
     /// What the target says of itself.
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
-    /// Creates, keeps or replaces the workload's tables, as [`TableWish::fate`] says, and notes
+    /// Creates, keeps or replaces the workload's tables, as [`TablePolicy::fate`] says, and notes
     /// them in the list; the notes as they are then, in the order of the workload. When one table
     /// is refused none is touched.
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>>;
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>>;
     /// Replaces the notes of these tables, which are in the list.
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>>;
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.

@@ -17,7 +17,7 @@ pub(crate) const AUDITED: &str = "highwater_audited";
 pub(crate) type Texts = Vec<Vec<Option<String>>>;
 
 /// Answers one statement.
-pub(crate) trait Asks {
+pub(crate) trait SqlQuery {
     /// The rows of its answer.
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
 }
@@ -32,7 +32,7 @@ pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
 }
 
 /// Rows of the sample of `from`, a name in SQL.
-pub(crate) async fn count_rows(asks: &mut impl Asks, from: &str) -> Result<u64, TargetError> {
+pub(crate) async fn count_rows(asks: &mut impl SqlQuery, from: &str) -> Result<u64, TargetError> {
     let sql =
         format!("SELECT count(*) FROM (SELECT 1 AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
     Ok(number(&asks.texts(&sql).await?, 0))
@@ -41,7 +41,7 @@ pub(crate) async fn count_rows(asks: &mut impl Asks, from: &str) -> Result<u64, 
 /// Fills in what the sample holds of a column. `value` is its expression: of times the
 /// milliseconds since 1970, of booleans 1 and 0.
 pub(crate) async fn look(
-    asks: &mut impl Asks,
+    asks: &mut impl SqlQuery,
     (from, value): (&str, &str),
     column: &mut ColumnShape,
 ) -> Result<(), TargetError> {

@@ -19,7 +19,7 @@ pub mod registry;
 pub mod rights;
 pub mod sim;
 pub mod sqlite;
-pub mod table_list;
+pub mod table_registry;
 pub mod target_url;
 pub mod telemetry;
 mod with_clause;
@@ -31,6 +31,6 @@ pub use contract::{
 };
 pub use disk::DiskSpace;
 pub use rights::Right;
-pub use table_list::{TableNote, TableWish};
+pub use table_registry::{RegistryEntry, TablePolicy};
 pub use target_url::{Secret, TargetUrl};
 pub use telemetry::{Reading, TelemetryReader};

@@ -1,6 +1,6 @@
 //! What a user may do, found out by doing it: a small table is made, filled, read and dropped.
 //!
-//! Asking for rights would have to know every way to get one; an attempt needs no such knowledge.
+//! TelemetryPoller for rights would have to know every way to get one; an attempt needs no such knowledge.
 //! The table has a name that no workload has, and is dropped only if it was made here. What must
 //! not be here: I/O, and what a refusal means.
 

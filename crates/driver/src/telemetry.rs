@@ -70,7 +70,7 @@ impl Reading {
     }
 }
 
-/// Asks for readings.
+/// SqlQuery for readings.
 pub trait TelemetryReader {
     /// All figures as they stand now; as few and as cheap questions as they can be, about once a
     /// second. Dropping the future abandons the reader. After an error it is not asked again.

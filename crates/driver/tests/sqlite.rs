@@ -9,7 +9,8 @@ use std::sync::Arc;
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
-    Connect, Request, Session, TableWish, Target, TargetError, TargetErrorKind, Timeline, registry,
+    Connect, Request, Session, TablePolicy, Target, TargetError, TargetErrorKind, Timeline,
+    registry,
 };
 
 /// Never ends by itself.
@@ -157,7 +158,7 @@ fn facts_and_storage_describe_the_file() {
             rows: None,
         };
         admin
-            .create_tables(&none, &TableWish::new("f", Seed(1)))
+            .create_tables(&none, &TablePolicy::new("f", Seed(1)))
             .await
             .unwrap();
         let bytes = admin.storage_bytes(&none).await.unwrap().unwrap();

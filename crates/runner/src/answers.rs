@@ -4,7 +4,7 @@
 use highwater_core::model::display::{count, percent_of};
 use highwater_core::model::op::OpId;
 use highwater_core::model::plan::PhaseKind;
-use highwater_core::model::record::{Finding, RunRecord};
+use highwater_core::model::record::{RunNote, RunRecord};
 use highwater_core::workload::Workload;
 
 /// Fewer answers say nothing.
@@ -12,7 +12,7 @@ const ANSWERS_MIN: u64 = 10;
 
 /// A sentence for each query of which at least half of the answers in measured phases were empty:
 /// so many rows fewer than answers came back.
-pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<Finding> {
+pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
     if record.target.sink || record.target.simulated {
         return Vec::new();
     }
@@ -28,7 +28,7 @@ pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<Finding> {
             (answers + result.acknowledged, rows + result.response_rows)
         });
         let empty = answers.checked_sub(rows).filter(|empty| empty * 2 >= answers)?;
-        (answers >= ANSWERS_MIN && workload.only_asks(id)).then(|| Finding {
+        (answers >= ANSWERS_MIN && workload.only_asks(id)).then(|| RunNote {
             code: "empty_answers".to_owned(),
             message: format!(
                 "{name}: at least {} of {} answers had no row; a query about the clock's time finds \

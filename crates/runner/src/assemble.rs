@@ -61,7 +61,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
         response_rows: stats.response_rows,
         latency_ns: stats.latency.summary(),
         service_ns: stats.service.summary(),
-        door_wait_ns: stats.door_wait.summary(),
+        session_wait_ns: stats.session_wait.summary(),
         client_lag_ns: stats.client_lag.summary(),
         row_latency_ns: stats.row_latency.as_ref().map(LatencyHistogram::summary),
         error_latency_ns: stats.error_latency.summary(),
@@ -69,7 +69,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
         histograms: Histograms {
             latency: stats.latency.encode(),
             service: stats.service.encode(),
-            door_wait: stats.door_wait.encode(),
+            session_wait: stats.session_wait.encode(),
             client_lag: stats.client_lag.encode(),
             row_latency: stats.row_latency.as_ref().map(LatencyHistogram::encode),
             error_latency: stats.error_latency.encode(),
@@ -151,7 +151,7 @@ pub(crate) fn stream_record(
         phase: phase.name.clone(),
         stream: stream.name.clone(),
         unit: stream.unit,
-        rate_asked: match pace {
+        planned_rate: match pace {
             Pace::Open { rate } => Some(rate.as_f64() * share),
             Pace::Closed { .. } => None,
         },
@@ -205,7 +205,7 @@ pub(crate) fn availability_record(
     of_gaps(gaps, acknowledged_per_s(intervals, phases), phases)
 }
 
-/// The load machine, over the measured phases.
+/// The load generator, over the measured phases.
 pub(crate) fn client_record(
     plan: &Plan,
     measured: &[PhaseTimes],
@@ -218,10 +218,10 @@ pub(crate) fn client_record(
         share: format!("{}/{}", plan.share.index, plan.share.of),
         cores,
         cpu_seconds: sample.client_cores * length.as_secs_f64(),
-        cpu_share: sample.client_cores / f64::from(cores),
+        cpu_fraction: sample.client_cores / f64::from(cores),
         embedded_cpu_seconds: sample.embedded_cores * length.as_secs_f64(),
-        machine_cpu_share: sample.machine_cpu_share,
-        steal_share: sample.steal_share,
+        machine_cpu_fraction: sample.machine_cpu_fraction,
+        steal_fraction: sample.steal_fraction,
         max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
         calibrated_ceiling: None,
         executors,

@@ -1,4 +1,4 @@
-//! What this load machine reaches against a sink, kept for later runs of the same kind.
+//! What this load generator reaches against a sink, kept for later runs of the same kind.
 //!
 //! One small file per user, `ceilings.json`, with its version; a file that cannot be read is as
 //! good as none, and is replaced. Nothing in it names the user. What must not be here: measuring.
@@ -83,7 +83,7 @@ impl CeilingKey {
 
 /// What a run against a sink reached; none if it was no measure of it.
 pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
-    let plan = &record.plan.intention;
+    let plan = &record.plan.definition;
     let closed = |pace: &Pace| matches!(pace, Pace::Closed { .. });
     let all_closed = plan.streams.iter().all(|s| s.paces.iter().all(closed));
     let steps = plan.streams.iter().map(|s| s.paces.len()).max();

@@ -1,4 +1,4 @@
-//! The load machine in words: what a repetition of the run would need to match.
+//! The load generator in words: what a repetition of the run would need to match.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ pub(crate) fn describe() -> BTreeMap<String, String> {
     facts
 }
 
-/// Processor and cores: what tells this load machine from another one of the same user.
+/// Processor and cores: what tells this load generator from another one of the same user.
 pub(crate) fn machine() -> String {
     let processor = processor().unwrap_or_else(|| "unknown processor".to_owned());
     format!("{processor}, {} cores", telemetry::cores())

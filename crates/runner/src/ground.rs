@@ -13,7 +13,7 @@ use highwater_core::model::record::TableRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
 use highwater_driver::{
-    Admin, KeyCounts, TableNote, TableWish, TargetError, TargetErrorKind, Timeline,
+    Admin, KeyCounts, RegistryEntry, TablePolicy, TargetError, TargetErrorKind, Timeline,
 };
 
 use crate::pass::PassRecord;
@@ -30,8 +30,8 @@ const NOTE_LIMIT: Nanos = Nanos::from_secs(10);
 
 /// What was there before the run.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Ground {
-    notes: Vec<TableNote>,
+pub(crate) struct ExistingTables {
+    notes: Vec<RegistryEntry>,
     /// Of each table; rows that nobody has counted are absent.
     pub(crate) tables: Vec<TableRecord>,
     /// Index of the first row that this run may write.
@@ -42,12 +42,12 @@ pub(crate) struct Ground {
 
 /// What a run intends with its tables.
 pub(crate) struct Intention<'a> {
-    pub(crate) wish: TableWish<'a>,
+    pub(crate) wish: TablePolicy<'a>,
     /// Whether it may write rows.
     pub(crate) writes: bool,
     /// Whether rows are compared afterwards, so that those of earlier runs must be known.
     pub(crate) audits: bool,
-    /// Load machines of the plan.
+    /// Load generators of the plan.
     pub(crate) shares: u32,
     /// Bound of counting rows of earlier runs.
     pub(crate) limit: Nanos,
@@ -60,7 +60,7 @@ impl<'a> Intention<'a> {
         let streams = plan.streams.iter();
         let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
         Self {
-            wish: TableWish {
+            wish: TablePolicy {
                 fingerprint: &plan.workload.fingerprint,
                 seed: plan.seed,
                 drop: request.drop_tables,
@@ -79,28 +79,28 @@ impl<'a> Intention<'a> {
 pub(crate) async fn prepare(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    intention: &Intention<'_>,
+    definition: &Intention<'_>,
     timeline: &Rc<dyn Timeline>,
-) -> Result<Ground, TargetError> {
+) -> Result<ExistingTables, TargetError> {
     if bound.tables.is_empty() {
         // The user's own tables are nothing that this run creates, fills or notes.
-        return Ok(Ground::default());
+        return Ok(ExistingTables::default());
     }
-    let mut notes = admin.create_tables(bound, &intention.wish).await?;
-    if intention.shares > 1 {
+    let mut notes = admin.create_tables(bound, &definition.wish).await?;
+    if definition.shares > 1 {
         refuse_to_share(&notes)?;
     }
     let recovered: Vec<bool> = notes.iter().map(|note| note.writing).collect();
-    let deadline = timeline.now().saturating_add(intention.limit);
+    let deadline = timeline.now().saturating_add(definition.limit);
     {
-        let look = std::pin::pin!(look(admin, bound, intention, &mut notes, timeline));
+        let look = std::pin::pin!(look(admin, bound, definition, &mut notes, timeline));
         match select(look, timeline.sleep_until(deadline)).await {
             Either::Left((looked, _)) => looked?,
-            Either::Right(_) => return Err(too_long(intention.limit)),
+            Either::Right(_) => return Err(too_long(definition.limit)),
         }
     }
     let first_row = notes.iter().map(|note| note.next_index).max().unwrap_or(0);
-    let counter = if first_row > 0 && intention.writes && intention.audits {
+    let counter = if first_row > 0 && definition.writes && definition.audits {
         admin.rows_inserted(bound).await?
     } else {
         None
@@ -115,7 +115,7 @@ pub(crate) async fn prepare(
             next_index: None,
             recovered,
         });
-    let ground = Ground {
+    let ground = ExistingTables {
         tables: tables.collect(),
         first_row,
         counter,
@@ -124,8 +124,8 @@ pub(crate) async fn prepare(
     Ok(ground)
 }
 
-/// Each load machine would have to know where the rows of the others begin.
-fn refuse_to_share(notes: &[TableNote]) -> Result<(), TargetError> {
+/// Each load generator would have to know where the rows of the others begin.
+fn refuse_to_share(notes: &[RegistryEntry]) -> Result<(), TargetError> {
     let Some(note) = notes
         .iter()
         .find(|note| note.writing || note.next_index > 0)
@@ -154,12 +154,12 @@ fn too_long(limit: Nanos) -> TargetError {
 async fn look(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    intention: &Intention<'_>,
-    notes: &mut [TableNote],
+    definition: &Intention<'_>,
+    notes: &mut [RegistryEntry],
     timeline: &Rc<dyn Timeline>,
 ) -> Result<(), TargetError> {
-    let unclear = |note: &TableNote| {
-        note.writing || (note.rows.is_none() && intention.writes && intention.audits)
+    let unclear = |note: &RegistryEntry| {
+        note.writing || (note.rows.is_none() && definition.writes && definition.audits)
     };
     if !notes.iter().any(unclear) {
         return Ok(());
@@ -181,7 +181,7 @@ async fn look(
     Ok(())
 }
 
-fn busy(notes: &[TableNote]) -> TargetError {
+fn busy(notes: &[RegistryEntry]) -> TargetError {
     let names: Vec<&str> = notes.iter().map(|note| note.name.as_str()).collect();
     TargetError {
         kind: TargetErrorKind::ForeignTable,
@@ -220,7 +220,7 @@ fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     }
 }
 
-impl Ground {
+impl ExistingTables {
     /// The tables as the audit of this run sees them: rows of earlier runs have no key.
     pub(crate) fn own_rows(&self, bound: &BoundWorkload) -> BoundWorkload {
         let mut own = bound.clone();
@@ -315,10 +315,15 @@ impl Ground {
         }
     }
 
-    fn notes_with(&self, next_index: u64, writing: bool, rows: Option<&[u64]>) -> Vec<TableNote> {
+    fn notes_with(
+        &self,
+        next_index: u64,
+        writing: bool,
+        rows: Option<&[u64]>,
+    ) -> Vec<RegistryEntry> {
         let notes = self.notes.iter().enumerate();
         notes
-            .map(|(table, note)| TableNote {
+            .map(|(table, note)| RegistryEntry {
                 next_index,
                 writing,
                 rows: rows.and_then(|rows| rows.get(table).copied()),

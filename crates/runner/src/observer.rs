@@ -2,8 +2,8 @@
 //! beside the load, and return nothing.
 
 use highwater_core::model::search::ProbeRecord;
-use highwater_core::model::tune::CellRecord;
-use highwater_core::report::{AuditProgress, CourseProgress, IntervalLine, LoadBounds};
+use highwater_core::model::tune::TrialRecord;
+use highwater_core::report::{AuditProgress, ExperimentProgress, IntervalLine, LoadBounds};
 
 /// Something worth showing.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,14 +40,14 @@ pub enum Event {
         /// What is probed, in a few words.
         about: String,
         /// How far the search is.
-        course: CourseProgress,
+        course: ExperimentProgress,
     },
     /// A probe of a search is over.
     Probed(ProbeRecord),
     /// A cell of a tuning was measured.
     Measured {
         /// What it showed.
-        cell: CellRecord,
+        cell: TrialRecord,
         /// Unit of its throughput.
         unit: &'static str,
     },

@@ -1,7 +1,7 @@
 //! The pacer: a value that says which op is next and when it is due.
 //!
 //! Work and arrivals are cut into [`LANES`] lanes. Lane l asks the ops l, l + 64, l + 128 …; a
-//! share takes whole lanes, so any number of load machines asks the same questions at the same
+//! share takes whole lanes, so any number of load generators asks the same questions at the same
 //! times. Pure: knows no clock and waits for nothing.
 
 use std::cmp::Reverse;

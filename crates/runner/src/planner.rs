@@ -159,9 +159,9 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
         return Err(PlanError {
             message:
                 "--share: rows replace each other, and which is the last depends on times that \
-                      load machines do not share"
+                      load generators do not share"
                     .to_owned(),
-            hint: "run it with --audit off, or on one load machine".to_owned(),
+            hint: "run it with --audit off, or on one load generator".to_owned(),
         });
     }
     match workload.distinct_rows() {

@@ -7,9 +7,9 @@ use std::rc::Rc;
 
 use futures_util::future::select;
 use highwater_core::model::plan::Plan;
-use highwater_core::model::record::{Finding, RunRecord};
+use highwater_core::model::record::{RunNote, RunRecord};
 use highwater_core::model::units::Nanos;
-use highwater_core::report::CourseProgress;
+use highwater_core::report::ExperimentProgress;
 use highwater_driver::{TargetErrorKind, Timeline};
 
 use crate::clock::{RealClock, RealTimeline};
@@ -162,7 +162,7 @@ impl<'a> Probes<'a> {
     fn note_stop(&mut self) {
         let last = self.last.iter_mut();
         for record in last.filter(|record| Ended::of(record) == Ended::Complete) {
-            record.findings.push(Finding {
+            record.notes.push(RunNote {
                 code: "interrupted".to_owned(),
                 message: "stopped by the user between two probes".to_owned(),
             });
@@ -176,11 +176,11 @@ pub(crate) fn progress(
     most: u32,
     planned: Nanos,
     budget: Option<Nanos>,
-) -> CourseProgress {
+) -> ExperimentProgress {
     let done = u32::try_from(took.len()).unwrap_or(u32::MAX);
     let spent = took.fold(0, u64::saturating_add);
     let each = spent.checked_div(done.into()).map(Nanos);
-    CourseProgress {
+    ExperimentProgress {
         done,
         most,
         spent: Nanos(spent),
@@ -197,5 +197,5 @@ pub(crate) fn took(record: &RunRecord) -> u64 {
 
 /// Whether a run went on behind rows that were there before.
 fn continues(record: &RunRecord) -> bool {
-    record.findings.iter().any(|f| f.code == "continued")
+    record.notes.iter().any(|f| f.code == "continued")
 }

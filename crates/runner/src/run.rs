@@ -10,20 +10,20 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
-use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, RowMaker};
+use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, RowGenerator};
 use highwater_core::model::plan::PhaseKind;
-use highwater_core::model::record::{Finding, PhaseRecord, RunRecord};
+use highwater_core::model::record::{PhaseRecord, RunNote, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, DiskSpace, TargetError, TargetFacts, Timeline};
 
 use crate::answers;
-use crate::asking::Asking;
+use crate::asking::TelemetryPoller;
 use crate::audit::Audited;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::Collector;
 use crate::executor;
-use crate::ground::{self, Ground, Intention};
+use crate::ground::{self, ExistingTables, Intention};
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
@@ -32,7 +32,7 @@ use crate::summing::{self, Parts};
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
 /// Why an audit cannot be trusted.
-const STILL_AT_WORK: &str = "statements of this run may still have been at work";
+const STILL_RUNNING: &str = "statements of this run may still have been at work";
 /// What there is to say about a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
 /// How long the size of the tables is waited for after the audit.
@@ -80,13 +80,13 @@ struct Run {
     timeline: Rc<dyn Timeline>,
     executors: Executors,
     /// What was there before this run.
-    ground: Ground,
+    ground: ExistingTables,
     /// Room on the target's disk before the load, if it is watched.
     space: Option<DiskSpace>,
     /// Why the run was stopped before the disk was full.
     disk_full: Option<String>,
     /// What is asked of the target beside the load.
-    asking: Asking,
+    asking: TelemetryPoller,
 }
 
 impl Run {
@@ -99,9 +99,9 @@ impl Run {
         // Of all shares one is enough to ask.
         let asks = !request.telemetry.off && request.plan.share.index == 1;
         let mut asking = if asks {
-            Asking::of_target(&request.target, &timeline)
+            TelemetryPoller::of_target(&request.target, &timeline)
         } else {
-            Asking::new(Rc::clone(&timeline))
+            TelemetryPoller::new(Rc::clone(&timeline))
         };
         for endpoint in request.telemetry.endpoints.iter().filter(|_| asks) {
             let asked = endpoint.clone();
@@ -116,7 +116,7 @@ impl Run {
             interrupts,
             timeline,
             executors,
-            ground: Ground::default(),
+            ground: ExistingTables::default(),
             space: None,
             disk_full: None,
             asking,
@@ -186,7 +186,7 @@ impl Run {
         let fill = move |table, first, rows, batch: &mut _| {
             workload.fill_row_batch(table, first, rows, batch);
         };
-        bound.rows = Some(RowMaker(Arc::new(fill)));
+        bound.rows = Some(RowGenerator(Arc::new(fill)));
         Ok(Arc::new(bound))
     }
 
@@ -234,7 +234,7 @@ impl Run {
         let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
         let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
         let journal_error = collector.journal_error.take();
-        parts.findings = self.findings([
+        parts.notes = self.findings([
             (
                 "interrupted",
                 (interrupted && !measured).then(|| "the run was stopped by the user".to_owned()),
@@ -248,14 +248,14 @@ impl Run {
                 "target_lost",
                 fatal.as_ref().map(|error| error.message.clone()),
             ),
-            ("not_quiet", (!quiet).then(|| STILL_AT_WORK.to_owned())),
+            ("not_idle", (!quiet).then(|| STILL_RUNNING.to_owned())),
             ("record_incomplete", journal_error),
             ("disk_full", self.disk_full.clone()),
             ("not_noted", noted.err().map(|error| error.message)),
         ]);
         let early = summing::early_ends(&self.request.plan, &passes);
-        parts.findings.extend(early);
-        parts.findings.extend(remarks);
+        parts.notes.extend(early);
+        parts.notes.extend(remarks);
         parts.audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -266,8 +266,8 @@ impl Run {
         let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
         record.target_telemetry = self.asking.record();
         let empty = answers::empty(&record, &self.request.workload);
-        record.findings.extend(empty);
-        record.judgements = analysis::judge(&record);
+        record.notes.extend(empty);
+        record.judgments = analysis::judge(&record);
         self.keep(&mut record);
         let ended = match (fatal, interrupted) {
             (Some(_), _) => Ended::TargetLost,
@@ -278,7 +278,7 @@ impl Run {
     }
 
     /// Sentences beside the figures: those given, and what was found before the load.
-    fn findings(&self, ended: [(&str, Option<String>); 7]) -> Vec<Finding> {
+    fn findings(&self, ended: [(&str, Option<String>); 7]) -> Vec<RunNote> {
         let sink = self.request.target.is_sink();
         let before = [
             ("continued", self.ground.told()),
@@ -290,7 +290,7 @@ impl Run {
         ];
         let all = ended.into_iter().chain(before);
         all.filter_map(|(code, message)| {
-            Some(Finding {
+            Some(RunNote {
                 code: code.to_owned(),
                 message: message?,
             })
@@ -324,13 +324,13 @@ impl Run {
     }
 
     /// What the target says besides, if it says it soon.
-    async fn remarks(&self, admin: &mut dyn Admin) -> Vec<Finding> {
+    async fn remarks(&self, admin: &mut dyn Admin) -> Vec<RunNote> {
         let limit = self.timeline.now().saturating_add(STORAGE_LIMIT);
         let remarks = match select(admin.remarks(), self.timeline.sleep_until(limit)).await {
             Either::Left((Ok(remarks), _)) => remarks,
             _ => Vec::new(),
         };
-        let finding = |message| Finding {
+        let finding = |message| RunNote {
             code: "target".to_owned(),
             message,
         };
@@ -342,14 +342,14 @@ impl Run {
         if let Err(error) = self.request.directory.write_record(record) {
             self.observer.event(&Event::Warning(error.to_string()));
             let code = "record_incomplete";
-            match record.findings.iter_mut().find(|f| f.code == code) {
+            match record.notes.iter_mut().find(|f| f.code == code) {
                 Some(finding) => finding.message = format!("{}; {error}", finding.message),
-                None => record.findings.push(Finding {
+                None => record.notes.push(RunNote {
                     code: code.to_owned(),
                     message: error.to_string(),
                 }),
             }
-            record.judgements = analysis::judge(record);
+            record.judgments = analysis::judge(record);
         }
     }
 

@@ -13,7 +13,7 @@ use highwater_core::model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 use highwater_core::model::units::Nanos;
-use highwater_core::report::CourseProgress;
+use highwater_core::report::ExperimentProgress;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
@@ -36,7 +36,7 @@ pub struct SearchRequest {
 
 /// A probe that is to be run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProbeWish {
+pub struct ProbeRequest {
     /// From 1.
     pub number: u32,
     /// Why.
@@ -52,11 +52,11 @@ pub trait ProbeMaker {
     /// What can go wrong with it.
     type Error: From<RunError> + From<StoreError>;
     /// The plan of a probe.
-    fn plan(&self, wish: &ProbeWish) -> Result<Plan, Self::Error>;
+    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, Self::Error>;
     /// The run of a probe, kept in `directory`.
     fn request(
         &self,
-        wish: &ProbeWish,
+        wish: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
@@ -138,7 +138,7 @@ impl Course<'_> {
         at: Option<f64>,
     ) -> Result<Option<SearchOutcome>, M::Error> {
         let number = u32::try_from(self.probes.len() + 1).unwrap_or(u32::MAX);
-        let wish = ProbeWish {
+        let wish = ProbeRequest {
             number,
             purpose,
             at,
@@ -187,7 +187,7 @@ impl Course<'_> {
     /// The plan of a probe, as long as the search asks for. An estimate's sessions wait after an op
     /// that was not applied: else a target that rejects would be asked without end, and all of it
     /// for an order of magnitude.
-    fn cut(&self, wish: &ProbeWish, mut plan: Plan) -> Plan {
+    fn cut(&self, wish: &ProbeRequest, mut plan: Plan) -> Plan {
         let measured = Nanos(measured_ns(
             &self.search,
             &self.probes,
@@ -205,7 +205,7 @@ impl Course<'_> {
     }
 
     /// How far the search is; a soak is the last probe, and beside the budget.
-    fn course(&self, purpose: ProbePurpose) -> CourseProgress {
+    fn course(&self, purpose: ProbePurpose) -> ExperimentProgress {
         let policy = &self.search.policy;
         let took = self.probes.iter();
         let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
@@ -214,7 +214,7 @@ impl Course<'_> {
         let course = progress(took, policy.probes_max, around(policy.probe_ns), budget);
         match policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
             None => course,
-            Some(soak) => CourseProgress {
+            Some(soak) => ExperimentProgress {
                 most: course.done.saturating_add(1),
                 each: around(soak),
                 budget: None,
@@ -223,7 +223,7 @@ impl Course<'_> {
         }
     }
 
-    fn about(&self, wish: &ProbeWish) -> String {
+    fn about(&self, wish: &ProbeRequest) -> String {
         let purpose = name_of(wish.purpose);
         match (wish.at, self.search.axis) {
             (None, _) => format!("{purpose}, closed load"),

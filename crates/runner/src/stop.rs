@@ -1,6 +1,6 @@
 //! The plan's stop rule: what it looks at, and whether it holds.
 //!
-//! Looked at once a second, from what the executors have reported by then. It must not look at
+//! TargetInspection at once a second, from what the executors have reported by then. It must not look at
 //! anything else of a run's own results.
 
 use highwater_core::analysis::throughput::throughput;

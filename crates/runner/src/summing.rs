@@ -2,13 +2,13 @@
 
 use highwater_core::analysis;
 use highwater_core::model::display::{count, duration, span};
-use highwater_core::model::judgement::Judgements;
+use highwater_core::model::judgment::Judgments;
 use highwater_core::model::op::OpId;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{
-    AuditRecord, AvailabilityRecord, EstimateRecord, Finding, HostRecord, PhaseRecord, PlanRecord,
-    ProgramRecord, RECORD_SCHEMA, ResultRecord, RunRecord, StreamRecord, TargetRecord,
+    AuditRecord, AvailabilityRecord, EstimateRecord, HostRecord, PhaseRecord, PlanRecord,
+    ProgramRecord, RECORD_SCHEMA, ResultRecord, RunNote, RunRecord, StreamRecord, TargetRecord,
     WorkloadRecord,
 };
 use highwater_core::model::units::Nanos;
@@ -21,7 +21,7 @@ use crate::assemble::{
 use crate::ceilings::{self, CeilingKey};
 use crate::collector::Collector;
 use crate::environment;
-use crate::ground::Ground;
+use crate::ground::ExistingTables;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
@@ -34,7 +34,7 @@ pub(crate) struct Parts {
     pub(crate) facts: TargetFacts,
     pub(crate) bytes_before: Option<u64>,
     pub(crate) bytes_after: Option<u64>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink, units per second.
     ceiling: Option<f64>,
     pub(crate) audit_phase: PhaseRecord,
@@ -42,7 +42,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn new(request: &RunRequest, facts: TargetFacts, ground: &Ground) -> Self {
+    pub(crate) fn new(request: &RunRequest, facts: TargetFacts, ground: &ExistingTables) -> Self {
         let audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -61,7 +61,7 @@ impl Parts {
             facts,
             bytes_before: None,
             bytes_after: None,
-            findings: Vec::new(),
+            notes: Vec::new(),
             ceiling,
             audit_phase,
             skeleton,
@@ -79,7 +79,7 @@ impl Parts {
     }
 
     /// What became of the tables.
-    pub(crate) fn set_tables(&mut self, ground: &Ground) {
+    pub(crate) fn set_tables(&mut self, ground: &ExistingTables) {
         self.skeleton.target.tables.clone_from(&ground.tables);
     }
 
@@ -113,7 +113,7 @@ pub(crate) fn ledgers(passes: &mut Passes, mut sums: Vec<Ledger>) -> Vec<Ledger>
     sums
 }
 
-/// The whole record, but for its judgements.
+/// The whole record, but for its judgments.
 pub(crate) fn record(
     request: &RunRequest,
     parts: Parts,
@@ -163,13 +163,13 @@ pub(crate) fn record(
     record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
     record.target.hosts = hosts(request, passes);
     record.phases.push(parts.audit_phase);
-    record.findings = parts.findings;
+    record.notes = parts.notes;
     record.audit = audit;
     record
 }
 
 /// Which phases the plan itself ended before their length was over, and why.
-pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<Finding> {
+pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let Some(main) = &passes.main else {
         return Vec::new();
     };
@@ -181,7 +181,7 @@ pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<Finding> {
         };
         let lasted = duration(times.end.saturating_sub(times.start).0);
         let (name, length) = (&planned.name, span(planned.duration.0));
-        Some(Finding {
+        Some(RunNote {
             code: "stopped_early".to_owned(),
             message: format!("{name} ended after {lasted} of {length}: {why}"),
         })
@@ -320,7 +320,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
-            intention: plan.clone(),
+            definition: plan.clone(),
         },
         imported: None,
         workload: WorkloadRecord {
@@ -344,7 +344,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
             bytes_after: None,
             disk_bytes_per_row: None,
         },
-        judgements: Judgements::unjudged(),
+        judgments: Judgments::unjudged(),
         estimate: None,
         phases: Vec::new(),
         results: Vec::new(),
@@ -354,7 +354,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
-        findings: Vec::new(),
+        notes: Vec::new(),
         environment: environment::describe(),
         intervals: Vec::new(),
         search: None,

@@ -1,4 +1,4 @@
-//! What the load machine itself does: CPU of this process and of the machine, memory, steal.
+//! What the load generator itself does: CPU of this process and of the machine, memory, steal.
 //!
 //! Read from the kernel's process files once a second. Missing files (another system) give
 //! absent figures, never invented ones.
@@ -65,7 +65,7 @@ pub(crate) fn busy(total: &CpuTime) -> u64 {
 /// What happened between two readings.
 #[expect(
     clippy::cast_precision_loss,
-    reason = "shares for display and judgement"
+    reason = "shares for display and judgment"
 )]
 pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
     let elapsed = later.at.saturating_sub(earlier.at).0.max(1) as f64;
@@ -79,8 +79,8 @@ pub fn between(earlier: &Counters, later: &Counters) -> TelemetrySample {
         time_ns: later.at.0,
         client_cores: cores(later.client_cpu, earlier.client_cpu),
         embedded_cores: cores(later.embedded_cpu, earlier.embedded_cpu),
-        machine_cpu_share: share(0),
-        steal_share: share(1),
+        machine_cpu_fraction: share(0),
+        steal_fraction: share(1),
         rss_bytes: later.rss_bytes,
     }
 }
@@ -146,7 +146,7 @@ mod tests {
         assert!((sample.client_cores - 0.5).abs() < 1e-9);
         assert!((sample.embedded_cores - 1.5).abs() < 1e-9);
         assert_eq!(
-            (sample.machine_cpu_share, sample.steal_share),
+            (sample.machine_cpu_fraction, sample.steal_fraction),
             (Some(0.3), Some(0.1))
         );
     }

@@ -8,10 +8,10 @@ use highwater_core::analysis::tuning::{Measured, TuneStep, conclude, give_up, me
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::tune::{
-    CellPurpose, CellRecord, CellVerdict, NoBestReason, TuneOutcome, TuneRecord,
+    NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
 };
 use highwater_core::model::units::Nanos;
-use highwater_core::report::CourseProgress;
+use highwater_core::report::ExperimentProgress;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
@@ -31,7 +31,7 @@ pub struct TuneRequest {
 
 /// A cell that is to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CellWish {
+pub struct TrialRequest {
     /// From 1.
     pub number: u32,
     /// Position of the value on each axis.
@@ -43,15 +43,15 @@ pub struct CellWish {
 }
 
 /// Makes the runs of cells.
-pub trait CellMaker {
+pub trait TrialMaker {
     /// What can go wrong with it.
     type Error: From<RunError> + From<StoreError>;
     /// The plan of a cell.
-    fn plan(&self, wish: &CellWish) -> Result<Plan, Self::Error>;
+    fn plan(&self, wish: &TrialRequest) -> Result<Plan, Self::Error>;
     /// The run of a cell, kept in `directory`.
     fn request(
         &self,
-        wish: &CellWish,
+        wish: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
@@ -62,7 +62,7 @@ pub trait CellMaker {
 /// # Errors
 /// Where no record can be made: the budget has no room for a cell, the first one could not be run, or
 /// one could not be made or kept.
-pub fn tune<M: CellMaker>(
+pub fn tune<M: TrialMaker>(
     request: TuneRequest,
     maker: &M,
     observer: &Rc<dyn Observer>,
@@ -90,7 +90,7 @@ pub fn check(tune: &TuneRecord) -> Result<(), RunError> {
 
 fn no_room(tune: &TuneRecord) -> RunError {
     RunError::Budget {
-        probe: Nanos(tune.policy.cell_cost_ns),
+        probe: Nanos(tune.policy.trial_cost_ns),
         confirmations: tune.policy.confirmations.saturating_mul(2),
     }
 }
@@ -102,7 +102,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn finish<M: CellMaker>(&mut self, maker: &M) -> Result<RunRecord, M::Error> {
+    fn finish<M: TrialMaker>(&mut self, maker: &M) -> Result<RunRecord, M::Error> {
         loop {
             let outcome = match next(&self.tune) {
                 // What was measured before has no record here that could stand for the whole.
@@ -118,7 +118,7 @@ impl Course<'_> {
     }
 
     /// A tuning that had come to its end is gone on with: its last cell once more.
-    fn again<M: CellMaker>(&mut self, maker: &M) -> Result<Option<TuneOutcome>, M::Error> {
+    fn again<M: TrialMaker>(&mut self, maker: &M) -> Result<Option<TuneOutcome>, M::Error> {
         match self.tune.cells.pop() {
             Some(last) => self.cell(maker, last.at, last.purpose),
             None => Err(no_room(&self.tune).into()),
@@ -126,14 +126,14 @@ impl Course<'_> {
     }
 
     /// Measures a cell; an outcome if that was the end of it all.
-    fn cell<M: CellMaker>(
+    fn cell<M: TrialMaker>(
         &mut self,
         maker: &M,
         at: Vec<usize>,
-        purpose: CellPurpose,
+        purpose: TrialPurpose,
     ) -> Result<Option<TuneOutcome>, M::Error> {
         let number = u32::try_from(self.tune.cells.len() + 1).unwrap_or(u32::MAX);
-        let wish = CellWish {
+        let wish = TrialRequest {
             number,
             at,
             is_first: self.runs.last.is_none(),
@@ -153,7 +153,7 @@ impl Course<'_> {
         let record = self.runs.record_of(&ran);
         let measured =
             record.map_or_else(unreachable_target, |record| measured(self.tune.by, record));
-        self.tune.cells.push(CellRecord {
+        self.tune.cells.push(TrialRecord {
             number,
             purpose,
             at: wish.at,
@@ -168,22 +168,22 @@ impl Course<'_> {
         Ok(None)
     }
 
-    fn course(&self) -> CourseProgress {
+    fn course(&self) -> ExperimentProgress {
         let policy = &self.tune.policy;
         let took = self.tune.cells.iter().map(|cell| cell.took_ns);
-        let (planned, budget) = (Nanos(policy.cell_cost_ns), Nanos(policy.budget_ns));
+        let (planned, budget) = (Nanos(policy.trial_cost_ns), Nanos(policy.budget_ns));
         progress(took, policy.probes_max, planned, Some(budget))
     }
 
-    fn about(&self, at: &[usize], purpose: CellPurpose) -> String {
+    fn about(&self, at: &[usize], purpose: TrialPurpose) -> String {
         let values = self.tune.values(at);
         let words: Vec<String> = values
             .iter()
             .map(|(axis, v)| format!("{axis} {v}"))
             .collect();
         let purpose = match purpose {
-            CellPurpose::Search => "search",
-            CellPurpose::Confirm => "confirm",
+            TrialPurpose::Search => "search",
+            TrialPurpose::Confirm => "confirm",
         };
         format!("{purpose}, {}", words.join(" · "))
     }
@@ -207,7 +207,7 @@ impl Course<'_> {
 /// What a cell shows that could not be run.
 fn unreachable_target() -> Measured {
     Measured {
-        verdict: CellVerdict::TargetLost,
+        verdict: TrialVerdict::TargetLost,
         reasons: Vec::new(),
         throughput_per_s: 0.0,
         figure: None,

@@ -8,12 +8,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::plan::Share;
 use highwater_core::model::record::{RunRecord, TableRecord};
 use highwater_core::model::units::Nanos;
-use highwater_driver::{Connect, Request, TableNote, TableWish, Timeline};
+use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::run::RunError;
 use support::{Job, closed, data_reasons, measured, try_run_on};
@@ -32,7 +32,7 @@ fn run(job: &Job) -> RunRecord {
 }
 
 /// The note of the only table, after it was changed.
-fn note(job: &Job, root: &Path, change: impl Fn(&mut TableNote)) -> TableNote {
+fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> RegistryEntry {
     let target = job.open_target(root);
     let workload = job.workload();
     RealTimeline::block_on(RealClock::start(), |timeline| async move {
@@ -40,7 +40,7 @@ fn note(job: &Job, root: &Path, change: impl Fn(&mut TableNote)) -> TableNote {
         let mut admin = target.administer(timeline).await.unwrap();
         let dialects = admin.facts().await.unwrap().dialects;
         let bound = workload.bind(&dialects, target.placeholders()).unwrap();
-        let wish = TableWish::new(workload.fingerprint(), workload.seed());
+        let wish = TablePolicy::new(workload.fingerprint(), workload.seed());
         let mut notes = admin.create_tables(&bound, &wish).await.unwrap();
         notes.iter_mut().for_each(&change);
         admin.note_tables(&notes).await.unwrap();
@@ -96,7 +96,7 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     let root = tempfile::tempdir().unwrap();
     let job = job(root.path());
     let first = run(&job);
-    assert_eq!(first.judgements.data.value, Data::Clean);
+    assert_eq!(first.judgments.data.value, Data::Clean);
     let before = first.audit.found;
     assert_eq!(
         (table(&first).first_index, table(&first).rows_before),
@@ -108,7 +108,7 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     assert_eq!((noted.rows, noted.next_index), (Some(before), next));
 
     let second = run(&job);
-    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.judgments.data.value, Data::Clean);
     assert_eq!(table(&second).rows_before, Some(before));
     assert_eq!(table(&second).first_index, next);
     assert!(!table(&second).recovered);
@@ -133,7 +133,7 @@ fn rows_of_earlier_runs_that_are_gone_are_lost() {
     let second = run(&job);
     assert_eq!(second.audit.missing, 3);
     assert_eq!(second.audit.found, second.audit.acknowledged);
-    assert_eq!(second.judgements.data.value, Data::Lost);
+    assert_eq!(second.judgments.data.value, Data::Lost);
     assert_eq!(data_reasons(&second), [ReasonCode::RowsLost]);
     let example = &second.audit.examples[0];
     assert_eq!(example.acknowledged, first.audit.found);
@@ -157,7 +157,7 @@ fn a_run_that_never_ended_is_continued_after_its_last_row() {
     assert!(table(&second).recovered);
     assert_eq!(table(&second).rows_before, Some(first.audit.found));
     assert!(table(&second).first_index <= end);
-    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.judgments.data.value, Data::Clean);
     assert_eq!(second.audit.found, second.audit.acknowledged);
 }
 
@@ -169,7 +169,7 @@ fn rows_that_no_audit_counted_are_counted_before_the_next_run() {
     note(&job, root.path(), |note| note.rows = None);
     let second = run(&job);
     assert_eq!(table(&second).rows_before, Some(first.audit.found));
-    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.judgments.data.value, Data::Clean);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn what_was_loaded_is_not_loaded_again() {
     let third = run(&job);
     assert_eq!((loaded(&third), third.audit.found), (1950, 1950));
     assert_eq!(table(&third).next_index, Some(3000));
-    assert_eq!(third.judgements.data.value, Data::Clean);
+    assert_eq!(third.judgments.data.value, Data::Clean);
 }
 
 #[test]

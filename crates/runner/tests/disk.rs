@@ -5,7 +5,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_runner::run::RunError;
@@ -42,7 +42,7 @@ impl Drop for SmallDisk {
 }
 
 fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgements.measurement.reasons.iter();
+    let reasons = record.judgments.measurement.reasons.iter();
     reasons.map(|reason| reason.code).collect()
 }
 
@@ -62,8 +62,8 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
         reasons(record).contains(&ReasonCode::DiskFull),
         "{record:?}"
     );
-    assert_eq!(record.judgements.measurement.value, Measurement::Unsound);
-    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     assert!(record.audit.found > 0);
     // Not one op met a full disk.
     assert!(record.results.iter().all(|result| result.errors.is_empty()));
@@ -95,5 +95,5 @@ fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
     job.step = Nanos::from_secs(1);
     let end = job.run_in(&root.path().join("second"));
     assert!(!end.record.target.tables[0].recovered);
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use highwater_core::model::judgement::{Data, Measurement};
+use highwater_core::model::judgment::{Data, Measurement};
 use highwater_core::report;
 use support::{Job, closed, measured, open};
 
@@ -18,8 +18,8 @@ fn closed_load_on_the_simulated_target_is_sound_and_clean() {
     let result = measured(record, "insert");
     assert_eq!(result.offered, result.acknowledged);
     assert_eq!(record.audit.acknowledged, record.audit.found);
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
-    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
+    assert_eq!(record.judgments.data.value, Data::Clean);
 }
 
 #[test]
@@ -46,6 +46,6 @@ fn closed_load_on_the_embedded_database_is_found_again() {
     println!("{}", report::text(&end.record));
     assert!(measured(&end.record, "insert").acknowledged > 0);
     assert_eq!(end.record.audit.acknowledged, end.record.audit.found);
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert!(end.record.clients[0].embedded_cpu_seconds > 0.0);
 }

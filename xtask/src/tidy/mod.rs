@@ -7,7 +7,7 @@ mod architecture;
 mod crates;
 mod files;
 mod house;
-pub mod licences;
+pub mod licenses;
 pub mod markdown;
 mod modules;
 mod purity;

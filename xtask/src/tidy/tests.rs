@@ -20,7 +20,7 @@ fn check_rule(rule: Rule, files: &[(&str, &str)], expected: &[&str]) {
 fn this_repository_is_tidy() {
     let tree = Tree::read(&process::root()).unwrap();
     let mut findings = check(&tree);
-    findings.extend(licences::check(&process::metadata().unwrap()));
+    findings.extend(licenses::check(&process::metadata().unwrap()));
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
 }
@@ -393,10 +393,10 @@ fn ci_runs_what_the_readme_says() {
 }
 
 #[test]
-fn licences_are_permissive() {
-    let judged = |licence: serde_json::Value| {
-        let package = json!({"packages": [{"name": "x", "license": licence}]});
-        licences::check(&package).len()
+fn licenses_are_permissive() {
+    let judged = |license: serde_json::Value| {
+        let package = json!({"packages": [{"name": "x", "license": license}]});
+        licenses::check(&package).len()
     };
     for good in [
         "MIT",
@@ -418,5 +418,5 @@ fn licences_are_permissive() {
         assert_eq!(judged(json!(bad)), 1, "{bad}");
     }
     assert_eq!(judged(json!(null)), 1);
-    assert_eq!(licences::check(&json!({})).len(), 1);
+    assert_eq!(licenses::check(&json!({})).len(), 1);
 }

@@ -95,7 +95,7 @@ impl Drop for Scratch {
 }
 
 /// What a target says of itself and of this user.
-struct Looked {
+struct TargetInspection {
     facts: TargetFacts,
     /// Absent where nobody is refused anything, or nobody asked.
     rights: Option<Vec<Right>>,
@@ -140,7 +140,7 @@ pub(super) fn ask(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> 
 }
 
 /// The same, and what the user may do to a table of that name.
-fn look(target: &Arc<dyn Target>, table: Option<String>) -> Result<Looked, TargetError> {
+fn look(target: &Arc<dyn Target>, table: Option<String>) -> Result<TargetInspection, TargetError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();
@@ -161,7 +161,7 @@ async fn look_at(
     target: Arc<dyn Target>,
     timeline: Rc<dyn Timeline>,
     table: Option<String>,
-) -> Result<Looked, TargetError> {
+) -> Result<TargetInspection, TargetError> {
     let nothing = Arc::new(BoundWorkload {
         tables: Vec::new(),
         ops: Vec::new(),
@@ -183,7 +183,7 @@ async fn look_at(
         disk = admin.disk().await?;
         rights = admin.try_rights(&table).await?;
     }
-    Ok(Looked {
+    Ok(TargetInspection {
         facts,
         rights,
         disk,
@@ -191,7 +191,7 @@ async fn look_at(
 }
 
 /// The first right that a run needs and this user has not.
-fn missing(looked: &Looked, table: &str) -> Option<Failure> {
+fn missing(looked: &TargetInspection, table: &str) -> Option<Failure> {
     let rights = looked.rights.as_ref()?;
     let refused = rights.iter().find(|right| right.refusal.is_some())?;
     let refusal = refused.refusal.clone()?;
@@ -230,7 +230,7 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
     ))
 }
 
-fn describe_target(target: &dyn Target, looked: &Looked) -> Vec<Fact> {
+fn describe_target(target: &dyn Target, looked: &TargetInspection) -> Vec<Fact> {
     let capabilities = target.capabilities();
     let facts = &looked.facts;
     let mut lines: Vec<Fact> = target

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use highwater_core::analysis::plausibility::{ModelAsked, Weight, audit};
-use highwater_core::analysis::scaling::Law;
+use highwater_core::analysis::plausibility::{ModelRequest, Weight, audit};
+use highwater_core::analysis::scaling::ScalingModel;
 use highwater_core::analysis::series::{Role, SeriesSet};
 use highwater_core::model::display::foreign;
 use highwater_core::report::objections_text;
@@ -24,9 +24,13 @@ pub(super) fn is_figures(name: &str) -> bool {
 
 /// Prints what was read and what speaks against it; contradictions make the exit code that of
 /// figures which are not sound.
-pub(super) fn check(names: &[String], law: Option<Law>, out: &Path) -> Result<u8, Failure> {
+pub(super) fn check(
+    names: &[String],
+    law: Option<ScalingModel>,
+    out: &Path,
+) -> Result<u8, Failure> {
     let set = figures::read(names, out)?;
-    let objections = audit(&set, law.map(ModelAsked::of).as_ref());
+    let objections = audit(&set, law.map(ModelRequest::of).as_ref());
     terminal::data(&format!(
         "{}\n{}",
         table(&facts(&set)),
@@ -34,7 +38,7 @@ pub(super) fn check(names: &[String], law: Option<Law>, out: &Path) -> Result<u8
     ))?;
     let contradicts = objections.iter().any(|o| o.weight == Weight::Contradiction);
     Ok(if contradicts {
-        exit::UNSOUND
+        exit::INVALID
     } else {
         exit::WELL
     })

@@ -53,7 +53,7 @@ fn gate(report: &CompareReport<'_>) -> u8 {
         let figures = &comparison.figures;
         comparison.is_guarded() || figures.iter().all(|compared| compared.effect.is_none())
     });
-    if blind { exit::UNSOUND } else { exit::WELL }
+    if blind { exit::INVALID } else { exit::WELL }
 }
 
 /// The first group against each other one.

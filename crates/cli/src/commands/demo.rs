@@ -12,7 +12,7 @@ use crate::exit;
 use crate::failure::Failure;
 use crate::grammar::{self, Request};
 use crate::layers::Layers;
-use crate::settings::{DemoSettings, FindSettings, KnownTargets, SizeSettings, TableSettings};
+use crate::settings::{DemoSettings, FindSettings, SizeSettings, TableSettings, TargetSchemes};
 use crate::terminal;
 
 /// Sizes of the cluster: the first is shown as a search, all of them as a table.
@@ -60,7 +60,7 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     let labels = ["--label", &label, "--label", "shards=12"];
     let begin = ["find", "cpu", &url, "-o", &store, "-q"];
     let layers = asked(&[&begin[..], &labels, SEARCH].concat())?;
-    let settings = FindSettings::resolve(&layers, &KnownTargets::built_in())?;
+    let settings = FindSettings::resolve(&layers, &TargetSchemes::built_in())?;
     let (record, directory) = find::record(&settings, interrupts)?;
     let text = report::text_at(&record, &directory);
     let code = exit::of(&record);

@@ -1,6 +1,6 @@
 //! `highwater find`: settings → probes, each a run → the mark → exit code.
 
-mod intention;
+mod preview;
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::RunRequest;
-use highwater_runner::search::{self as runner, ProbeMaker, ProbeWish, SearchRequest};
+use highwater_runner::search::{self as runner, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_runner::store::RunDirectory;
 
-use self::intention::Intention;
+use self::preview::Preview;
 use super::{probes, run};
 use crate::exit;
 use crate::failure::Failure;
@@ -25,15 +25,15 @@ use crate::{terminal, workload_file};
 /// Does what the settings ask for; returns the exit code.
 pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
     if settings.dry_run {
-        let (_, intention, _) = begun(settings)?;
-        return terminal::data(&intention.text(settings)).map(|()| exit::WELL);
+        let (_, preview, _) = begun(settings)?;
+        return terminal::data(&preview.text(settings)).map(|()| exit::WELL);
     }
     let found = record(settings, &run::signals()?)?;
     probes::print(settings.run.output, &found)
 }
 
 /// The search before its first probe, and the plan that the first one would have.
-fn begun(settings: &FindSettings) -> Result<(Maker<'_>, Intention, Plan), Failure> {
+fn begun(settings: &FindSettings) -> Result<(Maker<'_>, Preview, Plan), Failure> {
     let spec = workload_file::choose(&settings.run.workload, &settings.run.parameters)?;
     let parameters = run::in_data_time(&settings.run, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.run.seed)?);
@@ -44,14 +44,14 @@ fn begun(settings: &FindSettings) -> Result<(Maker<'_>, Intention, Plan), Failur
         urls,
         directory: None,
     };
-    let first = maker.plan(&ProbeWish {
+    let first = maker.plan(&ProbeRequest {
         number: 1,
         purpose: ProbePurpose::Search,
         at: settings.first,
         tables_kept: false,
     })?;
-    let intention = Intention::new(settings, &maker.workload, &first)?;
-    Ok((maker, intention, first))
+    let preview = Preview::new(settings, &maker.workload, &first)?;
+    Ok((maker, preview, first))
 }
 
 /// Searches, and returns the record and where it is kept.
@@ -59,9 +59,9 @@ pub(super) fn record(
     settings: &FindSettings,
     interrupts: &Interrupts,
 ) -> Result<(RunRecord, String), Failure> {
-    let (mut maker, intention, first) = begun(settings)?;
-    let observer = probes::observer(settings.run.output, &intention.text(settings));
-    let search = intention.search;
+    let (mut maker, preview, first) = begun(settings)?;
+    let observer = probes::observer(settings.run.output, &preview.text(settings));
+    let search = preview.search;
     let id = run::id("find", maker.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     maker.directory = Some(directory.clone());
@@ -90,7 +90,7 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// The settings of a probe's run.
-    fn run(&self, wish: &ProbeWish) -> RunSettings {
+    fn run(&self, wish: &ProbeRequest) -> RunSettings {
         let settings = self.settings;
         let mut run = settings.run.clone();
         let pace = match (wish.at, settings.axis) {
@@ -108,7 +108,7 @@ impl Maker<'_> {
 
     /// Whether a probe begins with tables made anew: the first one if the user says so, later ones
     /// if there are writes to undo and the rows are the search's own, or given up by the user.
-    fn makes_tables(&self, wish: &ProbeWish, plan: &Plan) -> bool {
+    fn makes_tables(&self, wish: &ProbeRequest, plan: &Plan) -> bool {
         let given_up = self.settings.run.drop;
         if wish.number == 1 {
             return given_up;
@@ -124,7 +124,7 @@ impl Maker<'_> {
 impl ProbeMaker for Maker<'_> {
     type Error = Failure;
 
-    fn plan(&self, wish: &ProbeWish) -> Result<Plan, Failure> {
+    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, Failure> {
         let mut run = self.run(wish);
         let plan = run::plan(&run, &self.workload, &self.urls)?;
         if wish.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
@@ -140,7 +140,7 @@ impl ProbeMaker for Maker<'_> {
 
     fn request(
         &self,
-        wish: &ProbeWish,
+        wish: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Failure> {

@@ -17,7 +17,7 @@ use crate::terminal;
 
 use super::run;
 
-/// Makes a record of the files of one run; it is no judgement of ours, and so ends well.
+/// Makes a record of the files of one run; it is no judgment of ours, and so ends well.
 pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     let mut import: Option<Import> = None;
     let mut files = Vec::new();
@@ -61,7 +61,7 @@ fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, 
     read.and_then(|_| file.seek(SeekFrom::Start(0)))
         .map_err(|error| unreadable(name, &error))?;
     let head = String::from_utf8_lossy(&head);
-    import::recognise(&head, tool)
+    import::recognize(&head, tool)
         .map_err(|wrong| Failure::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint))
 }
 

@@ -99,7 +99,7 @@ pub(super) fn in_data_time(
             .filter(|name| !settings.parameters.contains_key(*name))
             .collect();
         let name = added.first().map_or("start", |name| name.as_str());
-        let message = "--share: the data's time would follow the clock of each load machine";
+        let message = "--share: the data's time would follow the clock of each load generator";
         return Err(Failure::usage(message).with_hint(format!(
             "give all of them the same `--set {name}=…`, and no other time"
         )));

@@ -2,8 +2,8 @@
 //!
 //! It chooses series and fills in what is not said; the arithmetic is the core's.
 
-use highwater_core::analysis::plausibility::{ModelAsked, audit};
-use highwater_core::analysis::scaling::Law;
+use highwater_core::analysis::plausibility::{ModelRequest, audit};
+use highwater_core::analysis::scaling::ScalingModel;
 use highwater_core::analysis::series::{self, PUBLISHED, Point, SeriesSet};
 use highwater_core::analysis::sizing::{
     Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
@@ -49,11 +49,11 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
 }
 
 /// What speaks against the figures is said before anything is made of them.
-fn warn_of(figures: &SeriesSet, law: Option<Law>) {
+fn warn_of(figures: &SeriesSet, law: Option<ScalingModel>) {
     for note in &figures.notes {
         terminal::warn(note);
     }
-    let objections = audit(figures, law.map(ModelAsked::of).as_ref());
+    let objections = audit(figures, law.map(ModelRequest::of).as_ref());
     for objection in &objections {
         terminal::warn(&format!(
             "{} ({}): {}",
@@ -156,7 +156,7 @@ fn assumed(
     let points: Vec<&Point> = points.filter(|point| is_wanted(wanted, point)).collect();
     // Objectives and errors of the user's own are about the user's own points.
     let reading = Reading {
-        copy_cost: settings.reading.copy_cost,
+        replica_cost: settings.reading.replica_cost,
         law: settings.reading.law,
         published: true,
         ..Reading::default()

@@ -6,12 +6,12 @@ use highwater_core::analysis::tuning::{is_small, probes_most};
 use highwater_core::model::display::{duration, plain, ratio};
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
-use highwater_core::model::tune::{CellVerdict, TuneAxis, TunePolicy, TuneRecord};
+use highwater_core::model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
-use highwater_runner::tune::{self as runner, CellMaker, CellWish, TuneRequest};
+use highwater_runner::tune::{self as runner, TrialMaker, TrialRequest, TuneRequest};
 
 use super::probes::{self, AROUND};
 use super::run;
@@ -34,7 +34,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
         return terminal::data(&intended(&tune)).map(|()| exit::WELL);
     }
     let observer = probes::observer(settings.run.output, &intended(&tune));
-    let id = run::id("tune", &first.workload.name, &tune.intention_hash);
+    let id = run::id("tune", &first.workload.name, &tune.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     maker.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
@@ -83,13 +83,13 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
             confirmations: CONFIRMATIONS,
             probes_max: probes_most(&settings.axes, CONFIRMATIONS),
             budget_ns: 0,
-            cell_cost_ns: cost.0,
+            trial_cost_ns: cost.0,
         },
-        intention_hash: String::new(),
+        definition_hash: String::new(),
         cells: Vec::new(),
         outcome: None,
     };
-    tune.intention_hash = tune.hash(&first.hash());
+    tune.definition_hash = tune.hash(&first.hash());
     tune.policy.budget_ns = settings.budget.0;
     Ok((maker, tune, first))
 }
@@ -103,7 +103,7 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
         return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
             .with_hint("name the directory or id of a `highwater tune`"));
     };
-    if before.intention_hash != tune.intention_hash {
+    if before.definition_hash != tune.definition_hash {
         return Err(Failure::usage(format!(
             "--resume: {id} was asked for something else, so its cells do not belong here"
         ))
@@ -113,7 +113,7 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
     while tune.cells.last().is_some_and(|cell| {
         matches!(
             cell.verdict,
-            CellVerdict::Interrupted | CellVerdict::TargetLost
+            TrialVerdict::Interrupted | TrialVerdict::TargetLost
         )
     }) {
         tune.cells.pop();
@@ -132,7 +132,7 @@ fn intended(tune: &TuneRecord) -> String {
     let axes: Vec<String> = tune.axes.iter().map(in_words).collect();
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let policy = &tune.policy;
-    let most = u64::from(policy.probes_max).saturating_mul(policy.cell_cost_ns);
+    let most = u64::from(policy.probes_max).saturating_mul(policy.trial_cost_ns);
     let most = match most {
         most if most > policy.budget_ns => {
             format!("{}, the budget", duration(policy.budget_ns))
@@ -156,7 +156,7 @@ fn intended(tune: &TuneRecord) -> String {
         tune.by.name(),
         axes.join(" × "),
         policy.probes_max,
-        duration(policy.cell_cost_ns),
+        duration(policy.trial_cost_ns),
         plain(ratio(policy.probes_max.into(), grid as u64)),
     )
 }
@@ -202,17 +202,17 @@ impl Maker<'_> {
     }
 }
 
-impl CellMaker for Maker<'_> {
+impl TrialMaker for Maker<'_> {
     type Error = Failure;
 
-    fn plan(&self, wish: &CellWish) -> Result<Plan, Failure> {
+    fn plan(&self, wish: &TrialRequest) -> Result<Plan, Failure> {
         let (run, workload, urls) = self.cell(&wish.at)?;
         run::plan(&run, &workload, &urls)
     }
 
     fn request(
         &self,
-        wish: &CellWish,
+        wish: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Failure> {

@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalogue, file_schema, sketch};
+use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
 use highwater_driver::{TargetOptions, TargetUrl, registry};
 use highwater_runner::clock::{RealClock, RealTimeline};
 
@@ -69,10 +69,10 @@ fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
 
 /// Name, summary, streams and dialects of each workload.
 fn list() -> String {
-    let width = catalogue().iter().map(|entry| entry.name.len()).max();
+    let width = catalog().iter().map(|entry| entry.name.len()).max();
     let width = width.unwrap_or(0);
-    let lines = catalogue().iter().filter_map(|entry| {
-        // A test sees to it that the catalogue has no mistakes.
+    let lines = catalog().iter().filter_map(|entry| {
+        // A test sees to it that the catalog has no mistakes.
         let spec = WorkloadSpec::parse(entry.text).ok()?;
         let streams: Vec<&str> = spec.streams().iter().map(|s| s.name.as_str()).collect();
         Some(format!(

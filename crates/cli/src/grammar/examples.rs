@@ -48,7 +48,7 @@ Examples:
   highwater run kv --read-percent 0 -c 384 -d 2h URL1 … URL30
       a workload's parameters are flags too
   highwater run cpu $URL --share 2/4 --start-at 2026-11-20T18:30:00Z
-      the second of four load machines";
+      the second of four load generators";
 
 const LOAD: &str = "\
 Examples:
@@ -100,7 +100,7 @@ Examples:
   highwater show 2026-11-20T18 --format csv
       one run's intervals, found by the beginning of its id
   highwater show m1/highwater-runs/a m2/highwater-runs/b
-      two load machines' shares as one run";
+      two load generators' shares as one run";
 
 const COMPARE: &str = "\
 Examples:

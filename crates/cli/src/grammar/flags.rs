@@ -90,7 +90,7 @@ const LENGTH: &str = "Length";
 const DATA: &str = "Workload";
 const OBJECTIVES: &str = "Objectives (exit code 1 if one is missed)";
 const AUDIT: &str = "Audit";
-const SHARES: &str = "Several load machines";
+const SHARES: &str = "Several load generators";
 const REPEATS: &str = "Several runs";
 const FIGURES: &str = "Figures";
 const CONDITIONS: &str = "Conditions";
@@ -102,7 +102,7 @@ const OUT: Flag = value("out", "DIR", "Directory that holds one directory per ru
     .short('o')
     .default("highwater-runs")
     .under(OUTPUT);
-const NO_COLOR: Flag = switch("no-color", "No colours, as with NO_COLOR set").under(OUTPUT);
+const NO_COLOR: Flag = switch("no-color", "No colors, as with NO_COLOR set").under(OUTPUT);
 const INSERT: Flag = value(
     "insert",
     "MODE",

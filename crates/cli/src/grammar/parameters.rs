@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::workload::{WorkloadSpec, catalogue};
+use highwater_core::workload::{WorkloadSpec, catalog};
 
 use super::Command;
 
@@ -55,7 +55,7 @@ fn parameter(
 }
 
 fn names() -> BTreeSet<String> {
-    let specs = catalogue()
+    let specs = catalog()
         .iter()
         .filter_map(|entry| WorkloadSpec::parse(entry.text).ok());
     let names = specs.flat_map(|spec| {

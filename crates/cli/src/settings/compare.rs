@@ -6,7 +6,7 @@ use highwater_core::analysis::comparison::PRACTICAL;
 use highwater_core::model::quantity::{Ppm, parse_percent};
 use highwater_driver::TargetUrl;
 
-use super::{KnownTargets, RunSettings, resolve, words};
+use super::{RunSettings, TargetSchemes, resolve, words};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
@@ -91,7 +91,7 @@ pub struct Variant {
 
 impl RepeatSettings {
     /// Settings of `highwater run`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let run = RunSettings::resolve(layers, known)?;
         let times = layers.require("repeat", words::positive)?;
         let mut variants = Vec::new();

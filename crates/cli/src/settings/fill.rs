@@ -3,7 +3,7 @@
 use highwater_core::model::quantity::parse_rate;
 use highwater_core::model::units::Nanos;
 
-use super::{KnownTargets, Length, Load, Objectives, RunSettings, Share, Streams, words};
+use super::{Length, Load, Objectives, RunSettings, Share, Streams, TargetSchemes, words};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
@@ -12,7 +12,7 @@ const WITHOUT_END: Nanos = Nanos::from_secs(365 * 86_400);
 
 impl RunSettings {
     /// Settings of `highwater load`.
-    pub fn resolve_load(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve_load(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let load = Load {
             sessions: layers.parse("sessions", words::positive)?,
             streams: Streams::First {

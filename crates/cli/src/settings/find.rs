@@ -6,7 +6,7 @@ use highwater_core::model::units::Nanos;
 
 use super::resolve::duration_above_zero;
 use super::{
-    FindSettings, KnownTargets, Load, PaceSetting, RunSettings, StreamSetting, Streams, load,
+    FindSettings, Load, PaceSetting, RunSettings, StreamSetting, Streams, TargetSchemes, load,
     probes, words,
 };
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ const MOST_SESSIONS: f64 = 65_536.0;
 
 impl FindSettings {
     /// Settings of `highwater find`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let axis = layers.require("axis", words::axis)?;
         let (streams, searched) = streams(layers, axis)?;
         let load = Load {

@@ -11,8 +11,8 @@ use highwater_driver::TargetUrl;
 
 use super::given::given;
 use super::{
-    CheckSettings, CheckSubject, DemoSettings, KnownTargets, Length, Load, Objectives, Quantile,
-    RunOutput, RunSettings, Share, ShowSettings, Streams, Telemetry, WorkloadChoice,
+    CheckSettings, CheckSubject, DemoSettings, Length, Load, Objectives, Quantile, RunOutput,
+    RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry, WorkloadChoice,
     WorkloadsAction, WorkloadsSettings, load, words,
 };
 use crate::failure::{Failure, did_you_mean};
@@ -29,7 +29,7 @@ const MOST_TARGETS: usize = 1_000;
 
 impl RunSettings {
     /// Settings of `highwater run`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let load = load::load(layers)?;
         let share = layers.require("share", words::share)?;
         let length = length(layers, &load, share)?;
@@ -39,7 +39,7 @@ impl RunSettings {
     /// The same with a load and a length that were read before.
     pub(super) fn of(
         layers: &Layers,
-        known: &KnownTargets,
+        known: &TargetSchemes,
         load: Load,
         length: Length,
     ) -> Result<Self, Failure> {
@@ -118,7 +118,7 @@ impl ShowSettings {
 
 impl CheckSettings {
     /// Settings of `highwater check`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let given = as_targets(&words);
         let subject = match &given[..] {
@@ -158,7 +158,7 @@ pub(super) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
 
 impl WorkloadsSettings {
     /// Settings of `highwater workloads`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let action = match words[..] {
             ["from", ref rest @ ..] => WorkloadsAction::From {
@@ -299,7 +299,7 @@ pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
     Ok(pairs)
 }
 
-pub(super) fn targets(given: &[Given], known: &KnownTargets) -> Result<Vec<TargetUrl>, Failure> {
+pub(super) fn targets(given: &[Given], known: &TargetSchemes) -> Result<Vec<TargetUrl>, Failure> {
     let fallback: Vec<Given> = known
         .default_url
         .filter(|_| given.is_empty())
@@ -327,7 +327,7 @@ pub(super) fn targets(given: &[Given], known: &KnownTargets) -> Result<Vec<Targe
     }
 }
 
-fn target(given: &Given, text: &str, known: &KnownTargets) -> Result<TargetUrl, Failure> {
+fn target(given: &Given, text: &str, known: &TargetSchemes) -> Result<TargetUrl, Failure> {
     if !has_scheme(text) {
         return Err(given
             .failure(format!("`{text}` is not a URL"))
@@ -349,14 +349,14 @@ fn target(given: &Given, text: &str, known: &KnownTargets) -> Result<TargetUrl, 
     }
 }
 
-fn schemes_hint(known: &KnownTargets) -> String {
+fn schemes_hint(known: &TargetSchemes) -> String {
     let schemes: Vec<String> = known.schemes.iter().map(|s| format!("`{s}:`")).collect();
     format!("a target's URL begins with one of {}", schemes.join(", "))
 }
 
 /// Splits at spaces, and at those commas that a known scheme or `name://` follows: the hosts of
 /// one URL are separated by commas, too.
-fn split_targets<'a>(text: &'a str, known: &KnownTargets) -> Vec<&'a str> {
+fn split_targets<'a>(text: &'a str, known: &TargetSchemes) -> Vec<&'a str> {
     let begins_url = |rest: &str| {
         let scheme = rest.split(':').next().unwrap_or_default();
         has_scheme(rest)
@@ -383,7 +383,7 @@ fn length(layers: &Layers, load: &Load, share: Share) -> Result<Length, Failure>
     if let Some(given) = layers.one("until").filter(|_| share.of > 1) {
         return Err(given
             .failure("a share sees its own part only, so shares would stop at different times")
-            .with_hint("leave --until out, or run the plan on one load machine"));
+            .with_hint("leave --until out, or run the plan on one load generator"));
     }
     if let Some(given) = layers.one("duration") {
         if duration == Nanos::ZERO {

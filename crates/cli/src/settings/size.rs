@@ -106,7 +106,7 @@ impl SizeSettings {
                 nodes: layers.parse("nodes", above_zero)?.map(f64::from),
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
-                copy_cost: layers.parse("copy-cost", part)?,
+                replica_cost: layers.parse("copy-cost", part)?,
                 law: layers.parse("law", words::law)?,
                 published: false,
             },

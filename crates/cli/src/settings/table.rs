@@ -19,7 +19,7 @@ pub struct TableSettings {
     pub json: bool,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
-    /// No colours, whatever the terminal can do.
+    /// No colors, whatever the terminal can do.
     pub no_color: bool,
 }
 

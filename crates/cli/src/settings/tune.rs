@@ -10,7 +10,7 @@ use highwater_core::model::tune::{TuneAxis, TuneFigure};
 use highwater_core::model::units::Nanos;
 
 use super::resolve::SIM_PARAMETERS;
-use super::{KnownTargets, Load, RunSettings, Streams, probes, words};
+use super::{Load, RunSettings, Streams, TargetSchemes, probes, words};
 use crate::failure::Failure;
 use crate::layers::{Given, Layers, Origin, Strength};
 
@@ -47,12 +47,12 @@ pub struct TuneSettings {
     /// Only say what would be done.
     pub dry_run: bool,
     layers: Layers,
-    known: KnownTargets,
+    known: TargetSchemes,
 }
 
 impl TuneSettings {
     /// Settings of `highwater tune`.
-    pub fn resolve(layers: &Layers, known: &KnownTargets) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
         Ok(Self {
             run: run(layers, known)?,
             axes: axes(layers)?,
@@ -90,7 +90,7 @@ pub(crate) fn put(layers: &mut Layers, strength: Strength, axis: &str, value: &s
     layers.add(strength, name, text, Origin::CommandLine);
 }
 
-fn run(layers: &Layers, known: &KnownTargets) -> Result<RunSettings, Failure> {
+fn run(layers: &Layers, known: &TargetSchemes) -> Result<RunSettings, Failure> {
     let load = Load {
         sessions: layers.parse("sessions", words::positive)?,
         streams: Streams::First {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use highwater_core::analysis::scaling::Law;
+use highwater_core::analysis::scaling::ScalingModel;
 use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_core::model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
@@ -37,8 +37,8 @@ pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
 }
 
 /// A law of growth by its name in tables, in any case.
-pub(super) fn law(text: &str) -> Result<Law, QuantityError> {
-    let found = Law::ALL
+pub(super) fn law(text: &str) -> Result<ScalingModel, QuantityError> {
+    let found = ScalingModel::ALL
         .into_iter()
         .find(|law| law.name().eq_ignore_ascii_case(text));
     found.ok_or_else(|| {

@@ -187,7 +187,7 @@ impl Browser {
         }
     }
 
-    /// Asks, and waits for the answer; events that come before it are looked at.
+    /// SqlQuery, and waits for the answer; events that come before it are looked at.
     fn ask(&mut self, method: &str, parameters: &Value) -> Value {
         self.asked += 1;
         let id = self.asked;

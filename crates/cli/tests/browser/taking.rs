@@ -167,7 +167,7 @@ fn saves_a_drawing(browser: &mut Browser) -> String {
     svg.as_str().unwrap().to_owned()
 }
 
-/// Opened alone the drawing has the colours that it had in the page, and asks for nothing.
+/// Opened alone the drawing has the colors that it had in the page, and asks for nothing.
 fn reads_elsewhere(program: &str, svg: &std::path::Path) {
     let mut browser = Browser::start(program, WIDE, false);
     browser.go(svg);

@@ -14,7 +14,7 @@ fn show_without_a_run_says_how_to_make_one() {
 }
 
 #[test]
-fn the_exit_code_is_the_judgement() {
+fn the_exit_code_is_the_judgment() {
     let directory = TempDir::new().unwrap();
     for (code, words) in [
         (0, &["sim:"][..]),

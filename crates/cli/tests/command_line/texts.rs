@@ -71,7 +71,7 @@ fn help_of_show() {
               Directory that holds one directory per run [default: highwater-runs]
 
           --no-color
-              No colours, as with NO_COLOR set
+              No colors, as with NO_COLOR set
 
     Examples:
       highwater show
@@ -79,7 +79,7 @@ fn help_of_show() {
       highwater show 2026-11-20T18 --format csv
           one run's intervals, found by the beginning of its id
       highwater show m1/highwater-runs/a m2/highwater-runs/b
-          two load machines' shares as one run
+          two load generators' shares as one run
 
     Numbers take k, M and G; durations ns, us, ms, s, m and h, also combined (1h30m).
 
@@ -127,7 +127,7 @@ fn help_of_check() {
 
     Output:
       -o, --out <DIR>  Directory that holds one directory per run [default: highwater-runs]
-          --no-color   No colours, as with NO_COLOR set
+          --no-color   No colors, as with NO_COLOR set
 
     `--help` adds examples, the environment, the file and the exit codes.
     ");

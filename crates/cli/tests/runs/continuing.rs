@@ -37,9 +37,9 @@ fn check(place: &Place, words: &[&str]) {
     assert_eq!(next.given, first.given, "{called:?}");
     assert_eq!(next.plan.seed, first.plan.seed, "{called:?}");
     assert_eq!(next.target.urls, first.target.urls, "{called:?}");
-    let arrivals = |record: &RunRecord| record.plan.intention.streams[0].arrivals;
+    let arrivals = |record: &RunRecord| record.plan.definition.streams[0].arrivals;
     assert_eq!(arrivals(&next), arrivals(&first), "{called:?}");
-    let open = |record: &RunRecord| record.streams[0].rate_asked.is_some();
+    let open = |record: &RunRecord| record.streams[0].planned_rate.is_some();
     if open(&first) {
         assert_eq!(
             next.streams[0].sessions, first.streams[0].sessions,

@@ -133,7 +133,7 @@ fn ctrl_c_during_the_audit_lets_it_end_and_keeps_what_was_measured() {
         "audit: ",
         1,
     );
-    assert!(called.stdout.contains("\n  not_quiet: "), "{called:?}");
+    assert!(called.stdout.contains("\n  not_idle: "), "{called:?}");
     let note = "\nnote           the user wished to stop when all had been measured\n";
     assert!(called.stdout.contains(note), "{called:?}");
     let record = newest(&place);

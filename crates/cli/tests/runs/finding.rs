@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::search::SearchRecord;
 use highwater_runner::store;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -218,7 +218,7 @@ fn is_whole(place: &Place, called: &Called) {
     for (number, probe) in (1..).zip(&record.probes) {
         assert_eq!(probe.number, number);
         let run = store::read(&directory.join(&probe.run)).unwrap();
-        assert_eq!(run.judgements.data.value, Data::Clean, "probe {number}");
+        assert_eq!(run.judgments.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
         // The first one finds a target that nobody has asked anything.
         let settled = if number == 1 {

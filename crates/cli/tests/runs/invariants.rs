@@ -1,6 +1,6 @@
 //! What a workload file says must be so of its data is asked after the load.
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::record::RunRecord;
 
 use crate::called::{Called, Place, record};
@@ -52,7 +52,7 @@ fn run(statements: &[&str], more: &[&str]) -> Called {
 fn transactions_that_keep_the_sum_are_clean() {
     let record = record(&run(&[TAKE, GIVE], &["--json"]));
     assert_eq!(
-        record.judgements.data.value,
+        record.judgments.data.value,
         Data::Clean,
         "{:?}",
         record.audit
@@ -73,8 +73,8 @@ fn transactions_that_do_not_are_told_with_what_was_found() {
     let called = run(&[TAKE, KEEP], &["--json"]);
     assert_eq!(called.code, Some(4), "{}", called.stderr);
     let record = record(&called);
-    assert_eq!(record.judgements.data.value, Data::Altered);
-    let reason = &record.judgements.data.reasons[0];
+    assert_eq!(record.judgments.data.value, Data::Altered);
+    let reason = &record.judgments.data.reasons[0];
     assert_eq!(reason.code, ReasonCode::InvariantBroken);
     let results = record.results.iter();
     let acknowledged: i64 = results
@@ -95,7 +95,7 @@ fn transactions_that_do_not_are_told_with_what_was_found() {
 #[test]
 fn no_audit_asks_nothing() {
     let record = record(&run(&[TAKE, KEEP], &["--json", "--audit", "off"]));
-    assert_eq!(record.judgements.data.value, Data::Off);
+    assert_eq!(record.judgments.data.value, Data::NotChecked);
     assert!(record.audit.invariants.is_empty());
 }
 
@@ -110,7 +110,7 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
     };
     for record in [share("1/2", "one"), share("2/2", "two")] {
         assert!(record.audit.invariants.is_empty(), "{:?}", record.audit);
-        let data = &record.judgements.data;
+        let data = &record.judgments.data;
         assert_eq!(data.value, Data::Unverified);
         assert_eq!(data.reasons[0].code, ReasonCode::OneShare);
         assert!(data.reasons[0].evidence.contains(said), "{data:?}");
@@ -126,21 +126,21 @@ fn a_share_of_several_asks_no_invariant_and_says_so() {
     ]);
     let merged = record(&merged);
     assert_eq!(
-        merged.judgements.data.value,
+        merged.judgments.data.value,
         Data::Unverified,
         "{:?}",
-        merged.judgements
+        merged.judgments
     );
     assert!(found(&merged, "invariants_not_asked", said));
     let whole = record(&place.call(&[&words[..], &["1s", "--json"]].concat()));
     assert_eq!(whole.audit.invariants.len(), 2);
-    assert_eq!(whole.judgements.data.value, Data::Clean);
+    assert_eq!(whole.judgments.data.value, Data::Clean);
     assert!(!found(&whole, "invariants_not_asked", said));
 }
 
 /// Whether there is this sentence among what a record has beside its figures.
 fn found(record: &RunRecord, code: &str, message: &str) -> bool {
-    let mut findings = record.findings.iter();
+    let mut findings = record.notes.iter();
     findings.any(|finding| finding.code == code && finding.message == message)
 }
 
@@ -205,7 +205,7 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
         (false, "open@1000", Data::Clean),
     ] {
         let data = run_filled(&filled(with_invariant), "3s", stream)
-            .judgements
+            .judgments
             .data;
         assert_eq!(data.value, wanted, "{stream}: {data:?}");
         if wanted == Data::Unverified {
@@ -224,7 +224,7 @@ fn an_answer_that_is_not_one_value_is_none() {
     ] {
         let bank = filled(true).replace("SELECT sum(balance) FROM accounts", query);
         let record = run_filled(&bank, "1s", "transfers@10");
-        assert_eq!(record.judgements.data.value, Data::Altered, "{query}");
+        assert_eq!(record.judgments.data.value, Data::Altered, "{query}");
         assert_eq!(record.audit.invariants[0].found, None, "{query}");
     }
 }

@@ -1,6 +1,6 @@
 //! `--literals`: queries whose values stand in their text.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 
 use crate::called::{Place, record};
 
@@ -27,7 +27,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
     let literal = record(&place.call(&[&words[..], &["--literals", "--json"]].concat()));
     let result = &literal.results[literal.results.len() - 1];
     assert!(result.acknowledged > 100 && result.errors.is_empty());
-    assert!(literal.plan.intention.workload.literals);
+    assert!(literal.plan.definition.workload.literals);
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn statements_that_write_are_audited_all_the_same() {
     ];
     let record = record(&place.call(&[&words[..], &["--json"]].concat()));
     assert_eq!(
-        record.judgements.data.value,
+        record.judgments.data.value,
         Data::Clean,
         "{:?}",
-        record.judgements
+        record.judgments
     );
     assert!(record.audit.acknowledged > 0);
 }

@@ -167,7 +167,7 @@ fn nothing_is_drawn_in_a_pipe_or_on_a_terminal_that_cannot() {
 }
 
 #[test]
-fn without_colours_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
+fn without_colors_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
     let place = Place::new();
     for (words, variable) in [
         (vec!["--no-color"], ("A", "b")),
@@ -180,8 +180,8 @@ fn without_colours_the_block_has_none_and_a_narrow_terminal_wraps_none_of_it() {
             "{}",
             shown.end
         );
-        let colours = shown.written.split('\u{1b}').skip(1);
-        for sequence in colours {
+        let colors = shown.written.split('\u{1b}').skip(1);
+        for sequence in colors {
             let end = sequence.find(|c: char| c.is_alphabetic()).unwrap();
             assert!(matches!(&sequence[end..=end], "A" | "J"), "{sequence}");
         }

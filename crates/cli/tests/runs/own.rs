@@ -1,6 +1,6 @@
 //! Own statements on own tables, tables that are filled, and parameters as flags.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::Pace;
 use highwater_core::model::record::RunRecord;
 
@@ -42,7 +42,7 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
     // From `title 1` to `title 1000`.
     let bytes = 7 * result.response_rows..=10 * result.response_rows;
     assert!(bytes.contains(&result.response_bytes), "{result:?}");
-    assert_eq!(record.judgements.data.value, Data::Off);
+    assert_eq!(record.judgments.data.value, Data::NotChecked);
     // Nothing was added to the user's database.
     let tables = place.query("own.db", "SELECT group_concat(name) FROM sqlite_master");
     assert_eq!(tables, "book");
@@ -78,7 +78,7 @@ fn a_query_whose_answers_are_empty_is_told() {
         "--json",
     ];
     let record = record(&place.call(&[&words[..], &rest].concat()));
-    let told = record.findings.iter().filter(|f| f.code == "empty_answers");
+    let told = record.notes.iter().filter(|f| f.code == "empty_answers");
     let told: Vec<&str> = told.map(|finding| finding.message.as_str()).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("few: at least "), "{told:?}");
@@ -104,13 +104,8 @@ fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_told() {
         let words = ["run", "-f", "late.toml", target, "--stream", stream];
         let rest = ["-d", length, "--warm-up", warm_up, "--json"];
         let record = record(&place.call(&[&words[..], &rest].concat()));
-        let found = record.findings.iter().filter(|f| f.code == "empty_answers");
-        assert_eq!(
-            found.count(),
-            told,
-            "{target} {stream}: {:?}",
-            record.findings
-        );
+        let found = record.notes.iter().filter(|f| f.code == "empty_answers");
+        assert_eq!(found.count(), told, "{target} {stream}: {:?}", record.notes);
     }
 }
 
@@ -130,7 +125,7 @@ fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
     let called = place.call(&[&files[..], &rest].concat());
     assert_eq!(called.code, Some(3), "{called:?}");
     let record = record(&called);
-    assert_eq!(record.judgements.data.value, Data::Unverified);
+    assert_eq!(record.judgments.data.value, Data::Unverified);
     let of = |op: &str| {
         let results = record.results.iter();
         let of = results.filter(|r| r.op == op && r.phase == "measure");
@@ -177,12 +172,12 @@ fn loaded(place: &Place, rows: &str) -> RunRecord {
     let called = place.call(&[&words[..], &["--rows", rows, "--json"]].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
     let record = record(&called);
-    assert_eq!(record.judgements.data.value, Data::Clean, "{rows}");
+    assert_eq!(record.judgments.data.value, Data::Clean, "{rows}");
     record
 }
 
 #[test]
-fn a_table_is_filled_and_filled_further_and_then_recognised() {
+fn a_table_is_filled_and_filled_further_and_then_recognized() {
     let place = Place::new();
     let count = || place.query("kept.db", "SELECT count(*) FROM loadtest");
     let first = loaded(&place, "20k");
@@ -218,7 +213,7 @@ fn a_table_is_filled_and_filled_further_and_then_recognised() {
     ];
     let run = record(&place.call(&run));
     assert_eq!(run.target.tables[0].first_index, 50_000);
-    assert_eq!(run.judgements.data.value, Data::Clean);
+    assert_eq!(run.judgments.data.value, Data::Clean);
 }
 
 #[test]
@@ -236,7 +231,7 @@ fn gaps_of_a_killed_load_are_made_up_for() {
         place.query("kept.db", "SELECT count(*) FROM loadtest"),
         "30000"
     );
-    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.judgments.data.value, Data::Clean);
     assert_eq!(second.target.tables[0].first_index, 20_000);
     assert_eq!(second.audit.acknowledged, 13_000);
 }

@@ -102,7 +102,7 @@ fn seen(written: &str, columns: usize) -> (Vec<String>, String) {
                         rows.truncate(row + 1);
                         rows[row].truncate(column);
                     }
-                    colour => assert_eq!(colour, "m", "{sequence}"),
+                    color => assert_eq!(color, "m", "{sequence}"),
                 }
                 rest = sequence[end + 1..].chars();
             }

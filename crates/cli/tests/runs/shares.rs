@@ -1,6 +1,6 @@
 //! Two processes take the shares of one plan against one server, and their records become one.
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
@@ -70,7 +70,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
             "a share alone is not verified: {called:?}"
         );
         let share = record(called);
-        let reasons = &share.judgements.data.reasons;
+        let reasons = &share.judgments.data.reasons;
         assert_eq!(reasons[0].code, ReasonCode::OneShare, "{called:?}");
         // A record begins at a whole millisecond, to which the time until then is added.
         let begun = parse_instant(&share.started_at).unwrap();
@@ -90,6 +90,6 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     assert_eq!(audit.status, "done", "{shown:?}");
     assert_eq!((audit.acknowledged, audit.found), (20_000, 20_000));
     assert_eq!((audit.missing, audit.surplus, audit.unknown), (0, 0, 0));
-    assert_eq!(merged.judgements.data.value, Data::Clean);
+    assert_eq!(merged.judgments.data.value, Data::Clean);
     assert_eq!(merged.clients.len(), 2);
 }

@@ -1,6 +1,6 @@
 //! A table that is there becomes a workload file, which is checked, filled and asked.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
@@ -22,7 +22,7 @@ fn loaded_and_asked(place: &Place, url: &str) -> RunRecord {
     let called = place.call(&words);
     assert_eq!(called.code, Some(0), "{called:?}");
     let loaded = record(&called);
-    assert_eq!(loaded.judgements.data.value, Data::Clean);
+    assert_eq!(loaded.judgments.data.value, Data::Clean);
     assert_eq!(loaded.audit.acknowledged, 3_000);
     let words = ["run", "-f", "like.toml", url, "--stream", "queries"];
     let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());

@@ -120,6 +120,6 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
     assert_snapshot!(said(&shares), @"
     error: --until: a share sees its own part only, so shares would stop at different times
 
-    hint: leave --until out, or run the plan on one load machine
+    hint: leave --until out, or run the plan on one load generator
     ");
 }

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::target_telemetry::SeriesKind;
 use highwater_core::report;
@@ -44,12 +44,12 @@ fn run(place: &Place, more: &[&str]) -> RunRecord {
 /// Three seconds are few, and a busy machine may not be steady; nothing else may be said against the
 /// run.
 fn expect_undisturbed(record: &RunRecord) {
-    let judgements = &record.judgements;
-    assert_eq!(judgements.data.value, Data::Clean, "{judgements:?}");
-    let mut reasons = judgements.measurement.reasons.iter();
+    let judgments = &record.judgments;
+    assert_eq!(judgments.data.value, Data::Clean, "{judgments:?}");
+    let mut reasons = judgments.measurement.reasons.iter();
     assert!(
         reasons.all(|reason| matches!(reason.code, ReasonCode::NotSteady | ReasonCode::TooShort)),
-        "{judgements:?}"
+        "{judgments:?}"
     );
 }
 

@@ -1,9 +1,9 @@
 //! The traps into which a common load tool for CrateDB falls: it counts what a blocked table, a full
 //! write pool or a dead server refused as done, and returns 0. Here are right counts, the right
-//! judgement and the right exit code, on answers that a real CrateDB 6.4.3 gave; how to record them
+//! judgment and the right exit code, on answers that a real CrateDB 6.4.3 gave; how to record them
 //! anew: `tapes/README.md`.
 
-use highwater_core::model::judgement::{Data, ObjectiveValue, ReasonCode};
+use highwater_core::model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_core::model::quantity::print_instant;
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
@@ -70,10 +70,10 @@ fn rows(record: &RunRecord) -> ([u64; 4], u64) {
 }
 
 fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let judgements = &record.judgements;
-    let measurement = judgements.measurement.reasons.iter();
-    let data = judgements.data.reasons.iter();
-    let objective = judgements.objective.reasons.iter();
+    let judgments = &record.judgments;
+    let measurement = judgments.measurement.reasons.iter();
+    let data = judgments.data.reasons.iter();
+    let objective = judgments.objective.reasons.iter();
     let all = measurement.chain(data).chain(objective);
     all.map(|reason| reason.code).collect()
 }
@@ -82,9 +82,9 @@ fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
 fn a_run_that_meets_no_trap_is_clean_and_met() {
     let (called, record, _) = run("plain", Script::default(), &["--rows", "350"]);
     assert_eq!(rows(&record), ([350, 350, 0, 0], 350));
-    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.audit.server_counter, Some(350));
-    assert_eq!(called.code, Some(0), "{:?}", record.judgements);
+    assert_eq!(called.code, Some(0), "{:?}", record.judgments);
 }
 
 #[test]
@@ -97,8 +97,8 @@ fn no_row_of_a_table_that_is_blocked_for_writes_counts() {
     assert_eq!(rows(&record), ([100, 0, 100, 0], 0));
     assert_eq!(inserts(&record).errors["statement"], 10);
     assert!(reasons(&record).contains(&ReasonCode::NothingAcknowledged));
-    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
-    assert_eq!(called.code, Some(3), "{:?}", record.judgements);
+    assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
+    assert_eq!(called.code, Some(3), "{:?}", record.judgments);
 }
 
 #[test]
@@ -110,9 +110,9 @@ fn a_table_that_is_blocked_in_mid_run_has_what_was_acknowledged_and_no_more() {
     let (called, record, _) = run("blocked-in-mid-run", script, &["--rows", "400"]);
     assert_eq!(rows(&record), ([400, 200, 200, 0], 200));
     assert_eq!(inserts(&record).errors["statement"], 20);
-    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
-    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
-    assert_ne!(called.code, Some(0), "{:?}", record.judgements);
+    assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
+    assert_ne!(called.code, Some(0), "{:?}", record.judgments);
 }
 
 #[test]
@@ -125,19 +125,15 @@ fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
     assert_eq!(acknowledged + refused, sent);
     assert_eq!(found, acknowledged);
     assert!(inserts(&record).errors["rejected"] > 0);
-    assert_eq!(record.judgements.data.value, Data::Clean, "{record:?}");
-    assert_eq!(record.judgements.objective.value, ObjectiveValue::Missed);
+    assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
+    assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));
-    let told = |code: &str| record.findings.iter().any(|finding| finding.code == code);
+    let told = |code: &str| record.notes.iter().any(|finding| finding.code == code);
     assert!(
         told("target"),
         "requests that the pools rejected: {record:?}"
     );
-    assert!(
-        matches!(called.code, Some(1 | 3)),
-        "{:?}",
-        record.judgements
-    );
+    assert!(matches!(called.code, Some(1 | 3)), "{:?}", record.judgments);
 }
 
 #[test]
@@ -150,9 +146,9 @@ fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
     assert_eq!(inserts_sent, 11);
     let ([_, acknowledged, _, unknown], _) = rows(&record);
     assert_eq!((acknowledged, unknown), (100, 10));
-    assert_eq!(record.judgements.data.value, Data::Unverified, "{record:?}");
+    assert_eq!(record.judgments.data.value, Data::Unverified, "{record:?}");
     assert!(reasons(&record).contains(&ReasonCode::TargetLost));
-    assert_eq!(called.code, Some(5), "{:?}", record.judgements);
+    assert_eq!(called.code, Some(5), "{:?}", record.judgments);
 }
 
 #[test]
@@ -210,7 +206,7 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
     let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
     let merged = report::parse(&shown.stdout).unwrap();
     assert_eq!(rows(&merged), ([700, 700, 0, 0], 700));
-    assert_eq!(merged.judgements.data.value, Data::Clean, "{shown:?}");
+    assert_eq!(merged.judgments.data.value, Data::Clean, "{shown:?}");
     assert_eq!(merged.audit.status, "done");
-    assert_eq!(shown.code, Some(0), "{:?}", merged.judgements);
+    assert_eq!(shown.code, Some(0), "{:?}", merged.judgments);
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use highwater_core::model::tune::{BestCell, CellRecord, TuneOutcome, TuneRecord};
+use highwater_core::model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRecord};
 use highwater_runner::store;
 use rustix::process::Signal;
 
@@ -25,7 +25,7 @@ fn tuned(place: &Place, words: &[&str]) -> (Called, TuneRecord) {
     (called, tuning(place))
 }
 
-fn best(tune: &TuneRecord) -> &BestCell {
+fn best(tune: &TuneRecord) -> &BestConfiguration {
     match tune.outcome.as_ref().unwrap() {
         TuneOutcome::Best(best) => best,
         TuneOutcome::NoBest(no_best) => panic!("{no_best:?}"),
@@ -85,7 +85,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     );
     let other = place.runs().into_iter().find(|other| *other != run);
     let last = store::read(&other.unwrap()).unwrap();
-    assert_eq!(last.plan.intention.workload.parameters["batch"], batch);
+    assert_eq!(last.plan.definition.workload.parameters["batch"], batch);
     assert_eq!(last.target.settings["cores"], "8", "every axis is carried");
 }
 
@@ -203,7 +203,7 @@ fn newest(place: &Place, others: &[&PathBuf]) -> PathBuf {
 /// The position of the first cell that this call of the program measured. All from there on have a run
 /// below its directory, and took as long as that did and the target was left alone before it.
 fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
-    let is_here = |cell: &CellRecord| cell.run.starts_with("probes/");
+    let is_here = |cell: &TrialRecord| cell.run.starts_with("probes/");
     let first = tune.cells.iter().position(is_here).unwrap();
     for (position, cell) in tune.cells.iter().enumerate().skip(first) {
         assert!(is_here(cell), "{cell:?}");
@@ -285,7 +285,7 @@ fn mistakes_in_axes_are_told_before_anything_is_measured() {
         ),
         (&[], "--over is missing"),
         (&["--over", "batch"], "`batch` names no values"),
-        (&["--over", "colour=1,2"], "`colour` is not an axis"),
+        (&["--over", "color=1,2"], "`color` is not an axis"),
         (&["--over", "batch=4k..1k"], "is no range"),
         (
             &["--over", "batch=1,2", "--batch", "3"],

@@ -20,7 +20,7 @@ const AS_GOOD: f64 = 0.85;
 
 /// A regular slowdown.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Beat {
+pub struct PeriodicSlowdown {
     /// Distance in values.
     pub period: f64,
     /// How far the lowest part of a period lies below the mean, as a share of it.
@@ -30,7 +30,7 @@ pub struct Beat {
 }
 
 /// The slowdown that a series shows, if it shows one.
-pub fn beat(values: &[f64]) -> Option<Beat> {
+pub fn beat(values: &[f64]) -> Option<PeriodicSlowdown> {
     let size = values.len().div_ceil(VALUES_MAX).max(1);
     let chunks = values.chunks_exact(size);
     let averaged: Vec<f64> = chunks
@@ -47,7 +47,7 @@ pub fn beat(values: &[f64]) -> Option<Beat> {
     }
     let lag = period(&deviations)?;
     let depth = -lowest(&deviations, lag) / mean;
-    Some(Beat {
+    Some(PeriodicSlowdown {
         period: count(lag * size),
         depth,
         p_value,

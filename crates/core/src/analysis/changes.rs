@@ -7,7 +7,7 @@
 //! the series (Matteson & James, "A nonparametric approach for multiple change point analysis",
 //! JASA 109, 2014), so that no shape of the noise is assumed.
 //!
-//! Neighbouring seconds resemble each other, which a permutation would destroy: it is blocks that
+//! Neighboring seconds resemble each other, which a permutation would destroy: it is blocks that
 //! are permuted, as long as a multiple of the autocorrelation time of what is left of the series
 //! without its best split. How long was chosen so that series without a change are called changed
 //! in 3 to 8 % of the cases, as the tests count.
@@ -122,7 +122,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     Some((rough, as_good / all))
 }
 
-/// What neighbouring blocks share across their border, as a part of what blocks vary: permuted ones
+/// What neighboring blocks share across their border, as a part of what blocks vary: permuted ones
 /// share nothing, so the split that was seen has to do without it. For a first-order autoregression
 /// of coefficient φ it is 2 φ / (1 − φ²) / length, and its autocorrelation time is (1 + φ) / (1 − φ).
 fn shared(time: f64, length: f64) -> f64 {

@@ -10,7 +10,7 @@ use super::availability::whole_seconds;
 use super::beats::beat;
 use super::changes::changes;
 use super::judge::{MeasuredStream, measured_streams};
-use super::telemetry::{self, Stretch};
+use super::telemetry::{self, TimeRange};
 use crate::model::plan::Unit;
 use crate::model::record::{IntervalRecord, RunRecord};
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
@@ -246,7 +246,7 @@ const CAUSES: [&str; 22] = [
 ];
 
 /// What moved at that time, within the stretch.
-fn moved(record: &RunRecord, at_ns: u64, (from, to): Stretch) -> Vec<Moved> {
+fn moved(record: &RunRecord, at_ns: u64, (from, to): TimeRange) -> Vec<Moved> {
     let Some(telemetry) = &record.target_telemetry else {
         return Vec::new();
     };
@@ -274,8 +274,8 @@ fn distance(moved: &Moved) -> f64 {
 fn moved_of(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
-    before: Stretch,
-    after: Stretch,
+    before: TimeRange,
+    after: TimeRange,
 ) -> Option<Moved> {
     let course = telemetry::course(telemetry, series);
     let (then, then_error) = level(telemetry, &course, before)?;
@@ -299,7 +299,7 @@ fn moved_of(
 fn level(
     telemetry: &TargetTelemetry,
     course: &[Option<f64>],
-    (from, to): Stretch,
+    (from, to): TimeRange,
 ) -> Option<(f64, f64)> {
     let pairs = telemetry.times_ns.iter().zip(course);
     let inside = pairs.filter(|(time, _)| from < **time && **time <= to);

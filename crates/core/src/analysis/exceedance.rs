@@ -125,10 +125,10 @@ fn bounds(fraction: f64, samples: f64) -> (f64, f64) {
 /// E. B. Wilson, Journal of the American Statistical Association 22, 1927.
 fn wilson(fraction: f64, samples: f64) -> (f64, f64) {
     let square = NORMAL_95 * NORMAL_95 / samples;
-    let centre = (fraction + square / 2.0) / (1.0 + square);
+    let center = (fraction + square / 2.0) / (1.0 + square);
     let spread = (fraction * (1.0 - fraction) * square + square * square / 4.0).sqrt();
     let half = spread / (1.0 + square);
-    (centre - half, centre + half)
+    (center - half, center + half)
 }
 
 /// By bisection, which always ends.

@@ -1,4 +1,4 @@
-//! How uncertain the mean of a series is whose neighbours resemble each other.
+//! How uncertain the mean of a series is whose neighbors resemble each other.
 //!
 //! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of
 //! them down together. The variance of the mean of n windows is then S / n with the *long-run
@@ -26,7 +26,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Longer series are first averaged over so many neighbours that at most this many values remain:
+/// Longer series are first averaged over so many neighbors that at most this many values remain:
 /// autocorrelations cost the square of the length, and a day has 864,000 windows.
 const MAX_VALUES: usize = 6_000;
 /// Fewest degrees of freedom; a Student t with fewer has useless tails.

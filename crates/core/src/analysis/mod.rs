@@ -1,6 +1,6 @@
-//! What a record means: statistics and judgements, as pure functions.
+//! What a record means: statistics and judgments, as pure functions.
 //!
-//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgements, the
+//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, the
 //! policy of searches. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;

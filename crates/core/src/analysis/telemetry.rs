@@ -1,11 +1,11 @@
-//! What series of telemetry say of a stretch of time. Pure; no rule and no judgement here.
+//! What series of telemetry say of a stretch of time. Pure; no rule and no judgment here.
 
 use crate::model::plan::PhaseKind;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 
 /// A stretch of the run's time, nanoseconds: from the first to before the second.
-pub type Stretch = (u64, u64);
+pub type TimeRange = (u64, u64);
 
 /// The values of a series as they are drawn: levels as they are, counts per second.
 pub fn course(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
@@ -24,7 +24,7 @@ pub fn course(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Opti
 pub fn mean(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
-    stretch: Stretch,
+    stretch: TimeRange,
 ) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
     for point in points(telemetry, series).filter(|point| point.is_in(stretch)) {
@@ -43,7 +43,7 @@ pub fn mean(
 pub fn total(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
-    stretch: Stretch,
+    stretch: TimeRange,
 ) -> Option<f64> {
     if series.kind == SeriesKind::Level {
         return None;
@@ -55,7 +55,7 @@ pub fn total(
 }
 
 /// From the begin of the first measured phase to the end of the last.
-pub fn measured(record: &RunRecord) -> Option<Stretch> {
+pub fn measured(record: &RunRecord) -> Option<TimeRange> {
     let phases = record.phases.iter();
     let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
     let first = measured.next()?;
@@ -128,7 +128,7 @@ impl Point {
     }
 
     /// Whether the time that it stands for begins there.
-    fn is_in(&self, (from, to): Stretch) -> bool {
+    fn is_in(&self, (from, to): TimeRange) -> bool {
         self.to_ns > self.from_ns && from <= self.from_ns && self.from_ns < to
     }
 }

@@ -35,7 +35,7 @@ pub struct Throughput {
     pub ci95: Option<(f64, f64)>,
     /// Independent windows that the series is worth.
     pub effective_windows: f64,
-    /// Change over the series that a straight line shows, per cent of the mean, whether it is
+    /// Change over the series that a straight line shows, percent of the mean, whether it is
     /// significant or not; absent when not tested.
     pub drift_per_cent: Option<f64>,
     /// Whether the rate drifts.
@@ -50,7 +50,7 @@ pub enum Steadiness {
     Steady,
     /// A straight line fits better than a constant does.
     NotSteady {
-        /// Change over the series, per cent of the mean.
+        /// Change over the series, percent of the mean.
         drift_per_cent: f64,
         /// How often a steady series would show such a line.
         p_value: f64,

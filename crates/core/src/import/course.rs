@@ -11,7 +11,7 @@ use crate::model::plan::PhaseKind;
 use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, WINDOW_NS};
 use crate::model::units::Nanos;
 
-use super::told::{Told, ToldLatency, ToldOp};
+use super::told::{ParsedLatency, ParsedOp, Told};
 
 /// Longest time from the first to the last op.
 pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
@@ -55,7 +55,7 @@ pub(super) struct Course {
 
 #[derive(Default)]
 struct Op {
-    told: ToldOp,
+    told: ParsedOp,
     latency: Exact,
     service: Exact,
     seconds: BTreeMap<u64, OfSecond>,
@@ -85,11 +85,11 @@ impl Exact {
         self.max_ns = self.max_ns.max(latency.0);
     }
 
-    fn told(&self) -> ToldLatency {
+    fn told(&self) -> ParsedLatency {
         let count = u128::from(self.histogram.count() - self.histogram.beyond());
         let mean = (self.sum_ns + count / 2).checked_div(count);
         let mean = mean.and_then(|mean| u64::try_from(mean).ok());
-        ToldLatency::full(&self.histogram, mean, (count > 0).then_some(self.max_ns))
+        ParsedLatency::full(&self.histogram, mean, (count > 0).then_some(self.max_ns))
     }
 }
 
@@ -124,9 +124,9 @@ impl Course {
                 return false;
             }
             let op = Op {
-                told: ToldOp {
+                told: ParsedOp {
                     name: name.to_owned(),
-                    ..ToldOp::default()
+                    ..ParsedOp::default()
                 },
                 ..Op::default()
             };
@@ -173,7 +173,7 @@ impl Course {
             for (second, of) in op.seconds {
                 told.intervals.push(of.interval(&name, second - base));
             }
-            told.ops.push(ToldOp {
+            told.ops.push(ParsedOp {
                 name,
                 latency: op.latency.told(),
                 service: op.service.told(),

@@ -8,7 +8,7 @@ mod percentiles;
 
 use std::collections::BTreeSet;
 
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 
 use super::told::Told;
 
@@ -20,7 +20,7 @@ const TOOL: &str = "HdrHistogram";
 /// What holds of both.
 fn told() -> Told {
     Told {
-        untold: BTreeSet::from([Untold::Offered, Untold::Errors]),
+        untold: BTreeSet::from([MissingField::Offered, MissingField::Errors]),
         notes: vec!["each value that was recorded counts as an acknowledged op".to_owned()],
         ..Told::of(TOOL)
     }

@@ -4,12 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
 use super::decimal::{count, nanos, number};
-use super::told::{Told, ToldOp};
+use super::told::{ParsedOp, Told};
 use super::{Format, Read, Wrong, only_one};
 
 const TOOL: &str = "nodeIngestBench";
@@ -133,21 +133,21 @@ impl Read for Reader {
             pace: ImportedPace::Closed,
             rate: None,
             sessions: sessions.and_then(|sessions| u32::try_from(sessions).ok()),
-            begin: LatencyBegin::Untold,
+            begin: LatencyBegin::MissingField,
             started: None,
             start: Nanos::ZERO,
             duration: nanos(time, 1_000_000_000),
             planned: None,
             settings: self.options,
-            ops: vec![ToldOp {
+            ops: vec![ParsedOp {
                 sent: ops,
                 acknowledged: ops,
                 ops_per_s: Some(speed / float(per_op)),
-                ..ToldOp::default()
+                ..ParsedOp::default()
             }],
             intervals: Vec::new(),
             availability: None,
-            untold: BTreeSet::from([Untold::Acknowledged, Untold::Errors]),
+            untold: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
             notes,
         })
     }

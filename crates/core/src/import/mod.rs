@@ -21,7 +21,7 @@ use std::ops::Range;
 pub use decimal::TimeUnit;
 pub(crate) use record::NOT_AUDITED;
 pub use record::{Stamp, plan, record};
-pub use told::{Told, ToldLatency, ToldOp};
+pub use told::{ParsedLatency, ParsedOp, Told};
 
 /// Longest line of an output, in bytes: more than a line of any of them has.
 pub const LONGEST_LINE: usize = 4 << 20;
@@ -123,7 +123,7 @@ fn only_one(files: &mut usize, tool: &str) -> Result<(), Wrong> {
 ///
 /// # Errors
 /// If it is none of those that are known.
-pub fn recognise(head: &str, tool: Option<&str>) -> Result<Format, Wrong> {
+pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, Wrong> {
     let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
     let formats = Format::ALL.iter().filter(of_tool);
     let found = formats.copied().find(|format| format.knows(head));

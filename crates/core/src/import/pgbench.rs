@@ -10,11 +10,11 @@ mod output;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
-use super::told::{Told, ToldOp};
+use super::told::{ParsedOp, Told};
 use super::{Format, Read, Wrong};
 
 use log::Log;
@@ -111,7 +111,7 @@ fn told(output: &Output) -> Told {
 fn begin_of(pace: ImportedPace) -> LatencyBegin {
     match pace {
         ImportedPace::Open => LatencyBegin::Intended,
-        ImportedPace::Closed | ImportedPace::Untold => LatencyBegin::Sent,
+        ImportedPace::Closed | ImportedPace::MissingField => LatencyBegin::Sent,
     }
 }
 
@@ -136,7 +136,7 @@ fn with_log(log: Log, output: &Output) -> Told {
         told.sessions = u32::try_from(log.clients()).ok();
     }
     if let Some(share) = log.sampled() {
-        told.untold.insert(Untold::Offered);
+        told.untold.insert(MissingField::Offered);
         told.notes.push(format!(
             "the log holds {share} of the transactions, by their numbers: throughput is that part's"
         ));
@@ -144,7 +144,7 @@ fn with_log(log: Log, output: &Output) -> Told {
     let names: BTreeMap<String, String> = log.names(&output.scripts);
     log.course.tell(&mut told, &names);
     if let Some(printed) = output.processed {
-        let logged: u64 = told.ops.iter().map(|op: &ToldOp| op.acknowledged).sum();
+        let logged: u64 = told.ops.iter().map(|op: &ParsedOp| op.acknowledged).sum();
         if printed != logged {
             told.notes.push(format!(
                 "the output counts {printed} transactions, the logs hold {logged}: a file is \
@@ -153,7 +153,7 @@ fn with_log(log: Log, output: &Output) -> Told {
         }
     }
     if told.ops.iter().all(|op| op.acknowledged == 0) {
-        told.untold.insert(Untold::Latency);
+        told.untold.insert(MissingField::Latency);
     }
     told
 }

@@ -8,21 +8,21 @@ use sha2::{Digest, Sha256};
 
 use crate::analysis;
 use crate::model::histogram::LatencySummary;
-use crate::model::import_record::{ImportRecord, ImportedPace, Untold};
-use crate::model::judgement::Judgements;
+use crate::model::import_record::{ImportRecord, ImportedPace, MissingField};
+use crate::model::judgment::Judgments;
 use crate::model::plan::{
     Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
     Share, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
 };
 use crate::model::quantity::print_instant;
 use crate::model::record::{
-    AuditRecord, Finding, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord,
-    RECORD_SCHEMA, ResultRecord, RowCounts, RunRecord, StreamRecord, TargetRecord,
-    ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+    AuditRecord, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA,
+    ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord, TargetRecord, ThroughputRecord,
+    WINDOW_NS, Windows, WorkloadRecord,
 };
 use crate::model::units::{Nanos, Seed};
 
-use super::told::{Told, ToldOp};
+use super::told::{ParsedOp, Told};
 
 /// The one phase.
 const PHASE: &str = "measure";
@@ -138,11 +138,11 @@ pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
-            intention: plan,
+            definition: plan,
         },
         imported: Some(origin(told, stamp)),
         target: target(),
-        judgements: Judgements::unjudged(),
+        judgments: Judgments::unjudged(),
         estimate: None,
         phases: vec![phase(told)],
         streams: vec![stream(told, &results)],
@@ -152,7 +152,7 @@ pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
-        findings: told.notes.iter().map(|text| note(text)).collect(),
+        notes: told.notes.iter().map(|text| note(text)).collect(),
         environment: BTreeMap::new(),
         intervals: intervals(told),
         search: None,
@@ -161,7 +161,7 @@ pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
         labels: stamp.labels.clone(),
         given: BTreeMap::new(),
     };
-    record.judgements = analysis::judge(&record);
+    record.judgments = analysis::judge(&record);
     record
 }
 
@@ -195,8 +195,8 @@ fn phase(told: &Told) -> PhaseRecord {
     }
 }
 
-fn note(note: &str) -> Finding {
-    Finding {
+fn note(note: &str) -> RunNote {
+    RunNote {
         code: "import".to_owned(),
         message: note.to_owned(),
     }
@@ -229,7 +229,7 @@ fn op_name(told: &Told, name: &str) -> String {
     }
 }
 
-fn result(told: &Told, op: &ToldOp) -> ResultRecord {
+fn result(told: &Told, op: &ParsedOp) -> ResultRecord {
     let seconds = told.duration.as_secs_f64();
     let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
         float(op.acknowledged) / seconds
@@ -268,7 +268,7 @@ fn result(told: &Told, op: &ToldOp) -> ResultRecord {
         response_rows: 0,
         latency_ns: op.latency.summary.clone(),
         service_ns: op.service.summary.clone(),
-        door_wait_ns: LatencySummary::default(),
+        session_wait_ns: LatencySummary::default(),
         client_lag_ns: LatencySummary::default(),
         row_latency_ns: None,
         error_latency_ns: LatencySummary::default(),
@@ -300,7 +300,7 @@ fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
         phase: PHASE.to_owned(),
         stream: stream_of(told),
         unit: told.unit,
-        rate_asked: told.rate.map(crate::model::units::Rate::as_f64),
+        planned_rate: told.rate.map(crate::model::units::Rate::as_f64),
         sessions: told.sessions.unwrap_or(0),
         throughput: ThroughputRecord {
             ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
@@ -317,30 +317,30 @@ fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
 }
 
 /// What an importer says, and what follows from what it left empty.
-fn untold(told: &Told) -> BTreeSet<Untold> {
+fn untold(told: &Told) -> BTreeSet<MissingField> {
     let mut untold = told.untold.clone();
     let mut mark = |what, missing: bool| {
         if missing {
             untold.insert(what);
         }
     };
-    mark(Untold::Target, true);
-    mark(Untold::Sessions, told.sessions.is_none());
+    mark(MissingField::Target, true);
+    mark(MissingField::Sessions, told.sessions.is_none());
     mark(
-        Untold::Rate,
+        MissingField::Rate,
         told.pace == ImportedPace::Open && told.rate.is_none(),
     );
-    mark(Untold::Start, told.started.is_none());
-    mark(Untold::Seconds, told.intervals.is_empty());
-    mark(Untold::Availability, told.availability.is_none());
+    mark(MissingField::Start, told.started.is_none());
+    mark(MissingField::Seconds, told.intervals.is_empty());
+    mark(MissingField::Availability, told.availability.is_none());
     let latencies = || told.ops.iter().map(|op| &op.latency);
     let none = latencies().all(|latency| {
         let summary = &latency.summary;
         summary.mean.is_none() && summary.max.is_none() && summary.p50.is_none()
     });
-    mark(Untold::Latency, none);
+    mark(MissingField::Latency, none);
     let figures_only = latencies().any(|latency| latency.histogram.is_empty());
-    mark(Untold::Distribution, !none && figures_only);
+    mark(MissingField::Distribution, !none && figures_only);
     untold
 }
 

@@ -12,7 +12,7 @@ use crate::model::units::{Nanos, Rate};
 
 use super::averages::{Average, Averages};
 use super::decimal::{count, millis, number, rate, seconds};
-use super::told::{Told, ToldLatency, ToldOp};
+use super::told::{ParsedLatency, ParsedOp, Told};
 use super::{Format, Read, Wrong, only_one};
 
 const TOOL: &str = "sysbench";
@@ -151,7 +151,7 @@ impl Reader {
     }
 
     /// The figures of the end, or the histogram.
-    fn latency(&self, events: u64) -> (ToldLatency, Option<String>) {
+    fn latency(&self, events: u64) -> (ParsedLatency, Option<String>) {
         let [mean, max] = [self.average, self.greatest].map(|time| time.map(|time| time.0));
         if !self.bins.is_empty() {
             let mut histogram = LatencyHistogram::fine();
@@ -166,7 +166,7 @@ impl Reader {
                     histogram.count()
                 )
             });
-            return (ToldLatency::full(&histogram, mean, max), Some(note));
+            return (ParsedLatency::full(&histogram, mean, max), Some(note));
         }
         let mut told = vec![("mean", mean), ("max", max)];
         let mut note = None;
@@ -178,7 +178,7 @@ impl Reader {
                 note = Some(format!("its {percent}th percentile is {shown}"));
             }
         }
-        (ToldLatency::figures(events, 0, &told), note)
+        (ParsedLatency::figures(events, 0, &told), note)
     }
 }
 
@@ -232,13 +232,13 @@ impl Read for Reader {
             duration: total,
             planned: None,
             settings: BTreeMap::new(),
-            ops: vec![ToldOp {
+            ops: vec![ParsedOp {
                 sent: events,
                 acknowledged: events,
                 retries: self.ignored,
                 ops_per_s: self.per_s,
                 latency,
-                ..ToldOp::default()
+                ..ParsedOp::default()
             }],
             intervals: self.lines.intervals,
             availability: None,

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::histogram::{LatencyHistogram, LatencySummary};
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::plan::Unit;
 use crate::model::record::{AvailabilityRecord, IntervalRecord};
 use crate::model::units::{Nanos, Rate};
@@ -42,13 +42,13 @@ pub struct Told {
     /// What else is told of the settings.
     pub settings: BTreeMap<String, String>,
     /// Kinds of ops, at least one.
-    pub ops: Vec<ToldOp>,
+    pub ops: Vec<ParsedOp>,
     /// Seconds of ops; phase and stream are empty.
     pub intervals: Vec<IntervalRecord>,
     /// Absent where no times of single answers are told.
     pub availability: Option<AvailabilityRecord>,
     /// What else is not told.
-    pub untold: BTreeSet<Untold>,
+    pub untold: BTreeSet<MissingField>,
     /// Sentences that a reader must know.
     pub notes: Vec<String>,
 }
@@ -62,10 +62,10 @@ impl Told {
             workload: String::new(),
             unit: Unit::Queries,
             units_per_op: 1,
-            pace: ImportedPace::Untold,
+            pace: ImportedPace::MissingField,
             rate: None,
             sessions: None,
-            begin: LatencyBegin::Untold,
+            begin: LatencyBegin::MissingField,
             started: None,
             start: Nanos::ZERO,
             duration: Nanos::ZERO,
@@ -82,7 +82,7 @@ impl Told {
 
 /// One kind of op.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToldOp {
+pub struct ParsedOp {
     /// Its name; that of the stream where it is empty.
     pub name: String,
     /// Ops that were sent.
@@ -100,23 +100,23 @@ pub struct ToldOp {
     /// Ops per second, where the tool prints them; else they follow from count and duration.
     pub ops_per_s: Option<f64>,
     /// Latency of ops that succeeded, with dropped ones as +∞.
-    pub latency: ToldLatency,
+    pub latency: ParsedLatency,
     /// From the sending, where that is another time.
-    pub service: ToldLatency,
+    pub service: ParsedLatency,
     /// Ops that succeeded, per 100 ms from the start on.
     pub windows: Vec<u64>,
 }
 
 /// A distribution, or what is printed of it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ToldLatency {
+pub struct ParsedLatency {
     /// Count, mean and percentiles.
     pub summary: LatencySummary,
     /// As records keep it; empty where there are only the figures of the summary.
     pub histogram: String,
 }
 
-impl ToldLatency {
+impl ParsedLatency {
     /// All of a distribution, with its exact mean and greatest value where they are known.
     pub fn full(histogram: &LatencyHistogram, mean: Option<u64>, max: Option<u64>) -> Self {
         let mut summary = histogram.summary();

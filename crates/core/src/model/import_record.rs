@@ -21,7 +21,7 @@ pub struct ImportRecord {
     /// Who set the pace.
     pub pace: ImportedPace,
     /// What the output does not tell, so that a figure of the record stands for nothing.
-    pub untold: BTreeSet<Untold>,
+    pub untold: BTreeSet<MissingField>,
 }
 
 /// Where a tool's latency begins.
@@ -33,7 +33,7 @@ pub enum LatencyBegin {
     /// At the sending: waiting before it does not count.
     Sent,
     /// The output does not say.
-    Untold,
+    MissingField,
 }
 
 /// Who set the pace of what was imported.
@@ -45,7 +45,7 @@ pub enum ImportedPace {
     /// Each session asked again when it was answered.
     Closed,
     /// The output does not say.
-    Untold,
+    MissingField,
 }
 
 /// What an output does not tell.
@@ -53,7 +53,7 @@ pub enum ImportedPace {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Untold {
+pub enum MissingField {
     /// How many ops were due and sent.
     Offered,
     /// How many were acknowledged: those that failed are among them.
@@ -80,7 +80,7 @@ pub enum Untold {
     Target,
 }
 
-impl Untold {
+impl MissingField {
     /// As a sentence lists it.
     pub const fn phrase(self) -> &'static str {
         match self {
@@ -110,7 +110,7 @@ impl ImportRecord {
     }
 
     /// Whether this is something that the output does not tell.
-    pub fn leaves_out(&self, what: Untold) -> bool {
+    pub fn leaves_out(&self, what: MissingField) -> bool {
         self.untold.contains(&what)
     }
 }

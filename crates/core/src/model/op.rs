@@ -122,7 +122,7 @@ pub struct BoundWorkload {
     /// Ops that may be asked; [`OpId`] is the position here.
     pub ops: Vec<BoundOp>,
     /// Makes rows again, for a model of a database that keeps none.
-    pub rows: Option<RowMaker>,
+    pub rows: Option<RowGenerator>,
 }
 
 /// Fills a batch with rows: the table's position, the first row, how many.
@@ -130,15 +130,15 @@ pub type FillRows = dyn Fn(usize, u64, usize, &mut RowBatch) + Send + Sync;
 
 /// Makes any rows of a workload's tables.
 #[derive(Clone)]
-pub struct RowMaker(pub Arc<FillRows>);
+pub struct RowGenerator(pub Arc<FillRows>);
 
-impl std::fmt::Debug for RowMaker {
+impl std::fmt::Debug for RowGenerator {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("RowMaker")
+        formatter.write_str("RowGenerator")
     }
 }
 
-impl PartialEq for RowMaker {
+impl PartialEq for RowGenerator {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

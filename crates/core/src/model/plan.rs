@@ -2,7 +2,7 @@
 //!
 //! A plan is complete before the first connection, printable, and stored first. Its hash leaves
 //! out where it runs (target, credentials) and which part of it a machine takes (share, start),
-//! so that two targets, or n load machines, can be shown to have been asked the same questions.
+//! so that two targets, or n load generators, can be shown to have been asked the same questions.
 
 use std::collections::BTreeMap;
 
@@ -281,7 +281,7 @@ pub enum AuditLevel {
     Full,
 }
 
-/// One load machine's part of a plan: the lanes l with l mod `of` = `index` - 1.
+/// One load generator's part of a plan: the lanes l with l mod `of` = `index` - 1.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Share {
     /// From 1.

@@ -14,7 +14,7 @@ pub use super::audit_record::{
 };
 use super::histogram::LatencySummary;
 use super::import_record::ImportRecord;
-use super::judgement::Judgements;
+use super::judgment::Judgments;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::search::{ProbeRecord, SearchRecord};
 use super::target_telemetry::TargetTelemetry;
@@ -48,7 +48,7 @@ pub struct RunRecord {
     /// Who was asked.
     pub target: TargetRecord,
     /// What to make of it.
-    pub judgements: Judgements,
+    pub judgments: Judgments,
     /// What the run was expected to take, before it did.
     pub estimate: Option<EstimateRecord>,
     /// What happened when.
@@ -61,17 +61,17 @@ pub struct RunRecord {
     pub availability: AvailabilityRecord,
     /// Whether the data are right.
     pub audit: AuditRecord,
-    /// The load machines.
+    /// The load generators.
     pub clients: Vec<ClientRecord>,
-    /// Once a second, what the load machine did.
+    /// Once a second, what the load generator did.
     pub telemetry: Vec<TelemetrySample>,
     /// What the target and its host said of themselves; absent if nobody was asked, or none of them
     /// tells anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_telemetry: Option<TargetTelemetry>,
-    /// Sentences about the run that are no judgement. The runner's own `interrupted`,
-    /// `target_lost`, `disk_full`, `record_incomplete` and `not_quiet` lead to reasons.
-    pub findings: Vec<Finding>,
+    /// Sentences about the run that are no judgment. The runner's own `interrupted`,
+    /// `target_lost`, `disk_full`, `record_incomplete` and `not_idle` lead to reasons.
+    pub notes: Vec<RunNote>,
     /// Machine and system.
     pub environment: BTreeMap<String, String>,
     /// One second of one op each.
@@ -108,7 +108,7 @@ pub struct PlanRecord {
     /// The seed.
     pub seed: Seed,
     /// All of it.
-    pub intention: Plan,
+    pub definition: Plan,
 }
 
 /// The workload's identity.
@@ -141,7 +141,7 @@ pub struct TargetRecord {
     pub simulated: bool,
     /// Inside our process: its threads' CPU is not the client's.
     pub embedded: bool,
-    /// Stores nothing: the figures are the load machine's ceiling, not a database's.
+    /// Stores nothing: the figures are the load generator's ceiling, not a database's.
     pub sink: bool,
     /// Each URL's share of the work.
     pub hosts: Vec<HostRecord>,
@@ -266,7 +266,7 @@ pub struct ResultRecord {
     /// Finished minus started.
     pub service_ns: LatencySummary,
     /// How long an op was due while every session was busy.
-    pub door_wait_ns: LatencySummary,
+    pub session_wait_ns: LatencySummary,
     /// How late our own program started an op.
     pub client_lag_ns: LatencySummary,
     /// Latency of a row: waiting for its batch to fill, and the op's latency. Open inserts only.
@@ -316,7 +316,7 @@ pub struct StreamRecord {
     pub unit: Unit,
     /// The rate asked for, units per second, of this record's share of the plan; absent in closed
     /// load.
-    pub rate_asked: Option<f64>,
+    pub planned_rate: Option<f64>,
     /// Sessions that could be used, of this record's share of the plan.
     pub sessions: u32,
     /// Acknowledged work.
@@ -325,7 +325,7 @@ pub struct StreamRecord {
     pub effective_windows: f64,
     /// `steady`, `not_steady` or `not_tested`.
     pub steadiness: String,
-    /// Change over the phase that a straight line shows, per cent of the mean.
+    /// Change over the phase that a straight line shows, percent of the mean.
     pub drift_percent: Option<f64>,
     /// Sessions that Little's law expects for this throughput and latency; closed load only.
     pub littles_law_sessions: Option<f64>,
@@ -339,7 +339,7 @@ pub struct Histograms {
     /// Finished minus started.
     pub service: String,
     /// Waiting for a session.
-    pub door_wait: String,
+    pub session_wait: String,
     /// Our own delay.
     pub client_lag: String,
     /// Rows of open inserts.
@@ -379,7 +379,7 @@ pub struct AvailabilityRecord {
     pub acknowledged_per_s: Vec<u64>,
 }
 
-/// One load machine.
+/// One load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientRecord {
     /// `1/1`, or which share.
@@ -389,13 +389,13 @@ pub struct ClientRecord {
     /// CPU time of this process in measured phases, embedded drivers' threads left out.
     pub cpu_seconds: f64,
     /// The same, divided by measured time and cores; 1 is saturated.
-    pub cpu_share: f64,
+    pub cpu_fraction: f64,
     /// CPU time of embedded drivers' threads in measured phases.
     pub embedded_cpu_seconds: f64,
     /// Busy share of the whole machine in measured phases, its other programs included.
-    pub machine_cpu_share: Option<f64>,
+    pub machine_cpu_fraction: Option<f64>,
     /// Share stolen by the hypervisor.
-    pub steal_share: Option<f64>,
+    pub steal_fraction: Option<f64>,
     /// Greatest resident set.
     pub max_rss_bytes: u64,
     /// Units per second against a sink, where calibrated.
@@ -404,7 +404,7 @@ pub struct ClientRecord {
     pub executors: u32,
 }
 
-/// One second of the load machine.
+/// One second of the load generator.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TelemetrySample {
     /// End of the second, from the start of the run.
@@ -414,16 +414,16 @@ pub struct TelemetrySample {
     /// CPU of embedded drivers, in cores.
     pub embedded_cores: f64,
     /// Busy share of the machine.
-    pub machine_cpu_share: Option<f64>,
+    pub machine_cpu_fraction: Option<f64>,
     /// Stolen share.
-    pub steal_share: Option<f64>,
+    pub steal_fraction: Option<f64>,
     /// Resident set now.
     pub rss_bytes: u64,
 }
 
 /// A sentence about the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct RunNote {
     /// Stable code.
     pub code: String,
     /// The sentence.

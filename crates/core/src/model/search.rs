@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::judgement::ReasonCode;
+use super::judgment::ReasonCode;
 use super::plan::{Objective, Unit, hex};
 
 /// A search and what came of it; part of a record.
@@ -168,8 +168,8 @@ pub enum ProbeVerdict {
     NotShown,
     /// Too few ops for the percentile that the objective names; confirms nothing.
     TooFewOps,
-    /// The load machine, not the target, may have decided; says nothing of the target.
-    Unsound,
+    /// The load generator, not the target, may have decided; says nothing of the target.
+    Invalid,
     /// The target could not be reached, or answered nothing.
     TargetLost,
     /// What was acknowledged was not found as acknowledged.
@@ -270,7 +270,7 @@ pub struct NoMark {
 pub enum NoMarkReason {
     /// No value met the objective, down to the lowest that was tried.
     BelowLowest,
-    /// The load machine gave out before the target did.
+    /// The load generator gave out before the target did.
     ClientCeiling,
     /// The longest probes are too short to show the percentile at these rates.
     TooFewOps,

@@ -108,7 +108,7 @@ pub struct Asked {
     /// Where the target keeps count, such as a view; none where it does not.
     pub source: Option<String>,
     /// Statements and how often they came, the most frequent first.
-    pub texts: Vec<AskedText>,
+    pub texts: Vec<StatementText>,
     /// Different statements that it keeps; more than `texts` where these were cut.
     pub different: u64,
     /// What is to be known about the list, such as why there is none.
@@ -117,7 +117,7 @@ pub struct Asked {
 
 /// A statement that a target was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AskedText {
+pub struct StatementText {
     /// The first [`TEXT_MAX`] characters; values may be left out, as `$1` or `?`.
     pub sql: String,
     /// How often.

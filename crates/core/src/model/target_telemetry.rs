@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Most series of a record; what comes beyond is counted and left out.
 pub const SERIES_MAX: usize = 160;
-/// Most points of a series; beyond, two neighbours become one, and the interval twice as long.
+/// Most points of a series; beyond, two neighbors become one, and the interval twice as long.
 pub const POINTS_MAX: usize = 1_201;
 
 /// Names that mean the same whoever says them. Others may be told besides.
@@ -53,7 +53,7 @@ pub mod names {
     pub const NET_SENT: &str = "net_sent";
 }
 
-/// All telemetry of a run but that of the load machine's own process.
+/// All telemetry of a run but that of the load generator's own process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetTelemetry {
     /// Wished distance of two samples.

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::judgement::ReasonCode;
+use super::judgment::ReasonCode;
 use super::plan::{Unit, hex};
 
 /// A tuning and what came of it; part of a record.
@@ -26,9 +26,9 @@ pub struct TuneRecord {
     /// What the tuning may do.
     pub policy: TunePolicy,
     /// See [`TuneRecord::hash`].
-    pub intention_hash: String,
+    pub definition_hash: String,
     /// Measured cells, in order.
-    pub cells: Vec<CellRecord>,
+    pub cells: Vec<TrialRecord>,
     /// How it ended; absent while it goes on.
     pub outcome: Option<TuneOutcome>,
 }
@@ -100,13 +100,13 @@ pub struct TunePolicy {
     /// Time of the whole tuning, nanoseconds.
     pub budget_ns: u64,
     /// What a cell takes, nanoseconds, all included; as estimated before.
-    pub cell_cost_ns: u64,
+    pub trial_cost_ns: u64,
 }
 
 /// Why a cell was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum CellPurpose {
+pub enum TrialPurpose {
     /// To find a good one.
     Search,
     /// To tell the winner from the runner-up.
@@ -116,13 +116,13 @@ pub enum CellPurpose {
 /// What a measured cell is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum CellVerdict {
+pub enum TrialVerdict {
     /// Its figure counts.
     Counts,
     /// It missed an objective, such as no rejections: it cannot win.
     Missed,
-    /// The load machine, not the target, may have decided: it cannot win.
-    Unsound,
+    /// The load generator, not the target, may have decided: it cannot win.
+    Invalid,
     /// The figure was not measured.
     NotMeasured,
     /// The target could not be reached, or refused the setting.
@@ -135,15 +135,15 @@ pub enum CellVerdict {
 
 /// One measured cell: a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CellRecord {
+pub struct TrialRecord {
     /// From 1.
     pub number: u32,
     /// Why it was measured.
-    pub purpose: CellPurpose,
+    pub purpose: TrialPurpose,
     /// Position of the value on each axis, from 0.
     pub at: Vec<usize>,
     /// What it is good for.
-    pub verdict: CellVerdict,
+    pub verdict: TrialVerdict,
     /// Codes of the reasons where it does not count.
     pub reasons: Vec<ReasonCode>,
     /// Units of the stream acknowledged per second.
@@ -163,14 +163,14 @@ pub struct CellRecord {
 #[serde(rename_all = "snake_case")]
 pub enum TuneOutcome {
     /// There is a best cell.
-    Best(BestCell),
+    Best(BestConfiguration),
     /// There is none that can be named with reason.
     NoBest(NoBest),
 }
 
 /// The best cell, and whether it is really better than the next one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct BestCell {
+pub struct BestConfiguration {
     /// Position of its value on each axis.
     pub at: Vec<usize>,
     /// Its values, by axis: what `--tuned` carries into other commands.

@@ -66,7 +66,7 @@ pub fn results_csv(record: &RunRecord) -> String {
         rows_sent,rows_acknowledged,rows_refused,rows_unknown,ops_per_s,rows_per_s,ci95_low,\
         ci95_high,response_bytes,response_rows,backlog";
     let mut text = COUNTS.to_owned();
-    for name in ["latency", "service", "door_wait", "client_lag"] {
+    for name in ["latency", "service", "session_wait", "client_lag"] {
         for figure in ["p50", "p95", "p99", "p999", "p9999", "max"] {
             let _ = write!(text, ",{name}_{figure}_ns");
         }
@@ -100,7 +100,7 @@ pub fn results_csv(record: &RunRecord) -> String {
         ];
         cells.extend(summary(&result.latency_ns));
         cells.extend(summary(&result.service_ns));
-        cells.extend(summary(&result.door_wait_ns));
+        cells.extend(summary(&result.session_wait_ns));
         cells.extend(summary(&result.client_lag_ns));
         text += &line(&cells);
     }

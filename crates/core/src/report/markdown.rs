@@ -5,7 +5,7 @@
 use crate::analysis::findings::findings as rules;
 use crate::analysis::judge::measured_streams;
 use crate::model::display::foreign;
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::record::RunRecord;
 
 use super::text::table::Row;
@@ -23,7 +23,7 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
     let mut blocks = vec![format!("## {}", plain(title)), plain(traits)];
     blocks.extend(lines.iter().skip(1).map(|line| plain(line)));
-    blocks.push(judgements(record));
+    blocks.push(judgments(record));
     if let Some(of_search) = &record.search {
         let lines = search::outcome(of_search);
         blocks.push(
@@ -56,12 +56,12 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-fn judgements(record: &RunRecord) -> String {
-    let judged = &record.judgements;
+fn judgments(record: &RunRecord) -> String {
+    let judged = &record.judgments;
     let measurement = match judged.measurement.value {
-        Measurement::Sound => "sound",
-        Measurement::Unsound => "**UNSOUND**",
-        Measurement::Unknown => "**unknown**",
+        Measurement::Valid => "sound",
+        Measurement::Invalid => "**INVALID**",
+        Measurement::Inconclusive => "**unknown**",
     };
     let data = match judged.data.value {
         Data::Clean => "clean",
@@ -69,12 +69,12 @@ fn judgements(record: &RunRecord) -> String {
         Data::Duplicated => "**DUPLICATED**",
         Data::Altered => "**ALTERED**",
         Data::Unverified => "**unverified**",
-        Data::Off => "not checked",
+        Data::NotChecked => "not checked",
     };
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "**MISSED**",
-        ObjectiveValue::None => "none stated",
+        ObjectiveValue::NoneSet => "none stated",
     };
     let rows = [
         (
@@ -91,7 +91,7 @@ fn judgements(record: &RunRecord) -> String {
             &judged.objective.reasons,
         ),
     ];
-    let mut lines = vec!["| judgement | | |".to_owned(), "|---|---|---|".to_owned()];
+    let mut lines = vec!["| judgment | | |".to_owned(), "|---|---|---|".to_owned()];
     lines.extend(rows.map(|(name, value, remark, reasons)| {
         let why = [remark].into_iter().chain(reasons.iter().map(reason));
         let why: Vec<String> = why.filter(|text| !text.is_empty()).collect();
@@ -159,7 +159,7 @@ mod tests {
     use crate::report::fixture;
 
     #[test]
-    fn a_pipeline_shows_judgements_counts_and_ops() {
+    fn a_pipeline_shows_judgments_counts_and_ops() {
         insta::assert_snapshot!(markdown(&fixture::open_steps(), "highwater-runs/a"));
     }
 

@@ -25,7 +25,7 @@ pub use figures::{
 };
 pub use html::{html, size_html};
 pub use json::{ParseError, json, parse, schema};
-pub use live::{AuditProgress, CourseProgress, Live, LoadBounds};
+pub use live::{AuditProgress, ExperimentProgress, Live, LoadBounds};
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
 pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::definition::{DataTimeMode, Definition};
 use super::parameter::Setting;
-use crate::mistake::Mistake;
+use crate::mistake::InputError;
 
 /// `settings` with the start of the data's time set, if they ask for one that follows the clock;
 /// `now` is in milliseconds since 1970.
@@ -18,7 +18,7 @@ pub(super) fn settled(
     definition: &Definition,
     settings: &BTreeMap<String, String>,
     now: i64,
-) -> Result<BTreeMap<String, String>, Mistake> {
+) -> Result<BTreeMap<String, String>, InputError> {
     let mut settled = settings.clone();
     let Some(data_time) = &definition.data_time else {
         return Ok(settled);
@@ -35,7 +35,7 @@ pub(super) fn settled(
     if settings.contains_key(name) {
         let message = format!("`{name}` is set, and the data's time follows the clock");
         let hint = format!("leave `{name}` out, or let the data's time be fixed");
-        return Err(Mistake::elsewhere(message).with_hint(Some(hint)));
+        return Err(InputError::elsewhere(message).with_hint(Some(hint)));
     }
     let back = i64::try_from(ticks).map_or(i64::MAX, |t| t.saturating_mul(data_time.interval));
     let start = Setting::Timestamp(now.saturating_sub(back));

@@ -1,5 +1,5 @@
 //! A workload file after reading: every name resolved to a position, every parameter to its
-//! value. Its serialised form is what a fingerprint is made of, so that a field added here
+//! value. Its serialized form is what a fingerprint is made of, so that a field added here
 //! changes fingerprints unless it is skipped; what does not change rows or ops is skipped.
 
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ use super::entity::Attributes;
 use super::rows::TableRows;
 use super::sql::Sql;
 use super::transaction;
-use crate::mistake::Mistake;
+use crate::mistake::InputError;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
     PlaceholderStyle, RowBatch,
@@ -52,7 +52,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    pub(super) fn new(definition: Definition, seed: Seed) -> Result<Self, Mistake> {
+    pub(super) fn new(definition: Definition, seed: Seed) -> Result<Self, InputError> {
         let fingerprint = fingerprint(&definition, seed)?;
         let entities: Vec<Attributes> = definition
             .entities
@@ -297,12 +297,12 @@ impl Workload {
         &self,
         dialects: &[String],
         style: PlaceholderStyle,
-    ) -> Result<BoundWorkload, Mistake> {
+    ) -> Result<BoundWorkload, InputError> {
         self.bind_as(dialects, Some(style))
     }
 
     /// The same with the values of queries in their text; see [`Workload::takes_literals`].
-    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, Mistake> {
+    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, InputError> {
         self.bind_as(dialects, None)
     }
 
@@ -320,7 +320,7 @@ impl Workload {
         &self,
         dialects: &[String],
         style: Option<PlaceholderStyle>,
-    ) -> Result<BoundWorkload, Mistake> {
+    ) -> Result<BoundWorkload, InputError> {
         let tables = self.definition.tables.iter().map(|table| {
             let place = format!("table `{}`", table.name);
             Ok(BoundTable {
@@ -363,8 +363,8 @@ impl Workload {
             Ok(BoundOp { name, kind })
         });
         Ok(BoundWorkload {
-            tables: tables.collect::<Result<_, Mistake>>()?,
-            ops: ops.collect::<Result<_, Mistake>>()?,
+            tables: tables.collect::<Result<_, InputError>>()?,
+            ops: ops.collect::<Result<_, InputError>>()?,
             rows: None,
         })
     }
@@ -410,8 +410,8 @@ impl Workload {
 }
 
 /// The entry of the first dialect that is there.
-fn no_literals(op: &str) -> Mistake {
-    Mistake::elsewhere(format!(
+fn no_literals(op: &str) -> InputError {
+    InputError::elsewhere(format!(
         "op `{op}` is a transaction, whose values are always parameters"
     ))
 }
@@ -420,7 +420,7 @@ pub(super) fn preferred<'m, T>(
     of: &'m BTreeMap<String, T>,
     dialects: &[String],
     place: &str,
-) -> Result<&'m T, Mistake> {
+) -> Result<&'m T, InputError> {
     dialects
         .iter()
         .find_map(|dialect| of.get(dialect))
@@ -429,7 +429,7 @@ pub(super) fn preferred<'m, T>(
             let wanted = dialects.join(", ");
             let known: Vec<&str> = of.keys().map(String::as_str).collect();
             let hint = format!("it has {}; add the dialect to the file", known.join(", "));
-            Mistake::elsewhere(format!("{place} has no SQL for this target ({wanted})"))
+            InputError::elsewhere(format!("{place} has no SQL for this target ({wanted})"))
                 .with_hint(Some(hint))
         })
 }
@@ -454,9 +454,10 @@ fn distinct_values(
     found
 }
 
-fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, Mistake> {
-    let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition))
-        .map_err(|error| Mistake::elsewhere(format!("the workload has no fingerprint: {error}")))?;
+fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, InputError> {
+    let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition)).map_err(|error| {
+        InputError::elsewhere(format!("the workload has no fingerprint: {error}"))
+    })?;
     let hash = Sha256::digest(&content);
     Ok(hash.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.

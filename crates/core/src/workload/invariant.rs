@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::mistake::Mistake;
+use crate::mistake::InputError;
 
 use super::Workload;
 use super::instance::preferred;
@@ -60,7 +60,7 @@ impl Workload {
     }
 
     /// Its invariants, each in the first of `dialects` that it knows.
-    pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, Mistake> {
+    pub fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, InputError> {
         let all = self.definition.invariants.iter();
         let bound = all.map(|invariant| {
             let place = format!("invariant `{}`", invariant.name);

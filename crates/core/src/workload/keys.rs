@@ -17,7 +17,7 @@ pub(super) struct KeyShape {
     pub(super) cycle: u64,
     /// Rows at the beginning whose keys are all different.
     pub(super) different: u64,
-    /// So many neighbours never have the same key, so that one statement can write them; at least 1.
+    /// So many neighbors never have the same key, so that one statement can write them; at least 1.
     pub(super) apart: u64,
 }
 
@@ -45,7 +45,7 @@ impl KeyShape {
             KeyOrder::Sequential => whole(number),
             KeyOrder::Zipfian(_) if row < self.different => whole(row),
             KeyOrder::Zipfian(law) => {
-                // One of `apart` kinds of keys for each of `apart` neighbours.
+                // One of `apart` kinds of keys for each of `apart` neighbors.
                 let rank = law.rank(draws, number);
                 whole(
                     rank.saturating_mul(self.apart)

@@ -36,14 +36,14 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::mistake::Mistake;
+pub use crate::mistake::InputError;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
 pub use invariant::Invariant;
 pub use parameter::{ParameterKind, ParameterSpec};
 pub use replacing::Replaced;
 pub use schema::file_schema;
-pub use script::{Script, ScriptMistake};
+pub use script::{Script, ScriptError};
 pub use sketch::sketch;
 
 use crate::model::units::Seed;
@@ -51,7 +51,7 @@ use definition::Definition;
 
 /// A workload file that comes with the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CatalogueEntry {
+pub struct CatalogEntry {
     /// The name on the command line.
     pub name: &'static str,
     /// The file's text, in the format that users write.
@@ -59,32 +59,32 @@ pub struct CatalogueEntry {
 }
 
 /// In the order in which they are listed.
-static CATALOGUE: [CatalogueEntry; 7] = [
-    CatalogueEntry {
+static CATALOG: [CatalogEntry; 7] = [
+    CatalogEntry {
         name: "cpu",
         text: include_str!("../../workloads/cpu.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "nib-cpu",
         text: include_str!("../../workloads/nib-cpu.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "nib-cpu-strict",
         text: include_str!("../../workloads/nib-cpu-strict.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "loadtest",
         text: include_str!("../../workloads/loadtest.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "sensors",
         text: include_str!("../../workloads/sensors.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "kv",
         text: include_str!("../../workloads/kv.toml"),
     },
-    CatalogueEntry {
+    CatalogEntry {
         name: "tsbs",
         text: include_str!("../../workloads/tsbs.toml"),
     },
@@ -94,13 +94,13 @@ static CATALOGUE: [CatalogueEntry; 7] = [
 pub const EXAMPLE: &str = include_str!("../../workloads/example/new.toml");
 
 /// The workloads that come with the program.
-pub fn catalogue() -> &'static [CatalogueEntry] {
-    &CATALOGUE
+pub fn catalog() -> &'static [CatalogEntry] {
+    &CATALOG
 }
 
 /// A workload that comes with the program.
-pub fn builtin(name: &str) -> Option<&'static CatalogueEntry> {
-    CATALOGUE.iter().find(|entry| entry.name == name)
+pub fn builtin(name: &str) -> Option<&'static CatalogEntry> {
+    CATALOG.iter().find(|entry| entry.name == name)
 }
 
 /// A workload file without mistakes.
@@ -114,7 +114,7 @@ pub struct WorkloadSpec {
 impl WorkloadSpec {
     /// Reads a workload file; returns everything that is wrong with it (at most 50 mistakes),
     /// in the order of the file.
-    pub fn parse(text: &str) -> Result<Self, Vec<Mistake>> {
+    pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
         let definition = reading::read(text, &BTreeMap::new())?;
         Ok(Self {
             text: text.to_owned(),
@@ -178,7 +178,7 @@ impl WorkloadSpec {
         &self,
         settings: &BTreeMap<String, String>,
         seed: Seed,
-    ) -> Result<Workload, Mistake> {
+    ) -> Result<Workload, InputError> {
         Workload::new(self.with(settings)?, seed)
     }
 
@@ -189,14 +189,14 @@ impl WorkloadSpec {
         &self,
         settings: &BTreeMap<String, String>,
         now: i64,
-    ) -> Result<BTreeMap<String, String>, Mistake> {
+    ) -> Result<BTreeMap<String, String>, InputError> {
         data_time::settled(&self.with(settings)?, settings, now)
     }
 
-    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, Mistake> {
+    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {
         reading::read(&self.text, settings).map_err(|mistakes| {
             let first = mistakes.into_iter().next();
-            first.unwrap_or_else(|| Mistake::elsewhere("the workload cannot be read"))
+            first.unwrap_or_else(|| InputError::elsewhere("the workload cannot be read"))
         })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The generator is SplitMix64 as published by Steele, Lea and Flood, "Fast splittable
 //! pseudorandom number generators", OOPSLA 2014: a Weyl sequence `state + n·gamma` through a
-//! 64-bit finaliser. Its n-th output needs no predecessor, which is what lets any row be made
+//! 64-bit finalizer. Its n-th output needs no predecessor, which is what lets any row be made
 //! from its index. Keys differ in state and in gamma, as in the paper's `split`.
 //!
 //! Only integer operations and exactly rounded floating-point ones are used, so that every
@@ -13,7 +13,7 @@ use crate::model::units::Seed;
 /// The odd integer nearest to 2⁶⁴/φ: the paper's default gamma.
 const GOLDEN_GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// 2⁻⁵³: the distance of neighbours in [`Draws::unit`].
+/// 2⁻⁵³: the distance of neighbors in [`Draws::unit`].
 const UNIT_STEP: f64 = 1.0 / 9_007_199_254_740_992.0;
 
 /// The numbers of one key.
@@ -52,14 +52,14 @@ impl Draws {
         mix(self.weyl(n))
     }
 
-    /// What the finaliser turns into the n-th number; add [`Draws::stride`] for the next.
+    /// What the finalizer turns into the n-th number; add [`Draws::stride`] for the next.
     #[inline]
     pub fn weyl(&self, n: u64) -> u64 {
         self.state
             .wrapping_add(n.wrapping_add(1).wrapping_mul(self.gamma))
     }
 
-    /// The distance between neighbours of [`Draws::weyl`].
+    /// The distance between neighbors of [`Draws::weyl`].
     #[inline]
     pub fn stride(&self) -> u64 {
         self.gamma
@@ -90,7 +90,7 @@ impl Draws {
     }
 }
 
-/// The finaliser: a bijection of 64 bits (the paper's mix64, variant 13 by Stafford).
+/// The finalizer: a bijection of 64 bits (the paper's mix64, variant 13 by Stafford).
 #[inline]
 pub fn mix(word: u64) -> u64 {
     let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -98,7 +98,7 @@ pub fn mix(word: u64) -> u64 {
     word ^ (word >> 31)
 }
 
-/// The paper's choice of a gamma: odd, with enough changes between neighbouring bits.
+/// The paper's choice of a gamma: odd, with enough changes between neighboring bits.
 fn mix_gamma(word: u64) -> u64 {
     let word = (word ^ (word >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let word = (word ^ (word >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::WorkloadSpec;
 use super::sql::{Sql, SqlMistake, Token, tokens};
 use super::transaction::{Control, MAX_STATEMENTS, statements};
-use crate::mistake::{Mistake, suggest};
+use crate::mistake::{InputError, suggest};
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Script<'a> {
 }
 
 /// What is wrong, and with which of the files; without a number with what was given beside them.
-pub type ScriptMistake = (Option<usize>, Mistake);
+pub type ScriptError = (Option<usize>, InputError);
 
 impl WorkloadSpec {
     /// A workload whose ops are the statements of these files, asked by their weights. `settings`
@@ -33,7 +33,7 @@ impl WorkloadSpec {
     pub fn from_scripts(
         scripts: &[Script<'_>],
         settings: &BTreeMap<String, String>,
-    ) -> Result<Self, Vec<ScriptMistake>> {
+    ) -> Result<Self, Vec<ScriptError>> {
         let mut mistakes = Vec::new();
         let mut names: Vec<String> = Vec::new();
         let mut used = Vec::new();
@@ -63,7 +63,7 @@ impl WorkloadSpec {
         for name in settings.keys().filter(|name| !used.contains(name)) {
             let message = format!("no file has a parameter `:{name}`");
             let hint = suggest(name, used.iter().map(String::as_str));
-            mistakes.push((None, Mistake::elsewhere(message).with_hint(hint)));
+            mistakes.push((None, InputError::elsewhere(message).with_hint(hint)));
         }
         if !mistakes.is_empty() {
             return Err(mistakes);
@@ -106,7 +106,7 @@ struct Reading<'a> {
     parameters: Vec<(String, &'static str, String)>,
     /// Names of settings that the file uses.
     used: Vec<String>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<InputError>,
 }
 
 impl Reading<'_> {
@@ -363,7 +363,7 @@ impl Reading<'_> {
     }
 
     fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
-        let mistake = Mistake::at(self.script.text, span, message);
+        let mistake = InputError::at(self.script.text, span, message);
         self.mistakes.push(mistake.with_hint(Some(hint.to_owned())));
     }
 }

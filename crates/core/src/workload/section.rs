@@ -11,7 +11,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::parameter::{ParameterKind, Setting};
-use crate::mistake::{Mistake, suggest};
+use crate::mistake::{InputError, suggest};
 
 /// Mistakes that are kept; a file with more of them has one cause.
 const MAX_MISTAKES: usize = 50;
@@ -20,7 +20,7 @@ const MAX_MISTAKES: usize = 50;
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) settings: BTreeMap<String, Setting>,
-    pub(super) mistakes: Vec<Mistake>,
+    pub(super) mistakes: Vec<InputError>,
 }
 
 impl Reader<'_> {
@@ -31,11 +31,11 @@ impl Reader<'_> {
         message: impl Into<String>,
         hint: Option<String>,
     ) {
-        self.note(Mistake::at(self.text, span, message).with_hint(hint));
+        self.note(InputError::at(self.text, span, message).with_hint(hint));
     }
 
     /// Notes a mistake.
-    pub(super) fn note(&mut self, mistake: Mistake) {
+    pub(super) fn note(&mut self, mistake: InputError) {
         if self.mistakes.len() < MAX_MISTAKES {
             self.mistakes.push(mistake);
         }

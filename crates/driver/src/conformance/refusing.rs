@@ -4,7 +4,7 @@ use highwater_core::model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
 use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 
 use crate::contract::{Admin, TargetErrorKind};
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 use super::serving::expect_applied;
 use super::subject::{Client, SEED, Subject, WISH};
@@ -21,7 +21,7 @@ pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
         expect_applied(&outcome, 10, "default")?;
     }
     // Another fingerprint is refused, and changes nothing.
-    let other = TableWish::new("another", SEED);
+    let other = TablePolicy::new("another", SEED);
     expect_foreign(admin.as_mut(), &workload, other).await?;
     let found = subject.count(admin.as_mut(), table).await?;
     require!(found == 10, "10 rows before a refusal, {found} after it");
@@ -47,13 +47,13 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         let outcome = client.insert(sample::batch(0, 10)).await;
         expect_applied(&outcome, 10, "default")?;
     }
-    let written = TableNote {
+    let written = RegistryEntry {
         rows: None,
         next_index: 1 << 40,
         writing: true,
         ..WISH.fresh(&table.name)
     };
-    let counted = TableNote {
+    let counted = RegistryEntry {
         rows: Some(u64::from(u32::MAX)),
         writing: false,
         ..written.clone()
@@ -99,7 +99,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     }
     // Unless the user gave it up by its name.
     let foreign = [table.name.clone()];
-    let wish = TableWish {
+    let wish = TablePolicy {
         drop_foreign: &foreign,
         ..WISH
     };
@@ -112,7 +112,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
 async fn expect_foreign(
     admin: &mut dyn Admin,
     workload: &BoundWorkload,
-    wish: TableWish<'_>,
+    wish: TablePolicy<'_>,
 ) -> Result<(), Broken> {
     let drop = wish.drop;
     match admin.create_tables(workload, &wish).await {

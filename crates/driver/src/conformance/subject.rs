@@ -12,7 +12,7 @@ use crate::contract::{
     Timeline,
 };
 use crate::registry;
-use crate::table_list::TableWish;
+use crate::table_registry::TablePolicy;
 
 use super::dialect::SqlWords;
 use super::{Broken, require};
@@ -23,7 +23,7 @@ const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
 /// The seed that is noted of the suite's tables; above 63 bits, because all 64 must come back.
 pub(super) const SEED: Seed = Seed(u64::MAX - 1);
 /// What the suite asks of its tables, with nothing dropped.
-pub(super) const WISH: TableWish<'_> = TableWish::new("conformance", SEED);
+pub(super) const WISH: TablePolicy<'_> = TablePolicy::new("conformance", SEED);
 
 /// A target under test: how to open it, its time, and its SQL.
 pub struct Subject {

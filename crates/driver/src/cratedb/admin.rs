@@ -23,10 +23,10 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
-use crate::describing::{AUDITED, Asks, Texts};
+use crate::describing::{AUDITED, SqlQuery, Texts};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two looks at a server that is not done.
 pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -142,7 +142,7 @@ impl HttpAdmin {
             .await;
     }
 
-    async fn wait_until_quiet(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let mut pause = PAUSE_MIN;
         let mut writes = None;
         let mut still_since = self.timeline.now();
@@ -280,7 +280,7 @@ impl HttpAdmin {
     }
 }
 
-impl Asks for HttpAdmin {
+impl SqlQuery for HttpAdmin {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let text = |value: Value| match value {
             Value::Null => None,
@@ -302,20 +302,20 @@ impl Admin for HttpAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         Box::pin(tables::create(self, workload, wish))
     }
 
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(tables::note(self, notes))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(self.wait_until_quiet(deadline))
+        Box::pin(self.wait_until_idle(deadline))
     }
 
     fn count_by_key<'a>(

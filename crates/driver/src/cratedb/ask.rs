@@ -102,7 +102,7 @@ pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// Asks one statement without parameters.
+/// SqlQuery one statement without parameters.
 pub(super) async fn rows(
     connection: &mut HttpConnection,
     node: &Node,

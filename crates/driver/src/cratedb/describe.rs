@@ -5,19 +5,19 @@
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
-    Asked, AskedText, ColumnShape, IndexShape, TEXT_MAX, TEXTS_MAX, TableShape,
+    Asked, ColumnShape, IndexShape, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 
 use super::statements::{literal, quoted};
 use crate::contract::TargetError;
-use crate::describing::{Asks, Texts, count_rows, look, not_ours, not_there, number};
+use crate::describing::{SqlQuery, Texts, count_rows, look, not_ours, not_there, number};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";
 
 /// Describes a table of the schema; `place` is for messages.
 pub(crate) async fn describe(
-    asks: &mut impl Asks,
+    asks: &mut impl SqlQuery,
     place: &str,
     table: &str,
 ) -> Result<TableShape, TargetError> {
@@ -63,7 +63,7 @@ pub(crate) async fn describe(
 
 /// Looks at a column, or at the fields of an object.
 async fn look_into(
-    asks: &mut impl Asks,
+    asks: &mut impl SqlQuery,
     (from, value): (&str, String),
     column: &mut ColumnShape,
 ) -> Result<(), TargetError> {
@@ -185,7 +185,7 @@ fn primary_key(clause: &str) -> Option<Vec<String>> {
 
 /// Adds what the shards and ANALYZE tell of the whole table: rows, and different values.
 async fn statistics(
-    asks: &mut impl Asks,
+    asks: &mut impl SqlQuery,
     named: &str,
     shape: &mut TableShape,
 ) -> Result<(), TargetError> {
@@ -214,7 +214,7 @@ async fn statistics(
 }
 
 /// What the cluster was asked about the table and keeps in its log of statements.
-async fn statements(asks: &mut impl Asks, table: &str) -> Result<Asked, TargetError> {
+async fn statements(asks: &mut impl SqlQuery, table: &str) -> Result<Asked, TargetError> {
     let on_table = format!(
         "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
          AND {} AND stmt NOT LIKE 'SHOW CREATE%'",
@@ -242,7 +242,7 @@ async fn statements(asks: &mut impl Asks, table: &str) -> Result<Asked, TargetEr
         .await?;
     let texts = rows.into_iter().filter_map(|row| {
         let mut texts = row.into_iter();
-        Some(AskedText {
+        Some(StatementText {
             sql: texts.next()??,
             calls: texts.next()??.parse().ok()?,
             rows: None,
@@ -290,7 +290,7 @@ WITH (
     /// A 6.4.3 by its answers to these questions, in their order.
     struct Recorded(Vec<(&'static str, Vec<Vec<&'static str>>)>, Vec<String>);
 
-    impl Asks for Recorded {
+    impl SqlQuery for Recorded {
         async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
             self.1.push(sql.to_owned());
             let found = self.0.iter().find(|(part, _)| sql.contains(part));
@@ -439,7 +439,7 @@ WITH (
     #[test]
     fn a_log_that_may_not_be_read_is_said() {
         struct Refusing(Recorded);
-        impl Asks for Refusing {
+        impl SqlQuery for Refusing {
             async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
                 if sql.contains("sys.jobs_log") {
                     return Err(TargetError::usage("missing 'AL' privilege"));

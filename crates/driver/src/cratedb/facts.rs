@@ -94,7 +94,7 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
         settings.insert("write_pool".to_owned(), told);
     }
     settings.insert("insert".to_owned(), admin.insert().to_owned());
-    // The translog is synchronised before each answer, unless a table says otherwise.
+    // The translog is synchronized before each answer, unless a table says otherwise.
     let durability = "translog.durability=REQUEST unless set for the table";
     settings.insert("durability".to_owned(), durability.to_owned());
     let tls = if admin.is_encrypted() { "on" } else { "off" };

@@ -8,7 +8,7 @@ pub(super) use super::trouble::Health;
 /// Health and nodes in one statement. `sys.health` says GREEN even without a master; this does not.
 const LOOK: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
 
-/// Asks a node how its cluster is.
+/// SqlQuery a node how its cluster is.
 pub(super) async fn look(connection: &mut HttpConnection, node: &Node) -> Result<Health, Failure> {
     ask::rows(connection, node, LOOK)
         .await

@@ -28,7 +28,7 @@ use options::Node;
 use session::HttpSession;
 use statements::Mode;
 use telemetry::HttpReader;
-use trouble::Trouble;
+use trouble::ClusterStability;
 
 mod admin;
 mod answer;
@@ -89,7 +89,7 @@ impl Driver for CrateDbDriver {
                     .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
             })?,
         };
-        let trouble = Arc::new(Trouble::default());
+        let trouble = Arc::new(ClusterStability::default());
         let environment = |name: &str| std::env::var(name).ok();
         let mut nodes = Vec::new();
         for url in urls {

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use highwater_core::model::units::Nanos;
 
-use super::trouble::Trouble;
+use super::trouble::ClusterStability;
 use crate::contract::{TargetError, TargetOptions};
 use crate::network::{SslMode, Tls, TlsFiles};
 use crate::target_url::{Host, Secret, TargetUrl};
@@ -50,7 +50,7 @@ pub(super) struct Node {
     pub(super) gzip: Option<u32>,
     pub(super) connect_timeout: Nanos,
     /// Shared by all nodes of the target.
-    pub(super) trouble: Arc<Trouble>,
+    pub(super) trouble: Arc<ClusterStability>,
 }
 
 /// The constant part of a request. Holds the password, so it is not shown.
@@ -77,7 +77,7 @@ pub(super) fn nodes(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-    trouble: &Arc<Trouble>,
+    trouble: &Arc<ClusterStability>,
 ) -> Result<Vec<Node>, TargetError> {
     check_names(url)?;
     let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty());

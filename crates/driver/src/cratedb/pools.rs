@@ -21,7 +21,7 @@ pub(super) struct Pool {
     pub(super) rejected: u64,
 }
 
-/// Asks for them; none where the nodes do not tell.
+/// SqlQuery for them; none where the nodes do not tell.
 pub(super) async fn read(admin: &mut HttpAdmin) -> Result<Option<Pool>, TargetError> {
     Ok(sum(&admin
         .rows("SELECT thread_pools FROM sys.nodes")

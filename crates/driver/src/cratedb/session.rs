@@ -90,7 +90,7 @@ impl HttpSession {
         outcome
     }
 
-    /// Asks how the cluster is, unless another session has just done so; false if the connection
+    /// SqlQuery how the cluster is, unless another session has just done so; false if the connection
     /// did not survive it.
     async fn look(&self, connection: &mut HttpConnection) -> bool {
         if !self.node.trouble.may_look(self.timeline.now()) {

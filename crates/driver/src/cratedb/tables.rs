@@ -1,6 +1,6 @@
 //! Creates, keeps or replaces the tables of a workload, and notes them in `highwater_tables`.
 //!
-//! The rules of that list are in `table_list`; here is the SQL. A table that is not noted is
+//! The rules of that list are in `table_registry`; here is the SQL. A table that is not noted is
 //! touched only if the user named it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::admin::{HttpAdmin, number};
 use super::statements::{literal, quoted};
 use crate::contract::TargetError;
-use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
+use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
 use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
@@ -21,8 +21,8 @@ const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 pub(super) async fn create(
     admin: &mut HttpAdmin,
     workload: &BoundWorkload,
-    wish: &TableWish<'_>,
-) -> Result<Vec<TableNote>, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
     admin
         .run(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY, \
@@ -53,7 +53,10 @@ pub(super) async fn create(
 }
 
 /// See [`crate::contract::Admin::note_tables`].
-pub(super) async fn note(admin: &mut HttpAdmin, notes: &[TableNote]) -> Result<(), TargetError> {
+pub(super) async fn note(
+    admin: &mut HttpAdmin,
+    notes: &[RegistryEntry],
+) -> Result<(), TargetError> {
     for note in notes {
         write(admin, note).await?;
     }
@@ -71,7 +74,7 @@ async fn exists(admin: &mut HttpAdmin, name: &str) -> Result<bool, TargetError> 
     Ok(number(&found, 0) != Some(0))
 }
 
-async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<TableNote>, TargetError> {
+async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
     let rows = admin
         .rows(&format!(
             "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
@@ -82,7 +85,7 @@ async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<TableNote>, Ta
         let [name, fingerprint, seed, rows, next_index, writing] = row.as_slice() else {
             return None;
         };
-        Some(TableNote {
+        Some(RegistryEntry {
             name: name.as_str()?.to_owned(),
             fingerprint: fingerprint.as_str()?.to_owned(),
             seed: Seed(
@@ -97,7 +100,7 @@ async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<TableNote>, Ta
     }))
 }
 
-async fn write(admin: &mut HttpAdmin, note: &TableNote) -> Result<(), TargetError> {
+async fn write(admin: &mut HttpAdmin, note: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = note
@@ -124,8 +127,8 @@ async fn apply(
     admin: &mut HttpAdmin,
     table: &BoundTable,
     fate: Fate,
-    wish: &TableWish<'_>,
-) -> Result<TableNote, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<RegistryEntry, TargetError> {
     match fate {
         Fate::Keep(note) => return Ok(note),
         Fate::Create => {}
@@ -135,7 +138,7 @@ async fn apply(
                 .await?;
         }
     }
-    // Created before it is noted: a note without a table of ours would be a licence to drop.
+    // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
         admin
             .run(&with_settings(statement, wish.settings, quoted))

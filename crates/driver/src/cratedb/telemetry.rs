@@ -106,7 +106,7 @@ fn cluster(row: &[Option<String>], readings: &mut Vec<Reading>) {
     }
 }
 
-/// Asks over HTTP.
+/// SqlQuery over HTTP.
 pub(super) struct HttpReader {
     connection: HttpConnection,
     node: Node,

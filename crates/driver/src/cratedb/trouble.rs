@@ -26,7 +26,7 @@ pub(super) struct Health {
 
 /// What is known of a cluster's trouble. Times are those of the run.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct ClusterStability {
     last: AtomicU64,
     last_look: AtomicU64,
     /// When an op was last given up that the server may still carry out.
@@ -36,7 +36,7 @@ pub(super) struct Trouble {
     nodes: AtomicU64,
 }
 
-impl Default for Trouble {
+impl Default for ClusterStability {
     fn default() -> Self {
         Self {
             last: AtomicU64::new(NEVER),
@@ -48,7 +48,7 @@ impl Default for Trouble {
     }
 }
 
-impl Trouble {
+impl ClusterStability {
     /// A connection broke, or a node was seen to be missing.
     pub(super) fn note(&self, now: Nanos) {
         self.last.store(now.0, Ordering::Relaxed);
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn answers_are_doubted_during_trouble_and_two_minutes_after() {
-        let trouble = Trouble::default();
+        let trouble = ClusterStability::default();
         assert!(trouble.is_calm(Nanos::ZERO));
         trouble.note(at(0));
         assert!(
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn worse_health_or_fewer_nodes_than_normal_are_trouble() {
         for (severity, nodes, calm) in [(1, 3, true), (2, 3, false), (1, 2, false), (1, 4, true)] {
-            let trouble = Trouble::default();
+            let trouble = ClusterStability::default();
             trouble.set_normal(Health {
                 severity: 1,
                 nodes: 3,
@@ -140,7 +140,7 @@ mod tests {
                 "severity {severity}, {nodes} nodes"
             );
         }
-        let lonely = Trouble::default();
+        let lonely = ClusterStability::default();
         lonely.set_normal(Health {
             severity: 2,
             nodes: 1,
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn sessions_look_in_turns_and_not_too_often() {
-        let trouble = Trouble::default();
+        let trouble = ClusterStability::default();
         assert!(trouble.may_look(Nanos::ZERO));
         assert!(!trouble.may_look(Nanos::ZERO));
         assert!(!trouble.may_look(Nanos::from_millis(499)));

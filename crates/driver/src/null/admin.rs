@@ -8,7 +8,7 @@ use highwater_core::model::units::Nanos;
 
 use super::Protocol;
 use crate::contract::{Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts};
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// The connection around the load that is none.
 pub(super) struct NullAdmin {
@@ -48,8 +48,8 @@ impl Admin for NullAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         let tables = workload.tables.iter();
         let notes = tables.map(|table| wish.fresh(&table.name)).collect();
         Box::pin(ready(Ok(notes)))
@@ -57,7 +57,7 @@ impl Admin for NullAdmin {
 
     fn note_tables<'a>(
         &'a mut self,
-        _notes: &'a [TableNote],
+        _notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(ready(Ok(())))
     }

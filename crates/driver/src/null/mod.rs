@@ -111,7 +111,7 @@ impl Driver for NullDriver {
     }
 
     fn summary(&self) -> &'static str {
-        "a sink in this process that stores nothing, for the load machine's own ceiling: \
+        "a sink in this process that stores nothing, for the load generator's own ceiling: \
          null:crate or null:postgres"
     }
 

@@ -23,10 +23,10 @@ use super::wire::Connection;
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
-use crate::describing::{AUDITED, Asks};
+use crate::describing::{AUDITED, SqlQuery};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two looks at a server that is not done.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -103,7 +103,7 @@ impl WireAdmin {
             .await;
     }
 
-    async fn wait_until_quiet(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let name = escape_literal(&self.node.login.application_name);
         let mut pause = PAUSE_MIN;
         let begun = self.timeline.now();
@@ -282,20 +282,20 @@ impl Admin for WireAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         Box::pin(tables::create(self, workload, wish))
     }
 
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(tables::note(self, notes))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(self.wait_until_quiet(deadline))
+        Box::pin(self.wait_until_idle(deadline))
     }
 
     fn count_by_key<'a>(

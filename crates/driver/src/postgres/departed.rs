@@ -11,9 +11,9 @@ const BACKENDS_MAX: usize = 65_536;
 
 /// Process ids of backends of one server, from the end of our connection until they are gone.
 #[derive(Debug, Default)]
-pub(super) struct Departed(Mutex<BTreeSet<i32>>);
+pub(super) struct LingeringBackends(Mutex<BTreeSet<i32>>);
 
-impl Departed {
+impl LingeringBackends {
     /// Our connection to this backend has ended.
     pub(super) fn add(&self, backend: i32) {
         self.change(|known| {
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn backends_are_known_until_they_are_forgotten_and_never_without_bound() {
-        let departed = Departed::default();
+        let departed = LingeringBackends::default();
         departed.add(7);
         departed.add(8);
         departed.forget(&[7]);

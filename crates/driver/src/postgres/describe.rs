@@ -3,7 +3,7 @@
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
-    Asked, AskedText, ColumnShape, IndexShape, TEXT_MAX, TEXTS_MAX, TableShape,
+    Asked, ColumnShape, IndexShape, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
@@ -11,12 +11,12 @@ use super::admin::WireAdmin;
 use super::dialect::Dialect;
 use crate::contract::TargetError;
 use crate::cratedb::describe as of_cluster;
-use crate::describing::{Asks, Texts, count_rows, look, not_ours, not_there, number};
+use crate::describing::{SqlQuery, Texts, count_rows, look, not_ours, not_there, number};
 
 /// The extension that counts statements, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
 
-impl Asks for WireAdmin {
+impl SqlQuery for WireAdmin {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         self.rows(sql).await
     }
@@ -207,7 +207,7 @@ async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetE
     let different = number(&rows, 3);
     let texts = rows.into_iter().filter_map(|row| {
         let mut texts = row.into_iter();
-        Some(AskedText {
+        Some(StatementText {
             sql: texts.next()??,
             calls: texts.next()??.parse().ok()?,
             rows: texts.next()??.parse().ok(),

@@ -1,6 +1,6 @@
 //! Creates, keeps or replaces the tables of a workload, and notes them in `highwater_tables`.
 //!
-//! The rules of that list are in `table_list`; here is the SQL. A table that is not noted is
+//! The rules of that list are in `table_registry`; here is the SQL. A table that is not noted is
 //! touched only if the user named it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
@@ -9,7 +9,7 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin::{WireAdmin, number};
 use crate::contract::TargetError;
-use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
+use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
 use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
@@ -19,8 +19,8 @@ const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 pub(super) async fn create(
     admin: &mut WireAdmin,
     workload: &BoundWorkload,
-    wish: &TableWish<'_>,
-) -> Result<Vec<TableNote>, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
     admin
         .run(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name text NOT NULL PRIMARY KEY, \
@@ -47,7 +47,10 @@ pub(super) async fn create(
 }
 
 /// See [`crate::contract::Admin::note_tables`].
-pub(super) async fn note(admin: &mut WireAdmin, notes: &[TableNote]) -> Result<(), TargetError> {
+pub(super) async fn note(
+    admin: &mut WireAdmin,
+    notes: &[RegistryEntry],
+) -> Result<(), TargetError> {
     begin(admin).await?;
     let written = write_all(admin, notes).await;
     end(admin, written).await
@@ -93,7 +96,7 @@ async fn exists(admin: &mut WireAdmin, name: &str) -> Result<bool, TargetError> 
     Ok(number(&found) > 0)
 }
 
-async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<TableNote>, TargetError> {
+async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
     let rows = admin
         .rows(&format!(
             "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
@@ -113,7 +116,7 @@ async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<TableNote>, Ta
             return None;
         };
         let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
-        Some(TableNote {
+        Some(RegistryEntry {
             name: name.clone(),
             fingerprint: fingerprint.clone(),
             seed: Seed(number(seed).unwrap_or(0)),
@@ -124,14 +127,14 @@ async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<TableNote>, Ta
     }))
 }
 
-async fn write_all(admin: &mut WireAdmin, notes: &[TableNote]) -> Result<(), TargetError> {
+async fn write_all(admin: &mut WireAdmin, notes: &[RegistryEntry]) -> Result<(), TargetError> {
     for note in notes {
         write(admin, note).await?;
     }
     Ok(())
 }
 
-async fn write(admin: &mut WireAdmin, note: &TableNote) -> Result<(), TargetError> {
+async fn write(admin: &mut WireAdmin, note: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = note
@@ -155,8 +158,8 @@ async fn write(admin: &mut WireAdmin, note: &TableNote) -> Result<(), TargetErro
 async fn apply_all(
     admin: &mut WireAdmin,
     steps: Vec<(&BoundTable, Fate)>,
-    wish: &TableWish<'_>,
-) -> Result<Vec<TableNote>, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
     let mut notes = Vec::with_capacity(steps.len());
     for (table, fate) in steps {
         notes.push(apply(admin, table, fate, wish).await?);
@@ -168,8 +171,8 @@ async fn apply(
     admin: &mut WireAdmin,
     table: &BoundTable,
     fate: Fate,
-    wish: &TableWish<'_>,
-) -> Result<TableNote, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<RegistryEntry, TargetError> {
     match fate {
         Fate::Keep(note) => return Ok(note),
         Fate::Create => {}
@@ -178,7 +181,7 @@ async fn apply(
             admin.run(&format!("DROP TABLE {name}")).await?;
         }
     }
-    // Created before it is noted: a note without a table of ours would be a licence to drop.
+    // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
         let quote = |name: &str| admin.dialect().setting(name);
         let statement = with_settings(statement, wish.settings, quote);

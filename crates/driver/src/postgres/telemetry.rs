@@ -148,7 +148,7 @@ fn statement(version: u32) -> String {
     )
 }
 
-/// Asks one server.
+/// SqlQuery one server.
 pub(super) struct WireReader {
     connection: Connection,
     dialect: Dialect,

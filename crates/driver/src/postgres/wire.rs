@@ -14,7 +14,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Answer;
-use super::departed::Departed;
+use super::departed::LingeringBackends;
 use super::errors::{Failure, ServerError};
 use crate::network::Stream;
 
@@ -35,7 +35,7 @@ pub(super) struct Connection {
     /// Bytes of the current request that the system took.
     written: usize,
     /// The backend at the other end, and who wants to know that we left it.
-    backend: Option<(i32, Arc<Departed>)>,
+    backend: Option<(i32, Arc<LingeringBackends>)>,
 }
 
 impl Drop for Connection {
@@ -70,7 +70,7 @@ impl Connection {
     }
 
     /// Names the backend at the other end; its departure is told when the connection ends.
-    pub(super) fn set_backend(&mut self, backend: i32, departed: &Arc<Departed>) {
+    pub(super) fn set_backend(&mut self, backend: i32, departed: &Arc<LingeringBackends>) {
         // A new backend with this id means that the old one is gone.
         departed.forget(&[backend]);
         self.backend = Some((backend, Arc::clone(departed)));

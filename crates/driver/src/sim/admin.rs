@@ -12,7 +12,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
     TargetFacts,
 };
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
 const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
@@ -30,8 +30,8 @@ impl SimAdmin {
     fn create(
         &self,
         workload: &BoundWorkload,
-        wish: &TableWish<'_>,
-    ) -> Result<Vec<TableNote>, TargetError> {
+        wish: &TablePolicy<'_>,
+    ) -> Result<Vec<RegistryEntry>, TargetError> {
         let mut cluster = self.0.alive()?;
         // All or nothing: no table is emptied while another one stands in the way.
         for table in &workload.tables {
@@ -88,8 +88,8 @@ impl Admin for SimAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         // Every table here was made by this process in this run: none is of another's making, and
         // there is no later run that could go on with it.
         Box::pin(async move { self.create(workload, wish) })
@@ -97,7 +97,7 @@ impl Admin for SimAdmin {
 
     fn note_tables<'a>(
         &'a mut self,
-        _notes: &'a [TableNote],
+        _notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         // The list would have no later reader.
         Box::pin(std::future::ready(Ok(())))

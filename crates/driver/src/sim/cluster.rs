@@ -13,7 +13,7 @@ use highwater_core::model::units::{Nanos, Seed};
 use super::disk::Disk;
 use super::draw::{Draw, Purpose};
 use super::node::{Node, stall_at};
-use super::parameters::{ServiceLaw, SimParameters};
+use super::parameters::{ServiceDistribution, SimParameters};
 use super::store::{RowFate, Table};
 use super::values::{ValueFate, Values};
 
@@ -386,11 +386,11 @@ fn cut(at: Nanos, message: &str) -> Answer {
     Answer { at, outcome }
 }
 
-fn scatter(law: ServiceLaw, draw: Draw) -> f64 {
+fn scatter(law: ServiceDistribution, draw: Draw) -> f64 {
     match law {
-        ServiceLaw::Exponential => draw.exponential(),
-        ServiceLaw::Constant => 1.0,
-        ServiceLaw::Lognormal(cv) => draw.lognormal(cv),
+        ServiceDistribution::Exponential => draw.exponential(),
+        ServiceDistribution::Constant => 1.0,
+        ServiceDistribution::Lognormal(cv) => draw.lognormal(cv),
     }
 }
 

@@ -34,7 +34,7 @@ impl Draw {
         Self(seed.0).with(purpose as u64)
     }
 
-    /// The key extended by a word. The mix is the finaliser of SplitMix64.
+    /// The key extended by a word. The mix is the finalizer of SplitMix64.
     pub(super) fn with(self, word: u64) -> Self {
         let mut z = self
             .0

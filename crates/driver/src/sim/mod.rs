@@ -32,7 +32,7 @@ use highwater_core::model::units::{Nanos, Seed};
 
 pub use self::capacity::capacity;
 pub use self::cluster::Planted;
-pub use self::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
+pub use self::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
 pub use self::text::PARAMETERS;
 
 use self::admin::SimAdmin;

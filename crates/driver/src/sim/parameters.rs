@@ -19,7 +19,7 @@ pub struct SimParameters {
     /// Core time of a query.
     pub query: Nanos,
     /// How service times scatter around these means.
-    pub service: ServiceLaw,
+    pub service: ServiceDistribution,
     /// Primary shards, at least 1.
     pub shards: u32,
     /// Further copies of each shard; fewer than nodes.
@@ -51,9 +51,9 @@ pub struct SimParameters {
     pub duplicate: f64,
     /// Probability that a value of a row is stored as another one.
     pub alter: f64,
-    /// Probability that two neighbouring rows are stored with a value swapped.
+    /// Probability that two neighboring rows are stored with a value swapped.
     pub swap: f64,
-    /// Probability that two neighbouring rows are stored with changes that offset each other.
+    /// Probability that two neighboring rows are stored with changes that offset each other.
     pub offset: f64,
     /// Probability that an applied insert is answered by a cut connection.
     pub lose_ack: f64,
@@ -71,7 +71,7 @@ impl Default for SimParameters {
             request: Nanos::from_micros(500),
             row: Nanos::from_micros(40),
             query: Nanos::from_millis(5),
-            service: ServiceLaw::Exponential,
+            service: ServiceDistribution::Exponential,
             shards: 6,
             replicas: 1,
             replica_cost: 1.0,
@@ -127,7 +127,7 @@ impl SimParameters {
 
 /// How service times scatter; the mean is always that of the costs.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ServiceLaw {
+pub enum ServiceDistribution {
     /// Exponential: coefficient of variation 1.
     Exponential,
     /// Always the mean.

@@ -19,7 +19,7 @@ use crate::contract::{KeyCounts, KeySums};
 /// A multiset of row indices below `u64::MAX`.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RowSet {
-    /// From this row on, up to the next entry, each row was applied so many times. Neighbours
+    /// From this row on, up to the next entry, each row was applied so many times. Neighbors
     /// differ; rows before the first entry were never applied.
     steps: BTreeMap<u64, u32>,
 }

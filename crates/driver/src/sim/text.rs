@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use highwater_core::model::units::Nanos;
 
-use super::parameters::{ServiceLaw, SimClock, SimParameters, Stall, Warm};
+use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
 use crate::contract::TargetError;
 
 /// All parameters, in the order of the reference page.
@@ -167,9 +167,9 @@ impl SimParameters {
             "row" => span_text(self.row),
             "query" => span_text(self.query),
             "service" => match self.service {
-                ServiceLaw::Exponential => "exp".to_owned(),
-                ServiceLaw::Constant => "constant".to_owned(),
-                ServiceLaw::Lognormal(cv) => format!("lognormal:{cv}"),
+                ServiceDistribution::Exponential => "exp".to_owned(),
+                ServiceDistribution::Constant => "constant".to_owned(),
+                ServiceDistribution::Lognormal(cv) => format!("lognormal:{cv}"),
             },
             "shards" => self.shards.to_string(),
             "replicas" => self.replicas.to_string(),
@@ -302,14 +302,14 @@ fn joined<T>(items: impl IntoIterator<Item = T>, text: impl Fn(T) -> String) -> 
     (!texts.is_empty()).then(|| texts.join(","))
 }
 
-fn service(text: &str) -> Result<ServiceLaw, Expected> {
+fn service(text: &str) -> Result<ServiceDistribution, Expected> {
     match text {
-        "exp" => Some(ServiceLaw::Exponential),
-        "constant" => Some(ServiceLaw::Constant),
+        "exp" => Some(ServiceDistribution::Exponential),
+        "constant" => Some(ServiceDistribution::Constant),
         _ => text
             .strip_prefix("lognormal:")
             .and_then(|cv| positive(cv, 100.0))
-            .map(ServiceLaw::Lognormal),
+            .map(ServiceDistribution::Lognormal),
     }
     .ok_or_else(|| {
         "`exp`, `constant` or `lognormal:CV` with a coefficient of variation above 0, up to 100"

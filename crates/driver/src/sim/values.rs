@@ -2,7 +2,7 @@
 //! told to alter. Which ones is a pure function of the row index, so that nothing is kept.
 
 use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowMaker};
+use highwater_core::model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowGenerator};
 use highwater_core::model::stored::value_at;
 use highwater_core::model::units::Seed;
 
@@ -12,7 +12,7 @@ use super::parameters::SimParameters;
 /// Rows that are made at once; even.
 const BLOCK: u64 = 4_096;
 
-/// Which rows of a table get other values. Two faults befall pairs of neighbours: an even row and
+/// Which rows of a table get other values. Two faults befall pairs of neighbors: an even row and
 /// the one behind it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueFate {
@@ -54,7 +54,7 @@ impl ValueFate {
 /// The values of a table's rows.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
-    maker: RowMaker,
+    maker: RowGenerator,
     /// The table's in the workload.
     position: usize,
     columns: Vec<BoundColumn>,
@@ -63,7 +63,7 @@ pub(super) struct Values {
 
 impl Values {
     pub(super) fn new(
-        maker: RowMaker,
+        maker: RowGenerator,
         position: usize,
         columns: &[BoundColumn],
         fate: ValueFate,
@@ -219,7 +219,7 @@ fn change(column: &mut ColumnData, at: usize) {
     }
 }
 
-/// The values of two neighbours change places.
+/// The values of two neighbors change places.
 fn swap(column: &mut ColumnData, at: usize) {
     match column {
         ColumnData::Integer(values) | ColumnData::TimestampMs(values) => values.swap(at, at + 1),
@@ -232,7 +232,7 @@ fn swap(column: &mut ColumnData, at: usize) {
     }
 }
 
-/// One number becomes greater by what its neighbour becomes smaller.
+/// One number becomes greater by what its neighbor becomes smaller.
 fn offset(column: &mut ColumnData, at: usize) {
     match column {
         ColumnData::Integer(values) => {

@@ -17,17 +17,17 @@ use tokio::sync::{mpsc, oneshot};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
-use crate::describing::Asks;
+use crate::describing::SqlQuery;
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
-use crate::table_list::{TableNote, TableWish};
+use crate::table_registry::{RegistryEntry, TablePolicy};
 
 use super::audit;
 use super::describe;
 use super::error::statement_error;
 use super::tables;
 use super::target::Database;
-use super::thread::{self, ConnectionThread, Desk};
+use super::thread::{self, ConnectionThread, ConnectionWorker};
 
 /// Chunks of rows that are read and not yet looked at.
 const CHUNKS_UNDERWAY: usize = 4;
@@ -74,7 +74,7 @@ impl SqliteAdmin {
     }
 }
 
-fn do_work(connection: &Connection, desk: &mut Desk<Work, ()>) {
+fn do_work(connection: &Connection, desk: &mut ConnectionWorker<Work, ()>) {
     desk.ready(connection);
     while let Some((work, running)) = desk.next() {
         work(connection);
@@ -92,15 +92,15 @@ impl Admin for SqliteAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         let database = Arc::clone(&self.database);
         let workload = workload.clone();
         let (fingerprint, foreign) = (wish.fingerprint.to_owned(), wish.drop_foreign.to_vec());
         let (seed, drop) = (wish.seed, wish.drop);
         let settings = wish.settings.to_vec();
         Box::pin(self.ask(move |connection| {
-            let wish = TableWish {
+            let wish = TablePolicy {
                 fingerprint: &fingerprint,
                 seed,
                 drop,
@@ -114,7 +114,7 @@ impl Admin for SqliteAdmin {
 
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         let database = Arc::clone(&self.database);
         let notes = notes.to_vec();

@@ -10,12 +10,14 @@ use super::admin::SqliteAdmin;
 use super::error::statement_error;
 use super::tables::quoted;
 use crate::contract::TargetError;
-use crate::describing::{Asks, SAMPLE, SAMPLE_ROWS, Texts, count_rows, look, not_there, number};
+use crate::describing::{
+    SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, look, not_there, number,
+};
 
 /// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
 
-impl Asks for SqliteAdmin {
+impl SqlQuery for SqliteAdmin {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let sql = sql.to_owned();
         self.ask(move |connection| rows(connection, &sql)).await

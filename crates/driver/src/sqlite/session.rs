@@ -11,7 +11,7 @@ use crate::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError
 use super::error::misfit;
 use super::statements::Statements;
 use super::target::Database;
-use super::thread::{self, ConnectionThread, Desk, Lost};
+use super::thread::{self, ConnectionThread, ConnectionWorker, Lost};
 
 type Answer = (Request, Outcome);
 
@@ -28,7 +28,7 @@ impl SqliteSession {
     ) -> Result<Self, TargetError> {
         let workload = connect.workload;
         let name = format!("sqlite-{}", connect.number);
-        let serve = move |connection: &Connection, desk: &mut Desk<Request, Answer>| {
+        let serve = move |connection: &Connection, desk: &mut ConnectionWorker<Request, Answer>| {
             answer_requests(connection, desk, &workload);
         };
         let thread = thread::start(database, name, connect.timeline.as_ref(), serve).await?;
@@ -38,7 +38,7 @@ impl SqliteSession {
 
 fn answer_requests(
     connection: &Connection,
-    desk: &mut Desk<Request, Answer>,
+    desk: &mut ConnectionWorker<Request, Answer>,
     workload: &BoundWorkload,
 ) {
     let database = Arc::clone(desk.database());

@@ -260,7 +260,7 @@ impl<'c> Query<'c> {
         Self { statement, writes }
     }
 
-    /// Asks; what writes takes its turn.
+    /// SqlQuery; what writes takes its turn.
     fn answer(
         &mut self,
         values: &[Value],

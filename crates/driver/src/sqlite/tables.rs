@@ -7,7 +7,7 @@ use highwater_core::model::units::Seed;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::contract::{KeyCounts, TargetError, TargetErrorKind};
-use crate::table_list::{Fate, TABLE_LIST, TableNote, TableWish};
+use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
 
 use super::error::statement_error;
 
@@ -21,8 +21,8 @@ pub(super) fn quoted(name: &str) -> String {
 pub(super) fn create(
     connection: &Connection,
     workload: &BoundWorkload,
-    wish: &TableWish<'_>,
-) -> Result<Vec<TableNote>, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
     in_transaction(connection, "cannot create tables", || {
         connection
             .execute_batch(&format!(
@@ -45,7 +45,7 @@ pub(super) fn create(
 }
 
 /// Replaces the notes of tables. The caller has its turn to write.
-pub(super) fn note(connection: &Connection, notes: &[TableNote]) -> Result<(), TargetError> {
+pub(super) fn note(connection: &Connection, notes: &[RegistryEntry]) -> Result<(), TargetError> {
     in_transaction(connection, "cannot note tables", || {
         notes.iter().try_for_each(|note| write(connection, note))
     })
@@ -75,8 +75,8 @@ fn apply(
     connection: &Connection,
     table: &BoundTable,
     fate: Fate,
-    wish: &TableWish<'_>,
-) -> Result<TableNote, TargetError> {
+    wish: &TablePolicy<'_>,
+) -> Result<RegistryEntry, TargetError> {
     let what = format!("table `{}`", table.name);
     let run = |sql: &str| {
         connection
@@ -103,10 +103,10 @@ fn apply(
     Ok(note)
 }
 
-fn noted(connection: &Connection, name: &str) -> Result<Option<TableNote>, TargetError> {
+fn noted(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
     let read = |row: &rusqlite::Row<'_>| {
         let seed: String = row.get(2)?;
-        Ok(TableNote {
+        Ok(RegistryEntry {
             name: row.get(0)?,
             fingerprint: row.get(1)?,
             seed: Seed(seed.parse().unwrap_or(0)),
@@ -128,7 +128,7 @@ fn noted(connection: &Connection, name: &str) -> Result<Option<TableNote>, Targe
         .map_err(|error| list_failed(&error))
 }
 
-fn write(connection: &Connection, note: &TableNote) -> Result<(), TargetError> {
+fn write(connection: &Connection, note: &RegistryEntry) -> Result<(), TargetError> {
     let sql = format!(
         "INSERT OR REPLACE INTO {TABLE_LIST} \
          (name, fingerprint, seed, \"rows\", next_index, writing) \

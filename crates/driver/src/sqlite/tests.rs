@@ -20,7 +20,7 @@ use super::statements::Statements;
 use super::target::Database;
 use super::turns::Turns;
 use crate::contract::{Admin, BoxFuture, TargetError, TargetErrorKind, TargetOptions, Timeline};
-use crate::table_list::TableWish;
+use crate::table_registry::TablePolicy;
 use crate::target_url::TargetUrl;
 
 fn options() -> TargetOptions {
@@ -571,7 +571,7 @@ fn who_administers_waits_for_the_turn_to_write() {
     let mut admin = runtime
         .block_on(SqliteAdmin::open(&database, Rc::new(NoTime)))
         .unwrap();
-    let wish = TableWish::new("fingerprint", Seed(1));
+    let wish = TablePolicy::new("fingerprint", Seed(1));
     let mut notes = Vec::new();
     assert!(waits_for_its_turn(&database, || {
         notes = runtime

@@ -30,7 +30,7 @@ pub(super) struct ConnectionThread<Q, A> {
 }
 
 /// The thread's side.
-pub(super) struct Desk<Q, A> {
+pub(super) struct ConnectionWorker<Q, A> {
     opened: Option<oneshot::Sender<Result<InterruptHandle, TargetError>>>,
     questions: mpsc::Receiver<(Q, Running)>,
     answers: mpsc::Sender<A>,
@@ -49,12 +49,12 @@ pub(super) enum Lost<Q> {
 
 /// Opens a connection on a new thread and lets `serve` answer questions there.
 ///
-/// `serve` must call [`Desk::ready`] or [`Desk::refuse`] first.
+/// `serve` must call [`ConnectionWorker::ready`] or [`ConnectionWorker::refuse`] first.
 pub(super) async fn start<Q, A>(
     database: &Arc<Database>,
     name: String,
     timeline: &dyn Timeline,
-    serve: impl FnOnce(&Connection, &mut Desk<Q, A>) + Send + 'static,
+    serve: impl FnOnce(&Connection, &mut ConnectionWorker<Q, A>) + Send + 'static,
 ) -> Result<ConnectionThread<Q, A>, TargetError>
 where
     Q: Send + 'static,
@@ -64,7 +64,7 @@ where
     let (answer_sender, answer_receiver) = mpsc::channel(1);
     let (opened_sender, opened_receiver) = oneshot::channel();
     let abandoned = Arc::new(AtomicBool::new(false));
-    let mut desk = Desk {
+    let mut desk = ConnectionWorker {
         opened: Some(opened_sender),
         questions: question_receiver,
         answers: answer_sender,
@@ -114,7 +114,7 @@ where
 }
 
 impl<Q, A> ConnectionThread<Q, A> {
-    /// Asks and waits. Dropping the future abandons the question and the connection.
+    /// SqlQuery and waits. Dropping the future abandons the question and the connection.
     pub(super) async fn ask(&mut self, question: Q) -> Result<A, Lost<Q>> {
         let Some(sender) = self.questions.as_ref() else {
             return Err(Lost::NotAsked(question));
@@ -154,7 +154,7 @@ impl<Q, A> Drop for Wait<'_, Q, A> {
     }
 }
 
-impl<Q, A> Desk<Q, A> {
+impl<Q, A> ConnectionWorker<Q, A> {
     /// The connection is open and prepared.
     pub(super) fn ready(&mut self, connection: &Connection) {
         self.charge();
@@ -201,7 +201,7 @@ impl<Q, A> Desk<Q, A> {
     }
 }
 
-impl<Q, A> Drop for Desk<Q, A> {
+impl<Q, A> Drop for ConnectionWorker<Q, A> {
     fn drop(&mut self) {
         self.charge();
     }

@@ -8,7 +8,7 @@ use highwater_core::model::literal::TimestampLiteral;
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
-use highwater_driver::{Connect, Request, TableWish, registry};
+use highwater_driver::{Connect, Request, TablePolicy, registry};
 use rusqlite::{Connection, params_from_iter, types};
 
 use crate::support;
@@ -23,7 +23,7 @@ pub(crate) type Answer = Vec<Vec<String>>;
 pub(crate) trait Database {
     /// Where the driver finds it.
     fn url(&self) -> String;
-    /// Asks a statement with its parameters.
+    /// SqlQuery a statement with its parameters.
     fn ask(&self, sql: &str, parameters: &[Value]) -> Answer;
 }
 
@@ -44,9 +44,9 @@ async fn fill(url: &str, workload: &Workload, rows: u64) -> Words {
     admin
         .create_tables(
             &bound,
-            &TableWish {
+            &TablePolicy {
                 drop: true,
-                ..TableWish::new("test", Seed(1))
+                ..TablePolicy::new("test", Seed(1))
             },
         )
         .await
@@ -218,7 +218,7 @@ impl Case {
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// Asks every query on both, and compares; how many queries there were. `equals` says where a
+    /// SqlQuery every query on both, and compares; how many queries there were. `equals` says where a
     /// query leaves a choice open, and among which rows.
     pub(crate) fn compare(&self, equals: impl Fn(&str) -> Option<&'static str>) -> usize {
         let mut queries = 0;

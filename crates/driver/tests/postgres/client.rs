@@ -10,7 +10,7 @@ use highwater_core::model::op::{
 use highwater_core::model::outcome::Outcome;
 use highwater_core::model::units::Seed;
 use highwater_driver::{
-    Admin, Connect, Request, Session, TableWish, Target, TargetError, TargetOptions, Timeline,
+    Admin, Connect, Request, Session, TablePolicy, Target, TargetError, TargetOptions, Timeline,
     registry,
 };
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -51,7 +51,7 @@ impl Stage {
     pub(crate) async fn set(target: &dyn Target) -> Self {
         let workload = points();
         let mut admin = admin(target).await.expect("an admin");
-        let wish = TableWish::new("f", Seed(1)).dropping(true);
+        let wish = TablePolicy::new("f", Seed(1)).dropping(true);
         let created = admin.create_tables(&workload, &wish).await;
         created.expect("an empty table");
         let client = Client::connect(target, &workload).await;

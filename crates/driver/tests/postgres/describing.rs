@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use highwater_core::model::units::Seed;
 use highwater_core::workload::{OpContext, WorkloadSpec, sketch};
-use highwater_driver::{TableWish, TargetErrorKind};
+use highwater_driver::{TablePolicy, TargetErrorKind};
 use highwater_testing::postgres::Postgres;
 
 use crate::client::{Client, admin, started};
@@ -45,7 +45,7 @@ fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
         let workload = spec.instantiate(&[].into(), Seed(1)).unwrap();
         let dialects = admin.facts().await.unwrap().dialects;
         let bound = Arc::new(workload.bind(&dialects, target.placeholders()).unwrap());
-        let wish = TableWish::new(workload.fingerprint(), Seed(1));
+        let wish = TablePolicy::new(workload.fingerprint(), Seed(1));
         admin.create_tables(&bound, &wish).await.unwrap();
         let mut client = Client::connect(target.as_ref(), &bound).await.unwrap();
         let stream = workload.stream("insert").unwrap();

@@ -14,7 +14,7 @@ fn nothing() -> OpBody {
 }
 
 #[test]
-fn a_statement_that_takes_too_long_is_cancelled_and_the_session_goes_on() {
+fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
     if skipped() {
         return;
     }

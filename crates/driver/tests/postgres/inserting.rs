@@ -5,7 +5,7 @@ use std::sync::Arc;
 use highwater_core::model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
 use highwater_core::model::units::{Nanos, Seed};
-use highwater_driver::TableWish;
+use highwater_driver::TablePolicy;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, MODES, Stage, admin, batch, key, open, points, started};
@@ -141,7 +141,7 @@ fn tables_go_to_the_schema_of_the_search_path() {
         let workload = points();
         let mut admin = admin(target.as_ref()).await.unwrap();
         admin
-            .create_tables(&workload, &TableWish::new("f", Seed(1)))
+            .create_tables(&workload, &TablePolicy::new("f", Seed(1)))
             .await
             .unwrap();
         let workload = Arc::clone(&workload);
@@ -182,7 +182,7 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
         let workload = Arc::new(workload);
         let mut admin = admin(target.as_ref()).await.unwrap();
         admin
-            .create_tables(&workload, &TableWish::new("f", Seed(1)).dropping(true))
+            .create_tables(&workload, &TablePolicy::new("f", Seed(1)).dropping(true))
             .await
             .unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();

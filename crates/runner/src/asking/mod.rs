@@ -1,4 +1,4 @@
-//! Asks the target, its host and other endpoints what they say of themselves, beside the load.
+//! SqlQuery the target, its host and other endpoints what they say of themselves, beside the load.
 //!
 //! Each source has a connection of its own and a limit for each answer; what fails is counted, left
 //! alone for a while and tried again. What must not be here: anything that a run waits for longer
@@ -53,7 +53,7 @@ struct Source {
 }
 
 /// All that are asked, and what they said.
-pub(crate) struct Asking {
+pub(crate) struct TelemetryPoller {
     sources: Vec<Source>,
     table: Table,
     timeline: Rc<dyn Timeline>,
@@ -61,7 +61,7 @@ pub(crate) struct Asking {
     origin: Nanos,
 }
 
-impl Asking {
+impl TelemetryPoller {
     /// Nobody is asked yet.
     pub(crate) fn new(timeline: Rc<dyn Timeline>) -> Self {
         Self {
@@ -148,7 +148,7 @@ impl Asking {
         }
     }
 
-    /// Asks all that do not rest, at the same time. A sample is of the time when it was begun: the
+    /// SqlQuery all that do not rest, at the same time. A sample is of the time when it was begun: the
     /// quick ones have told theirs by then, and the slow ones look then.
     async fn sample(&mut self) {
         let at = self.timeline.now();

@@ -122,7 +122,7 @@ impl Table {
         Some(position)
     }
 
-    /// Two neighbours become one. The first sample stays alone: counts begin there.
+    /// Two neighbors become one. The first sample stays alone: counts begin there.
     fn halve(&mut self) {
         let times = std::mem::take(&mut self.times);
         let (first, rest) = times.split_at(1);

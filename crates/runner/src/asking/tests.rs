@@ -80,7 +80,7 @@ fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
 }
 
 #[test]
-fn a_mean_of_two_neighbours_is_of_those_that_said_something() {
+fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
     let mut table = Table::default();
     for second in 0..u64::try_from(POINTS_MAX).unwrap() {
         // Every other second of a pair is silent, and a counter tells it in the next one.
@@ -241,7 +241,7 @@ fn opener(manner: Manner, asked: Rc<Cell<u32>>) -> Opener {
 fn asked_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut asking = Asking::new(Rc::clone(&timeline));
+    let mut asking = TelemetryPoller::new(Rc::clone(&timeline));
     let mut counters = Vec::new();
     for (number, manner) in manners.iter().copied().enumerate() {
         let asked = Rc::new(Cell::new(0));
@@ -342,7 +342,7 @@ fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
 fn asked_in_passes(open: Opener, seconds: &'static [u64]) -> Vec<Option<TargetTelemetry>> {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut asking = Asking::new(Rc::clone(&timeline));
+    let mut asking = TelemetryPoller::new(Rc::clone(&timeline));
     asking.add("target", open);
     let passes = time.block_on(async move {
         let mut passes = Vec::new();

@@ -22,13 +22,13 @@ use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::{Invariant, Workload};
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 
-use crate::ground::Ground;
+use crate::ground::ExistingTables;
 use crate::ledger::{Ledger, Totals};
 use crate::store::RunDirectory;
 use rows::Regenerator;
 use table::{Figures, TableAudit};
 
-pub(crate) use telling::Telling;
+pub(crate) use telling::AuditProgressReporter;
 
 /// An admin that does not answer the simplest question within this time is replaced.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
@@ -48,7 +48,7 @@ pub(crate) struct AuditInput<'a> {
     pub(crate) share: &'a Share,
     pub(crate) bound: &'a BoundWorkload,
     /// What was there before; in `bound` rows of earlier runs have no key.
-    pub(crate) ground: &'a Ground,
+    pub(crate) ground: &'a ExistingTables,
     pub(crate) workload: &'a Workload,
     /// Per table, whether statements changed it of which nobody knows the effect.
     pub(crate) changed: &'a [bool],
@@ -56,7 +56,7 @@ pub(crate) struct AuditInput<'a> {
     pub(crate) invariants: &'a [Invariant],
     pub(crate) directory: &'a RunDirectory,
     /// What is being done, and how far it is.
-    pub(crate) telling: Telling<'a>,
+    pub(crate) telling: AuditProgressReporter<'a>,
 }
 
 /// Whether this run wrote anything that could be audited.

@@ -13,12 +13,12 @@ use crate::observer::{Event, Observer};
 const ROWS_TOLD: u64 = 1 << 14;
 
 /// Tells of an audit.
-pub(crate) struct Telling<'a> {
+pub(crate) struct AuditProgressReporter<'a> {
     observer: &'a dyn Observer,
     progress: RefCell<AuditProgress>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> AuditProgressReporter<'a> {
     /// Of an audit at this level, which is expected to take so long.
     pub(crate) fn new(
         observer: &'a dyn Observer,
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn an_audit_tells_what_it_did_what_it_does_and_what_is_to_come() {
         let heard = Heard::default();
-        let telling = Telling::new(&heard, (AuditLevel::Sums, Nanos::SECOND), &[]);
+        let telling = AuditProgressReporter::new(&heard, (AuditLevel::Sums, Nanos::SECOND), &[]);
         telling.stage("counting", 20_000);
         telling.stage("reading", 30_000);
         for _ in 0..ROWS_TOLD {

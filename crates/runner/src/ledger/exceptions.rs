@@ -109,7 +109,7 @@ impl Exceptions {
         }
     }
 
-    /// Adds some; neighbours of one fate become one, but for those that the audit looks for: it
+    /// Adds some; neighbors of one fate become one, but for those that the audit looks for: it
     /// tells batch by batch what became of them.
     pub(crate) fn push(&mut self, exception: Exception) {
         if exception.rows == 0 {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_one_fate_are_one_unless_they_are_looked_for() {
+    fn neighbors_of_one_fate_are_one_unless_they_are_looked_for() {
         let root = tempfile::tempdir().unwrap();
         let mut list = Exceptions::new(Spill::at(root.path().join("a")));
         list.push(one(0, 10, Fate::Refused));

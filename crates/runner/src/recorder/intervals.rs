@@ -91,7 +91,7 @@ pub struct Intervals {
     deltas: Vec<IntervalDelta>,
     positions: HashMap<(u64, usize), usize>,
     /// By key: second and position of its latest additions in even and in odd seconds. An op is
-    /// mostly due and finished in one second or in two neighbours, so this finds it without
+    /// mostly due and finished in one second or in two neighbors, so this finds it without
     /// hashing.
     recent: Vec<[Option<(u64, usize)>; 2]>,
 }

@@ -101,7 +101,7 @@ pub struct KeyStats {
     /// Finished minus started.
     pub service: LatencyHistogram,
     /// Due while every session was busy.
-    pub door_wait: LatencyHistogram,
+    pub session_wait: LatencyHistogram,
     /// Our own delay.
     pub client_lag: LatencyHistogram,
     /// Rows of open inserts.
@@ -131,7 +131,7 @@ impl KeyStats {
             response_rows: 0,
             latency: Self::histogram(),
             service: Self::histogram(),
-            door_wait: Self::histogram(),
+            session_wait: Self::histogram(),
             client_lag: Self::histogram(),
             row_latency: None,
             error_latency: Self::histogram(),
@@ -168,7 +168,7 @@ impl KeyStats {
         self.response_rows += other.response_rows;
         self.latency.merge(&other.latency);
         self.service.merge(&other.service);
-        self.door_wait.merge(&other.door_wait);
+        self.session_wait.merge(&other.session_wait);
         self.client_lag.merge(&other.client_lag);
         self.error_latency.merge(&other.error_latency);
         if let Some(rows) = &other.row_latency {

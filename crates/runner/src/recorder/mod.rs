@@ -102,7 +102,9 @@ impl Recorder {
         stats.offered += 1;
         stats.sent += 1;
         stats.retries += u64::from(op.retries);
-        stats.door_wait.record(op.free.saturating_sub(op.intended));
+        stats
+            .session_wait
+            .record(op.free.saturating_sub(op.intended));
         let could_start = if op.closed {
             op.free
         } else {

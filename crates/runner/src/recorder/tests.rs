@@ -49,7 +49,7 @@ fn the_three_times_give_latency_service_time_door_wait_and_lag() {
     };
     near(&stats.latency, 805);
     near(&stats.service, 500);
-    near(&stats.door_wait, 300);
+    near(&stats.session_wait, 300);
     near(&stats.client_lag, 5);
 }
 

@@ -10,7 +10,7 @@ use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
 
 use super::Run;
-use crate::audit::{self, AuditInput, Audited, Telling};
+use crate::audit::{self, AuditInput, AuditProgressReporter, Audited};
 use crate::interrupts::{Interrupts, Wish};
 use crate::ledger::Ledger;
 use crate::request::RunRequest;
@@ -26,7 +26,7 @@ const OF_THE_WHOLE: &str =
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
 /// The status of an audit that is not begun, and why where that is not plain.
-type Unasked = (&'static str, Option<&'static str>);
+type SkippedAudit = (&'static str, Option<&'static str>);
 
 /// What the reader of a share's record must know, where the workload has invariants.
 pub(super) fn unasked_share(request: &RunRequest) -> Option<String> {
@@ -36,7 +36,7 @@ pub(super) fn unasked_share(request: &RunRequest) -> Option<String> {
 }
 
 /// The status where none of these invariants is asked.
-fn unasked(invariants: &[Invariant], share: &Share) -> Option<Unasked> {
+fn unasked(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
     match invariants {
         [] => Some(("no_invariant", Some(NO_KEY))),
         // Who writes a part only cannot say of the whole.
@@ -51,8 +51,8 @@ impl Run {
         &self,
         ledgers: &[Ledger],
         level: AuditLevel,
-        (unasked, is_unknown): (Option<Unasked>, bool),
-    ) -> Option<Unasked> {
+        (unasked, is_unknown): (Option<SkippedAudit>, bool),
+    ) -> Option<SkippedAudit> {
         let capabilities = self.request.target.capabilities();
         let replaced = ledgers.iter().any(Ledger::has_replacements);
         match (audit::is_due(ledgers), self.request.plan.audit.level, level) {
@@ -109,7 +109,7 @@ impl Run {
             changed: &changed,
             invariants,
             directory: &self.request.directory,
-            telling: Telling::new(self.observer.as_ref(), (level, estimate), ledgers),
+            telling: AuditProgressReporter::new(self.observer.as_ref(), (level, estimate), ledgers),
         };
         let audited = {
             let audit = async {

@@ -222,7 +222,7 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
         let kinds = [
             ("latency", &result.histograms.latency),
             ("service", &result.histograms.service),
-            ("door-wait", &result.histograms.door_wait),
+            ("door-wait", &result.histograms.session_wait),
             ("client-lag", &result.histograms.client_lag),
         ];
         for (kind, text) in kinds {

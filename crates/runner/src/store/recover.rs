@@ -12,7 +12,7 @@ use highwater_core::analysis::availability::{acknowledged_per_s, measured_second
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
-    AvailabilityRecord, Finding, PhaseRecord, ResultRecord, RunRecord, StreamRecord,
+    AvailabilityRecord, PhaseRecord, ResultRecord, RunNote, RunRecord, StreamRecord,
     ThroughputRecord, Windows,
 };
 use highwater_core::model::units::Nanos;
@@ -47,7 +47,7 @@ pub(super) fn recover(directory: &Path) -> Result<RunRecord, StoreError> {
             .lines()
             .filter_map(|line| serde_json::from_str(line).ok()),
     );
-    record.judgements = analysis::judge(&record);
+    record.judgments = analysis::judge(&record);
     Ok(record)
 }
 
@@ -61,7 +61,7 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
             .and_modify(|sum| sum.merge(&delta))
             .or_insert(delta);
     }
-    let plan = record.plan.intention.clone();
+    let plan = record.plan.definition.clone();
     record.phases = phases_of(&plan, &intervals);
     let mut sums: BTreeMap<[String; 3], KeyStats> = BTreeMap::new();
     let mut errors: BTreeMap<&[String; 3], u64> = BTreeMap::new();
@@ -95,7 +95,7 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
     record.audit.acknowledged = sums.values().map(|stats| stats.rows.acknowledged).sum();
     "failed".clone_into(&mut record.audit.status);
     record.audit.error = Some("the program ended before the audit".to_owned());
-    record.findings.push(Finding {
+    record.notes.push(RunNote {
         code: "interrupted".to_owned(),
         message:
             "the program ended without writing its record; this one comes from its journal, with \
@@ -230,7 +230,7 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         unit: planned.map_or(highwater_core::model::plan::Unit::Queries, |stream| {
             stream.unit
         }),
-        rate_asked: None,
+        planned_rate: None,
         sessions: planned.map_or(0, |stream| stream.sessions),
         throughput: ThroughputRecord {
             ci95: None,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::RunRecord;
 
@@ -24,12 +24,12 @@ fn on(root: &Path, level: AuditLevel, planted: &[Planted]) -> RunRecord {
 #[test]
 fn counts_see_rows_and_no_values() {
     let record = audited(AuditLevel::Count, &[Planted::Swapped(1, 2)]);
-    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     let record = audited(AuditLevel::Count, &[Planted::Dropped(1)]);
-    assert_eq!(record.judgements.data.value, Data::Lost);
+    assert_eq!(record.judgments.data.value, Data::Lost);
     assert_eq!((record.audit.missing, record.audit.read_back), (1, 0));
     let record = audited(AuditLevel::Count, &[Planted::Duplicated(10)]);
-    assert_eq!(record.judgements.data.value, Data::Duplicated);
+    assert_eq!(record.judgments.data.value, Data::Duplicated);
     assert_eq!((record.audit.missing, record.audit.surplus), (0, 1));
 }
 
@@ -52,6 +52,6 @@ fn full_reads_every_row_back() {
 #[test]
 fn off_asks_nothing() {
     let record = audited(AuditLevel::Off, &[Planted::Dropped(1)]);
-    assert_eq!(record.judgements.data.value, Data::Off);
+    assert_eq!(record.judgments.data.value, Data::NotChecked);
     assert_eq!(record.audit.buckets, 0);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::plan::AuditLevel;
 use highwater_testing::postgres::{Postgres, skipped};
 
@@ -122,7 +122,7 @@ fn changes_too_small_for_the_sums_are_found_by_the_sample() {
             (ROWS, 0),
             "{name}: {audit:?}"
         );
-        assert_eq!(record.judgements.data.value, Data::Altered, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Altered, "{name}");
     });
 }
 
@@ -177,6 +177,6 @@ fn more_altered_rows_than_are_named_are_all_counted() {
         };
         let (record, _) = carry_out(&plan, database, AuditLevel::Sums, root);
         assert_eq!(record.audit.altered, planted.len() as u64, "{name}");
-        assert_eq!(record.judgements.data.value, Data::Altered, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Altered, "{name}");
     });
 }

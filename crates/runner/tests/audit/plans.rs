@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::{AuditLevel, StopRule};
 use highwater_core::model::record::{AuditRecord, Fault, RunRecord};
 use highwater_core::model::units::{Nanos, Seed};
@@ -335,7 +335,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     };
     let context = format!(
         "{what}: {planted:?}\n{audit:#?}\n{:?}",
-        record.judgements.data
+        record.judgments.data
     );
     assert_eq!(audit.status, "done", "{context}");
     assert!(audit.narrowed, "{context}");
@@ -356,7 +356,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
         (0, ..) => Data::Altered,
         _ => Data::Lost,
     };
-    assert_eq!(record.judgements.data.value, expected, "{context}");
+    assert_eq!(record.judgments.data.value, expected, "{context}");
 }
 
 fn names(audit: &AuditRecord, fault: Fault, row: u64, column: Option<&str>) -> bool {

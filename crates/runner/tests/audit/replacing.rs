@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::op::ColumnData;
 use highwater_core::model::plan::{AuditLevel, StopRule};
 use highwater_core::model::record::{Fault, RunRecord};
@@ -76,7 +76,7 @@ fn every_key_has_the_value_of_its_last_write() {
     on_both(|database, root, name| {
         let record = run(&upserts(&[]), database, Faults::default(), root);
         let audit = &record.audit;
-        assert_eq!(record.judgements.data.value, Data::Clean, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Clean, "{name}");
         assert_eq!(data_reasons(&record), [], "{name}");
         assert_eq!((audit.acknowledged, audit.found), (WRITES, KEYS), "{name}");
         let replaced = audit.replaced.unwrap();
@@ -94,7 +94,7 @@ fn an_upsert_that_was_acknowledged_and_not_applied_is_lost() {
             ..Faults::default()
         };
         let record = run(&upserts(&[]), database, faults, root);
-        assert_eq!(record.judgements.data.value, Data::Lost, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         assert_eq!(record.audit.missing, 1, "{name}");
         let example = &record.audit.examples[0];
         assert_eq!(example.column.as_deref(), Some("key 190"));
@@ -125,7 +125,7 @@ fn a_planted_stale_value_a_lost_row_and_an_edited_one_are_named() {
             ..Faults::default()
         };
         let record = run(&job, database, faults, root);
-        assert_eq!(record.judgements.data.value, Data::Lost, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         let audit = &record.audit;
         assert_eq!(
             (audit.missing, audit.altered, audit.surplus),
@@ -162,7 +162,7 @@ fn lost_answers_deletes_and_reads_raise_no_alarm() {
             ..Faults::default()
         };
         let record = run(&job, database, faults, root);
-        assert_eq!(record.judgements.data.value, Data::Clean, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Clean, "{name}");
         assert!(record.audit.unknown > 0, "{name}");
     });
 }
@@ -175,7 +175,7 @@ fn values_without_room_for_a_number_leave_their_keys_to_compare() {
             ..upserts(&[("min_block_bytes", "1"), ("max_block_bytes", "1")])
         };
         let record = run(&job, database, Faults::default(), root);
-        assert_eq!(record.judgements.data.value, Data::Unverified, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Unverified, "{name}");
         assert_eq!(data_reasons(&record), [ReasonCode::ValueTooShort], "{name}");
         // Who asks for keys alone is told about them.
         let other = database.clone_for_tamper();
@@ -190,7 +190,7 @@ fn values_without_room_for_a_number_leave_their_keys_to_compare() {
             ..job
         };
         let record = run(&again, database, faults, &root.join("again"));
-        assert_eq!(record.judgements.data.value, Data::Lost, "{name}");
+        assert_eq!(record.judgments.data.value, Data::Lost, "{name}");
         assert_eq!(record.audit.missing, 1, "{name}");
     });
 }
@@ -216,7 +216,7 @@ fn three_hundred_and_eighty_four_sessions_on_ten_keys_raise_no_alarm() {
         root.path(),
     );
     assert_eq!(
-        record.judgements.data.value,
+        record.judgments.data.value,
         Data::Clean,
         "{:?}",
         record.audit

@@ -1,6 +1,6 @@
 //! Faults that the model plants: found to the row, at every level that looks at values.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::AuditLevel;
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::SimTarget;
@@ -43,7 +43,7 @@ fn what_the_model_plants_is_counted_to_the_row() {
             assert_eq!(audit.duplicated, planted.duplicated_rows, "{context}");
             assert_eq!(audit.missing, planted.dropped_rows, "{context}");
             assert!(audit.narrowed, "{context}");
-            let clean = record.judgements.data.value == Data::Clean;
+            let clean = record.judgments.data.value == Data::Clean;
             assert_eq!(clean, faults.is_empty(), "{context}");
         }
     }

@@ -10,8 +10,8 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Request, RowTaker,
-    Session, TableNote, TableWish, Target, TargetError, TargetFacts, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, RegistryEntry, Request,
+    RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts, Timeline,
 };
 
 /// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
@@ -207,8 +207,8 @@ impl Admin for Tampering {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         Box::pin(async move {
             let notes = self.inner.create_tables(workload, wish).await?;
             let made = self.state.lock().unwrap().faults.made.take();
@@ -221,7 +221,7 @@ impl Admin for Tampering {
 
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         self.inner.note_tables(notes)
     }

@@ -136,7 +136,7 @@ impl Term {
         }
     }
 
-    /// Keys of neighbouring rows are so far apart.
+    /// Keys of neighboring rows are so far apart.
     fn stride(self) -> u64 {
         if self == Self::Weight { KEY_PRIME } else { 1 }
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use highwater_core::analysis::Ended;
-use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
@@ -57,7 +57,7 @@ fn expect_clean(record: &RunRecord) {
     let text = report::text(record);
     let audit = &record.audit;
     assert_eq!(audit.status, "done", "{:?}\n{text}", audit.error);
-    assert_eq!(record.judgements.data.value, Data::Clean, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
     assert_eq!((audit.missing, audit.surplus, audit.duplicated), (0, 0, 0));
     let of_unknown = audit.found - audit.acknowledged;
     assert!(of_unknown <= audit.unknown, "{text}");
@@ -97,9 +97,9 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     expect_clean(&record);
     let opened = record.target.hosts[0].sessions;
     assert!(opened > u64::from(SESSIONS), "{opened} opened\n{text}");
-    assert!(record.findings.is_empty(), "{:?}", record.findings);
+    assert!(record.notes.is_empty(), "{:?}", record.notes);
     // A target that fails is measured all the same: it does not make the measurement unsound.
-    let measurement = &record.judgements.measurement;
+    let measurement = &record.judgments.measurement;
     let codes: Vec<ReasonCode> = measurement.reasons.iter().map(|r| r.code).collect();
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
     assert_eq!(
@@ -174,10 +174,10 @@ fn a_restart_is_survived_and_an_end_is_told_within_the_limit() {
     assert_eq!(exit_code(&end), 5, "{text}");
     expect_every_row_accounted_for(record);
     assert!(record.audit.acknowledged > 0, "{text}");
-    assert_eq!(record.judgements.data.value, Data::Unverified, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Unverified, "{text}");
     assert_eq!(
-        record.judgements.measurement.value,
-        Measurement::Unsound,
+        record.judgments.measurement.value,
+        Measurement::Invalid,
         "{text}"
     );
     let last = record.phases.last().unwrap();

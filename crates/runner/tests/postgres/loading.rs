@@ -1,6 +1,6 @@
 //! Runs that end well: every insert mode, and all queries beside an insert stream.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_testing::postgres::skipped;
@@ -33,7 +33,7 @@ fn rows_of_every_insert_mode_are_all_found() {
         assert_eq!((audit.acknowledged, audit.unknown), (rows, 0), "{mode}");
         assert_eq!(audit.found, rows, "{mode}\n{text}");
         assert_eq!(audit.server_counter, Some(rows), "{mode}\n{text}");
-        assert_eq!(record.judgements.data.value, Data::Clean, "{mode}\n{text}");
+        assert_eq!(record.judgments.data.value, Data::Clean, "{mode}\n{text}");
         assert_eq!(database.number("SELECT count(*) FROM cpu"), rows, "{mode}");
     }
 }
@@ -122,5 +122,5 @@ fn all_six_queries_are_answered_beside_an_insert_stream() {
     assert_eq!(insert.rows.acknowledged, 10_000, "{text}");
     assert_eq!(record.audit.found, 50_000, "{text}");
     assert_eq!(record.audit.server_counter, Some(50_000), "{text}");
-    assert_eq!(record.judgements.data.value, Data::Clean, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
 }

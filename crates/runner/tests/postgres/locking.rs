@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_runner::run::RunEnd;
@@ -53,8 +53,8 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
     assert!(audit_begin < Nanos::from_millis(4_500), "{audit_begin:?}");
     let audit = &record.audit;
     assert_eq!(audit.status, "done", "{:?}\n{text}", audit.error);
-    assert_eq!(record.judgements.data.value, Data::Clean, "{text}");
-    assert!(record.findings.is_empty(), "{:?}", record.findings);
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    assert!(record.notes.is_empty(), "{:?}", record.notes);
     // The server did what the client had given up, once the lock was gone.
     let of_unknown = audit.found - audit.acknowledged;
     assert!(of_unknown > 0 && of_unknown <= audit.unknown, "{text}");

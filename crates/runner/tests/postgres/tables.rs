@@ -1,6 +1,6 @@
 //! Which tables a run touches, and how sessions are spread over hosts.
 
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_driver::TargetErrorKind;
@@ -38,9 +38,9 @@ fn a_second_run_goes_on_and_begins_anew_if_told_so() {
     let database = Database::new("again");
     let job = short(&database);
     let first = database.run(&job).record;
-    assert_eq!(first.judgements.data.value, Data::Clean);
+    assert_eq!(first.judgments.data.value, Data::Clean);
     let on = database.run(&job).record;
-    assert_eq!(on.judgements.data.value, Data::Clean);
+    assert_eq!(on.judgments.data.value, Data::Clean);
     assert_eq!(on.target.tables[0].rows_before, Some(first.audit.found));
     // The server counts for ever; what is compared is this run's.
     assert_eq!(on.audit.server_counter, Some(on.audit.found));
@@ -52,7 +52,7 @@ fn a_second_run_goes_on_and_begins_anew_if_told_so() {
     let second = try_run(&job, database.target(None), true).unwrap().record;
     let rows = measured(&second, "insert").rows.acknowledged;
     assert_eq!((second.audit.found, second.audit.missing), (rows, 0));
-    assert_eq!(second.judgements.data.value, Data::Clean);
+    assert_eq!(second.judgments.data.value, Data::Clean);
     assert_eq!(database.number("SELECT count(*) FROM cpu"), rows);
 }
 
@@ -97,6 +97,6 @@ fn sessions_are_spread_over_all_hosts() {
         assert!(hosts.iter().all(|host| host.acknowledged > 0));
         let acknowledged: u64 = hosts.iter().map(|host| host.acknowledged).sum();
         assert_eq!(acknowledged, measured(&record, "insert").acknowledged);
-        assert_eq!(record.judgements.data.value, Data::Clean);
+        assert_eq!(record.judgments.data.value, Data::Clean);
     }
 }

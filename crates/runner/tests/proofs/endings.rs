@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_runner::run::{Ended, RunEnd};
@@ -12,7 +12,7 @@ use crate::support::faulty::Faults;
 use crate::support::{At, Job, closed, exit_code, measured, one_node, open};
 
 fn measurement_reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgements.measurement.reasons.iter();
+    let reasons = record.judgments.measurement.reasons.iter();
     reasons.map(|reason| reason.code).collect()
 }
 
@@ -35,7 +35,7 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     assert_eq!(end.ended, Ended::Interrupted);
     assert_eq!(exit_code(end), 130);
     let record = &end.record;
-    assert_eq!(record.judgements.measurement.value, Measurement::Unsound);
+    assert_eq!(record.judgments.measurement.value, Measurement::Invalid);
     assert!(measurement_reasons(record).contains(&ReasonCode::Interrupted));
     let phase = record.phases.iter().find(|p| p.name == "measure").unwrap();
     let length = Nanos(phase.duration_ns).as_secs_f64();
@@ -60,7 +60,7 @@ fn interrupted_once_it_waits_for_answers_and_audits() {
         "all answers were waited for"
     );
     assert_eq!(end.record.audit.status, "done");
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(end.record.audit.found, result.rows.acknowledged);
 }
 
@@ -76,7 +76,7 @@ fn interrupted_twice_it_gives_up_answers_and_is_unverified() {
     );
     assert_eq!(result.acknowledged + given_up, result.sent);
     assert_eq!(end.record.audit.unknown, 10 * given_up);
-    assert_eq!(end.record.judgements.data.value, Data::Unverified);
+    assert_eq!(end.record.judgments.data.value, Data::Unverified);
     assert_eq!(end.record.audit.acknowledged, result.rows.acknowledged);
 }
 
@@ -85,7 +85,7 @@ fn check_lost(end: &RunEnd) {
     assert_eq!(end.ended, Ended::TargetLost);
     assert_eq!(exit_code(end), 5);
     assert!(measurement_reasons(record).contains(&ReasonCode::TargetLost));
-    assert_eq!(record.judgements.data.value, Data::Unverified);
+    assert_eq!(record.judgments.data.value, Data::Unverified);
     let result = measured(record, "insert");
     assert_eq!(result.offered, result.sent + result.dropped);
     // What came due while all sessions were away was offered, too.
@@ -163,7 +163,7 @@ fn ten_ops_in_a_row_without_resources_end_the_run() {
     let record = &end.record;
     assert_eq!(end.ended, Ended::TargetLost);
     assert_eq!(exit_code(&end), 5);
-    let finding = record.findings.iter().find(|f| f.code == "target_lost");
+    let finding = record.notes.iter().find(|f| f.code == "target_lost");
     let why = &finding.unwrap().message;
     assert_eq!(
         why,
@@ -222,7 +222,7 @@ fn a_load_that_is_interrupted_is_kept_and_audited() {
     // Sixteen sessions, ten ops a second each, for 2.25 s; all answers were waited for.
     assert_eq!(loaded.acknowledged, 16 * 23);
     assert_eq!(end.record.audit.found, 10 * loaded.acknowledged);
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
         (16 * 22, 16)
     );
     assert_eq!(end.record.audit.unknown, 160);
-    assert_eq!(end.record.judgements.data.value, Data::Unverified);
+    assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
 
 /// All was measured by then: what was measured stays sound, and the audit ends as it would.
@@ -244,8 +244,8 @@ fn an_audit_that_is_interrupted_once_goes_on() {
     let end = slow().run_interrupted(At::Part("audit"), 1);
     let record = &end.record;
     assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
-    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.audit.found, 20_000);
 }
 
@@ -254,8 +254,8 @@ fn an_audit_that_is_interrupted_twice_is_given_up() {
     let end = slow().run_interrupted(At::Part("audit"), 2);
     let record = &end.record;
     assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
-    assert_eq!(record.judgements.data.value, Data::Unverified);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
+    assert_eq!(record.judgments.data.value, Data::Unverified);
     assert_eq!(measured(record, "insert").acknowledged, 2_000);
     assert_eq!(record.audit.found, 0);
 }
@@ -282,19 +282,14 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     assert_eq!(record.audit.status, "failed");
     assert_eq!(record.audit.error.as_deref(), Some("it does not count"));
     assert_eq!((record.target.bytes_after, sizes_asked), (None, 1));
-    assert_eq!(record.judgements.data.value, Data::Unverified);
-    assert!(record.findings.is_empty(), "{:?}", record.findings);
+    assert_eq!(record.judgments.data.value, Data::Unverified);
+    assert!(record.notes.is_empty(), "{:?}", record.notes);
 
     let (end, _) = audited(Faults {
         never_quiet: true,
         ..Faults::default()
     });
-    let codes: Vec<&str> = end
-        .record
-        .findings
-        .iter()
-        .map(|f| f.code.as_str())
-        .collect();
-    assert_eq!(codes, ["not_quiet"]);
-    assert_eq!(end.record.judgements.data.value, Data::Unverified);
+    let codes: Vec<&str> = end.record.notes.iter().map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["not_idle"]);
+    assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }

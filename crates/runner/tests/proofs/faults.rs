@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::judgement::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::units::Nanos;
 
@@ -41,7 +41,7 @@ fn rejections_are_errors_of_their_class_and_leave_clean_data() {
         result.latency_ns.count, result.acknowledged,
         "errors are not in the latencies"
     );
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(end.record.audit.found, result.rows.acknowledged);
 }
 
@@ -63,7 +63,7 @@ fn lost_acknowledgements_are_unknown_rows_and_leave_clean_data() {
         audit.acknowledged + audit.unknown,
         "all were applied"
     );
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(data_reasons(&end.record), [ReasonCode::ResentUnknown]);
     assert_eq!(
         end.record.target.hosts[0].sessions,
@@ -84,7 +84,7 @@ fn dropped_rows_are_found_missing() {
     assert!(audit.missing > 0);
     assert_eq!(audit.found + audit.missing, audit.acknowledged);
     assert_eq!(audit.surplus, 0);
-    assert_eq!(end.record.judgements.data.value, Data::Lost);
+    assert_eq!(end.record.judgments.data.value, Data::Lost);
     let reasons = [ReasonCode::RowsLost, ReasonCode::CounterDiffers];
     assert_eq!(
         data_reasons(&end.record),
@@ -102,7 +102,7 @@ fn rows_stored_twice_are_found_duplicated() {
     assert!(audit.duplicated > 0);
     assert_eq!(audit.found, audit.acknowledged + audit.duplicated);
     assert_eq!(audit.missing, 0);
-    assert_eq!(end.record.judgements.data.value, Data::Duplicated);
+    assert_eq!(end.record.judgments.data.value, Data::Duplicated);
     assert_eq!(data_reasons(&end.record), [ReasonCode::RowsSurplus]);
     assert_eq!(exit_code(&end), 4);
 }
@@ -150,7 +150,7 @@ fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_sessio
 fn a_run_without_faults_is_clean_and_exits_with_zero() {
     let target = one_node("cores=4&service=constant&request=1ms");
     let end = Job::new(&target, &[("insert", closed(4))]).run();
-    assert_eq!(end.record.judgements.data.value, Data::Clean);
+    assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert!(data_reasons(&end.record).is_empty());
     assert_eq!(end.record.audit.found, end.record.audit.acknowledged);
     assert_eq!(exit_code(&end), 0);

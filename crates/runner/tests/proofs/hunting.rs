@@ -15,7 +15,7 @@ use highwater_runner::interrupts;
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
 use highwater_runner::run::{RunError, RunRequest};
-use highwater_runner::search::{ProbeMaker, ProbeWish, SearchRequest, search};
+use highwater_runner::search::{ProbeMaker, ProbeRequest, SearchRequest, search};
 use highwater_runner::store::RunDirectory;
 
 use crate::support::{Job, one_node};
@@ -101,7 +101,7 @@ impl Hunt {
         }
     }
 
-    fn job_of(&self, wish: &ProbeWish) -> Job {
+    fn job_of(&self, wish: &ProbeRequest) -> Job {
         let mut job = self.job.clone();
         let pace = match (wish.at, self.axis) {
             (None, _) => PaceInput::Closed(Some(64)),
@@ -145,7 +145,7 @@ impl Hunt {
             hunt: self,
             root: root.to_owned(),
         };
-        let first = maker.plan(&ProbeWish {
+        let first = maker.plan(&ProbeRequest {
             number: 1,
             purpose: ProbePurpose::Estimate,
             at: None,
@@ -168,14 +168,14 @@ struct Maker<'a> {
 impl ProbeMaker for Maker<'_> {
     type Error = RunError;
 
-    fn plan(&self, wish: &ProbeWish) -> Result<Plan, RunError> {
+    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, RunError> {
         let job = self.hunt.job_of(wish);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        wish: &ProbeWish,
+        wish: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {

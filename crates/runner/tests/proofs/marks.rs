@@ -8,7 +8,7 @@
 //! seeds run every day, all of them with the long tests.
 //!
 //! A pass needs 95 % confidence, so the mark errs to the low side, the more the fewer ops a probe
-//! has. Probes here are as long as their rate needs for a bias of about one per cent: of n ops so
+//! has. Probes here are as long as their rate needs for a bias of about one percent: of n ops so
 //! many as n / τ count, τ = ((1 + ρ) / (1 − ρ))², and the share of late ops e^(−(μ−λ)S) changes by
 //! the factor 100^(x ρ / (1 − ρ)) when the rate changes by the share x.
 

@@ -2,7 +2,7 @@
 //! them is printed as `≥ x`, and no other is.
 
 use highwater_core::model::histogram::LatencySummary;
-use highwater_core::model::judgement::Data;
+use highwater_core::model::judgment::Data;
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
@@ -149,7 +149,7 @@ fn one_timed_out_op_more_or_less_decides_at_the_rank() {
         job.timeout = Nanos::SECOND;
         let record = job.run().record;
         assert_eq!(
-            record.judgements.data.value,
+            record.judgments.data.value,
             Data::Clean,
             "applied later, as it may be"
         );

@@ -195,7 +195,7 @@ fn check(queue: Queue, at: Where, ops: u32) {
         result.client_lag_ns.max.unwrap() <= 1_000,
         "{case}: our own lag"
     );
-    let door = result.door_wait_ns.max.unwrap();
+    let door = result.session_wait_ns.max.unwrap();
     match at {
         Where::Target => assert!(
             door <= 1_000,

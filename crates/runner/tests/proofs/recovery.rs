@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use highwater_core::model::histogram::LatencySummary;
-use highwater_core::model::judgement::{Data, Measurement, ReasonCode};
+use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::{IntervalRecord, RunRecord};
 use highwater_core::report;
 use highwater_runner::store;
@@ -59,10 +59,10 @@ fn a_killed_run_is_read_from_its_journal() {
         within_two_digits(&found.latency_ns, &whole.latency_ns);
     }
     assert_eq!(found.intervals, whole.intervals);
-    assert_eq!(found.judgements.measurement.value, Measurement::Unsound);
-    let reasons = &found.judgements.measurement.reasons;
+    assert_eq!(found.judgments.measurement.value, Measurement::Invalid);
+    let reasons = &found.judgments.measurement.reasons;
     assert!(reasons.iter().any(|r| r.code == ReasonCode::Interrupted));
-    assert_eq!(found.judgements.data.value, Data::Unverified);
+    assert_eq!(found.judgments.data.value, Data::Unverified);
     assert_eq!(report::parse(&report::json(&found)).unwrap(), found);
 }
 
@@ -79,5 +79,5 @@ fn a_journal_cut_in_the_middle_of_a_line_gives_what_stands_before() {
     let results: u64 = found.results.iter().map(|r| r.offered).sum();
     assert_eq!(results, offered(&found.intervals));
     assert!(results > 0 && results < offered(&whole.intervals));
-    assert_eq!(found.judgements.data.value, Data::Unverified);
+    assert_eq!(found.judgments.data.value, Data::Unverified);
 }

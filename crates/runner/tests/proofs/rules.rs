@@ -1,6 +1,6 @@
 //! The measuring rules, one test each.
 
-use highwater_core::model::judgement::{Measurement, ReasonCode};
+use highwater_core::model::judgment::{Measurement, ReasonCode};
 use highwater_core::model::plan::{Arrivals, Pace, Share};
 use highwater_core::model::record::{ResultRecord, RunRecord};
 use highwater_core::model::units::{Nanos, Rate, Seed};
@@ -110,7 +110,7 @@ fn littles_law_holds_in_closed_load() {
             (sessions - 8.0).abs() < 0.08,
             "{service}: {sessions} sessions"
         );
-        let reasons = &record.judgements.measurement.reasons;
+        let reasons = &record.judgments.measurement.reasons;
         assert!(
             reasons
                 .iter()
@@ -252,7 +252,7 @@ fn ten_simulated_minutes_take_seconds() {
     // Expected 180,000; five deviations of a Poisson count.
     let offered = number(measured(&record, "insert").offered);
     assert!((offered - 180_000.0).abs() < 5.0 * 180_000.0_f64.sqrt());
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
     let real = clock.now();
     assert!(
         real < Nanos::from_secs(300),

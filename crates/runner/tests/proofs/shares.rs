@@ -1,4 +1,4 @@
-//! A plan split over several load machines asks what one would ask, and their merged records say
+//! A plan split over several load generators asks what one would ask, and their merged records say
 //! what one record would have said.
 
 use std::collections::BTreeMap;
@@ -109,7 +109,7 @@ fn same(whole: &Done, parts: &Done, of: u32) {
         ]
     };
     assert_eq!(audit(parts), audit(whole), "{of} shares");
-    assert_eq!(parts.judgements, whole.judgements, "{of} shares");
+    assert_eq!(parts.judgments, whole.judgments, "{of} shares");
 }
 
 /// Constant service: an op's latency is the same whoever asks it.

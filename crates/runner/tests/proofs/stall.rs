@@ -67,7 +67,7 @@ fn check_p99(result: &ResultRecord, case: &str) {
         agrees(service, SERVICE_S),
         "{case}: {SESSIONS} of 8,000 ops felt the stall as service, not {service} s at p99"
     );
-    let door = seconds(result.door_wait_ns.p99);
+    let door = seconds(result.session_wait_ns.p99);
     assert!(
         agrees(door, expected - SERVICE_S),
         "{case}: the delay belongs to the door: {door} s"

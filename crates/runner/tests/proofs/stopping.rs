@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::judgement::{Data, Measurement};
+use highwater_core::model::judgment::{Data, Measurement};
 use highwater_core::model::plan::{PhaseKind, Predicate, Share};
 use highwater_core::model::record::{PhaseRecord, RunRecord};
 use highwater_core::model::units::{Nanos, Rate};
@@ -25,7 +25,7 @@ fn lasted(record: &RunRecord, name: &str) -> f64 {
 
 /// What the record says of its early ends.
 fn early(record: &RunRecord) -> Vec<&str> {
-    let findings = record.findings.iter();
+    let findings = record.notes.iter();
     let early = findings.filter(|finding| finding.code == "stopped_early");
     early.map(|finding| finding.message.as_str()).collect()
 }
@@ -45,7 +45,7 @@ fn until(ppm: u32) -> Predicate {
 
 /// One core without a rest: 200 ops a second whose times are exponential, so that ops of T seconds
 /// are a Poisson count N and the half width is about 2 / √N. 5 % needs about 1,600 ops, 8 s;
-/// the variance is itself estimated, from a few per cent of the windows, and scatters by some times.
+/// the variance is itself estimated, from a few percent of the windows, and scatters by some times.
 fn noisy() -> Job {
     let target = one_node("cores=1&service=exp&request=5ms");
     let mut job = Job::new(&target, &[("insert", closed(4))]);
@@ -70,12 +70,12 @@ fn a_run_ends_when_its_interval_is_narrow_enough() {
     let ci = relative_ci(record, "insert", "measure");
     assert!(ci < 0.052, "{ci}");
     let [why] = early(record)[..] else {
-        panic!("{:?}", record.findings);
+        panic!("{:?}", record.notes);
     };
     assert!(why.starts_with("measure ended after "), "{why}");
     assert!(why.ends_with(" of 60 s: ci95<5% held"), "{why}");
     assert_eq!(end.ended, Ended::Complete);
-    assert_eq!(exit_code(&end), 0, "{:?}", record.judgements);
+    assert_eq!(exit_code(&end), 0, "{:?}", record.judgments);
     assert_eq!(
         record.audit.found,
         measured(record, "insert").rows.acknowledged
@@ -180,7 +180,7 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
         "it ends at the first look"
     );
     let [why] = early(record)[..] else {
-        panic!("{:?}", record.findings);
+        panic!("{:?}", record.notes);
     };
     assert!(why.ends_with(" of 60 s: errors>50 held"), "{why}");
     // What was due until then was asked, and is all that was asked.
@@ -191,8 +191,8 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
         result.acknowledged + result.errors["connection"]
     );
     assert_eq!(end.ended, Ended::Complete);
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
-    assert_eq!(record.judgements.data.value, Data::Clean);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.audit.found, result.rows.acknowledged);
 }
 
@@ -203,7 +203,7 @@ fn a_run_that_ended_by_its_rows_says_so() {
     job.stop.rows = Some(12_340);
     let record = job.run().record;
     let [why] = early(&record)[..] else {
-        panic!("{:?}", record.findings);
+        panic!("{:?}", record.notes);
     };
     assert!(
         why.ends_with(" of 10 s: its 12,340 rows were asked"),
@@ -265,7 +265,7 @@ fn sessions_appear_at_the_spawn_rate_in_a_phase_of_their_own() {
         1,
         "only what was measured is a stream's result"
     );
-    assert_eq!(record.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(record.judgments.measurement.value, Measurement::Valid);
 }
 
 /// Every second session is the second share's, so both together keep the rate.
@@ -316,5 +316,5 @@ fn an_open_stream_does_not_wait_for_closed_sessions_to_appear() {
         .find(|r| r.phase == "ramp" && r.stream == "insert");
     let ramp = ramp.unwrap();
     assert_eq!((ramp.offered, ramp.acknowledged), (200, 200));
-    assert_eq!(ramp.door_wait_ns.max, Some(0));
+    assert_eq!(ramp.session_wait_ns.max, Some(0));
 }

@@ -18,7 +18,7 @@ fn over_the_measurement(record: &RunRecord, name: &str) -> f64 {
 }
 
 #[test]
-fn cpu_is_the_utilisation_and_the_queue_is_that_of_the_theory() {
+fn cpu_is_the_utilization_and_the_queue_is_that_of_the_theory() {
     let target = one_node("cores=1&service=exp&request=1ms");
     let mut job = Job::new(&target, &[("insert", open(700))]);
     job.settings.push(("batch", "1".to_owned()));
@@ -26,7 +26,7 @@ fn cpu_is_the_utilisation_and_the_queue_is_that_of_the_theory() {
     job.sessions = 400;
     job.step = Nanos::from_secs(600);
     let record = job.run().record;
-    // M/M/1 at ρ = 0.7: utilisation ρ, and ρ² / (1 − ρ) = 1.63 wait on average.
+    // M/M/1 at ρ = 0.7: utilization ρ, and ρ² / (1 − ρ) = 1.63 wait on average.
     let busy = over_the_measurement(&record, names::CPU_BUSY);
     assert!((busy - 0.7).abs() < 0.01, "{busy}");
     let waiting = over_the_measurement(&record, names::QUEUE);

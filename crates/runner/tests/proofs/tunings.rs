@@ -16,7 +16,7 @@ use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::run::{RunError, RunRequest};
 use highwater_runner::store::{self, RunDirectory};
-use highwater_runner::tune::{CellMaker, CellWish, TuneRequest, tune};
+use highwater_runner::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
 
 use crate::support::{Job, closed, one_node};
 
@@ -30,7 +30,7 @@ struct Cells {
 }
 
 impl Cells {
-    fn job(&self, wish: &CellWish) -> Job {
+    fn job(&self, wish: &TrialRequest) -> Job {
         let mut job = self.pattern.clone();
         job.streams[0].1 = vec![closed(SESSIONS[wish.at[0]])];
         job.seed += u64::from(wish.number);
@@ -46,17 +46,17 @@ fn simulated() -> Job {
     job
 }
 
-impl CellMaker for Cells {
+impl TrialMaker for Cells {
     type Error = RunError;
 
-    fn plan(&self, wish: &CellWish) -> Result<Plan, RunError> {
+    fn plan(&self, wish: &TrialRequest) -> Result<Plan, RunError> {
         let job = self.job(wish);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        wish: &CellWish,
+        wish: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
@@ -79,10 +79,10 @@ fn tuning(budget: Nanos) -> TuneRecord {
             confirmations: 2,
             probes_max: probes_most(&axes, 2),
             budget_ns: budget.0,
-            cell_cost_ns: CELL.0,
+            trial_cost_ns: CELL.0,
         },
         axes,
-        intention_hash: String::new(),
+        definition_hash: String::new(),
         cells: Vec::new(),
         outcome: None,
     }
@@ -109,7 +109,7 @@ fn tune_cells(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<RunRecord, RunError> {
-    let first = maker.plan(&CellWish {
+    let first = maker.plan(&TrialRequest {
         number: 1,
         at: vec![0],
         is_first: true,
@@ -184,7 +184,7 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     };
     assert_eq!(no_best.why, NoBestReason::Interrupted);
     assert!(no_best.best_so_far.is_some());
-    assert_eq!(exit_code(&record.judgements, Ended::of(&record)), 130);
+    assert_eq!(exit_code(&record.judgments, Ended::of(&record)), 130);
 }
 
 #[test]
@@ -209,5 +209,5 @@ fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     let day = Nanos::from_secs(86_400);
     let record = tune_cells(&cells, tuning, day, &user, &interrupts).unwrap();
     assert_eq!(record.tune.as_ref().unwrap().cells.len(), 1);
-    assert_eq!(exit_code(&record.judgements, Ended::of(&record)), 130);
+    assert_eq!(exit_code(&record.judgments, Ended::of(&record)), 130);
 }

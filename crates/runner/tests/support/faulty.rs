@@ -9,8 +9,8 @@ use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Request, RowTaker,
-    Session, TableNote, TableWish, Target, TargetError, TargetFacts, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, RegistryEntry, Request,
+    RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts, Timeline,
 };
 
 /// What is wrong with it, and what it was asked.
@@ -123,14 +123,14 @@ impl Admin for FaultyAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TableWish<'a>,
-    ) -> BoxFuture<'a, Result<Vec<TableNote>, TargetError>> {
+        wish: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         self.inner.create_tables(workload, wish)
     }
 
     fn note_tables<'a>(
         &'a mut self,
-        notes: &'a [TableNote],
+        notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         self.inner.note_tables(notes)
     }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::analysis;
-use highwater_core::model::judgement::ReasonCode;
+use highwater_core::model::judgment::ReasonCode;
 use highwater_core::model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
 };
@@ -266,12 +266,12 @@ pub(crate) fn one_node(parameters: &str) -> String {
 
 /// What the program would return to its caller.
 pub(crate) fn exit_code(end: &RunEnd) -> u8 {
-    analysis::exit_code(&end.record.judgements, end.ended)
+    analysis::exit_code(&end.record.judgments, end.ended)
 }
 
-/// The codes of all reasons of the judgement of the data.
+/// The codes of all reasons of the judgment of the data.
 pub(crate) fn data_reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let reasons = record.judgements.data.reasons.iter();
+    let reasons = record.judgments.data.reasons.iter();
     reasons.map(|reason| reason.code).collect()
 }
 

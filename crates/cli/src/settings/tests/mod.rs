@@ -45,8 +45,8 @@ fn layers(sources: &Sources<'_>) -> Result<(Command, Layers), Failure> {
     }
 }
 
-fn known() -> KnownTargets {
-    KnownTargets {
+fn known() -> TargetSchemes {
+    TargetSchemes {
         schemes: vec!["db", "file"],
         default_url: Some("file:"),
     }

@@ -325,7 +325,7 @@ fn everything_else_of_a_run() {
 fn wrong_words() {
     assert_snapshot!(errors(&[
         "--sesions|4",
-        "--colour",
+        "--color",
         "-x",
         "--rate",
         "--drop=yes",
@@ -334,7 +334,7 @@ fn wrong_words() {
     ]), @"
     error: unknown flag `--sesions`
     hint: did you mean `--sessions`?
-    error: unknown flag `--colour`
+    error: unknown flag `--color`
     hint: `highwater run --help` lists the flags
     error: unknown flag `-x`
     hint: `highwater run --help` lists the flags

@@ -58,7 +58,7 @@ fn a_series_that_remembers_for_too_long_is_hardly_ever_tested() {
 }
 
 #[test]
-fn what_neighbouring_blocks_share_is_no_sign_of_a_change() {
+fn what_neighboring_blocks_share_is_no_sign_of_a_change() {
     let (tested, wrong) = alarms(500, 600, 0.6, 0.0);
     // Three quarters of them are tested: 5 % and two deviations of that.
     assert!(

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::import_record::{ImportedPace, LatencyBegin};
-use crate::model::judgement::{Data, Measurement};
+use crate::model::judgment::{Data, Measurement};
 use crate::model::record::RunRecord;
 
 /// How grave a difference is.
@@ -114,7 +114,7 @@ fn measured_by(record: &RunRecord) -> String {
             let begin = match origin.begin {
                 LatencyBegin::Intended => "from the intended start",
                 LatencyBegin::Sent => "from the sending",
-                LatencyBegin::Untold => "from a start not told",
+                LatencyBegin::MissingField => "from a start not told",
             };
             format!("{} {begin}", origin.tool)
         }
@@ -126,7 +126,7 @@ fn kind_of_load(record: &RunRecord) -> String {
         return match origin.pace {
             ImportedPace::Open => "open",
             ImportedPace::Closed => "closed",
-            ImportedPace::Untold => "not told",
+            ImportedPace::MissingField => "not told",
         }
         .to_owned();
     }
@@ -136,15 +136,15 @@ fn kind_of_load(record: &RunRecord) -> String {
     if record.tune.is_some() {
         return "tuning".to_owned();
     }
-    let closed = record.plan.intention.is_closed();
+    let closed = record.plan.definition.is_closed();
     if closed { "closed" } else { "open" }.to_owned()
 }
 
-/// A run whose own judgements say that its figures or data are not right.
+/// A run whose own judgments say that its figures or data are not right.
 fn distrusted(side: usize, record: &RunRecord) -> Option<Difference> {
-    let judged = &record.judgements;
+    let judged = &record.judgments;
     let mut said = Vec::new();
-    if judged.measurement.value == Measurement::Unsound {
+    if judged.measurement.value == Measurement::Invalid {
         said.push("measurement unsound");
     }
     if matches!(

@@ -2,7 +2,7 @@
 
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::tuning::server_cpu_per_row;
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 use crate::model::plan::Unit;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::search::SearchOutcome;
@@ -131,7 +131,7 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
         return vec![(figure, Value::plain(mark.confirmed))];
     }
     if let Some(tune) = &record.tune {
-        return best_cell(tune).into_iter().collect();
+        return best_configuration(tune).into_iter().collect();
     }
     let mut figures = Vec::new();
     for stream in measured_streams(record) {
@@ -161,7 +161,11 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
 /// The share of ops that failed or were never sent, as objectives count it; absent where a tool
 /// does not tell them apart.
 fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
-    let needed = [Untold::Offered, Untold::Acknowledged, Untold::Errors];
+    let needed = [
+        MissingField::Offered,
+        MissingField::Acknowledged,
+        MissingField::Errors,
+    ];
     if needed.into_iter().any(|what| leaves_out(record, what)) {
         return None;
     }
@@ -171,7 +175,7 @@ fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
 
 /// Gaps and seconds of all ops together.
 fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
-    if leaves_out(record, Untold::Availability) {
+    if leaves_out(record, MissingField::Availability) {
         return Vec::new();
     }
     let seen = &record.availability;
@@ -189,12 +193,12 @@ fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
     figures
 }
 
-fn leaves_out(record: &RunRecord, what: Untold) -> bool {
+fn leaves_out(record: &RunRecord, what: MissingField) -> bool {
     let origin = record.imported.as_ref();
     origin.is_some_and(|origin| origin.leaves_out(what))
 }
 
-fn best_cell(tune: &TuneRecord) -> Option<(Figure, Value)> {
+fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
     let Some(TuneOutcome::Best(best)) = &tune.outcome else {
         return None;
     };

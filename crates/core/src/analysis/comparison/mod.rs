@@ -1,7 +1,7 @@
 //! Comparison of two groups of runs: is B better than A, worse, the same, or can nobody tell?
 //!
 //! The unit of replication is the run: seconds of one run resemble each other, and what differs
-//! from run to run (placement, caches, neighbours) is in none of them. So the interval of an effect
+//! from run to run (placement, caches, neighbors) is in none of them. So the interval of an effect
 //! comes from the spread between runs (T. Kalibera & R. Jones, "Rigorous benchmarking in reasonable
 //! time", ISMM 2013; A. Georges, D. Buytaert & L. Eeckhout, "Statistically rigorous Java performance
 //! evaluation", OOPSLA 2007), and one run against one run shows nothing.
@@ -36,7 +36,7 @@ pub enum Verdict {
     /// B is worse than A.
     Worse,
     /// Too few runs for a difference that matters.
-    CannotTell,
+    Inconclusive,
     /// The difference is smaller than what matters.
     Equal,
     /// B is better than A.
@@ -96,8 +96,8 @@ impl Comparison {
         if verdicts().any(|verdict| verdict == Verdict::Better) {
             return Verdict::Better;
         }
-        if self.figures.is_empty() || verdicts().any(|verdict| verdict == Verdict::CannotTell) {
-            return Verdict::CannotTell;
+        if self.figures.is_empty() || verdicts().any(|verdict| verdict == Verdict::Inconclusive) {
+            return Verdict::Inconclusive;
         }
         Verdict::Equal
     }
@@ -131,7 +131,7 @@ pub fn compare(a: &[&RunRecord], b: &[&RunRecord], practical: f64) -> Comparison
             Compared {
                 verdict: effect
                     .filter(|_| !guarded)
-                    .map_or(Verdict::CannotTell, |effect| {
+                    .map_or(Verdict::Inconclusive, |effect| {
                         judged(effect, figure.better, practical, threshold)
                     }),
                 figure,
@@ -154,7 +154,7 @@ fn judged(effect: Effect, better: Better, practical: f64, threshold: f64) -> Ver
         return Verdict::Equal;
     }
     if effect.chance > threshold {
-        return Verdict::CannotTell;
+        return Verdict::Inconclusive;
     }
     let more = effect.difference > 0.0;
     if more == (better == Better::More) {

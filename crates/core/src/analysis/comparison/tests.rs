@@ -125,11 +125,11 @@ fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
 #[test]
 fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
     let comparison = verdict_of(&[run(1.0, 1.0)], &[run(0.5, 2.0)]);
-    assert_eq!(comparison.verdict(), Verdict::CannotTell);
+    assert_eq!(comparison.verdict(), Verdict::Inconclusive);
     for compared in &comparison.figures {
         assert_eq!(
             (compared.verdict, compared.effect),
-            (Verdict::CannotTell, None)
+            (Verdict::Inconclusive, None)
         );
         assert!(compared.repeats >= 3);
     }
@@ -137,14 +137,14 @@ fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
     assert_eq!(throughput(&comparison).repeats, 12);
     let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
     let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
-    assert_eq!(against_one.verdict(), Verdict::CannotTell);
+    assert_eq!(against_one.verdict(), Verdict::Inconclusive);
 }
 
 #[test]
 fn a_difference_that_does_not_matter_is_equal_and_one_that_does_has_a_direction() {
-    let around = |centre: f64| -> Vec<RunRecord> {
+    let around = |center: f64| -> Vec<RunRecord> {
         [0.998, 1.0, 1.002, 0.999, 1.001]
-            .map(|noise| run(centre * noise, 1.0))
+            .map(|noise| run(center * noise, 1.0))
             .into()
     };
     for (faster, expected) in [
@@ -184,7 +184,7 @@ fn other_questions_are_guarded_against() {
     for change in changes {
         let guarded = ask(change);
         assert!(guarded.is_guarded());
-        assert_eq!(guarded.verdict(), Verdict::CannotTell);
+        assert_eq!(guarded.verdict(), Verdict::Inconclusive);
         assert_eq!(guarded.differences[0].kind, Kind::Question);
     }
     let other_version = ask(|record| record.target.version = "SQLite 4".to_owned());
@@ -200,7 +200,7 @@ fn all_that_differs_is_listed() {
     b.target
         .settings
         .insert("cache".to_owned(), "1 GB".to_owned());
-    b.judgements.measurement.value = crate::model::judgement::Measurement::Unsound;
+    b.judgments.measurement.value = crate::model::judgment::Measurement::Invalid;
     let comparison = verdict_of(&[run(1.0, 1.0)], &[b]);
     let names: Vec<&str> = comparison
         .differences
@@ -220,10 +220,10 @@ fn all_that_differs_is_listed() {
 /// A tuning's own record is that of its last cell: the figures of that run are not the tuning's.
 #[test]
 fn of_tunings_the_best_cells_are_compared() {
-    use crate::model::tune::{BestCell, TuneFigure, TuneOutcome, TunePolicy, TuneRecord};
+    use crate::model::tune::{BestConfiguration, TuneFigure, TuneOutcome, TunePolicy, TuneRecord};
     let tuning = |figure: f64, by| {
         let mut record = run(1.0, 1.0);
-        let best = BestCell {
+        let best = BestConfiguration {
             at: vec![0],
             values: std::collections::BTreeMap::new(),
             figure,
@@ -240,9 +240,9 @@ fn of_tunings_the_best_cells_are_compared() {
                 confirmations: 5,
                 probes_max: 20,
                 budget_ns: 1,
-                cell_cost_ns: 1,
+                trial_cost_ns: 1,
             },
-            intention_hash: String::new(),
+            definition_hash: String::new(),
             cells: Vec::new(),
             outcome: Some(TuneOutcome::Best(best)),
         });
@@ -261,9 +261,9 @@ fn of_tunings_the_best_cells_are_compared() {
             Verdict::Worse,
         ),
     ] {
-        let group = |centre: f64| -> Vec<RunRecord> {
+        let group = |center: f64| -> Vec<RunRecord> {
             [1.0, 1.01, 0.99]
-                .map(|noise| tuning(centre * noise, by))
+                .map(|noise| tuning(center * noise, by))
                 .into()
         };
         let comparison = verdict_of(&group(100.0), &group(130.0));

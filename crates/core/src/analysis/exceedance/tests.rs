@@ -13,7 +13,7 @@ fn near(found: f64, expect: f64, share: f64) {
 /// Totals and exceedances of one series.
 type Counts = (Vec<u64>, Vec<u64>);
 
-/// Most wrong bounds that pass, per cent; in short series of slow dependence or of few
+/// Most wrong bounds that pass, percent; in short series of slow dependence or of few
 /// stalls, more.
 const WRONG: f64 = 8.0;
 const WRONG_SHORT: f64 = 10.0;

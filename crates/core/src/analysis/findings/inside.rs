@@ -1,6 +1,6 @@
 //! Rules about what the target said of itself while it was measured.
 
-use crate::analysis::telemetry::{Stretch, mean, measured, named, rejected};
+use crate::analysis::telemetry::{TimeRange, mean, measured, named, rejected};
 use crate::model::display::{bytes, count, percent, plain, whole};
 use crate::model::outcome::ErrorClass;
 use crate::model::record::RunRecord;
@@ -37,7 +37,7 @@ const IDLE_QUEUE: f64 = 0.1;
 /// Telemetry over the measured time.
 struct Inside<'a> {
     telemetry: &'a TargetTelemetry,
-    stretch: Stretch,
+    stretch: TimeRange,
 }
 
 impl<'a> Inside<'a> {
@@ -216,7 +216,7 @@ pub(super) fn growing_queue(read: &Read<'_>) -> Option<Told> {
     let inside = Inside::of(read.record)?;
     let (from, to) = inside.stretch;
     let third = to.saturating_sub(from) / 3;
-    let over = |stretch: Stretch| -> f64 {
+    let over = |stretch: TimeRange| -> f64 {
         let queues = named(inside.telemetry, names::QUEUE);
         queues
             .filter_map(|series| mean(inside.telemetry, series, stretch))
@@ -278,7 +278,7 @@ pub(super) fn few_sessions(read: &Read<'_>) -> Option<Told> {
         .record
         .clients
         .iter()
-        .all(|client| client.cpu_share < IDLE);
+        .all(|client| client.cpu_fraction < IDLE);
     (closed && idle && !locked && client).then(|| Told {
         code: "few_sessions",
         sentence: "nothing of the target was busy: its sessions were too few to load it".to_owned(),

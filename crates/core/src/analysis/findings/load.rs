@@ -42,7 +42,7 @@ pub(super) fn sessions_busy(read: &Read<'_>) -> Option<Told> {
     let mut waiting = open.flat_map(|stream| {
         let sessions = stream.stream.sessions;
         stream.results.iter().filter_map(move |result| {
-            let (door, service) = (result.door_wait_ns.p50?, result.service_ns.p50?);
+            let (door, service) = (result.session_wait_ns.p50?, result.service_ns.p50?);
             (door > service).then_some((sessions, door, service))
         })
     });

@@ -1,6 +1,6 @@
 //! Findings: what a record says of the target, in one sentence, with figures and what to try.
 //!
-//! A rule reads a record and nothing else, and changes no judgement; what a judgement says already
+//! A rule reads a record and nothing else, and changes no judgment; what a judgment says already
 //! (client saturated, not steady, growing backlog) no rule says again. A rule is silent unless the
 //! figures speak for it: a wrong advice costs more than a missing one.
 

@@ -1,7 +1,7 @@
 //! Each rule with records that must and must not trigger it, on both sides of its bound.
 
 use super::*;
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::Unit;
 use crate::model::record::HostRecord;
 use crate::model::search::{
@@ -9,8 +9,8 @@ use crate::model::search::{
     SearchRecord,
 };
 use crate::model::tune::{
-    CellPurpose, CellRecord, CellVerdict, NoBest, NoBestReason, TuneAxis, TuneFigure, TuneOutcome,
-    TunePolicy, TuneRecord,
+    NoBest, NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneAxis, TuneFigure,
+    TuneOutcome, TunePolicy, TuneRecord,
 };
 use crate::report::fixture;
 
@@ -52,7 +52,7 @@ fn rejections_are_told_from_a_tenth_of_a_per_cent_on() {
 fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
     let waits = |door: u64, service: u64| {
         move |record: &mut RunRecord| {
-            record.results[0].door_wait_ns.p50 = Some(door);
+            record.results[0].session_wait_ns.p50 = Some(door);
             record.results[0].service_ns.p50 = Some(service);
         }
     };
@@ -145,11 +145,11 @@ fn throughput_that_falls_with_more_sessions_is_told() {
 /// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
 fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
     move |record| {
-        let cell = |(position, rows): (usize, &u32)| CellRecord {
+        let cell = |(position, rows): (usize, &u32)| TrialRecord {
             number: u32::try_from(position + 1).unwrap(),
-            purpose: CellPurpose::Search,
+            purpose: TrialPurpose::Search,
             at: vec![position],
-            verdict: CellVerdict::Counts,
+            verdict: TrialVerdict::Counts,
             reasons: Vec::new(),
             throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
             figure: None,
@@ -170,9 +170,9 @@ fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
                 confirmations: 5,
                 probes_max: 25,
                 budget_ns: 1,
-                cell_cost_ns: 1,
+                trial_cost_ns: 1,
             },
-            intention_hash: String::new(),
+            definition_hash: String::new(),
             cells: rows.iter().enumerate().map(cell).collect(),
             outcome: Some(TuneOutcome::NoBest(NoBest {
                 why: NoBestReason::BudgetSpent,

@@ -1,6 +1,6 @@
 //! Rules about a tuning: what its cells together say of the load.
 
-use crate::analysis::tables::{BatchLaw, tables};
+use crate::analysis::tables::{BatchCostModel, tables};
 use crate::analysis::tuning::{along, base, setting_of};
 use crate::model::display::{duration, percent, rate, whole};
 use crate::model::tune::TuneRecord;
@@ -41,7 +41,7 @@ pub(super) fn batch_too_small(read: &Read<'_>) -> Option<Told> {
 
 /// The law of the batches through the best cell, and the rows of the largest one; absent where the
 /// cells do not follow one law.
-fn law(tune: &TuneRecord) -> Option<(BatchLaw, f64)> {
+fn law(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
     let axis = tune.axes.iter().position(|axis| axis.name == BATCH)?;
     let set = along(tune, base(tune)?, axis);
     let found = tables(&set, Some(setting_of(BATCH))).ok()?;

@@ -3,44 +3,44 @@
 //! Only a finished audit can say `clean` or name a loss; it must not be inferred from counts.
 
 use crate::model::display::count;
-use crate::model::judgement::{Data, Judgement, Reason, ReasonCode};
+use crate::model::judgment::{Data, Judgment, Reason, ReasonCode};
 use crate::model::plan::AuditLevel;
 use crate::model::record::{AuditExample, AuditRecord, Fault, RunRecord};
 
-use super::{Ended, finding, judgement, reason};
+use super::{Ended, finding, judgment, reason};
 
 /// Rows or buckets that a reason names.
 const EXAMPLES_NAMED: usize = 3;
 /// Shards that a reason names.
 const SHARDS_NAMED: usize = 3;
 
-pub(super) fn judge(record: &RunRecord) -> Judgement<Data> {
+pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
     match audit.status.as_str() {
-        "off" | "nothing_written" => judgement(Data::Off, Vec::new()),
+        "off" | "nothing_written" => judgment(Data::NotChecked, Vec::new()),
         _ if audit.level == AuditLevel::Off && audit.status != "stores_nothing" => {
-            judgement(Data::Off, Vec::new())
+            judgment(Data::NotChecked, Vec::new())
         }
         "stores_nothing" => {
             let places = [record.target.driver.clone()];
             let message = "the target keeps nothing that could be checked";
             let note = reason(ReasonCode::StoresNothing, message, &places, "");
-            judgement(Data::Off, note.into_iter().collect())
+            judgment(Data::NotChecked, note.into_iter().collect())
         }
         "done" => compared(record),
-        status => judgement(Data::Unverified, unverified(record, status)),
+        status => judgment(Data::Unverified, unverified(record, status)),
     }
 }
 
 /// A finished audit. What is missing outranks what is altered, and that what is too much.
-fn compared(record: &RunRecord) -> Judgement<Data> {
+fn compared(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
     let mut reasons = Vec::new();
     let lost = push(&mut reasons, lost(audit));
     let altered = push(&mut reasons, altered(audit)) | push(&mut reasons, invariants_broken(audit));
     let surplus = push(&mut reasons, surplus(audit));
     push(&mut reasons, not_narrowed(audit));
-    let not_quiet = push(&mut reasons, not_quiet(record));
+    let not_idle = push(&mut reasons, not_idle(record));
     let copies = push(&mut reasons, copies_differ(audit));
     // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
     let counter = push(&mut reasons, counter_differs(record)) && audit.level < AuditLevel::Sums;
@@ -50,7 +50,7 @@ fn compared(record: &RunRecord) -> Judgement<Data> {
         lost,
         altered,
         surplus,
-        not_quiet || copies || counter || too_short,
+        not_idle || copies || counter || too_short,
     ) {
         (true, ..) => Data::Lost,
         (_, true, ..) => Data::Altered,
@@ -58,7 +58,7 @@ fn compared(record: &RunRecord) -> Judgement<Data> {
         (.., true) => Data::Unverified,
         _ => Data::Clean,
     };
-    judgement(value, reasons)
+    judgment(value, reasons)
 }
 
 fn push(reasons: &mut Vec<Reason>, reason: Option<Reason>) -> bool {
@@ -168,11 +168,11 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
 }
 
 /// Rolled-back and refused rows are in many counters, so that only too few contradict; and those of
-/// other load machines are, so that a share says nothing.
+/// other load generators are, so that a share says nothing.
 fn counter_differs(record: &RunRecord) -> Option<Reason> {
     let audit = &record.audit;
     let counted = audit.server_counter?;
-    if record.plan.intention.share.of > 1 || counted >= audit.acknowledged {
+    if record.plan.definition.share.of > 1 || counted >= audit.acknowledged {
         return None;
     }
     let places = [format!(
@@ -216,16 +216,16 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
     )
 }
 
-fn not_quiet(record: &RunRecord) -> Option<Reason> {
-    let places = [finding(record, ReasonCode::NotQuiet)?.to_owned()];
+fn not_idle(record: &RunRecord) -> Option<Reason> {
+    let places = [finding(record, ReasonCode::NotIdle)?.to_owned()];
     let message = "statements of this run were still at work when the audit began";
     let hint = "let the target come to rest, then run again";
-    reason(ReasonCode::NotQuiet, message, &places, hint)
+    reason(ReasonCode::NotIdle, message, &places, hint)
 }
 
 fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
     let audit = &record.audit;
-    let share = &record.plan.intention.share;
+    let share = &record.plan.definition.share;
     let why = audit.error.clone();
     let ended = Ended::of(record);
     let (code, message, evidence, hint) = match status {
@@ -245,7 +245,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
             ReasonCode::OneShare,
             "a share of a load cannot be asked for what must be so of the whole",
             why.unwrap_or_else(|| record.workload.name.clone()),
-            "run it on one load machine, or state --audit off",
+            "run it on one load generator, or state --audit off",
         ),
         "no_invariant" => (
             ReasonCode::NoInvariant,
@@ -273,7 +273,7 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = reason(code, message, &[evidence], hint)
         .into_iter()
         .collect();
-    reasons.extend(not_quiet(record));
+    reasons.extend(not_idle(record));
     reasons
 }
 

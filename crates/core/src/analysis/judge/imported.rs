@@ -1,12 +1,12 @@
-//! Judgements of what another tool measured: none, with what is missing for one.
+//! Judgments of what another tool measured: none, with what is missing for one.
 
-use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, Untold};
-use crate::model::judgement::{Data, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode};
+use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
+use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 
-use super::judgement;
+use super::judgment;
 
 /// Whose own part in the figures is not known, is not judged.
-pub(super) fn judge(origin: &ImportRecord) -> Judgements {
+pub(super) fn judge(origin: &ImportRecord) -> Judgments {
     let mut reasons = vec![not_judged(origin)];
     reasons.extend(waiting(origin));
     let audited = Reason {
@@ -15,10 +15,10 @@ pub(super) fn judge(origin: &ImportRecord) -> Judgements {
         evidence: format!("{} reads nothing back", origin.tool),
         hint: None,
     };
-    Judgements {
-        measurement: judgement(Measurement::Unknown, reasons),
-        data: judgement(Data::Off, vec![audited]),
-        objective: judgement(ObjectiveValue::None, Vec::new()),
+    Judgments {
+        measurement: judgment(Measurement::Inconclusive, reasons),
+        data: judgment(Data::NotChecked, vec![audited]),
+        objective: judgment(ObjectiveValue::NoneSet, Vec::new()),
     }
 }
 
@@ -33,20 +33,20 @@ fn not_judged(origin: &ImportRecord) -> Reason {
             origin.tool_and_version(),
             missing.join(", ")
         ),
-        hint: Some("`highwater run` asks the same and measures the load machine too".to_owned()),
+        hint: Some("`highwater run` asks the same and measures the load generator too".to_owned()),
     }
 }
 
 /// A reason where latency may leave out waiting.
 fn waiting(origin: &ImportRecord) -> Option<Reason> {
     let evidence = match (origin.begin, origin.pace) {
-        _ if origin.leaves_out(Untold::Latency) => return None,
+        _ if origin.leaves_out(MissingField::Latency) => return None,
         (LatencyBegin::Intended, _) => return None,
         (LatencyBegin::Sent, ImportedPace::Closed) => {
             "closed load: what waited while a session was busy was never asked"
         }
         (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
-        (LatencyBegin::Untold, _) => "where it begins is not told",
+        (LatencyBegin::MissingField, _) => "where it begins is not told",
     };
     Some(Reason {
         code: ReasonCode::WaitingNotCounted,

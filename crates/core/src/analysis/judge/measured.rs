@@ -34,7 +34,7 @@ pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
         let streams = record.streams.iter();
         for stream in streams.filter(|stream| stream.phase == phase.name) {
             let results = record.results.iter();
-            let plans = &record.plan.intention.streams;
+            let plans = &record.plan.definition.streams;
             measured.push(MeasuredStream {
                 phase,
                 stream,
@@ -83,7 +83,7 @@ impl MeasuredStream<'_> {
 
     /// Whether arrivals followed a rate.
     pub fn is_open(&self) -> bool {
-        self.stream.rate_asked.is_some()
+        self.stream.planned_rate.is_some()
     }
 
     /// Ops that were due.
@@ -98,7 +98,7 @@ impl MeasuredStream<'_> {
 
     /// Units that the plan asked for in the time that the phase took; open load only.
     pub fn units_asked(&self) -> Option<f64> {
-        Some(self.stream.rate_asked? * self.seconds())
+        Some(self.stream.planned_rate? * self.seconds())
     }
 
     /// Units that were due.

@@ -5,18 +5,18 @@
 
 use crate::analysis::littles_law;
 use crate::model::display::{count, duration, percent, rate, span};
-use crate::model::judgement::{Judgement, Measurement, Reason, ReasonCode};
+use crate::model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use crate::model::plan::{Arrivals, Objective, PhaseKind};
 use crate::model::record::RunRecord;
 
 use super::measured::{MeasuredStream, float, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
-use super::{finding, judgement, reason};
+use super::{finding, judgment, reason};
 
-/// Busy share of a load machine's cores above which ops wait for our own CPU: near saturation a
+/// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
 /// run queue grows without bound, and one core of several may be full long before all are.
 pub const CLIENT_CPU_LIMIT: f64 = 0.85;
-/// A load machine must be able to offer this much more than it measures, else it shapes the result.
+/// A load generator must be able to offer this much more than it measures, else it shapes the result.
 pub const CEILING_HEADROOM: f64 = 1.5;
 /// Client lag that no latency worth reporting notices, nanoseconds.
 pub const CLIENT_LAG_FLOOR_NS: u64 = 1_000_000;
@@ -39,10 +39,10 @@ pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 40;
 enum Effect {
     Note,
     Unknown,
-    Unsound,
+    Invalid,
 }
 
-pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgement<Measurement> {
+pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgment<Measurement> {
     let found = [
         ended(
             record,
@@ -75,7 +75,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         not_tested(measured),
     ];
     // A run that fills a table is not there to measure: too little seen is no fault of it.
-    let fills = record.plan.intention.stop.fills;
+    let fills = record.plan.definition.stop.fills;
     let found: Vec<(Effect, Reason)> = found
         .into_iter()
         .filter(|(effect, _)| !fills || *effect != Effect::Unknown)
@@ -83,11 +83,11 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         .collect();
     let worst = found.iter().map(|(effect, _)| *effect).max();
     let value = match worst {
-        None | Some(Effect::Note) => Measurement::Sound,
-        Some(Effect::Unknown) => Measurement::Unknown,
-        Some(Effect::Unsound) => Measurement::Unsound,
+        None | Some(Effect::Note) => Measurement::Valid,
+        Some(Effect::Unknown) => Measurement::Inconclusive,
+        Some(Effect::Invalid) => Measurement::Invalid,
     };
-    judgement(value, found.into_iter().map(|(_, reason)| reason).collect())
+    judgment(value, found.into_iter().map(|(_, reason)| reason).collect())
 }
 
 fn ended(record: &RunRecord, code: ReasonCode, message: &str) -> (Effect, Option<Reason>) {
@@ -101,7 +101,7 @@ fn ended(record: &RunRecord, code: ReasonCode, message: &str) -> (Effect, Option
         ReasonCode::RecordIncomplete => "free space in the record's directory, then run again",
         _ => "",
     };
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
 fn client_saturated(
@@ -114,12 +114,12 @@ fn client_saturated(
     }
     let busy = record.clients.iter();
     let mut places: Vec<String> = busy
-        .filter(|client| client.cpu_share > CLIENT_CPU_LIMIT)
+        .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
         .map(|client| {
             format!(
-                "load machine {} used {} of its {} cores; {} is the limit",
+                "load generator {} used {} of its {} cores; {} is the limit",
                 client.share,
-                percent(client.cpu_share),
+                percent(client.cpu_fraction),
                 client.cores,
                 percent(CLIENT_CPU_LIMIT)
             )
@@ -129,18 +129,18 @@ fn client_saturated(
         && reached * CEILING_HEADROOM > ceiling
     {
         places.push(format!(
-            "{} {unit}/s reached, the load machine's ceiling is {} {unit}/s",
+            "{} {unit}/s reached, the load generator's ceiling is {} {unit}/s",
             rate(reached),
             rate(ceiling)
         ));
     }
-    let message = "the load machine, not the target, may have set the limit";
-    let hint = "use a larger load machine, or several with --share";
+    let message = "the load generator, not the target, may have set the limit";
+    let hint = "use a larger load generator, or several with --share";
     let code = ReasonCode::ClientSaturated;
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
-/// Units per second that all load machines together reached against a sink, if all were asked.
+/// Units per second that all load generators together reached against a sink, if all were asked.
 pub(crate) fn ceiling(record: &RunRecord) -> Option<f64> {
     let ceilings = record.clients.iter();
     let sum: Option<f64> = ceilings.map(|client| client.calibrated_ceiling).sum();
@@ -178,9 +178,9 @@ fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         }
     }
     let message = "ops were started late although a session was free";
-    let hint = "give the load machine more idle CPU, or share the load with --share";
+    let hint = "give the load generator more idle CPU, or share the load with --share";
     let code = ReasonCode::ClientLag;
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
 fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
@@ -208,9 +208,9 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
         }
     }
     let message = "less was offered than the plan asked for";
-    let hint = "lower --rate, or share it between load machines with --share";
+    let hint = "lower --rate, or share it between load generators with --share";
     let code = ReasonCode::RateNotOffered;
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
 fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
@@ -229,9 +229,9 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         }
     }
     let message = "sessions, throughput and latency contradict each other";
-    let hint = "time is spent between ops on our side: look at the load machine's CPU";
+    let hint = "time is spent between ops on our side: look at the load generator's CPU";
     let code = ReasonCode::LittlesLaw;
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
 fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
@@ -252,7 +252,7 @@ fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let message = "throughput drifted within the measured phase";
     let hint = "warm up longer with --warm-up, or measure longer with -d";
     let code = ReasonCode::NotSteady;
-    (Effect::Unsound, reason(code, message, &places, hint))
+    (Effect::Invalid, reason(code, message, &places, hint))
 }
 
 fn nothing_acknowledged(
@@ -281,7 +281,7 @@ fn too_few_samples(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
 ) -> (Effect, Option<Reason>) {
-    let objectives = &record.plan.intention.objectives;
+    let objectives = &record.plan.definition.objectives;
     let bounds_latency = |objective: &Objective| {
         matches!(
             objective,

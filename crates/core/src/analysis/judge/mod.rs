@@ -1,4 +1,4 @@
-//! The three judgements of a run, from the figures of its record alone.
+//! The three judgments of a run, from the figures of its record alone.
 //!
 //! So that they can be made anew when a record is shown or merged. No rule may look at anything
 //! but the record; a threshold is a named constant with its reason.
@@ -11,8 +11,8 @@ pub mod objective;
 #[cfg(test)]
 mod tests;
 
-use crate::model::judgement::{
-    Data, Judgement, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode,
+use crate::model::judgment::{
+    Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
 use crate::model::record::RunRecord;
 
@@ -22,13 +22,13 @@ pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 const PLACES_NAMED: usize = 3;
 
 /// Judges a run by the rules of its record's schema.
-pub fn judge(record: &RunRecord) -> Judgements {
+pub fn judge(record: &RunRecord) -> Judgments {
     if let Some(origin) = &record.imported {
         return imported::judge(origin);
     }
     let measured = measured_streams(record);
     let measurement = measurement::judge(record, &measured);
-    Judgements {
+    Judgments {
         measurement,
         data: data::judge(record),
         objective: objective::judge(record, &measured),
@@ -65,33 +65,30 @@ impl Ended {
 /// sound, or data unverified although an audit was asked; 1: objective missed; 0: all well. Where
 /// several hold the first in this order wins: what happened to the data matters most, and why a
 /// run ended explains why it is not sound.
-pub fn exit_code(judgements: &Judgements, ended: Ended) -> u8 {
-    match judgements.data.value {
+pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
+    match judgments.data.value {
         Data::Lost | Data::Duplicated | Data::Altered => return 4,
-        Data::Clean | Data::Unverified | Data::Off => {}
+        Data::Clean | Data::Unverified | Data::NotChecked => {}
     }
     match ended {
         Ended::TargetLost => return 5,
         Ended::Interrupted => return 130,
         Ended::Complete => {}
     }
-    let sound = judgements.measurement.value == Measurement::Sound;
-    if !sound || judgements.data.value == Data::Unverified {
+    let sound = judgments.measurement.value == Measurement::Valid;
+    if !sound || judgments.data.value == Data::Unverified {
         return 3;
     }
-    match judgements.objective.value {
+    match judgments.objective.value {
         ObjectiveValue::Missed => 1,
-        ObjectiveValue::Met | ObjectiveValue::None => 0,
+        ObjectiveValue::Met | ObjectiveValue::NoneSet => 0,
     }
 }
 
 /// Whether the user wished to stop after the last measured phase: then nothing that was measured
-/// is cut, and the finding is no reason of any judgement.
+/// is cut, and the finding is no reason of any judgment.
 fn audit_interrupted(record: &RunRecord) -> bool {
-    record
-        .findings
-        .iter()
-        .any(|f| f.code == "audit_interrupted")
+    record.notes.iter().any(|f| f.code == "audit_interrupted")
 }
 
 /// Whether the runner left a finding with the name of this code.
@@ -100,7 +97,7 @@ fn has_finding(record: &RunRecord, code: ReasonCode) -> bool {
 }
 
 fn finding(record: &RunRecord, code: ReasonCode) -> Option<&str> {
-    let mut findings = record.findings.iter();
+    let mut findings = record.notes.iter();
     let found = findings.find(|finding| finding.code == code.name())?;
     Some(&found.message)
 }
@@ -129,6 +126,6 @@ fn reason(code: ReasonCode, message: &str, places: &[String], hint: &str) -> Opt
     })
 }
 
-fn judgement<T>(value: T, reasons: Vec<Reason>) -> Judgement<T> {
-    Judgement { value, reasons }
+fn judgment<T>(value: T, reasons: Vec<Reason>) -> Judgment<T> {
+    Judgment { value, reasons }
 }

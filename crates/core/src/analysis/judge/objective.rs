@@ -9,14 +9,14 @@ use crate::model::display::{
     count, duration, percent, percent_asked, percent_of, plain, quantile, rate, ratio, span,
 };
 use crate::model::histogram::LatencySummary;
-use crate::model::judgement::{Judgement, ObjectiveValue, Reason, ReasonCode};
+use crate::model::judgment::{Judgment, ObjectiveValue, Reason, ReasonCode};
 use crate::model::outcome::ErrorClass;
 use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::units::{Nanos, Rate};
 
 use super::measured::{MeasuredStream, float};
-use super::{judgement, reason};
+use super::{judgment, reason};
 
 /// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
 pub const OPS_BEYOND_PERCENTILE: u64 = 10;
@@ -47,10 +47,10 @@ pub(in crate::analysis) enum Shown {
 pub(super) fn judge(
     record: &RunRecord,
     measured: &[MeasuredStream<'_>],
-) -> Judgement<ObjectiveValue> {
-    let objectives = &record.plan.intention.objectives;
+) -> Judgment<ObjectiveValue> {
+    let objectives = &record.plan.definition.objectives;
     if objectives.is_empty() {
-        return judgement(ObjectiveValue::None, Vec::new());
+        return judgment(ObjectiveValue::NoneSet, Vec::new());
     }
     let mut reasons = vec![latency(objectives, measured)];
     for objective in objectives {
@@ -71,7 +71,7 @@ pub(super) fn judge(
     } else {
         ObjectiveValue::Missed
     };
-    judgement(value, reasons)
+    judgment(value, reasons)
 }
 
 /// All latency objectives, for every op that they apply to.
@@ -164,7 +164,7 @@ fn exceeded(
 
 /// How near a run is to missing its latency objectives.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Pressure {
+pub struct ObjectiveMargin {
     /// ln(share of ops above the bound, with 95 % confidence ÷ share allowed); above 0 the objective
     /// is not shown to be met.
     pub bound: f64,
@@ -176,8 +176,8 @@ pub struct Pressure {
 pub fn latency_pressure(
     objectives: &[Objective],
     measured: &[MeasuredStream<'_>],
-) -> Option<Pressure> {
-    let mut greatest: Option<Pressure> = None;
+) -> Option<ObjectiveMargin> {
+    let mut greatest: Option<ObjectiveMargin> = None;
     for (index, (ppm, _, of_rows)) in latency_objectives(objectives).enumerate() {
         for stream in measured {
             for result in &stream.results {
@@ -185,7 +185,7 @@ pub fn latency_pressure(
                     continue;
                 };
                 let allowed = ratio(beyond(ppm), 1_000_000);
-                let pressure = Pressure {
+                let pressure = ObjectiveMargin {
                     bound: (bound.upper95 / allowed).ln(),
                     late: bound.fraction / allowed,
                 };
@@ -349,7 +349,7 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
             continue;
         }
         // What was not offered is our fault, and another rule's.
-        let asked = stream.stream.rate_asked.unwrap_or(0.0);
+        let asked = stream.stream.planned_rate.unwrap_or(0.0);
         let offered = (stream.units_offered() / seconds).min(asked);
         let one_op = float(stream.units_per_op()) / seconds;
         let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
@@ -382,7 +382,7 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     let mut places = Vec::new();
     for stream in measured {
         for result in stream.results.iter().filter(|result| result.backlog) {
-            let wait = result.door_wait_ns.p99.map_or_else(String::new, |wait| {
+            let wait = result.session_wait_ns.p99.map_or_else(String::new, |wait| {
                 format!(": door wait p99 {}", duration(wait))
             });
             places.push(format!("{}{wait}", stream.place_of(result)));

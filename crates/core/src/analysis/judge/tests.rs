@@ -45,23 +45,23 @@ fn spoilt(change: impl FnOnce(&mut RunRecord)) -> (Measurement, Vec<ReasonCode>)
 #[test]
 fn well_records_are_sound_and_clean_without_any_reason() {
     for record in [closed(), open_steps(), open_gate()] {
-        assert_eq!(measurement(&record), (Measurement::Sound, vec![]));
+        assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
         assert_eq!(data(&record), (Data::Clean, vec![]));
     }
-    assert_eq!(objective(&closed()), (ObjectiveValue::None, vec![]));
+    assert_eq!(objective(&closed()), (ObjectiveValue::NoneSet, vec![]));
     assert_eq!(objective(&open_steps()), (ObjectiveValue::Met, vec![]));
     assert_eq!(objective(&open_gate()), (ObjectiveValue::Met, vec![]));
 }
 
 #[test]
-fn a_busy_load_machine_is_unsound_from_its_limit_on() {
-    let busy = |share| spoilt(|record| record.clients[0].cpu_share = share);
-    assert_eq!(busy(0.85), (Measurement::Sound, vec![]));
-    let saturated = (Measurement::Unsound, vec![ReasonCode::ClientSaturated]);
+fn a_busy_load_generator_is_unsound_from_its_limit_on() {
+    let busy = |share| spoilt(|record| record.clients[0].cpu_fraction = share);
+    assert_eq!(busy(0.85), (Measurement::Valid, vec![]));
+    let saturated = (Measurement::Invalid, vec![ReasonCode::ClientSaturated]);
     assert_eq!(busy(0.86), saturated);
     // 421,200 rows/s need a ceiling of 1.5 times that.
     let ceiling = |c| spoilt(|record| record.clients[0].calibrated_ceiling = Some(c));
-    assert_eq!(ceiling(640_000.0), (Measurement::Sound, vec![]));
+    assert_eq!(ceiling(640_000.0), (Measurement::Valid, vec![]));
     assert_eq!(ceiling(630_000.0), saturated);
 }
 
@@ -73,10 +73,10 @@ fn client_lag_is_unsound_above_a_millisecond_and_a_tenth_of_the_latency() {
         op.latencies = vec![(latency_ns, 10_000)];
         measurement(&open_gate_of(&op))
     };
-    assert_eq!(lagging(900_000, 4 * MS), (Measurement::Sound, vec![]));
-    let lag = (Measurement::Unsound, vec![ReasonCode::ClientLag]);
+    assert_eq!(lagging(900_000, 4 * MS), (Measurement::Valid, vec![]));
+    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
     assert_eq!(lagging(1_100_000, 4 * MS), lag);
-    assert_eq!(lagging(1_100_000, 20 * MS), (Measurement::Sound, vec![]));
+    assert_eq!(lagging(1_100_000, 20 * MS), (Measurement::Valid, vec![]));
     assert_eq!(lagging(2_100_000, 20 * MS), lag);
 }
 
@@ -93,19 +93,19 @@ fn less_offered_than_asked_is_unsound_below_99_percent() {
     let offered = |n, arrivals| {
         let mut record = open_gate();
         record.results[0].offered = n;
-        record.plan.intention.streams[0].arrivals = arrivals;
+        record.plan.definition.streams[0].arrivals = arrivals;
         measurement(&record)
     };
-    let missed = (Measurement::Unsound, vec![ReasonCode::RateNotOffered]);
+    let missed = (Measurement::Invalid, vec![ReasonCode::RateNotOffered]);
     assert_eq!(
         offered(9_900, Arrivals::Constant),
-        (Measurement::Sound, vec![])
+        (Measurement::Valid, vec![])
     );
     assert_eq!(offered(9_899, Arrivals::Constant), missed);
     // Three standard deviations of 10,000 Poisson arrivals are 300.
     assert_eq!(
         offered(9_710, Arrivals::Poisson),
-        (Measurement::Sound, vec![])
+        (Measurement::Valid, vec![])
     );
     assert_eq!(offered(9_690, Arrivals::Poisson), missed);
 }
@@ -113,8 +113,8 @@ fn less_offered_than_asked_is_unsound_below_99_percent() {
 #[test]
 fn littles_law_is_checked_within_five_percent() {
     let sessions = |n| spoilt(|record| record.streams[0].sessions = n);
-    assert_eq!(sessions(4), (Measurement::Sound, vec![]));
-    let broken = (Measurement::Unsound, vec![ReasonCode::LittlesLaw]);
+    assert_eq!(sessions(4), (Measurement::Valid, vec![]));
+    let broken = (Measurement::Invalid, vec![ReasonCode::LittlesLaw]);
     assert_eq!(sessions(5), broken);
     assert_eq!(sessions(3), broken);
 }
@@ -125,9 +125,9 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
         record.streams[0].sessions = 5;
         record.results[0].errors.insert("timeout".to_owned(), 1);
     });
-    assert_eq!(with_errors, (Measurement::Sound, vec![]));
+    assert_eq!(with_errors, (Measurement::Valid, vec![]));
     let many_sessions = spoilt(|record| record.streams[0].sessions = 200);
-    assert_eq!(many_sessions, (Measurement::Sound, vec![]));
+    assert_eq!(many_sessions, (Measurement::Valid, vec![]));
 }
 
 #[test]
@@ -139,10 +139,10 @@ fn drift_is_unsound_and_untested_is_a_note() {
             record.streams[0].drift_percent = Some(percent);
         })
     };
-    let drifted = (Measurement::Unsound, vec![ReasonCode::NotSteady]);
+    let drifted = (Measurement::Invalid, vec![ReasonCode::NotSteady]);
     assert_eq!(drifts(-11.0), drifted);
-    assert_eq!(drifts(9.0), (Measurement::Sound, vec![]));
-    let noted = (Measurement::Sound, vec![ReasonCode::TooShort]);
+    assert_eq!(drifts(9.0), (Measurement::Valid, vec![]));
+    let noted = (Measurement::Valid, vec![ReasonCode::TooShort]);
     assert_eq!(steadiness("not_tested"), noted);
 }
 
@@ -152,15 +152,21 @@ fn a_phase_below_three_seconds_cannot_be_judged() {
         record.phases[1].duration_ns = 3 * S - 1;
         record.streams[0].steadiness = "not_tested".to_owned();
     });
-    assert_eq!(short, (Measurement::Unknown, vec![ReasonCode::TooShort]));
+    assert_eq!(
+        short,
+        (Measurement::Inconclusive, vec![ReasonCode::TooShort])
+    );
     let long_enough = spoilt(|record| record.phases[1].duration_ns = 3 * S);
-    assert_eq!(long_enough.0, Measurement::Sound);
+    assert_eq!(long_enough.0, Measurement::Valid);
 }
 
 #[test]
 fn nothing_acknowledged_is_unknown() {
     let nothing = spoilt(|record| record.results[0].acknowledged = 0);
-    let unknown = (Measurement::Unknown, vec![ReasonCode::NothingAcknowledged]);
+    let unknown = (
+        Measurement::Inconclusive,
+        vec![ReasonCode::NothingAcknowledged],
+    );
     assert_eq!(nothing, unknown);
     let no_phase = spoilt(|record| record.phases.truncate(1));
     assert_eq!(no_phase, unknown);
@@ -174,10 +180,10 @@ fn what_the_runner_found_becomes_a_reason() {
         ReasonCode::RecordIncomplete,
     ] {
         let found = spoilt(|record| note(record, code.name(), "after 6 s"));
-        assert_eq!(found, (Measurement::Unsound, vec![code]));
+        assert_eq!(found, (Measurement::Invalid, vec![code]));
     }
     let other = spoilt(|record| note(record, "clock_stepped", "by 2 s"));
-    assert_eq!(other, (Measurement::Sound, vec![]));
+    assert_eq!(other, (Measurement::Valid, vec![]));
 }
 
 #[test]
@@ -188,12 +194,12 @@ fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
         open_gate_of(&op)
     };
     let few = gate(999);
-    let unknown = (Measurement::Unknown, vec![ReasonCode::TooFewSamples]);
+    let unknown = (Measurement::Inconclusive, vec![ReasonCode::TooFewSamples]);
     assert_eq!(measurement(&few), unknown);
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
     assert_eq!(objective(&few), missed);
     let enough = gate(1_000);
-    assert_eq!(measurement(&enough), (Measurement::Sound, vec![]));
+    assert_eq!(measurement(&enough), (Measurement::Valid, vec![]));
     assert_eq!(objective(&enough), (ObjectiveValue::Met, vec![]));
 }
 
@@ -202,7 +208,7 @@ fn a_plain_miss_needs_no_thousand_ops() {
     let mut op = gate_op();
     op.latencies = vec![(40 * MS, 200)];
     let record = open_gate_of(&op);
-    assert_eq!(measurement(&record), (Measurement::Sound, vec![]));
+    assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
     assert_eq!(objective(&record).0, ObjectiveValue::Missed);
 }
 
@@ -238,7 +244,7 @@ fn ops_that_are_slow_together_widen_the_bound() {
 #[test]
 fn a_row_latency_objective_does_not_pass_where_there_is_none() {
     let mut record = closed();
-    record.plan.intention.objectives = vec![Objective::RowLatency {
+    record.plan.definition.objectives = vec![Objective::RowLatency {
         quantile_ppm: 990_000,
         max: Nanos::SECOND,
     }];
@@ -251,7 +257,7 @@ fn errors_and_rejections_are_bounded_exactly() {
     let failing = |class: &str, n, objective| {
         let mut record = open_gate();
         record.results[0].errors.insert(class.to_owned(), n);
-        record.plan.intention.objectives = vec![objective];
+        record.plan.definition.objectives = vec![objective];
         self::objective(&record).1
     };
     let errors = Objective::Errors { max_ppm: 1_000 };
@@ -271,7 +277,7 @@ fn errors_and_rejections_are_bounded_exactly() {
 #[test]
 fn dropped_ops_count_as_errors() {
     let mut record = open_gate();
-    record.plan.intention.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
+    record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
     record.results[0].dropped = 11;
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveErrors]);
     assert_eq!(objective(&record), missed);
@@ -282,7 +288,7 @@ fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
     let floor = |rows| {
         let mut record = open_steps();
         let min = Rate::per_second(rows);
-        record.plan.intention.objectives = vec![Objective::Throughput { min }];
+        record.plan.definition.objectives = vec![Objective::Throughput { min }];
         objective(&record)
     };
     assert_eq!(floor(50_000), (ObjectiveValue::Met, vec![]));
@@ -321,8 +327,8 @@ fn a_backlog_misses_any_objective_and_none_without_one() {
     record.results[0].backlog = true;
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::Backlog]);
     assert_eq!(objective(&record), missed);
-    record.plan.intention.objectives.clear();
-    assert_eq!(objective(&record), (ObjectiveValue::None, vec![]));
+    record.plan.definition.objectives.clear();
+    assert_eq!(objective(&record), (ObjectiveValue::NoneSet, vec![]));
 }
 
 #[test]
@@ -344,9 +350,9 @@ fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
             ..TargetTelemetry::default()
         };
         record.target_telemetry = Some(telemetry);
-        // What the load machine does is no part of it.
-        record.clients[0].machine_cpu_share = Some(1.0);
-        record.plan.intention.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
+        // What the load generator does is no part of it.
+        record.clients[0].machine_cpu_fraction = Some(1.0);
+        record.plan.definition.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
         objective(&record)
     };
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveCpu]);
@@ -436,20 +442,17 @@ fn an_audit_that_was_not_done_verifies_nothing() {
         status("of a later version"),
         unverified(ReasonCode::AuditFailed)
     );
-    assert_eq!(status("off"), (Data::Off, vec![]));
-    assert_eq!(status("nothing_written"), (Data::Off, vec![]));
+    assert_eq!(status("off"), (Data::NotChecked, vec![]));
+    assert_eq!(status("nothing_written"), (Data::NotChecked, vec![]));
     let noted = vec![ReasonCode::StoresNothing];
-    assert_eq!(status("stores_nothing"), (Data::Off, noted));
+    assert_eq!(status("stores_nothing"), (Data::NotChecked, noted));
 }
 
 #[test]
 fn an_audit_among_running_statements_proves_no_cleanness() {
     let mut record = closed();
-    note(&mut record, "not_quiet", "3 statements after 30 s");
-    assert_eq!(
-        data(&record),
-        (Data::Unverified, vec![ReasonCode::NotQuiet])
-    );
+    note(&mut record, "not_idle", "3 statements after 30 s");
+    assert_eq!(data(&record), (Data::Unverified, vec![ReasonCode::NotIdle]));
 }
 
 #[test]
@@ -457,7 +460,7 @@ fn no_level_means_no_audit_whatever_its_status() {
     let mut record = closed();
     record.audit.level = AuditLevel::Off;
     record.audit.status = "failed".to_owned();
-    assert_eq!(data(&record).0, Data::Off);
+    assert_eq!(data(&record).0, Data::NotChecked);
 }
 
 #[test]
@@ -466,7 +469,7 @@ fn many_places_are_one_reason() {
     for result in &mut record.results {
         result.client_lag_ns.p99 = Some(S);
     }
-    record.plan.intention.share = Share::WHOLE;
+    record.plan.definition.share = Share::WHOLE;
     let judged = judge(&record).measurement;
     assert_eq!(judged.reasons.len(), 1);
     assert!(
@@ -482,7 +485,7 @@ fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
     assert_eq!(code(&record), 0);
     record.results[0].backlog = true;
     assert_eq!(code(&record), 1);
-    record.clients[0].cpu_share = 1.0;
+    record.clients[0].cpu_fraction = 1.0;
     assert_eq!(code(&record), 3);
     note(&mut record, "interrupted", "by the user");
     assert_eq!(code(&record), 130);

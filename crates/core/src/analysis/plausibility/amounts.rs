@@ -1,12 +1,12 @@
 //! Rate × duration against the amount that was written or asked.
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that both may differ, as a fraction: a rate is often the mean without its beginning.
 const TOLERANCE: f64 = 0.15;
 
-pub(super) fn rate_times_duration(point: &Point) -> Option<Objection> {
+pub(super) fn rate_times_duration(point: &Point) -> Option<PlausibilityWarning> {
     let duration_s = point.number(names::DURATION)?;
     // `rows` for rows/s, `queries` for queries/s, whatever the column is called.
     let noun = point.unit.strip_suffix("/s")?;
@@ -26,7 +26,7 @@ pub(super) fn rate_times_duration(point: &Point) -> Option<Objection> {
     let check = "is the rate a peak, or the mean over all of the time? Were all of these written \
                  in that time, or were some there before?";
     let weight = Weight::Contradiction;
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::RateTimesDuration,
         weight,
         &[point],

@@ -1,7 +1,7 @@
 //! Stated bytes of a batch, or of all rows, against rows × bytes per row.
 
 use super::traffic::bytes_text;
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most and least of the stated bytes, in products of rows and row size: names of columns and
@@ -14,7 +14,7 @@ const SIZES: [(&str, &str, &str); 2] = [
     (names::DATA_BYTES, names::ROWS, "all rows"),
 ];
 
-pub(super) fn size_of_data(point: &Point) -> Vec<Objection> {
+pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
     let objections = SIZES.iter().filter_map(|(stated, rows, what)| {
         let (stated, rows) = (point.number(stated)?, point.number(rows)?);
         // Only a stated size: what a row of ours has says nothing about theirs.
@@ -33,7 +33,7 @@ pub(super) fn size_of_data(point: &Point) -> Vec<Objection> {
         let check = "which of the three figures is right, and does everything that was computed \
                      from it (traffic, disk) still hold?";
         let weight = Weight::Contradiction;
-        Some(Objection::new(
+        Some(PlausibilityWarning::new(
             Rule::SizeOfData,
             weight,
             &[point],

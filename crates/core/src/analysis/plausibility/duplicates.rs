@@ -6,13 +6,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Origin, Point, SeriesSet, Setting, number_text};
 
 /// Greatest of equal points over their least, at most.
 pub const AGREE: f64 = 1.2;
 
-pub(super) fn disagree(set: &SeriesSet) -> Vec<Objection> {
+pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
     let varied: BTreeMap<&str, Vec<&str>> = set
         .series()
         .into_iter()
@@ -36,7 +36,7 @@ pub(super) fn disagree(set: &SeriesSet) -> Vec<Objection> {
     objections
 }
 
-fn objection(equal: &[&Point]) -> Option<Objection> {
+fn objection(equal: &[&Point]) -> Option<PlausibilityWarning> {
     let by_throughput = |a: &&&Point, b: &&&Point| a.throughput.total_cmp(&b.throughput);
     let least = equal.iter().min_by(by_throughput)?;
     let most = equal.iter().max_by(by_throughput)?;
@@ -55,7 +55,7 @@ fn objection(equal: &[&Point]) -> Option<Objection> {
                  credits, another day? A difference between settings that is smaller than this one \
                  means nothing.";
     let rule = Rule::DuplicatesDisagree;
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         rule,
         Weight::Contradiction,
         &[most, least],

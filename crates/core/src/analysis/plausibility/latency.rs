@@ -2,7 +2,7 @@
 //!
 //! J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that busy sessions may differ from those that there are, as a fraction: four standard
@@ -11,7 +11,7 @@ const TOLERANCE: f64 = 0.15;
 const CHECK: &str = "are rate, latency and sessions those of the same time, and does the latency \
                      count from when an op was due? A load at a fixed rate has pace `open`.";
 
-pub(super) fn littles_law(point: &Point) -> Option<Objection> {
+pub(super) fn littles_law(point: &Point) -> Option<PlausibilityWarning> {
     let sessions = point.sessions().filter(|sessions| *sessions > 0.0)?;
     let ops = point.ops_per_s()?;
     let open = point.word(names::PACE) == Some("open");
@@ -34,7 +34,7 @@ pub(super) fn littles_law(point: &Point) -> Option<Objection> {
         number_text(busy),
         number_text(sessions),
     );
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::LittlesLaw,
         weight,
         &[point],
@@ -51,7 +51,7 @@ fn above_p99(
     ops: f64,
     think_s: f64,
     open: bool,
-) -> Option<Objection> {
+) -> Option<PlausibilityWarning> {
     let p99_s = point.number(names::P99_LATENCY)?;
     let mean_s = sessions / ops - think_s;
     if open || mean_s <= p99_s * (1.0 + TOLERANCE) {
@@ -64,7 +64,7 @@ fn above_p99(
         number_text(mean_s * 1e3),
         number_text(p99_s * 1e3),
     );
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::LittlesLaw,
         Weight::Doubt,
         &[point],

@@ -1,6 +1,6 @@
 //! Efficiency against the word "linear", for a series over nodes.
 
-use super::{Objection, Rule, Weight, by_nodes, short};
+use super::{PlausibilityWarning, Rule, Weight, by_nodes, short};
 use crate::analysis::series::{Point, number_text};
 
 /// Least efficiency that may be called linear: two throughputs that are known within 3 % each make
@@ -18,7 +18,7 @@ const NEGATIONS: [&str; 8] = [
     "below linear",
 ];
 
-pub(super) fn not_linear(points: &[&Point]) -> Option<Objection> {
+pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
     let claim = points.iter().find(|point| says_linear(&point.claim))?;
     let groups = by_nodes(points);
     let ((few, first), (many, last)) = (groups.first()?, groups.last()?);
@@ -46,7 +46,7 @@ pub(super) fn not_linear(points: &[&Point]) -> Option<Objection> {
     let check = "say by how much it grows, or which part of the range is linear; size with the \
                  measured efficiency.";
     let places = [base, largest];
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::NotLinear,
         Weight::Contradiction,
         &places,

@@ -26,7 +26,7 @@ use serde::Serialize;
 use super::series::{Origin, Point, SeriesSet};
 
 pub use duplicates::AGREE;
-pub use sizes::ModelAsked;
+pub use sizes::ModelRequest;
 
 /// A rule, by its stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -70,7 +70,7 @@ pub enum Weight {
 
 /// What one rule has against some figures.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Objection {
+pub struct PlausibilityWarning {
     /// Which rule.
     pub rule: Rule,
     /// How sure it is.
@@ -160,7 +160,7 @@ impl Rule {
     }
 }
 
-impl Objection {
+impl PlausibilityWarning {
     fn new(rule: Rule, weight: Weight, places: &[&Point], message: String, check: &str) -> Self {
         Self {
             rule,
@@ -178,7 +178,7 @@ impl Objection {
 /// Everything that the rules have against a set, by rule, then in the order of the points.
 ///
 /// `asked` is the model that is to be fitted, where there is one.
-pub fn audit(set: &SeriesSet, asked: Option<&ModelAsked>) -> Vec<Objection> {
+pub fn audit(set: &SeriesSet, asked: Option<&ModelRequest>) -> Vec<PlausibilityWarning> {
     let mut objections = Vec::new();
     for point in &set.points {
         objections.extend(latency::littles_law(point));
@@ -206,8 +206,8 @@ pub fn audit(set: &SeriesSet, asked: Option<&ModelAsked>) -> Vec<Objection> {
 }
 
 /// Objections with the same words are one, with all their places.
-fn merge(objections: Vec<Objection>) -> Vec<Objection> {
-    let mut merged: Vec<Objection> = Vec::new();
+fn merge(objections: Vec<PlausibilityWarning>) -> Vec<PlausibilityWarning> {
+    let mut merged: Vec<PlausibilityWarning> = Vec::new();
     for objection in objections {
         match merged
             .iter_mut()

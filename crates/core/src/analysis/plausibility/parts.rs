@@ -1,6 +1,6 @@
 //! Parts above their total, in one row or in rows of one series that differ in `op`.
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, Setting, names, number_text};
 
 /// Most that the sum of parts may exceed their total, as a fraction: rounding.
@@ -11,7 +11,7 @@ const CHECK: &str = "were parts and total measured over the same time? Tools tha
                      part by its own time span print parts that add up to too much.";
 
 /// Parts in columns of their own.
-pub(super) fn parts(point: &Point) -> Option<Objection> {
+pub(super) fn parts(point: &Point) -> Option<PlausibilityWarning> {
     let sum: f64 = point.parts.values().sum();
     let names: Vec<&str> = point.parts.keys().map(String::as_str).collect();
     (!names.is_empty()).then_some(())?;
@@ -19,7 +19,7 @@ pub(super) fn parts(point: &Point) -> Option<Objection> {
 }
 
 /// Parts in rows of their own: equal settings but for `op`, one of which is the total.
-pub(super) fn ops(points: &[&Point]) -> Vec<Objection> {
+pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
     let is_total = |point: &&&Point| {
         let op = point.word(names::OP).map(str::to_lowercase);
         op.is_some_and(|op| TOTALS.contains(&op.as_str()))
@@ -40,7 +40,12 @@ pub(super) fn ops(points: &[&Point]) -> Vec<Objection> {
     objections.collect()
 }
 
-fn objection(total: &Point, places: &[&Point], sum: f64, parts: &[&str]) -> Option<Objection> {
+fn objection(
+    total: &Point,
+    places: &[&Point],
+    sum: f64,
+    parts: &[&str],
+) -> Option<PlausibilityWarning> {
     let above = sum / total.throughput - 1.0;
     if above <= TOLERANCE {
         return None;
@@ -54,7 +59,7 @@ fn objection(total: &Point, places: &[&Point], sum: f64, parts: &[&str]) -> Opti
         number_text(total.throughput),
     );
     let rule = Rule::PartsExceedTotal;
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         rule,
         Weight::Contradiction,
         places,

@@ -1,6 +1,6 @@
 //! How many bytes a row has: as the source states, or as a workload of ours writes it.
 //!
-//! It measures the rows that the catalogue's own generator makes; it holds no figure itself.
+//! It measures the rows that the catalog's own generator makes; it holds no figure itself.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) struct RowSize {
     pub(super) how: String,
 }
 
-/// Absent where the source states none and the workload is not of the catalogue.
+/// Absent where the source states none and the workload is not of the catalog.
 pub(super) fn of(point: &Point) -> Option<RowSize> {
     if let Some(bytes) = point.number(names::BYTES_PER_ROW) {
         return (bytes > 0.0).then(|| RowSize {

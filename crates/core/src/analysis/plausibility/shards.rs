@@ -1,10 +1,10 @@
 //! Shards per node: too many for the database's own guidance, or too few to use every node.
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 use crate::analysis::sizing::Guidance;
 
-pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
+pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
     let shards = point
         .number(names::PRIMARY_SHARDS)
         .filter(|shards| *shards >= 1.0)?;
@@ -31,7 +31,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
         let check = "with fewer shards than nodes some nodes only pass work on; give each node at \
                      least one.";
         let rule = Rule::ShardsPerNode;
-        return Some(Objection::new(
+        return Some(PlausibilityWarning::new(
             rule,
             Weight::Doubt,
             &[point],
@@ -58,7 +58,7 @@ pub(super) fn shards_per_node(point: &Point) -> Option<Objection> {
     );
     let check = "with larger partitions or fewer shards each, does it go faster? Small shards cost \
                  memory and slow queries down.";
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::ShardsPerNode,
         Weight::Doubt,
         &[point],

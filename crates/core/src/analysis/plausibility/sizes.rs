@@ -1,12 +1,12 @@
 //! Too few sizes for the model that is asked for.
 
-use super::{Objection, Rule, Weight, by_nodes};
-use crate::analysis::scaling::Law;
+use super::{PlausibilityWarning, Rule, Weight, by_nodes};
+use crate::analysis::scaling::ScalingModel;
 use crate::analysis::series::Point;
 
 /// A model that somebody wants to fit, and what it needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelAsked {
+pub struct ModelRequest {
     /// Its name in sentences.
     pub name: String,
     /// Figures that the fit has to find; with as few sizes it has no error to show.
@@ -15,10 +15,10 @@ pub struct ModelAsked {
     pub advised: usize,
 }
 
-impl ModelAsked {
+impl ModelRequest {
     /// A law of growth. Twice as many sizes as parameters are advised; for the universal
     /// scalability law that is the half dozen of Gunther 2007.
-    pub fn of(law: Law) -> Self {
+    pub fn of(law: ScalingModel) -> Self {
         Self {
             name: format!("the law `{}`", law.name()),
             parameters: law.parameters(),
@@ -27,9 +27,9 @@ impl ModelAsked {
     }
 }
 
-pub(super) fn too_few(points: &[&Point], asked: &ModelAsked) -> Option<Objection> {
+pub(super) fn too_few(points: &[&Point], asked: &ModelRequest) -> Option<PlausibilityWarning> {
     let sizes = by_nodes(points).len();
-    let ModelAsked {
+    let ModelRequest {
         name,
         parameters,
         advised,
@@ -48,7 +48,7 @@ pub(super) fn too_few(points: &[&Point], asked: &ModelAsked) -> Option<Objection
         (Weight::Doubt, message)
     };
     let check = "measure more sizes, or ask for a model with fewer parameters.";
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::TooFewSizes,
         weight,
         points,

@@ -3,7 +3,7 @@
 use super::*;
 use crate::analysis::series::{PUBLISHED, read};
 
-fn of_text(text: &str) -> Vec<Objection> {
+fn of_text(text: &str) -> Vec<PlausibilityWarning> {
     audit(&read(text).unwrap(), None)
 }
 
@@ -15,7 +15,7 @@ fn rules(text: &str) -> Vec<&'static str> {
         .collect()
 }
 
-fn published(file: &str) -> Vec<Objection> {
+fn published(file: &str) -> Vec<PlausibilityWarning> {
     of_text(
         PUBLISHED
             .iter()
@@ -26,7 +26,7 @@ fn published(file: &str) -> Vec<Objection> {
 }
 
 /// The only objection of a rule to a published file.
-fn the(file: &str, rule: Rule) -> Objection {
+fn the(file: &str, rule: Rule) -> PlausibilityWarning {
     let mut objections = published(file).into_iter().filter(|o| o.rule == rule);
     let only = objections.next().unwrap();
     assert_eq!(objections.next(), None);
@@ -34,7 +34,7 @@ fn the(file: &str, rule: Rule) -> Objection {
 }
 
 #[track_caller]
-fn says(objection: &Objection, parts: &[&str]) {
+fn says(objection: &PlausibilityWarning, parts: &[&str]) {
     for part in parts {
         assert!(
             objection.message.contains(part),
@@ -88,7 +88,7 @@ fn ten_users_per_node_become_five() {
 #[test]
 fn shards_of_all_partitions_count() {
     let objections = published("query-scaling.csv");
-    let shards: Vec<&Objection> = objections
+    let shards: Vec<&PlausibilityWarning> = objections
         .iter()
         .filter(|objection| objection.rule == Rule::ShardsPerNode)
         .collect();
@@ -334,7 +334,7 @@ fn repeats_may_differ_by_a_fifth_and_series_that_are_compared_by_anything() {
 
 #[test]
 fn a_model_needs_more_sizes_than_parameters() {
-    let asked = ModelAsked {
+    let asked = ModelRequest {
         name: "the universal scalability law".to_owned(),
         parameters: 3,
         advised: 6,

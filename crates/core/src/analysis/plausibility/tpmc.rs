@@ -3,7 +3,7 @@
 //! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C
 //! revision 5.11, clause 5.2.5.7.
 
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// New orders per minute and warehouse, at most.
@@ -13,7 +13,7 @@ const TOLERANCE: f64 = 0.002;
 /// A series that stays above this share of the ceiling never met the database's limit.
 const AT_CEILING: f64 = 0.97;
 
-pub(super) fn ceiling(point: &Point) -> Option<Objection> {
+pub(super) fn ceiling(point: &Point) -> Option<PlausibilityWarning> {
     let (tpmc, warehouses) = figures(point)?;
     let most = CEILING * warehouses;
     if tpmc <= most * (1.0 + TOLERANCE) {
@@ -30,7 +30,7 @@ pub(super) fn ceiling(point: &Point) -> Option<Objection> {
     let check = "is the number of warehouses right? Without keying and think times the result must \
                  not be called tpmC.";
     let rule = Rule::TpmcPerWarehouse;
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         rule,
         Weight::Contradiction,
         &[point],
@@ -40,7 +40,7 @@ pub(super) fn ceiling(point: &Point) -> Option<Objection> {
 }
 
 /// From three sizes on, all at the ceiling.
-pub(super) fn limited_by_load(points: &[&Point]) -> Option<Objection> {
+pub(super) fn limited_by_load(points: &[&Point]) -> Option<PlausibilityWarning> {
     let at_ceiling = |point: &&Point| {
         figures(point).is_some_and(|(tpmc, warehouses)| {
             let share = tpmc / (CEILING * warehouses);
@@ -58,7 +58,13 @@ pub(super) fn limited_by_load(points: &[&Point]) -> Option<Objection> {
     let check = "raise the warehouses at each size until efficiency falls; do not fit a scaling \
                  model to these.";
     let rule = Rule::TpmcPerWarehouse;
-    Some(Objection::new(rule, Weight::Doubt, points, message, check))
+    Some(PlausibilityWarning::new(
+        rule,
+        Weight::Doubt,
+        points,
+        message,
+        check,
+    ))
 }
 
 fn figures(point: &Point) -> Option<(f64, f64)> {

@@ -3,7 +3,7 @@
 //! Rows only: nobody knows how large the answer to somebody's query is.
 
 use super::row_size::{self, RowSize};
-use super::{Objection, Rule, Weight};
+use super::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most traffic per row and copy, in sizes of a row: headers, names of columns and
@@ -14,7 +14,7 @@ const LEAST_SHARE: f64 = 0.1;
 /// Most traffic per row where no size is known.
 const MOST_UNKNOWN_BYTES: f64 = 4_096.0;
 
-pub(super) fn row_bytes(point: &Point) -> Option<Objection> {
+pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     let traffic = point
         .number(names::NETWORK)
         .filter(|_| point.counts_rows())?;
@@ -50,7 +50,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<Objection> {
     } else {
         Weight::Doubt
     };
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::RowBytes,
         weight,
         &[point],
@@ -87,7 +87,7 @@ const CARRIERS: [Carrier; 2] = [
     },
 ];
 
-pub(super) fn bandwidth(point: &Point) -> Vec<Objection> {
+pub(super) fn bandwidth(point: &Point) -> Vec<PlausibilityWarning> {
     let objections = CARRIERS.iter().flat_map(|carrier| {
         let nodes = point.nodes().unwrap_or(1.0);
         let limit = point.number(carrier.limit).map(|limit| limit * nodes);
@@ -96,7 +96,7 @@ pub(super) fn bandwidth(point: &Point) -> Vec<Objection> {
     objections.collect()
 }
 
-fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<Objection> {
+fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWarning> {
     let nodes = number_text(point.nodes().unwrap_or(1.0));
     let check = "is the limit one node's, is the traffic that of the nodes and not of their \
                  clients, and was anything compressed on the way?";
@@ -110,7 +110,7 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<Objection> {
     if let Some(stated) = stated.filter(|stated| *stated > limit) {
         let message = format!("{}/s are stated, but {can}", bytes_text(stated));
         let weight = Weight::Contradiction;
-        objections.push(Objection::new(
+        objections.push(PlausibilityWarning::new(
             Rule::Bandwidth,
             weight,
             &[point],
@@ -133,7 +133,7 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<Objection> {
                 size.how,
                 bytes_text(needed),
             );
-            objections.push(Objection::new(
+            objections.push(PlausibilityWarning::new(
                 Rule::Bandwidth,
                 carrier.weight,
                 &[point],

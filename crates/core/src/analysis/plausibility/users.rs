@@ -1,13 +1,13 @@
 //! Load per node that changes with the nodes: then the series shows both at once.
 
-use super::{Objection, Rule, Weight, by_nodes};
+use super::{PlausibilityWarning, Rule, Weight, by_nodes};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that the load per node may differ between sizes, as a fraction.
 const TOLERANCE: f64 = 0.10;
 
 /// Only where each size was measured with one load: a grid of loads hides nothing.
-pub(super) fn users_per_node(points: &[&Point]) -> Option<Objection> {
+pub(super) fn users_per_node(points: &[&Point]) -> Option<PlausibilityWarning> {
     changes(points, "sessions", Point::sessions)
         .or_else(|| changes(points, "load generators", load_generators))
 }
@@ -16,7 +16,11 @@ fn load_generators(point: &Point) -> Option<f64> {
     point.number(names::CLIENT_PROCESSES)
 }
 
-fn changes(points: &[&Point], what: &str, load: fn(&Point) -> Option<f64>) -> Option<Objection> {
+fn changes(
+    points: &[&Point],
+    what: &str,
+    load: fn(&Point) -> Option<f64>,
+) -> Option<PlausibilityWarning> {
     let mut sizes: Vec<(f64, f64, &Point)> = Vec::new();
     for (nodes, group) in by_nodes(points) {
         let mut loads: Vec<f64> = group.iter().filter_map(|point| load(point)).collect();
@@ -49,7 +53,7 @@ fn changes(points: &[&Point], what: &str, load: fn(&Point) -> Option<f64>) -> Op
     let check = "measure every size with the same load per node, or with the best load of each \
                  and say so.";
     let places = [before.2, after.2];
-    Some(Objection::new(
+    Some(PlausibilityWarning::new(
         Rule::UsersPerNode,
         Weight::Doubt,
         &places,

@@ -1,10 +1,10 @@
-//! The average of the laws, which is what predictions are made of.
+//! The average of the models, which is what predictions are made of.
 //!
-//! No law is chosen. The truth is taken as a blend of the laws, whose shares are not known: their
+//! No law is chosen. The truth is taken as a blend of the models, whose shares are not known: their
 //! means come from how well each law predicts the sizes that are left out, and they are spread
-//! as evenly as shares can be (a Dirichlet distribution whose concentration is the number of laws,
+//! as evenly as shares can be (a Dirichlet distribution whose concentration is the number of models,
 //! which is the uniform one where the means are equal). The variance of such a blend is the
-//! variance between the laws divided by their number plus one, beside the variance within them.
+//! variance between the models divided by their number plus one, beside the variance within them.
 //!
 //! Predictions are those of a new measurement. Nothing is drawn at random.
 
@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::belief::{Belief, LogPrediction};
-use super::curve::Law;
+use super::belief::{LogPrediction, ModelPosterior};
+use super::curve::ScalingModel;
 use super::shapes::shapes;
 use super::sweep::{Size, Sweep};
 
@@ -52,10 +52,10 @@ pub struct Member {
     pub weight: f64,
     /// Root mean square of its relative errors on the sizes left out; absent below two sizes.
     pub left_out_error: Option<f64>,
-    pub(super) belief: Belief,
+    pub(super) belief: ModelPosterior,
 }
 
-/// All laws, weighed by what a sweep says.
+/// All models, weighed by what a sweep says.
 #[derive(Debug, Clone)]
 pub struct Average {
     members: Vec<Member>,
@@ -132,27 +132,27 @@ impl Prediction {
 }
 
 impl Average {
-    /// Weighs all laws by a sweep.
+    /// Weighs all models by a sweep.
     pub fn new(sweep: &Sweep) -> Self {
-        Self::among(&Law::ALL, sweep)
+        Self::among(&ScalingModel::ALL, sweep)
     }
 
-    /// One law alone, for who believes in it: no spread between laws widens its intervals.
-    pub fn by(law: Law, sweep: &Sweep) -> Self {
+    /// One law alone, for who believes in it: no spread between models widens its intervals.
+    pub fn by(law: ScalingModel, sweep: &Sweep) -> Self {
         Self::among(&[law], sweep)
     }
 
-    fn among(laws: &[Law], sweep: &Sweep) -> Self {
-        let mut average = Self::without_hindsight(laws, sweep);
-        average.surprise = surprise(laws, sweep);
+    fn among(models: &[ScalingModel], sweep: &Sweep) -> Self {
+        let mut average = Self::without_hindsight(models, sweep);
+        average.surprise = surprise(models, sweep);
         average
     }
 
-    fn without_hindsight(laws: &[Law], sweep: &Sweep) -> Self {
-        let widened = excess(&beliefs(laws, sweep), sweep.sizes().len());
+    fn without_hindsight(models: &[ScalingModel], sweep: &Sweep) -> Self {
+        let widened = excess(&beliefs(models, sweep), sweep.sizes().len());
         let sweep = sweep.widened(widened);
         Self {
-            members: weighed(beliefs(laws, &sweep), sweep.sizes()),
+            members: weighed(beliefs(models, &sweep), sweep.sizes()),
             largest: sweep.largest(),
             error: sweep.error(),
             widened,
@@ -175,7 +175,7 @@ impl Average {
         }
     }
 
-    /// Its laws.
+    /// Its models.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
@@ -207,7 +207,7 @@ impl Average {
         };
         let log_mean = sum(&|part| part.mean);
         let between = sum(&|part| (part.mean - log_mean).powi(2)) / (LAWS + 1.0);
-        // All laws err together where the same measurements mislead them: deviations add up.
+        // All models err together where the same measurements mislead them: deviations add up.
         let within = sum(&|part| part.variance.sqrt()).powi(2);
         let deviation = (between + within + self.error * self.error).sqrt();
         let beyond = size > self.largest;
@@ -218,7 +218,7 @@ impl Average {
     }
 
     /// What a single law predicts by itself, with the same error.
-    pub fn forecast_by(&self, law: Law, size: f64) -> Option<Forecast> {
+    pub fn forecast_by(&self, law: ScalingModel, size: f64) -> Option<Forecast> {
         let member = self.members.iter().find(|member| member.law() == law)?;
         let part = member.belief.predict(size);
         Some(Forecast {
@@ -230,26 +230,28 @@ impl Average {
 
 impl Member {
     /// Which law it is.
-    pub fn law(&self) -> Law {
+    pub fn law(&self) -> ScalingModel {
         self.belief.law
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "five")]
-const LAWS: f64 = Law::ALL.len() as f64;
+const LAWS: f64 = ScalingModel::ALL.len() as f64;
 
-fn beliefs(laws: &[Law], sweep: &Sweep) -> Vec<Belief> {
+fn beliefs(models: &[ScalingModel], sweep: &Sweep) -> Vec<ModelPosterior> {
     let (smallest, largest) = (sweep.smallest(), sweep.largest());
-    let belief = |law: &Law| Belief::new(*law, &shapes(*law, smallest, largest), sweep.sizes());
-    laws.iter().filter_map(belief).collect()
+    let belief = |law: &ScalingModel| {
+        ModelPosterior::new(*law, &shapes(*law, smallest, largest), sweep.sizes())
+    };
+    models.iter().filter_map(belief).collect()
 }
 
 /// Birge's ratio (1932) of the best law, at least 1: where even that law misses the points by more
 /// than their error explains, the error was stated too small. A law with as many parameters as
 /// there are sizes is granted one degree of freedom, because its bounds leave it some.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
-fn excess(beliefs: &[Belief], sizes: usize) -> f64 {
-    let ratio = |belief: &Belief| {
+fn excess(beliefs: &[ModelPosterior], sizes: usize) -> f64 {
+    let ratio = |belief: &ModelPosterior| {
         let freedom = sizes.saturating_sub(belief.law.parameters()).max(1) as f64;
         (belief.least_chi_squared / freedom).sqrt()
     };
@@ -264,7 +266,7 @@ fn excess(beliefs: &[Belief], sizes: usize) -> f64 {
 /// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two
 /// sizes nothing can be left out; there a law counts by how near it comes to them.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
-fn weighed(beliefs: Vec<Belief>, sizes: &[Size]) -> Vec<Member> {
+fn weighed(beliefs: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
     let logarithms: Vec<(f64, Option<f64>)> = beliefs
         .iter()
         .map(|belief| {
@@ -297,10 +299,10 @@ fn weighed(beliefs: Vec<Belief>, sizes: &[Size]) -> Vec<Member> {
 /// predicts the larger ones as far as is allowed (leave-future-out, Bürkner and others 2020). The
 /// root mean square of the deviations, at least 1.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
-fn surprise(laws: &[Law], sweep: &Sweep) -> f64 {
+fn surprise(models: &[ScalingModel], sweep: &Sweep) -> f64 {
     let mut deviations = Vec::new();
     for known in SIZES_TO_LEAVE_ONE_OUT..sweep.sizes().len() {
-        let average = Average::without_hindsight(laws, &sweep.prefix(known));
+        let average = Average::without_hindsight(models, &sweep.prefix(known));
         let later = &sweep.sizes()[known..];
         let near = later
             .iter()

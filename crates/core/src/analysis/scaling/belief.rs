@@ -3,16 +3,16 @@
 //! The measured rates scatter around the truth by a known relative error, normally in the
 //! logarithm; every scale was as likely as any other before. Then the scale of each shape follows
 //! in closed form, and a sum over the shapes of the grid replaces every integral. Nothing is
-//! drawn at random. How laws are weighed against each other is not decided here.
+//! drawn at random. How models are weighed against each other is not decided here.
 
-use super::curve::{Curve, Law};
+use super::curve::{Curve, ScalingModel};
 use super::sweep::Size;
 
 /// A law as a sweep leaves it.
 #[derive(Debug, Clone)]
-pub(super) struct Belief {
-    pub(super) law: Law,
-    shapes: Vec<Believed>,
+pub(super) struct ModelPosterior {
+    pub(super) law: ScalingModel,
+    shapes: Vec<WeightedCurve>,
     /// Variance of the logarithm of the scale, the same for every shape.
     scale_variance: f64,
     /// Least sum of squared deviations in units of the error.
@@ -21,7 +21,7 @@ pub(super) struct Belief {
 
 /// A shape.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Believed {
+pub(super) struct WeightedCurve {
     pub(super) shape: Curve,
     /// Probability within its law.
     probability: f64,
@@ -88,16 +88,16 @@ fn sums(shape: &Curve, sizes: &[Size]) -> Sums {
     sums
 }
 
-impl Belief {
+impl ModelPosterior {
     /// What `sizes` say about `shapes`, which are as likely as each other before. `None` without
     /// shapes or sizes.
-    pub(super) fn new(law: Law, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
+    pub(super) fn new(law: ScalingModel, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
         let sums: Vec<Sums> = shapes.iter().map(|shape| sums(shape, sizes)).collect();
         let scale_variance = 1.0 / sums.first()?.weight;
         if !scale_variance.is_finite() {
             return None;
         }
-        let believed = |(shape, sums): (&Curve, &Sums)| Believed {
+        let believed = |(shape, sums): (&Curve, &Sums)| WeightedCurve {
             shape: *shape,
             probability: 1.0,
             log_scale: sums.mean(),
@@ -109,7 +109,7 @@ impl Belief {
             scale_variance,
             least_chi_squared: 0.0,
         };
-        belief.normalise();
+        belief.normalize();
         Some(belief)
     }
 
@@ -122,12 +122,12 @@ impl Belief {
             shape.chi_squared += sums.chi_squared();
             anchored.scale_variance = 1.0 / sums.weight;
         }
-        anchored.normalise();
+        anchored.normalize();
         anchored.scale_variance.is_finite().then_some(anchored)
     }
 
     /// Probabilities from the sums of squares: each shape was as likely as the next.
-    fn normalise(&mut self) {
+    fn normalize(&mut self) {
         let least = self.shapes.iter().map(|shape| shape.chi_squared);
         self.least_chi_squared = least.fold(f64::INFINITY, f64::min);
         for shape in &mut self.shapes {
@@ -140,7 +140,7 @@ impl Belief {
     }
 
     /// Shapes whose sum of squares is above the least by at most `margin`.
-    pub(super) fn within(&self, margin: f64) -> impl Iterator<Item = &Believed> {
+    pub(super) fn within(&self, margin: f64) -> impl Iterator<Item = &WeightedCurve> {
         let most = self.least_chi_squared + margin;
         self.shapes
             .iter()
@@ -149,7 +149,7 @@ impl Belief {
 
     /// The throughput at a size, as it is and not as it would be measured.
     pub(super) fn predict(&self, size: f64) -> LogPrediction {
-        let log = |shape: &Believed| shape.log_scale + shape.shape.per_s(size).ln();
+        let log = |shape: &WeightedCurve| shape.log_scale + shape.shape.per_s(size).ln();
         let mean: f64 = self.sum(log);
         let spread = self.sum(|shape| (log(shape) - mean).powi(2));
         LogPrediction {
@@ -158,7 +158,7 @@ impl Belief {
         }
     }
 
-    fn sum(&self, of: impl Fn(&Believed) -> f64) -> f64 {
+    fn sum(&self, of: impl Fn(&WeightedCurve) -> f64) -> f64 {
         let parts = self
             .shapes
             .iter()

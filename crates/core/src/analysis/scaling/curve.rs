@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Law {
+pub enum ScalingModel {
     /// X = a·n
     Linear,
     /// X = a + b·n
@@ -23,7 +23,7 @@ pub enum Law {
     Power,
 }
 
-impl Law {
+impl ScalingModel {
     /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Linear,
@@ -128,13 +128,13 @@ pub struct Peak {
 
 impl Curve {
     /// Which law it follows.
-    pub const fn law(&self) -> Law {
+    pub const fn law(&self) -> ScalingModel {
         match self {
-            Self::Linear { .. } => Law::Linear,
-            Self::Affine { .. } => Law::Affine,
-            Self::Amdahl { .. } => Law::Amdahl,
-            Self::Usl { .. } => Law::Usl,
-            Self::Power { .. } => Law::Power,
+            Self::Linear { .. } => ScalingModel::Linear,
+            Self::Affine { .. } => ScalingModel::Affine,
+            Self::Amdahl { .. } => ScalingModel::Amdahl,
+            Self::Usl { .. } => ScalingModel::Usl,
+            Self::Power { .. } => ScalingModel::Power,
         }
     }
 

@@ -7,7 +7,7 @@ use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::curve::{Curve, Law};
+use super::curve::{Curve, ScalingModel};
 use super::shapes::shapes;
 use super::sweep::Point;
 
@@ -51,7 +51,7 @@ pub struct Parameter {
 pub struct Fit {
     /// The curve.
     pub curve: Curve,
-    /// What was minimised.
+    /// What was minimized.
     pub weighting: Weighting,
     /// Its parameters.
     pub parameters: Vec<Parameter>,
@@ -83,7 +83,7 @@ impl Fit {
 }
 
 /// Fits a law to points; `None` where there are fewer sizes than parameters.
-pub fn fit(law: Law, points: &[Point], weighting: Weighting) -> Option<Fit> {
+pub fn fit(law: ScalingModel, points: &[Point], weighting: Weighting) -> Option<Fit> {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.size).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
@@ -108,7 +108,7 @@ pub fn fit(law: Law, points: &[Point], weighting: Weighting) -> Option<Fit> {
 }
 
 struct Problem<'a> {
-    law: Law,
+    law: ScalingModel,
     points: &'a [Point],
     weighting: Weighting,
 }
@@ -234,42 +234,42 @@ impl Problem<'_> {
     }
 }
 
-fn names(law: Law) -> &'static [&'static str] {
+fn names(law: ScalingModel) -> &'static [&'static str] {
     match law {
-        Law::Linear => &["a"],
-        Law::Affine => &["a", "b"],
-        Law::Amdahl => &["gamma", "sigma"],
-        Law::Usl => &["gamma", "sigma", "kappa"],
-        Law::Power => &["gamma", "p"],
+        ScalingModel::Linear => &["a"],
+        ScalingModel::Affine => &["a", "b"],
+        ScalingModel::Amdahl => &["gamma", "sigma"],
+        ScalingModel::Usl => &["gamma", "sigma", "kappa"],
+        ScalingModel::Power => &["gamma", "p"],
     }
 }
 
 /// Bounds of a parameter, by its place: no law may promise more than a straight line does.
-fn bounds(law: Law, parameter: usize) -> (f64, f64) {
+fn bounds(law: ScalingModel, parameter: usize) -> (f64, f64) {
     match (law, parameter) {
-        (Law::Amdahl | Law::Usl | Law::Power, 1) => (0.0, 1.0),
+        (ScalingModel::Amdahl | ScalingModel::Usl | ScalingModel::Power, 1) => (0.0, 1.0),
         _ => (0.0, f64::MAX),
     }
 }
 
-fn curve(law: Law, parameters: &DVector<f64>) -> Curve {
+fn curve(law: ScalingModel, parameters: &DVector<f64>) -> Curve {
     let at = |i: usize| parameters[i];
     match law {
-        Law::Linear => Curve::Linear { per_node: at(0) },
-        Law::Affine => Curve::Affine {
+        ScalingModel::Linear => Curve::Linear { per_node: at(0) },
+        ScalingModel::Affine => Curve::Affine {
             fixed: at(0),
             per_node: at(1),
         },
-        Law::Amdahl => Curve::Amdahl {
+        ScalingModel::Amdahl => Curve::Amdahl {
             first: at(0),
             contention: at(1),
         },
-        Law::Usl => Curve::Usl {
+        ScalingModel::Usl => Curve::Usl {
             first: at(0),
             contention: at(1),
             crosstalk: at(2),
         },
-        Law::Power => Curve::Power {
+        ScalingModel::Power => Curve::Power {
             first: at(0),
             exponent: at(1),
         },
@@ -292,15 +292,15 @@ fn parameters(shape: &Curve, scale: f64) -> DVector<f64> {
 }
 
 /// Change of the throughput at `n` with each parameter.
-fn derivatives(law: Law, parameters: &[f64], n: f64) -> [f64; 3] {
+fn derivatives(law: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
     match (law, parameters) {
-        (Law::Linear, _) => [n, 0.0, 0.0],
-        (Law::Affine, _) => [1.0, n, 0.0],
-        (Law::Power, &[first, exponent]) => {
+        (ScalingModel::Linear, _) => [n, 0.0, 0.0],
+        (ScalingModel::Affine, _) => [1.0, n, 0.0],
+        (ScalingModel::Power, &[first, exponent]) => {
             let power = n.powf(exponent);
             [power, first * power * n.ln(), 0.0]
         }
-        (Law::Amdahl | Law::Usl, &[first, contention, ref rest @ ..]) => {
+        (ScalingModel::Amdahl | ScalingModel::Usl, &[first, contention, ref rest @ ..]) => {
             let crosstalk = rest.first().copied().unwrap_or(0.0);
             let losses = 1.0 + (contention + crosstalk * n) * (n - 1.0);
             let by_contention = -first * n * (n - 1.0) / (losses * losses);

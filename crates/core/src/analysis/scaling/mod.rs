@@ -1,4 +1,4 @@
-//! How throughput grows with size: laws, their fits, predictions, and what cannot be told.
+//! How throughput grows with size: models, their fits, predictions, and what cannot be told.
 //!
 //! From points (size, throughput) to a prediction with an interval. Where points come from, and
 //! what a prediction is used for, is decided elsewhere.
@@ -16,8 +16,8 @@ mod told;
 mod tests;
 
 pub use average::{Average, FARTHEST, Forecast, LEVEL, Member, Prediction};
-pub use curve::{Curve, Law, Peak};
+pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Parameter, Weighting, fit};
-pub use replicas::{Copies, CopyCost};
+pub use replicas::{Copies, ReplicaCost};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};
 pub use told::{Range, Told};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Cost of a further copy.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CopyCost {
+pub struct ReplicaCost {
     /// c; from 0.
     pub cost: f64,
     /// Standard error of c; 0 where it is assumed.
@@ -27,7 +27,7 @@ pub struct Copies {
     pub per_s: f64,
 }
 
-impl CopyCost {
+impl ReplicaCost {
     /// From clusters of the same size that were measured with different numbers of copies; each
     /// throughput has the relative standard deviation `error`. Absent where there is no such pair.
     pub fn measured(points: &[Copies], error: f64) -> Option<Self> {
@@ -63,7 +63,7 @@ impl CopyCost {
 }
 
 /// X(r0)/X(r1) = (1 + c·r1)/(1 + c·r0), solved for c; its error by the slope of that.
-fn of_pair((fewer, more): (&Copies, &Copies), error: f64) -> Option<CopyCost> {
+fn of_pair((fewer, more): (&Copies, &Copies), error: f64) -> Option<ReplicaCost> {
     let ratio = fewer.per_s / more.per_s;
     let below = more.replicas - ratio * fewer.replicas;
     let same_size = fewer.size.total_cmp(&more.size).is_eq();
@@ -71,7 +71,7 @@ fn of_pair((fewer, more): (&Copies, &Copies), error: f64) -> Option<CopyCost> {
         return None;
     }
     let slope = (more.replicas - fewer.replicas) / (below * below);
-    Some(CopyCost {
+    Some(ReplicaCost {
         cost: (ratio - 1.0) / below,
         error: slope * ratio * error * std::f64::consts::SQRT_2,
     })

@@ -2,9 +2,9 @@
 //!
 //! A shape is a curve without its scale. Shapes are laid out by the efficiency that is left at the
 //! largest measured size, because that is what a sweep sees; so before anything is measured, no
-//! law is favoured by the way in which its parameters are written.
+//! law is favored by the way in which its parameters are written.
 
-use super::curve::{Curve, Law};
+use super::curve::{Curve, ScalingModel};
 
 /// Shapes of a law with one shape parameter. Efficiencies are then less than a hundredth apart,
 /// a third of the least error of a measurement; a finer grid changes no result.
@@ -18,8 +18,8 @@ const RATIO_RANGE: (f64, f64) = (1e-3, 1.0);
 
 /// Shapes of a law over measured sizes from `smallest` to `largest`; each is as likely as the next.
 /// From a single size nothing is learnt about shape, so there is only the straight line.
-pub(super) fn shapes(law: Law, smallest: f64, largest: f64) -> Vec<Curve> {
-    if law == Law::Linear {
+pub(super) fn shapes(law: ScalingModel, smallest: f64, largest: f64) -> Vec<Curve> {
+    if law == ScalingModel::Linear {
         return vec![Curve::Linear { per_node: 1.0 }];
     }
     if largest <= smallest {
@@ -27,13 +27,13 @@ pub(super) fn shapes(law: Law, smallest: f64, largest: f64) -> Vec<Curve> {
     }
     let over = Span { smallest, largest };
     match law {
-        Law::Linear => Vec::new(),
-        Law::Affine => efficiencies(over.flat()).map(|e| over.affine(e)).collect(),
-        Law::Power => efficiencies(over.flat()).map(|e| over.power(e)).collect(),
-        Law::Amdahl => efficiencies(over.flat())
+        ScalingModel::Linear => Vec::new(),
+        ScalingModel::Affine => efficiencies(over.flat()).map(|e| over.affine(e)).collect(),
+        ScalingModel::Power => efficiencies(over.flat()).map(|e| over.power(e)).collect(),
+        ScalingModel::Amdahl => efficiencies(over.flat())
             .filter_map(|e| over.contended(e, 0.0))
             .collect(),
-        Law::Usl => ratios()
+        ScalingModel::Usl => ratios()
             .flat_map(|ratio| {
                 // Only this law can fall, so only here an efficiency may be below the flat one.
                 efficiencies(0.0).filter_map(move |e| over.contended(e, ratio))

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Relative standard deviation below which no measurement of a cluster is believed. Runs of one
-/// unchanged cluster on one day differ by some per cent; machines, days and data sizes add what
+/// unchanged cluster on one day differ by some percent; machines, days and data sizes add what
 /// replicates within one session cannot show. Therefore replicates do not go below it either.
 pub const LEAST_ERROR: f64 = 0.03;
 /// Most sizes of a sweep; bounds the work of leaving each one out.

@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::belief::Belief;
-use super::curve::{Curve, Law};
+use super::belief::ModelPosterior;
+use super::curve::{Curve, ScalingModel};
 
 /// A sum of squares may be above the least by so much: the square of the normal quantile of 0.95,
 /// which bounds an interval that holds nine of ten truths (Wilks 1938).
@@ -46,9 +46,9 @@ impl Average {
                 .map(|member| &member.belief)
         };
         let (linear, amdahl, usl) = (
-            belief(Law::Linear)?,
-            belief(Law::Amdahl)?,
-            belief(Law::Usl)?,
+            belief(ScalingModel::Linear)?,
+            belief(ScalingModel::Amdahl)?,
+            belief(ScalingModel::Usl)?,
         );
         let mut contention = hull(usl, MARGIN, |_, contention, _| contention)?;
         let mut crosstalk = hull(usl, MARGIN, |_, _, crosstalk| crosstalk)?;
@@ -84,7 +84,7 @@ impl Average {
 
 /// Least and greatest value over the curves that come near enough.
 fn hull(
-    belief: &Belief,
+    belief: &ModelPosterior,
     margin: f64,
     value: impl Fn(&Curve, f64, f64) -> f64,
 ) -> Option<(f64, f64)> {

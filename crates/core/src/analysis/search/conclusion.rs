@@ -1,12 +1,12 @@
-//! The record of a search: the last probe's record, with the search and its judgements.
+//! The record of a search: the last probe's record, with the search and its judgments.
 //!
 //! It changes no figure of the probe; it only judges the search as a whole.
 
 use crate::model::display::{duration, rate};
-use crate::model::judgement::{
-    Judgement, Judgements, Measurement, ObjectiveValue, Reason, ReasonCode,
+use crate::model::judgment::{
+    Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
-use crate::model::record::{Finding, RunRecord};
+use crate::model::record::{RunNote, RunRecord};
 use crate::model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
@@ -26,10 +26,10 @@ pub fn conclude(
         ..last
     };
     match &search.outcome {
-        None => unfinished(&mut record.judgements),
+        None => unfinished(&mut record.judgments),
         Some(SearchOutcome::Mark(mark)) => {
             let soak = SearchRecord::soak(&probes);
-            marked(&mut record.judgements, &search, mark, soak);
+            marked(&mut record.judgments, &search, mark, soak);
         }
         Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut record, &search, no_mark),
     }
@@ -38,7 +38,7 @@ pub fn conclude(
     record
 }
 
-fn unfinished(judged: &mut Judgements) {
+fn unfinished(judged: &mut Judgments) {
     judged.measurement = unknown(
         ReasonCode::Interrupted,
         "the search has not ended",
@@ -49,7 +49,7 @@ fn unfinished(judged: &mut Judgements) {
 
 /// The confirmations show the objective together, whatever the last one shows by itself; but the mark
 /// may be below the floor, or not hold for long. What is judged of the soak is that of the last probe.
-fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
+fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
     let own = std::mem::take(&mut judged.objective.reasons);
     let mut reasons: Vec<Reason> = below_floor(search, mark).into_iter().collect();
     if let Some(soak) = soak.filter(|soak| has_missed(soak)) {
@@ -61,7 +61,7 @@ fn marked(judged: &mut Judgements, search: &SearchRecord, mark: &Mark, soak: Opt
     } else {
         ObjectiveValue::Missed
     };
-    judged.objective = Judgement { value, reasons };
+    judged.objective = Judgment { value, reasons };
 }
 
 fn below_floor(search: &SearchRecord, mark: &Mark) -> Option<Reason> {
@@ -98,7 +98,7 @@ fn has_missed(probe: &ProbeRecord) -> bool {
 
 fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
     let known = known(search, no_mark);
-    let judged = &mut record.judgements;
+    let judged = &mut record.judgments;
     match no_mark.why {
         NoMarkReason::BelowLowest => {
             let own = judged.objective.reasons.clone();
@@ -109,19 +109,19 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
                 evidence: known,
                 hint: Some("give the objective a wider bound, or look at the probes".to_owned()),
             };
-            judged.objective = Judgement {
+            judged.objective = Judgment {
                 value: ObjectiveValue::Missed,
                 reasons: [vec![reason], own].concat(),
             };
         }
         NoMarkReason::ClientCeiling => {
-            judged.measurement = Judgement {
-                value: Measurement::Unsound,
+            judged.measurement = Judgment {
+                value: Measurement::Invalid,
                 reasons: vec![Reason {
                     code: ReasonCode::ClientSaturated,
-                    message: "the load machine gave out before the target did".to_owned(),
+                    message: "the load generator gave out before the target did".to_owned(),
                     evidence: known,
-                    hint: Some("use a larger load machine".to_owned()),
+                    hint: Some("use a larger load generator".to_owned()),
                 }],
             };
         }
@@ -156,15 +156,15 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
         NoMarkReason::Interrupted => {
             note(record, "interrupted", "the search was stopped by the user");
         }
-        // The judgement of the data is that of the probe that found it.
+        // The judgment of the data is that of the probe that found it.
         NoMarkReason::WrongData => {}
     }
 }
 
 /// What ended a search ends its record too.
 fn note(record: &mut RunRecord, code: &str, message: &str) {
-    if record.findings.iter().all(|finding| finding.code != code) {
-        record.findings.push(Finding {
+    if record.notes.iter().all(|finding| finding.code != code) {
+        record.notes.push(RunNote {
             code: code.to_owned(),
             message: message.to_owned(),
         });
@@ -173,9 +173,9 @@ fn note(record: &mut RunRecord, code: &str, message: &str) {
         "interrupted" => ReasonCode::Interrupted,
         _ => ReasonCode::TargetLost,
     };
-    let judged = &mut record.judgements;
+    let judged = &mut record.judgments;
     if judged.measurement.reasons.iter().all(|r| r.code != code) {
-        judged.measurement.value = Measurement::Unsound;
+        judged.measurement.value = Measurement::Invalid;
         judged.measurement.reasons.push(Reason {
             code,
             message: message.to_owned(),
@@ -190,9 +190,9 @@ fn unknown(
     message: &str,
     evidence: String,
     hint: Option<&str>,
-) -> Judgement<Measurement> {
-    Judgement {
-        value: Measurement::Unknown,
+) -> Judgment<Measurement> {
+    Judgment {
+        value: Measurement::Inconclusive,
         reasons: vec![Reason {
             code,
             message: message.to_owned(),

@@ -2,7 +2,7 @@
 //!
 //! A guess only chooses the next probe. It never becomes a result.
 
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::Objective;
 use crate::model::search::SearchAxis;
 

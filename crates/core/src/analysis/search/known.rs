@@ -1,16 +1,16 @@
-//! What finished probes say of each value: passed, failed, or beyond the load machine.
+//! What finished probes say of each value: passed, failed, or beyond the load generator.
 //!
 //! It gathers and answers; it decides nothing.
 
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
 };
 
 use super::{Step, askable, is_same, lateness};
 
-/// Probes of the load machine's own doing that make a value its ceiling: one, and its repetition.
-const UNSOUND_TIMES: usize = 2;
+/// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
+const INVALID_TIMES: usize = 2;
 
 /// What is known of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) enum Status {
     Met,
     /// It was missed, at last, or its confirmations refute it.
     Failed,
-    /// The load machine gave out, twice.
+    /// The load generator gave out, twice.
     Ceiling,
 }
 
@@ -366,13 +366,13 @@ fn value(at: f64, probes: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy)
     let unsound = probes
         .iter()
         .rev()
-        .take_while(|probe| probe.verdict == ProbeVerdict::Unsound)
+        .take_while(|probe| probe.verdict == ProbeVerdict::Invalid)
         .count();
     let mut searches = searches.iter().rev();
     let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
     let status = if is_refuted(&confirmations, wanted, policy) {
         Status::Failed
-    } else if unsound >= UNSOUND_TIMES {
+    } else if unsound >= INVALID_TIMES {
         Status::Ceiling
     } else if held > 0 || passes(search?, policy) {
         Status::Met

@@ -5,7 +5,7 @@
 //! margin together. A search that looked only for values that a single short probe passes would
 //! stay below what its confirmations can show.
 
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::search::{ProbeRecord, SearchPolicy};
 
 /// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.

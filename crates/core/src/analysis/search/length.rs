@@ -6,7 +6,7 @@ use crate::model::plan::Objective;
 /// So many standard deviations of a Poisson count may come too few.
 const DEVIATIONS: f64 = 5.0;
 
-/// The percentile that needs most ops, and how many: as many as a judgement asks for, and as many
+/// The percentile that needs most ops, and how many: as many as a judgment asks for, and as many
 /// more as chance may leave out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpsNeeded {

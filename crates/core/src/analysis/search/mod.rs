@@ -54,7 +54,7 @@ pub use verdict::{Probed, probed};
 /// below it where nothing bounds the latency, else where queues are usually still short.
 const SHARE_WITHOUT_LATENCY: f64 = 0.985;
 const SHARE_WITH_LATENCY: f64 = 0.8;
-/// The load machine gave out at the upper end of the bracket, and the target did not this much
+/// The load generator gave out at the upper end of the bracket, and the target did not this much
 /// below it: narrowing further would say nothing of the target.
 const CEILING_NEAR: f64 = 1.5;
 /// So many guesses are followed before it is asked whether they helped, in a bracket as wide as this.

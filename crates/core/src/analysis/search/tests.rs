@@ -8,7 +8,7 @@ use super::*;
 use crate::analysis::exceedance::{Exceedance, exceedance};
 use crate::analysis::queueing::MMc;
 use crate::analysis::synthetic::Noise;
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::{Objective, Unit};
 use crate::model::search::{ProbePurpose, SearchObjective, SearchPolicy};
 use crate::model::units::Nanos;

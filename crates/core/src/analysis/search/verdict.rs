@@ -1,17 +1,19 @@
 //! What the record of a probe says to a search.
 //!
-//! It only reads the judgements and figures of a record; a rule of its own is only what the
+//! It only reads the judgments and figures of a record; a rule of its own is only what the
 //! search's default objective adds to the plan's.
 
-use crate::analysis::judge::objective::{Pressure, Shown, latency_pressure, latency_verdicts};
+use crate::analysis::judge::objective::{
+    ObjectiveMargin, Shown, latency_pressure, latency_verdicts,
+};
 use crate::analysis::judge::{Ended, MeasuredStream, measured_streams};
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::outcome::ErrorClass;
 use crate::model::plan::PhaseKind;
 use crate::model::record::RunRecord;
 use crate::model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
-/// Reasons for an unsound measurement that are the load machine's doing.
+/// Reasons for an unsound measurement that are the load generator's doing.
 const OUR_OWN: [ReasonCode; 5] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,
@@ -30,7 +32,7 @@ pub struct Probed {
     /// Units of the searched stream acknowledged per second.
     pub acknowledged_per_s: f64,
     /// How near it was to missing a latency objective.
-    pub pressure: Option<Pressure>,
+    pub pressure: Option<ObjectiveMargin>,
     /// The searched stream's greatest p99 of an op.
     pub p99_ns: Option<u64>,
     /// Ops of all streams that failed.
@@ -63,7 +65,7 @@ pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) 
         verdict,
         reasons,
         acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
-        pressure: latency_pressure(&record.plan.intention.objectives, &measured),
+        pressure: latency_pressure(&record.plan.definition.objectives, &measured),
         p99_ns: searched.and_then(|stream| {
             let p99 = stream.results.iter().filter_map(|r| r.latency_ns.p99);
             p99.max()
@@ -96,12 +98,12 @@ fn rows_before(record: &RunRecord) -> u64 {
 }
 
 fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
-    let judged = &record.judgements;
+    let judged = &record.judgments;
     let mut codes: Vec<ReasonCode> = Vec::new();
     if judged.objective.value == ObjectiveValue::Missed {
         codes.extend(judged.objective.reasons.iter().map(|reason| reason.code));
     }
-    if judged.measurement.value != Measurement::Sound {
+    if judged.measurement.value != Measurement::Valid {
         codes.extend(judged.measurement.reasons.iter().map(|reason| reason.code));
     }
     if is_wrong(judged.data.value) {
@@ -124,7 +126,7 @@ fn estimated(record: &RunRecord) -> ProbeVerdict {
     match Ended::of(record) {
         Ended::Interrupted => ProbeVerdict::Interrupted,
         Ended::TargetLost => ProbeVerdict::TargetLost,
-        Ended::Complete if is_wrong(record.judgements.data.value) => ProbeVerdict::WrongData,
+        Ended::Complete if is_wrong(record.judgments.data.value) => ProbeVerdict::WrongData,
         Ended::Complete => ProbeVerdict::Estimated,
     }
 }
@@ -138,11 +140,11 @@ fn verdict(
         ProbeVerdict::Estimated => {}
         other => return other,
     }
-    let judged = &record.judgements;
-    let unsound = judged.measurement.value == Measurement::Unsound;
+    let judged = &record.judgments;
+    let unsound = judged.measurement.value == Measurement::Invalid;
     let has = |code: &ReasonCode| judged.measurement.reasons.iter().any(|r| r.code == *code);
     if unsound && OUR_OWN.iter().any(has) {
-        return ProbeVerdict::Unsound;
+        return ProbeVerdict::Invalid;
     }
     if judged.objective.value == ObjectiveValue::Missed {
         let reasons = &judged.objective.reasons;
@@ -159,16 +161,16 @@ fn verdict(
         return ProbeVerdict::Missed;
     }
     match judged.measurement.value {
-        Measurement::Sound => ProbeVerdict::Met,
+        Measurement::Valid => ProbeVerdict::Met,
         // What drifts is not sustained.
-        Measurement::Unsound => ProbeVerdict::Missed,
-        Measurement::Unknown => ProbeVerdict::NotShown,
+        Measurement::Invalid => ProbeVerdict::Missed,
+        Measurement::Inconclusive => ProbeVerdict::NotShown,
     }
 }
 
 /// How a run missed its latency objectives: the clearest of all that it did not meet.
 fn by_latency(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
-    let verdicts = latency_verdicts(&record.plan.intention.objectives, measured);
+    let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
     let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(|verdict| of(&verdict.shown));
     if shown(|shown| matches!(shown, Shown::Missed(_))) {
         ProbeVerdict::Missed

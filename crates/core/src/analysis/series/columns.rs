@@ -173,7 +173,7 @@ pub const KNOWN: &[Known] = &[
             "processes",
             "clients",
             "client_machines",
-            "load_machines",
+            "load_generators",
             "load_generators",
         ],
         "Load generators",

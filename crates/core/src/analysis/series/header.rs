@@ -42,7 +42,7 @@ pub(super) fn bind(headers: &[String]) -> Vec<Bound> {
         }
         let noun = noun(column);
         let of_its_own = noun.is_none_or(|noun| NOUNS.contains(&noun)) && column.unit != unit;
-        column.name = normalised(&column.header);
+        column.name = normalized(&column.header);
         column.role = if of_its_own || !is_whole {
             Role::Figure
         } else {
@@ -61,7 +61,7 @@ fn noun(column: &Bound) -> Option<&str> {
 }
 
 fn bind_one(header: &str) -> Bound {
-    let name = normalised(header);
+    let name = normalized(header);
     let column = |name: &str, role, dimension| Bound {
         name: name.to_owned(),
         header: header.to_owned(),
@@ -161,7 +161,7 @@ const SAYS_WHOLE: usize = 10;
 /// How good a rate is as the whole, less is better: one that says so, then one whose noun is
 /// known.
 fn preference(column: &Bound) -> usize {
-    let name = normalised(&column.header);
+    let name = normalized(&column.header);
     if let Some(at) = THROUGHPUT.iter().position(|known| *known == name) {
         at
     } else if name.starts_with("throughput") || name.contains("total") {
@@ -183,7 +183,7 @@ fn choose_throughput(bound: &[Bound]) -> Option<usize> {
 }
 
 /// Lower case, words joined by `_`, `/s` and `per second` as `_per_s`.
-pub(super) fn normalised(header: &str) -> String {
+pub(super) fn normalized(header: &str) -> String {
     let spelled = header.trim().to_lowercase().replace('/', " per ");
     let words: Vec<&str> = spelled
         .split(|c: char| !c.is_alphanumeric())

@@ -67,7 +67,7 @@ pub mod names {
     pub const BATCH_BYTES: &str = "batch_bytes";
     /// Bytes of all rows, as the source names them.
     pub const DATA_BYTES: &str = "data_bytes";
-    /// CPU use of the database nodes, per cent.
+    /// CPU use of the database nodes, percent.
     pub const CPU_PERCENT: &str = "cpu_percent";
     /// Bytes that the target's tables grew by, per acknowledged row.
     pub const STORED_BYTES_PER_ROW: &str = "stored_bytes_per_row";

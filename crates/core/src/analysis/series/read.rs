@@ -8,9 +8,9 @@ use std::ops::Range;
 
 use super::cell::{is_absent, number};
 use super::columns::{Dimension, KNOWN, Role};
-use super::header::{Bound, NO_UNIT, bind, normalised};
+use super::header::{Bound, NO_UNIT, bind, normalized};
 use super::{Column, Origin, Point, SeriesSet, Setting, fields};
-use crate::mistake::{Mistake, suggest};
+use crate::mistake::{InputError, suggest};
 
 /// Most mistakes that are told at once.
 const MOST_MISTAKES: usize = 20;
@@ -25,7 +25,7 @@ const HEADER_HINT: &str = "begin with a line that names the columns, such as `no
 
 /// Reads a file; returns its points, or everything that is wrong with it in the file's order (at
 /// most 20 mistakes).
-pub fn read(text: &str) -> Result<SeriesSet, Vec<Mistake>> {
+pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
     let mut reading = Reading::new(text);
     let points = reading.points();
     if reading.mistakes.is_empty() {
@@ -45,7 +45,7 @@ struct Reading<'a> {
     text: &'a str,
     delimiter: u8,
     bound: Vec<Bound>,
-    mistakes: Vec<Mistake>,
+    mistakes: Vec<InputError>,
     notes: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Reading<'a> {
     fn points(&mut self) -> Vec<Point> {
         let mut lines = self.lines().into_iter();
         let Some(header) = lines.next() else {
-            let nothing = Mistake::at(self.text, 0..0, "the file has no header and no figures");
+            let nothing = InputError::at(self.text, 0..0, "the file has no header and no figures");
             self.mistakes
                 .push(nothing.with_hint(Some(HEADER_HINT.to_owned())));
             return Vec::new();
@@ -85,7 +85,8 @@ impl<'a> Reading<'a> {
         let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
         if points.is_empty() && self.mistakes.is_empty() {
             let end = self.text.len();
-            let nothing = Mistake::at(self.text, end..end, "there are no figures below the header");
+            let nothing =
+                InputError::at(self.text, end..end, "there are no figures below the header");
             self.mistakes
                 .push(nothing.with_hint(Some("write one line per measured point".to_owned())));
         }
@@ -120,7 +121,7 @@ impl<'a> Reading<'a> {
             if lines.len() > MOST_ROWS {
                 let message = format!("more than {MOST_ROWS} rows");
                 self.mistakes
-                    .push(Mistake::at(self.text, start..start, message));
+                    .push(InputError::at(self.text, start..start, message));
                 break;
             }
             lines.push(Line {
@@ -176,7 +177,7 @@ impl<'a> Reading<'a> {
         {
             let near = header.cells.iter().find_map(|cell| {
                 let names = ["throughput", "rows_per_s", "queries_per_s"];
-                suggest(&normalised(cell), names).filter(|said| said.starts_with("did"))
+                suggest(&normalized(cell), names).filter(|said| said.starts_with("did"))
             });
             let hint = near.unwrap_or_else(|| {
                 "name the column that holds it `throughput`, or by what it counts: `rows_per_s`, \
@@ -216,7 +217,7 @@ impl<'a> Reading<'a> {
             if is_measured && stated.next().is_some() && all.all(|cell| !is_number(&cell)) {
                 column.role = Role::Setting;
                 column.dimension = Dimension::Word;
-                column.name = normalised(&column.header);
+                column.name = normalized(&column.header);
             }
         }
     }
@@ -372,7 +373,7 @@ impl<'a> Reading<'a> {
         let span: Range<usize> = spans.get(field).cloned().unwrap_or(end..end);
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
         self.mistakes
-            .push(Mistake::at(self.text, span, message).with_hint(hint));
+            .push(InputError::at(self.text, span, message).with_hint(hint));
     }
 
     fn columns(&self) -> Vec<Column> {

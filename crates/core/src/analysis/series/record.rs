@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::columns::by_name;
-use super::header::normalised;
+use super::header::normalized;
 use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::telemetry::disk_bytes_per_row;
@@ -104,11 +104,11 @@ const TOLD: [&str; 4] = [
 const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];
 
 fn is_one_of(name: &str, settings: &[&str]) -> bool {
-    by_name(&normalised(name)).is_some_and(|known| settings.contains(&known.name))
+    by_name(&normalized(name)).is_some_and(|known| settings.contains(&known.name))
 }
 
 fn insert(settings: &mut BTreeMap<String, Setting>, name: &str, text: &str) {
-    let name = normalised(name);
+    let name = normalized(name);
     let name = by_name(&name).map_or(name.as_str(), |known| known.name);
     let value = super::cell::number(text, super::Dimension::Count, None)
         .map_or_else(|_| Setting::Word(text.to_owned()), Setting::Number);

@@ -7,9 +7,9 @@
 use std::fmt;
 
 use super::traced::{Origin, Traced};
-use crate::analysis::plausibility::{self, ModelAsked};
+use crate::analysis::plausibility::{self, ModelRequest};
 use crate::analysis::scaling::{
-    Average, Copies, CopyCost, Forecast, Law, Point as Size, Sweep, SweepError,
+    Average, Copies, Forecast, Point as Size, ReplicaCost, ScalingModel, Sweep, SweepError,
 };
 use crate::analysis::series::{Point, SeriesSet, names};
 use crate::model::display;
@@ -24,7 +24,7 @@ pub struct Basis {
     /// How throughput grows.
     pub average: Average,
     /// The one law that it is taken to follow; absent where all are averaged.
-    pub law: Option<Law>,
+    pub law: Option<ScalingModel>,
     /// Where the points come from.
     pub origin: Origin,
     /// Where the growth comes from.
@@ -32,7 +32,7 @@ pub struct Basis {
     /// Further copies while measuring.
     pub replicas: Traced<f64>,
     /// What a further copy costs.
-    pub copy_cost: Traced<CopyCost>,
+    pub replica_cost: Traced<ReplicaCost>,
     /// Virtual CPUs of each measured node; absent where the source does not say.
     pub vcpus_per_node: Option<f64>,
     /// The database; absent where the source does not say.
@@ -55,9 +55,9 @@ pub struct Reading {
     /// Greatest 99th percentile of latency, seconds.
     pub p99_s: Option<f64>,
     /// Cost of a further copy, if the user knows it.
-    pub copy_cost: Option<f64>,
+    pub replica_cost: Option<f64>,
     /// The one law to predict by, in place of the average of all.
-    pub law: Option<Law>,
+    pub law: Option<ScalingModel>,
     /// Whether the points are somebody else's, taken as an assumption.
     pub published: bool,
 }
@@ -123,7 +123,7 @@ impl Basis {
             law: reading.law,
             growth: origin.clone(),
             replicas: replicas(&sized, base, &origin),
-            copy_cost: copy_cost(&sized, &sweep, reading.copy_cost, &origin),
+            replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
             vcpus_per_node: stated(names::VCPUS_PER_NODE),
             engine: first.point.word(names::ENGINE).map(str::to_owned),
             stored_bytes_per_row: stated(names::STORED_BYTES_PER_ROW),
@@ -144,7 +144,10 @@ impl Basis {
     /// What `nodes` nodes can do of this work with `replicas` further copies and `vcpus` virtual
     /// CPUs each (taken in proportion to those that were measured).
     pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
-        let (factor, deviation) = self.copy_cost.value.factor(self.replicas.value, replicas);
+        let (factor, deviation) = self
+            .replica_cost
+            .value
+            .factor(self.replicas.value, replicas);
         let power = match (vcpus, self.vcpus_per_node) {
             (Some(planned), Some(measured)) => planned / measured,
             _ => 1.0,
@@ -214,13 +217,13 @@ fn in_time<'a>(
 }
 
 /// What speaks against the figures themselves.
-fn doubts(points: &[&Point], asked: Option<Law>) -> Vec<String> {
+fn doubts(points: &[&Point], asked: Option<ScalingModel>) -> Vec<String> {
     let set = SeriesSet {
         points: points.iter().map(|point| (*point).clone()).collect(),
         ..SeriesSet::default()
     };
-    let objections = plausibility::audit(&set, asked.map(ModelAsked::of).as_ref());
-    let note = |objection: &plausibility::Objection| {
+    let objections = plausibility::audit(&set, asked.map(ModelRequest::of).as_ref());
+    let note = |objection: &plausibility::PlausibilityWarning| {
         format!(
             "Is it plausible? {} {}",
             sentence(&objection.message),
@@ -270,14 +273,14 @@ fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
 }
 
 /// Every copy of a row is written; a query is answered by one copy, whichever.
-fn copy_cost(
+fn replica_cost(
     sized: &[Sized<'_>],
     sweep: &Sweep,
     given: Option<f64>,
     origin: &Origin,
-) -> Traced<CopyCost> {
+) -> Traced<ReplicaCost> {
     if let Some(cost) = given {
-        return Traced::given(CopyCost { cost, error: 0.0 }, "--copy-cost");
+        return Traced::given(ReplicaCost { cost, error: 0.0 }, "--copy-cost");
     }
     let copies: Vec<Copies> = sized
         .iter()
@@ -287,7 +290,7 @@ fn copy_cost(
             per_s: sized.point.throughput,
         })
         .collect();
-    if let Some(measured) = CopyCost::measured(&copies, sweep.error()) {
+    if let Some(measured) = ReplicaCost::measured(&copies, sweep.error()) {
         return Traced {
             value: measured,
             origin: origin.clone(),
@@ -299,7 +302,7 @@ fn copy_cost(
     } else {
         (0.0, "a query reads one copy, whichever")
     };
-    Traced::assumed(CopyCost { cost, error: 0.0 }, because)
+    Traced::assumed(ReplicaCost { cost, error: 0.0 }, because)
 }
 
 /// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.

@@ -48,9 +48,9 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     list.push(growth.input(&format!("law of growth, {unit}"), law.to_owned(), "--law"));
     let error = format!("{} of each measurement", percent(basis.average.error()));
     list.push(basis.error().input("measurement error", error, "--error"));
-    let cost = basis.copy_cost.value.cost;
+    let cost = basis.replica_cost.value.cost;
     let text = format!("{} of the first", percent(cost));
-    list.push(basis.copy_cost.input(
+    list.push(basis.replica_cost.input(
         &format!("cost of a further copy, {unit}"),
         text,
         "--copy-cost",

@@ -21,9 +21,9 @@ mod tests;
 pub use basis::{Basis, BasisError, Reading};
 pub use guidance::Guidance;
 pub use layout::{Disk, Network, Shards, length};
-pub use nodes::{Carried, NodeCounts, Unreached};
+pub use nodes::{CapacityUse, NodeCounts, Unreached};
 pub use plan::{
-    Alternative, Headroom, LawPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 pub use planning::size;
 pub use request::{Need, Request};

@@ -40,13 +40,13 @@ pub struct Unreached {
 
 /// What a cluster uses of its capacity.
 #[derive(Debug, Clone, Copy)]
-pub struct Carried {
+pub struct CapacityUse {
     used: Forecast,
     /// The part that may be used.
     most: f64,
 }
 
-impl Carried {
+impl CapacityUse {
     /// The part of the capacity that is used.
     pub fn used(&self) -> Prediction {
         self.used.prediction()
@@ -60,7 +60,7 @@ impl Carried {
 
 impl Request {
     /// What the needs of the last month use of a cluster of `nodes` nodes that work.
-    pub fn carried(&self, nodes: u32, replicas: u32) -> Option<Carried> {
+    pub fn carried(&self, nodes: u32, replicas: u32) -> Option<CapacityUse> {
         let vcpus = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
         let needs: Vec<(f64, Forecast)> = self
             .needs
@@ -72,7 +72,7 @@ impl Request {
                 (need.per_s.value * self.growth(), forecast)
             })
             .collect();
-        Some(Carried {
+        Some(CapacityUse {
             used: Forecast::used(&needs)?,
             most: 1.0 - self.spare.value,
         })

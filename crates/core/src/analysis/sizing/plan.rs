@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Disk, Network, Shards};
 use super::traced::{Input, Origin};
-use crate::analysis::scaling::{Fit, Law, Peak, Prediction, Told};
+use crate::analysis::scaling::{Fit, Peak, Prediction, ScalingModel, Told};
 
 /// Version of the plan's shape.
 pub const PLAN_SCHEMA: &str = "highwater-size/1";
@@ -63,8 +63,8 @@ pub struct NeedPlan {
     pub error: f64,
     /// The measured sizes and others between them and the planned nodes, ascending.
     pub curve: Vec<SizePlanPoint>,
-    /// The laws: fits, weights, predictions.
-    pub laws: Vec<LawPlan>,
+    /// The models: fits, weights, predictions.
+    pub models: Vec<ModelPlan>,
     /// What the points tell of contention, crosstalk and peak.
     pub told: Option<Told>,
 }
@@ -84,9 +84,9 @@ pub struct SizePlanPoint {
 
 /// One law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct LawPlan {
+pub struct ModelPlan {
     /// Which.
-    pub law: Law,
+    pub law: ScalingModel,
     /// What it says.
     pub meaning: String,
     /// Its mean share in the average.

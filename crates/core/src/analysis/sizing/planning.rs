@@ -1,9 +1,9 @@
-//! Makes a plan: puts together what the neighbouring modules compute. It formats no report.
+//! Makes a plan: puts together what the neighboring modules compute. It formats no report.
 
 use super::basis::{Basis, measured_sizes};
 use super::nodes::Unreached;
 use super::plan::{
-    Alternative, Headroom, LawPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
 };
 use super::request::{Need, Request};
 use super::{inputs, prose};
@@ -136,7 +136,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         growth: basis.growth.clone(),
         error: basis.average.error(),
         curve: curve(basis, f64::from(working)),
-        laws: laws(basis, f64::from(working), request.squares),
+        models: models(basis, f64::from(working), request.squares),
         told: basis.average.told(),
     }
 }
@@ -166,7 +166,7 @@ fn curve(basis: &Basis, working: f64) -> Vec<SizePlanPoint> {
     nodes.into_iter().map(point).collect()
 }
 
-fn laws(basis: &Basis, working: f64, squares: Weighting) -> Vec<LawPlan> {
+fn models(basis: &Basis, working: f64, squares: Weighting) -> Vec<ModelPlan> {
     let points: Vec<crate::analysis::scaling::Point> = basis
         .sweep
         .sizes()
@@ -181,7 +181,7 @@ fn laws(basis: &Basis, working: f64, squares: Weighting) -> Vec<LawPlan> {
         .map(|member| {
             let fit = fit(member.law(), &points, squares);
             let alone = basis.average.forecast_by(member.law(), working);
-            LawPlan {
+            ModelPlan {
                 law: member.law(),
                 meaning: member.law().meaning().to_owned(),
                 weight: member.weight,

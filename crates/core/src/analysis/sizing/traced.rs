@@ -1,6 +1,6 @@
 //! Inputs that say where they come from: a flag, a measurement, a publication or an assumption.
 //!
-//! Every figure that a plan rests on is one of these, so that none can be passed on unlabelled.
+//! Every figure that a plan rests on is one of these, so that none can be passed on unlabeled.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

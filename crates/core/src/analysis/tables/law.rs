@@ -38,14 +38,14 @@ pub struct Law {
     /// How many values it was fitted to: those before the first change of regime.
     pub fitted: usize,
     /// The fit; absent below three values.
-    pub line: Option<BatchLaw>,
+    pub line: Option<BatchCostModel>,
     /// Values that begin a new regime.
     pub changes: Vec<RegimeChange>,
 }
 
 /// t = a + b·rows.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct BatchLaw {
+pub struct BatchCostModel {
     /// a: the fixed cost, seconds.
     pub fixed_s: Estimate,
     /// b: the cost per row, seconds.
@@ -105,7 +105,7 @@ impl Law {
                 deviations,
             })
             .collect();
-        let line = BatchLaw::of(&times[..fitted], sessions, sessions_stated);
+        let line = BatchCostModel::of(&times[..fitted], sessions, sessions_stated);
         Some(Self {
             of_batches,
             fitted,
@@ -115,7 +115,7 @@ impl Law {
     }
 }
 
-impl BatchLaw {
+impl BatchCostModel {
     fn of(times: &[(f64, f64)], sessions: f64, sessions_stated: bool) -> Option<Self> {
         let line = Line::through(times)?;
         let [a, b] = line.half_widths()?;

@@ -20,7 +20,7 @@ use super::series::{Point, SeriesSet};
 
 pub use axis::{Axis, AxisError, Varied};
 pub use best::{Best, FLAT_SHARE, Flattening, TELLABLE};
-pub use law::{BatchLaw, Estimate, Law, RegimeChange, SURPRISE};
+pub use law::{BatchCostModel, Estimate, Law, RegimeChange, SURPRISE};
 pub use regression::MEASUREMENT_ERROR;
 pub use rows::Row;
 

@@ -6,7 +6,7 @@ use super::*;
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
 
-/// How often something happened, per cent of the series.
+/// How often something happened, percent of the series.
 #[derive(Debug)]
 struct Cell {
     tested: f64,

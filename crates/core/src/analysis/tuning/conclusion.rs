@@ -1,12 +1,12 @@
-//! The record of a tuning: that of its last cell, with all cells and a judgement of the whole; and the
+//! The record of a tuning: that of its last cell, with all cells and a judgment of the whole; and the
 //! cells as points, for tables.
 
 use std::collections::BTreeMap;
 
 use crate::analysis::series::{Origin, Point, Setting, names};
-use crate::model::judgement::{Judgement, Measurement, ObjectiveValue, Reason, ReasonCode};
-use crate::model::record::{Finding, RunRecord};
-use crate::model::tune::{CellRecord, CellVerdict, NoBestReason, TuneOutcome, TuneRecord};
+use crate::model::judgment::{Judgment, Measurement, ObjectiveValue, Reason, ReasonCode};
+use crate::model::record::{RunNote, RunRecord};
+use crate::model::tune::{NoBestReason, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord};
 
 /// The record of a tuning so far, from that of its last cell.
 pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
@@ -18,20 +18,20 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
             .map_or_else(|| last.started_at.clone(), |cell| cell.started_at.clone()),
         ..last
     };
-    let judged = &mut record.judgements;
+    let judged = &mut record.judgments;
     let why = match &tune.outcome {
         None => Some(NoBestReason::Interrupted),
         Some(TuneOutcome::Best(_)) => None,
         Some(TuneOutcome::NoBest(no_best)) => Some(no_best.why),
     };
     // That of the last cell says nothing of the others.
-    judged.objective = Judgement {
-        value: ObjectiveValue::None,
+    judged.objective = Judgment {
+        value: ObjectiveValue::NoneSet,
         reasons: Vec::new(),
     };
     judged.measurement = match why {
-        None => Judgement {
-            value: Measurement::Sound,
+        None => Judgment {
+            value: Measurement::Valid,
             reasons: Vec::new(),
         },
         Some(why) => unknown(why, &tune),
@@ -42,9 +42,9 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
         _ => None,
     };
     if let Some(code) = ends
-        && record.findings.iter().all(|finding| finding.code != code)
+        && record.notes.iter().all(|finding| finding.code != code)
     {
-        record.findings.push(Finding {
+        record.notes.push(RunNote {
             code: code.to_owned(),
             message: "the tuning did not come to its end".to_owned(),
         });
@@ -53,7 +53,7 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
     record
 }
 
-fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgement<Measurement> {
+fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
     let (code, message, hint) = match why {
         NoBestReason::NoneCounts => (
             ReasonCode::TooFewSamples,
@@ -84,9 +84,9 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgement<Measurement> {
     let counting = tune
         .cells
         .iter()
-        .filter(|c| c.verdict == CellVerdict::Counts);
-    Judgement {
-        value: Measurement::Unknown,
+        .filter(|c| c.verdict == TrialVerdict::Counts);
+    Judgment {
+        value: Measurement::Inconclusive,
         reasons: vec![Reason {
             code,
             message: message.to_owned(),
@@ -101,16 +101,16 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgement<Measurement> {
 }
 
 /// The cells that count as points of one series, for tables over an axis.
-pub fn points(tune: &TuneRecord, of: impl Fn(&CellRecord) -> bool) -> Vec<Point> {
+pub fn points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
     let counting = tune
         .cells
         .iter()
-        .filter(|c| c.verdict == CellVerdict::Counts);
+        .filter(|c| c.verdict == TrialVerdict::Counts);
     let cells = counting.filter(|cell| of(cell) && cell.throughput_per_s > 0.0);
     cells.map(|cell| point(tune, cell)).collect()
 }
 
-fn point(tune: &TuneRecord, cell: &CellRecord) -> Point {
+fn point(tune: &TuneRecord, cell: &TrialRecord) -> Point {
     let settings = tune.values(&cell.at).into_iter().map(|(axis, value)| {
         let setting = value
             .parse()

@@ -6,8 +6,8 @@ use super::TuneStep;
 use super::compare::gain95;
 use super::order::{key, shuffled};
 use crate::model::tune::{
-    BestCell, CellPurpose, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneAxis, TuneOutcome,
-    TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
+    TuneOutcome, TuneRecord,
 };
 
 /// A grid of at most so many cells is measured whole.
@@ -70,10 +70,10 @@ impl<'a> Course<'a> {
         let (mut searched, mut confirmed) = (BTreeMap::new(), BTreeMap::new());
         for cell in &tune.cells {
             let values: &mut BTreeMap<Cell, Vec<Option<f64>>> = match cell.purpose {
-                CellPurpose::Search => &mut searched,
-                CellPurpose::Confirm => &mut confirmed,
+                TrialPurpose::Search => &mut searched,
+                TrialPurpose::Confirm => &mut confirmed,
             };
-            let counts = cell.verdict == CellVerdict::Counts;
+            let counts = cell.verdict == TrialVerdict::Counts;
             let figure = cell.figure.filter(|figure| counts && *figure > 0.0);
             let sign = if tune.by.is_gain() { 1.0 } else { -1.0 };
             let score = figure.map(|figure| sign * figure.ln());
@@ -129,7 +129,7 @@ impl<'a> Course<'a> {
         let spent = self.tune.cells.iter().map(|cell| cell.took_ns);
         let spent = spent.fold(0, u64::saturating_add);
         let cost = match u64::from(made) {
-            0 => policy.cell_cost_ns,
+            0 => policy.trial_cost_ns,
             made => spent / made,
         };
         made.saturating_add(wanted) <= policy.probes_max
@@ -243,7 +243,7 @@ impl<'a> Course<'a> {
         if measured < times {
             return Err(TuneStep::Measure {
                 at: at.clone(),
-                purpose: CellPurpose::Search,
+                purpose: TrialPurpose::Search,
             });
         }
         *seen = times.max(*seen);
@@ -265,7 +265,7 @@ impl<'a> Course<'a> {
                 if self.confirmed.get(&at).map_or(0, Vec::len) < times {
                     return Err(TuneStep::Measure {
                         at,
-                        purpose: CellPurpose::Confirm,
+                        purpose: TrialPurpose::Confirm,
                     });
                 }
             }
@@ -311,7 +311,7 @@ impl<'a> Course<'a> {
             })
         });
         let score = mean(&own).or_else(|| self.score(at).map(f64::exp));
-        TuneOutcome::Best(BestCell {
+        TuneOutcome::Best(BestConfiguration {
             at: at.clone(),
             values: self.tune.values(at),
             figure: self.figure(score.unwrap_or(0.0)),

@@ -2,12 +2,12 @@
 
 use crate::analysis::judge::{Ended, MeasuredStream, measured_streams};
 use crate::analysis::telemetry::{self, disk_bytes_per_row, mean, named};
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::names;
-use crate::model::tune::{CellVerdict, TuneFigure};
+use crate::model::tune::{TrialVerdict, TuneFigure};
 
-/// Reasons for an unsound measurement that are the load machine's doing.
+/// Reasons for an unsound measurement that are the load generator's doing.
 const OUR_OWN: [ReasonCode; 3] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,
@@ -18,7 +18,7 @@ const OUR_OWN: [ReasonCode; 3] = [
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// What it is good for.
-    pub verdict: CellVerdict,
+    pub verdict: TrialVerdict,
     /// Codes of the reasons where it does not count.
     pub reasons: Vec<ReasonCode>,
     /// Units of the first stream acknowledged per second.
@@ -45,15 +45,15 @@ pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
     }
 }
 
-fn verdict(record: &RunRecord, has_figure: bool) -> (CellVerdict, Vec<ReasonCode>) {
-    let judged = &record.judgements;
+fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
+    let judged = &record.judgments;
     let of_objective = || judged.objective.reasons.iter().map(|r| r.code).collect();
     let of_measurement: Vec<ReasonCode> =
         judged.measurement.reasons.iter().map(|r| r.code).collect();
-    let unsound = judged.measurement.value == Measurement::Unsound;
+    let unsound = judged.measurement.value == Measurement::Invalid;
     match Ended::of(record) {
-        Ended::Interrupted => return (CellVerdict::Interrupted, Vec::new()),
-        Ended::TargetLost => return (CellVerdict::TargetLost, Vec::new()),
+        Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
+        Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
         Ended::Complete => {}
     }
     if matches!(
@@ -61,15 +61,15 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (CellVerdict, Vec<ReasonCode
         Data::Lost | Data::Duplicated | Data::Altered
     ) {
         let codes = judged.data.reasons.iter().map(|r| r.code).collect();
-        (CellVerdict::WrongData, codes)
+        (TrialVerdict::WrongData, codes)
     } else if unsound && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
-        (CellVerdict::Unsound, of_measurement)
+        (TrialVerdict::Invalid, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
-        (CellVerdict::Missed, of_objective())
+        (TrialVerdict::Missed, of_objective())
     } else if has_figure {
-        (CellVerdict::Counts, Vec::new())
+        (TrialVerdict::Counts, Vec::new())
     } else {
-        (CellVerdict::NotMeasured, Vec::new())
+        (TrialVerdict::NotMeasured, Vec::new())
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::conclusion::points;
 use crate::analysis::series::SeriesSet;
-use crate::model::tune::{CellRecord, TuneOutcome, TuneRecord};
+use crate::model::tune::{TrialRecord, TuneOutcome, TuneRecord};
 
 /// The best cell, or the best so far; absent where none counts.
 pub(crate) fn base(tune: &TuneRecord) -> Option<&[usize]> {
@@ -23,7 +23,7 @@ pub(crate) fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> SeriesSet
 }
 
 /// Whether a cell differs from `base` in nothing but the axis at this position.
-pub(crate) fn is_along(cell: &CellRecord, base: &[usize], axis: usize) -> bool {
+pub(crate) fn is_along(cell: &TrialRecord, base: &[usize], axis: usize) -> bool {
     let mut pairs = cell.at.iter().zip(base).enumerate();
     pairs.all(|(position, (at, base))| position == axis || at == base)
 }

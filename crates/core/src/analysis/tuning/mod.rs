@@ -22,7 +22,9 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-use crate::model::tune::{CellPurpose, CellVerdict, NoBest, NoBestReason, TuneOutcome, TuneRecord};
+use crate::model::tune::{
+    NoBest, NoBestReason, TrialPurpose, TrialVerdict, TuneOutcome, TuneRecord,
+};
 
 pub(crate) use conclusion::setting_of;
 pub use conclusion::{conclude, points};
@@ -41,7 +43,7 @@ pub enum TuneStep {
         /// Position of the value on each axis.
         at: Vec<usize>,
         /// Why.
-        purpose: CellPurpose,
+        purpose: TrialPurpose,
     },
     /// Nothing more.
     End(TuneOutcome),
@@ -70,9 +72,11 @@ pub fn give_up(tune: &TuneRecord, why: NoBestReason) -> TuneOutcome {
 fn stopped(tune: &TuneRecord) -> Option<NoBestReason> {
     let mut last = tune.cells.iter().rev().map(|cell| cell.verdict);
     match (last.next()?, last.next()) {
-        (CellVerdict::Interrupted, _) => Some(NoBestReason::Interrupted),
-        (CellVerdict::WrongData, _) => Some(NoBestReason::WrongData),
-        (CellVerdict::TargetLost, Some(CellVerdict::TargetLost)) => Some(NoBestReason::TargetLost),
+        (TrialVerdict::Interrupted, _) => Some(NoBestReason::Interrupted),
+        (TrialVerdict::WrongData, _) => Some(NoBestReason::WrongData),
+        (TrialVerdict::TargetLost, Some(TrialVerdict::TargetLost)) => {
+            Some(NoBestReason::TargetLost)
+        }
         _ => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::analysis::judge::measured_streams;
 use crate::analysis::synthetic::Noise;
 use crate::model::plan::Unit;
 use crate::model::target_telemetry::names;
-use crate::model::tune::{BestCell, CellRecord, TuneAxis, TuneFigure, TunePolicy};
+use crate::model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure, TunePolicy};
 use crate::report::fixture;
 
 mod concluding;
@@ -35,10 +35,10 @@ fn tune(lengths: &[usize]) -> TuneRecord {
             confirmations: 5,
             probes_max: probes_most(&axes, 5),
             budget_ns: u64::MAX,
-            cell_cost_ns: 10 * S,
+            trial_cost_ns: 10 * S,
         },
         axes,
-        intention_hash: String::new(),
+        definition_hash: String::new(),
         cells: Vec::new(),
         outcome: None,
     }
@@ -47,14 +47,14 @@ fn tune(lengths: &[usize]) -> TuneRecord {
 fn cell(
     tune: &TuneRecord,
     at: Vec<usize>,
-    purpose: CellPurpose,
+    purpose: TrialPurpose,
     figure: Option<f64>,
-) -> CellRecord {
-    CellRecord {
+) -> TrialRecord {
+    TrialRecord {
         number: u32::try_from(tune.cells.len() + 1).unwrap(),
         purpose,
         at,
-        verdict: CellVerdict::Counts,
+        verdict: TrialVerdict::Counts,
         reasons: Vec::new(),
         throughput_per_s: figure.unwrap_or(0.0),
         figure,
@@ -67,7 +67,7 @@ fn cell(
 /// The loop that a caller runs.
 fn run(
     tune: &mut TuneRecord,
-    mut probe: impl FnMut(&[usize]) -> CellVerdict,
+    mut probe: impl FnMut(&[usize]) -> TrialVerdict,
     mut figure: impl FnMut(&[usize]) -> f64,
 ) -> TuneOutcome {
     // A policy that never ends must fail, not hang.
@@ -76,7 +76,7 @@ fn run(
             TuneStep::End(outcome) => return outcome,
             TuneStep::Measure { at, purpose } => {
                 let verdict = probe(&at);
-                let shown = (verdict == CellVerdict::Counts).then(|| figure(&at));
+                let shown = (verdict == TrialVerdict::Counts).then(|| figure(&at));
                 let mut cell = cell(tune, at, purpose, shown);
                 cell.verdict = verdict;
                 tune.cells.push(cell);
@@ -86,12 +86,12 @@ fn run(
     panic!("the tuning does not end");
 }
 
-fn counts(_: &[usize]) -> CellVerdict {
-    CellVerdict::Counts
+fn counts(_: &[usize]) -> TrialVerdict {
+    TrialVerdict::Counts
 }
 
 #[track_caller]
-fn best(outcome: &TuneOutcome) -> &BestCell {
+fn best(outcome: &TuneOutcome) -> &BestConfiguration {
     match outcome {
         TuneOutcome::Best(best) => best,
         TuneOutcome::NoBest(no_best) => panic!("{no_best:?}"),
@@ -236,9 +236,9 @@ fn less_is_better_of_what_a_row_costs() {
 fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
     let mut tune = tune(&[6]);
     let verdict = |at: &[usize]| match at[0] {
-        5 => CellVerdict::Missed,
-        4 => CellVerdict::Unsound,
-        _ => CellVerdict::Counts,
+        5 => TrialVerdict::Missed,
+        4 => TrialVerdict::Invalid,
+        _ => TrialVerdict::Counts,
     };
     let outcome = run(&mut tune, verdict, |at| 100.0 + float(at[0]));
     assert_eq!(best(&outcome).at, [3]);
@@ -247,7 +247,7 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
         assert_eq!(times, 1);
     }
     let mut tune = self::tune(&[6]);
-    let outcome = run(&mut tune, |_| CellVerdict::NotMeasured, |_| 1.0);
+    let outcome = run(&mut tune, |_| TrialVerdict::NotMeasured, |_| 1.0);
     assert!(matches!(outcome, TuneOutcome::NoBest(ref no) if no.why == NoBestReason::NoneCounts));
     assert_eq!(tune.cells.len(), 6, "each once");
 }
@@ -255,9 +255,9 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
 #[test]
 fn what_ends_a_tuning_keeps_the_best_so_far() {
     for (verdict, times, why) in [
-        (CellVerdict::Interrupted, 1, NoBestReason::Interrupted),
-        (CellVerdict::WrongData, 1, NoBestReason::WrongData),
-        (CellVerdict::TargetLost, 2, NoBestReason::TargetLost),
+        (TrialVerdict::Interrupted, 1, NoBestReason::Interrupted),
+        (TrialVerdict::WrongData, 1, NoBestReason::WrongData),
+        (TrialVerdict::TargetLost, 2, NoBestReason::TargetLost),
     ] {
         let mut tune = tune(&[8]);
         let mut made = 0;
@@ -268,7 +268,7 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
                 if made > 5 {
                     verdict
                 } else {
-                    CellVerdict::Counts
+                    TrialVerdict::Counts
                 }
             },
             |at| 100.0 + float(at[0]),
@@ -330,7 +330,7 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
     let confirming = whole
         .cells
         .iter()
-        .filter(|c| c.purpose == CellPurpose::Confirm);
+        .filter(|c| c.purpose == TrialPurpose::Confirm);
     assert_eq!(confirming.count(), 10, "five of each");
 }
 

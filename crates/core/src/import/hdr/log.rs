@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use crate::import::decimal::{TimeUnit, nanos, number, whole};
-use crate::import::told::{Told, ToldLatency, ToldOp};
+use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::import::{Format, Read, Wrong, only_one};
 use crate::model::histogram::{LatencyHistogram, decode_foreign};
 use crate::model::record::IntervalRecord;
@@ -274,7 +274,7 @@ impl Interval {
     }
 }
 
-fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ToldOp {
+fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
     let mut histogram = LatencyHistogram::fine();
     for bin in tag.values.iter_recorded() {
         let value = bin.value_iterated_to().saturating_mul(unit.nanos());
@@ -283,12 +283,12 @@ fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ToldOp {
     let count = tag.values.len();
     let mean = nanos(tag.sum / float(count.max(1)), unit.nanos()).0;
     let max = tag.values.max().saturating_mul(unit.nanos());
-    ToldOp {
+    ParsedOp {
         name: name.to_owned(),
         sent: count,
         acknowledged: count,
-        latency: ToldLatency::full(&histogram, Some(mean), Some(max)),
-        ..ToldOp::default()
+        latency: ParsedLatency::full(&histogram, Some(mean), Some(max)),
+        ..ParsedOp::default()
     }
 }
 

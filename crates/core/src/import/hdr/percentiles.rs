@@ -1,9 +1,9 @@
 //! Percentiles as HdrHistogram prints them: `value percentile count 1/(1-percentile)`.
 
 use crate::import::decimal::{TimeUnit, count, nanos, number};
-use crate::import::told::{Told, ToldLatency, ToldOp};
+use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::import::{Format, Read, Wrong, only_one};
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 
 /// Rows of one file.
 const ROWS_MAX: usize = 100_000;
@@ -127,16 +127,16 @@ impl Read for Reader {
         figures.push(("mean", self.mean.map(ns)));
         figures.push(("max", self.max.map(ns)));
         let mut told = super::told();
-        told.untold.insert(Untold::Throughput);
+        told.untold.insert(MissingField::Throughput);
         told.notes.push(
             "percentiles are those of the printed rows: where one lies between two, the upper one"
                 .to_owned(),
         );
-        told.ops = vec![ToldOp {
+        told.ops = vec![ParsedOp {
             sent: total,
             acknowledged: total,
-            latency: ToldLatency::figures(total, 0, &figures),
-            ..ToldOp::default()
+            latency: ParsedLatency::figures(total, 0, &figures),
+            ..ParsedOp::default()
         }];
         Ok(told)
     }

@@ -9,7 +9,7 @@ use crate::import::decimal::nanos;
 use crate::import::told::Told;
 use crate::import::{Format, Read, Wrong, only_one};
 use crate::model::display::duration;
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 use crate::model::quantity::parse_instant;
 
 use super::{DURATION, TOOL};
@@ -153,7 +153,7 @@ impl Read for Reader {
         told.untold = BTreeSet::new();
         self.course.tell(&mut told, &BTreeMap::new());
         if self.dropped > 0 {
-            told.untold.insert(Untold::Offered);
+            told.untold.insert(MissingField::Offered);
             told.notes.push(format!(
                 "{} iterations were dropped, and of which requests is not told: no percentile \
                  knows of them",

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::import::decimal::{nanos, whole};
-use crate::import::told::{Told, ToldLatency, ToldOp};
+use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::import::{Format, Read, Wrong, only_one};
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 use crate::model::units::Nanos;
 
 use super::{DURATION, EXPECTED, TOOL};
@@ -59,16 +59,16 @@ impl Metrics {
     }
 
     /// Milliseconds, all of them.
-    fn latency(&self, metric: &str, ops: u64, dropped: u64) -> ToldLatency {
+    fn latency(&self, metric: &str, ops: u64, dropped: u64) -> ParsedLatency {
         let figures = FIGURES.iter().filter_map(|(theirs, ours)| {
             let found = self.number(metric, theirs)?;
             Some((*ours, Some(nanos(found, 1_000_000).0)))
         });
-        ToldLatency::figures(ops, dropped, &figures.collect::<Vec<_>>())
+        ParsedLatency::figures(ops, dropped, &figures.collect::<Vec<_>>())
     }
 
     /// Counter, failed, time, name.
-    fn op(&self, notes: &mut Vec<String>) -> Option<ToldOp> {
+    fn op(&self, notes: &mut Vec<String>) -> Option<ParsedOp> {
         let dropped = self.count("dropped_iterations", "count").unwrap_or(0);
         if dropped > 0 {
             notes.push("iterations that were dropped count as ops never sent".to_owned());
@@ -89,14 +89,14 @@ impl Metrics {
             }
             let per_s = self.number("http_reqs", "rate");
             let share = crate::model::display::ratio(acknowledged, sent);
-            let mut op = ToldOp {
+            let mut op = ParsedOp {
                 name: "http request".to_owned(),
                 sent,
                 acknowledged,
                 dropped,
                 ops_per_s: per_s.map(|per_s| per_s * share),
                 latency: self.latency(metric, acknowledged, dropped),
-                ..ToldOp::default()
+                ..ParsedOp::default()
             };
             if failed > 0 {
                 op.errors.insert("failed".to_owned(), failed);
@@ -105,14 +105,14 @@ impl Metrics {
         }
         let done = self.count("iterations", "count")?;
         notes.push("there are no HTTP requests in it: an op is an iteration".to_owned());
-        Some(ToldOp {
+        Some(ParsedOp {
             name: "iteration".to_owned(),
             sent: done,
             acknowledged: done,
             dropped,
             ops_per_s: self.number("iterations", "rate"),
             latency: self.latency("iteration_duration", done, dropped),
-            ..ToldOp::default()
+            ..ParsedOp::default()
         })
     }
 }
@@ -157,10 +157,10 @@ impl Read for Reader {
         let divided = divided.map(|per_s| nanos(float(op.sent) / per_s, 1_000_000_000));
         told.duration = took.or(divided).unwrap_or(Nanos::ZERO);
         if told.duration == Nanos::ZERO {
-            told.untold.insert(Untold::Throughput);
+            told.untold.insert(MissingField::Throughput);
         }
         if op.name != "iteration" && metrics.figures("http_req_failed").is_none() {
-            told.untold.insert(Untold::Errors);
+            told.untold.insert(MissingField::Errors);
         }
         let sessions = metrics.count("vus_max", "max");
         told.sessions = sessions.and_then(|sessions| u32::try_from(sessions).ok());

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::import::Wrong;
 use crate::import::averages::{Average, Averages};
 use crate::import::decimal::{count, millis, nanos, number, seconds};
-use crate::import::told::{Told, ToldLatency, ToldOp};
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::import::told::{ParsedLatency, ParsedOp, Told};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::units::Nanos;
 
 /// Scripts of one run.
@@ -43,7 +43,7 @@ pub(super) struct Output {
     latency_average: Option<Nanos>,
     includes_failed: bool,
     ops_per_s: Option<f64>,
-    of_scripts: Vec<ToldOp>,
+    of_scripts: Vec<ParsedOp>,
     progress: Averages,
     /// When progress began, where its times count from 1970.
     epoch_s: Option<f64>,
@@ -154,9 +154,9 @@ impl Output {
         }
         let name = name.trim_start_matches("<builtin: ");
         let name = name.trim_end_matches('>').to_owned();
-        self.of_scripts.push(ToldOp {
+        self.of_scripts.push(ParsedOp {
             name: format!("{}: {name}", self.scripts.len() + 1),
-            ..ToldOp::default()
+            ..ParsedOp::default()
         });
         self.scripts.push(name);
         Some(())
@@ -177,7 +177,8 @@ impl Output {
         }
         if let Some(average) = rest.strip_prefix("latency average = ") {
             let mean = millis(average.split(' ').next()?)?.0;
-            op.latency = ToldLatency::figures(op.acknowledged, op.dropped, &[("mean", Some(mean))]);
+            op.latency =
+                ParsedLatency::figures(op.acknowledged, op.dropped, &[("mean", Some(mean))]);
         }
         if let Some((done, about)) = rest.split_once(" transactions (") {
             op.acknowledged = count(done)?;
@@ -193,7 +194,7 @@ impl Output {
         let mut told = super::told(&self);
         told.intervals.clone_from(&self.progress.intervals);
         told.notes.extend(self.progress.notes());
-        told.untold.insert(Untold::Distribution);
+        told.untold.insert(MissingField::Distribution);
         let Some(processed) = self.processed else {
             return self.of_progress(told);
         };
@@ -207,7 +208,7 @@ impl Output {
             self.planned.unwrap_or_default()
         };
         if self.failed.is_none() {
-            told.untold.insert(Untold::Errors);
+            told.untold.insert(MissingField::Errors);
         }
         if self.includes_failed {
             told.notes
@@ -225,21 +226,21 @@ impl Output {
         Ok(told)
     }
 
-    fn whole(&self, processed: u64, ops_per_s: f64) -> ToldOp {
+    fn whole(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
         let mean = self.latency_average.map(|mean| mean.0);
         let service = self.lag_average.zip(self.latency_average);
         let service = service.map(|(lag, mean)| mean.saturating_sub(lag).0);
-        let mut op = ToldOp {
+        let mut op = ParsedOp {
             sent: processed,
             acknowledged: processed,
             dropped: self.skipped,
             retries: self.retries,
             ops_per_s: Some(ops_per_s),
-            latency: ToldLatency::figures(processed, self.skipped, &[("mean", mean)]),
-            ..ToldOp::default()
+            latency: ParsedLatency::figures(processed, self.skipped, &[("mean", mean)]),
+            ..ParsedOp::default()
         };
         if service.is_some() {
-            op.service = ToldLatency::figures(processed, 0, &[("mean", service)]);
+            op.service = ParsedLatency::figures(processed, 0, &[("mean", service)]);
         }
         fail(&mut op, self.failed.unwrap_or(0));
         op
@@ -255,18 +256,18 @@ impl Output {
             told.intervals.iter().map(of).sum()
         };
         let (acknowledged, failed) = (sum(|i| i.acknowledged), sum(|i| i.errors));
-        let mut op = ToldOp {
+        let mut op = ParsedOp {
             sent: acknowledged,
             acknowledged,
             dropped: sum(|i| i.dropped),
-            ..ToldOp::default()
+            ..ParsedOp::default()
         };
         fail(&mut op, failed);
         told.ops = vec![op];
         told.duration = nanos(self.progress.end_s(), 1_000_000_000);
-        told.untold = BTreeSet::from([Untold::Latency]);
-        told.pace = ImportedPace::Untold;
-        told.begin = LatencyBegin::Untold;
+        told.untold = BTreeSet::from([MissingField::Latency]);
+        told.pace = ImportedPace::MissingField;
+        told.begin = LatencyBegin::MissingField;
         told.notes.push(format!(
             "counts are progress lines added up: {acknowledged} transactions by their rates"
         ));
@@ -274,7 +275,7 @@ impl Output {
     }
 }
 
-fn fail(op: &mut ToldOp, failed: u64) {
+fn fail(op: &mut ParsedOp, failed: u64) {
     if failed > 0 {
         op.sent += failed;
         op.errors.insert("conflict".to_owned(), failed);

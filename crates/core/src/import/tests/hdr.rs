@@ -1,13 +1,13 @@
 //! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
 
 use super::{close, imported, ms, sample, told};
-use crate::import::{Import, TimeUnit, recognise};
-use crate::model::import_record::{LatencyBegin, Untold};
+use crate::import::{Import, TimeUnit, recognize};
+use crate::model::import_record::{LatencyBegin, MissingField};
 
 /// What a file tells, of values in a unit.
 fn in_unit(name: &str, unit: TimeUnit) -> super::Told {
     let text = sample(name);
-    let format = recognise(&text, None).unwrap();
+    let format = recognize(&text, None).unwrap();
     let mut import = Import::of(format);
     import.unit(Some(unit));
     import.begin(format).unwrap();
@@ -125,8 +125,11 @@ fn printed_percentiles_are_figures_and_no_distribution() {
     let p99 = ms(latency.p99);
     assert!((9.781..=9.9).contains(&p99), "{p99}");
     assert!(op.latency.histogram.is_empty());
-    assert!(told.untold.contains(&Untold::Throughput) && told.untold.contains(&Untold::Errors));
-    assert_eq!(told.begin, LatencyBegin::Untold);
+    assert!(
+        told.untold.contains(&MissingField::Throughput)
+            && told.untold.contains(&MissingField::Errors)
+    );
+    assert_eq!(told.begin, LatencyBegin::MissingField);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! nodeIngestBench: a sample written after its source, as it is on no registry.
 
 use super::{close, imported, sample, told};
-use crate::model::import_record::{ImportedPace, Untold};
+use crate::model::import_record::{ImportedPace, MissingField};
 use crate::model::plan::Unit;
 
 #[test]
@@ -23,10 +23,10 @@ fn what_it_counts_is_the_most_that_there_can_be_and_latency_is_not_told() {
     let (told, record) = imported(&["nodeingestbench.out"]);
     let origin = record.imported.as_ref().unwrap();
     for what in [
-        Untold::Acknowledged,
-        Untold::Errors,
-        Untold::Latency,
-        Untold::Seconds,
+        MissingField::Acknowledged,
+        MissingField::Errors,
+        MissingField::Latency,
+        MissingField::Seconds,
     ] {
         assert!(origin.leaves_out(what), "{what:?}");
     }

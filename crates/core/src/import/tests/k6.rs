@@ -1,7 +1,7 @@
 //! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
 
 use super::{close, imported, ms, sample, told};
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail() {
@@ -27,15 +27,15 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
     assert_eq!((told.begin, told.sessions), (LatencyBegin::Sent, Some(4)));
     assert_eq!(
         told.pace,
-        ImportedPace::Untold,
+        ImportedPace::MissingField,
         "the summary names no executor"
     );
     let origin = record.imported.as_ref().unwrap();
     for what in [
-        Untold::Distribution,
-        Untold::Seconds,
-        Untold::Availability,
-        Untold::Start,
+        MissingField::Distribution,
+        MissingField::Seconds,
+        MissingField::Availability,
+        MissingField::Start,
     ] {
         assert!(origin.leaves_out(what), "{what:?}");
     }
@@ -118,7 +118,7 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
             ("iteration", 100)
         );
         close(told.duration.as_secs_f64(), seconds, 1e-9);
-        assert!(!told.untold.contains(&Untold::Errors));
+        assert!(!told.untold.contains(&MissingField::Errors));
     }
     // Requests whose failures were left out of the summary are another thing.
     let requests = summary("").replace("iterations", "http_reqs");
@@ -126,7 +126,7 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
         super::told(&[&requests])
             .unwrap()
             .untold
-            .contains(&Untold::Errors)
+            .contains(&MissingField::Errors)
     );
 }
 

@@ -8,7 +8,7 @@ mod sysbench;
 
 use std::path::PathBuf;
 
-use super::{HEAD, Import, Stamp, Told, Wrong, plan, recognise, record};
+use super::{HEAD, Import, Stamp, Told, Wrong, plan, recognize, record};
 use crate::model::record::RunRecord;
 
 /// A sample by its name.
@@ -22,7 +22,7 @@ fn told(texts: &[&str]) -> Result<Told, (usize, Wrong)> {
     let mut import: Option<Import> = None;
     for text in texts {
         let head: String = text.chars().take(HEAD).collect();
-        let format = recognise(&head, None).map_err(|wrong| (0, wrong))?;
+        let format = recognize(&head, None).map_err(|wrong| (0, wrong))?;
         let import = import.get_or_insert_with(|| Import::of(format));
         import.begin(format).map_err(|wrong| (0, wrong))?;
         for (number, line) in (1..).zip(text.lines()) {
@@ -82,8 +82,8 @@ fn float(number: u64) -> f64 {
 #[test]
 fn a_tool_that_is_named_reads_no_output_of_another() {
     let text = sample("nodeingestbench.out");
-    let wrong = recognise(&text, Some("pgbench")).unwrap_err();
+    let wrong = recognize(&text, Some("pgbench")).unwrap_err();
     assert!(wrong.message.contains("no output of pgbench"), "{wrong:?}");
-    let tool = recognise(&text, None).unwrap().tool();
-    assert_eq!(recognise(&text, Some(tool)).unwrap().tool(), tool);
+    let tool = recognize(&text, None).unwrap().tool();
+    assert_eq!(recognize(&text, Some(tool)).unwrap().tool(), tool);
 }

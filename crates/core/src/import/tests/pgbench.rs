@@ -1,8 +1,8 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
 use super::{close, counted, float, imported, ms, printed, sample, told};
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
-use crate::model::judgement::{Data, Measurement, ReasonCode};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use crate::model::judgment::{Data, Measurement, ReasonCode};
 use crate::model::quantity::parse_instant;
 
 /// A time in microseconds, and a mean of them, are exact; pgbench prints three decimals of a
@@ -114,9 +114,12 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_tells_the_service_time
     assert_eq!(told.begin, LatencyBegin::Intended);
     assert!(result.open);
     let origin = record.imported.as_ref().unwrap();
-    assert!(origin.leaves_out(Untold::Rate), "pgbench prints no rate");
+    assert!(
+        origin.leaves_out(MissingField::Rate),
+        "pgbench prints no rate"
+    );
     let codes: Vec<ReasonCode> = record
-        .judgements
+        .judgments
         .measurement
         .reasons
         .iter()
@@ -188,7 +191,7 @@ fn failed_transactions_are_errors_and_in_no_latency() {
     );
     assert!(
         summary
-            .findings
+            .notes
             .iter()
             .any(|f| f.message.contains("includes failed"))
     );
@@ -240,7 +243,7 @@ fn a_log_with_lag_and_retries_has_both() {
 #[test]
 fn a_sample_is_told_from_a_whole_log() {
     let (told, record) = imported(&["pgbench-sampled.log"]);
-    assert!(told.untold.contains(&Untold::Offered));
+    assert!(told.untold.contains(&MissingField::Offered));
     assert!(
         told.notes.iter().any(|note| note.contains("1.01 %")),
         "{:?}",
@@ -281,24 +284,24 @@ fn a_summary_alone_has_a_mean_and_no_percentile() {
     assert_eq!(rates, [184, 191, 175, 188, 229]);
     let origin = record.imported.as_ref().unwrap();
     for what in [
-        Untold::Availability,
-        Untold::Distribution,
-        Untold::Start,
-        Untold::Target,
+        MissingField::Availability,
+        MissingField::Distribution,
+        MissingField::Start,
+        MissingField::Target,
     ] {
         assert!(origin.leaves_out(what), "{what:?}");
     }
-    assert!(!origin.leaves_out(Untold::Errors) && !origin.leaves_out(Untold::Seconds));
+    assert!(!origin.leaves_out(MissingField::Errors) && !origin.leaves_out(MissingField::Seconds));
 }
 
 #[test]
 fn nothing_is_judged_and_nothing_was_audited() {
     let (_, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
-    let judged = &record.judgements;
-    assert_eq!(judged.measurement.value, Measurement::Unknown);
+    let judged = &record.judgments;
+    assert_eq!(judged.measurement.value, Measurement::Inconclusive);
     let codes: Vec<ReasonCode> = judged.measurement.reasons.iter().map(|r| r.code).collect();
     assert_eq!(codes, [ReasonCode::Imported, ReasonCode::WaitingNotCounted]);
-    assert_eq!(judged.data.value, Data::Off);
+    assert_eq!(judged.data.value, Data::NotChecked);
     assert_eq!(judged.data.reasons[0].code, ReasonCode::NotAudited);
     insta::assert_snapshot!(crate::report::text(&record));
 }
@@ -346,6 +349,6 @@ fn progress_lines_alone_are_a_course_without_latency() {
     let lines: Vec<&str> = out.lines().filter(|l| l.starts_with("progress")).collect();
     let told = told(&[&lines.join("\n")]).unwrap();
     assert_eq!(told.ops[0].acknowledged, 173 + 184 + 190 + 212 + 183);
-    assert!(told.untold.contains(&Untold::Latency));
-    assert_eq!(told.pace, ImportedPace::Untold);
+    assert!(told.untold.contains(&MissingField::Latency));
+    assert_eq!(told.pace, ImportedPace::MissingField);
 }

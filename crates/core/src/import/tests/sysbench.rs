@@ -1,7 +1,7 @@
 //! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
 
 use super::{close, counted, imported, ms, printed, sample, told};
-use crate::model::import_record::{ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn a_histogram_gives_the_percentile_that_sysbench_prints() {
@@ -71,7 +71,10 @@ fn without_a_histogram_there_is_one_percentile_and_no_distribution() {
     assert_eq!((result.latency_ns.p50, result.latency_ns.p99), (None, None));
     assert!(result.histograms.latency.is_empty());
     let origin = record.imported.as_ref().unwrap();
-    assert!(origin.leaves_out(Untold::Distribution) && origin.leaves_out(Untold::Availability));
+    assert!(
+        origin.leaves_out(MissingField::Distribution)
+            && origin.leaves_out(MissingField::Availability)
+    );
     let (_, none) = imported(&["sysbench-nopercentile.out"]);
     let latency = &none.results[0].latency_ns;
     assert_eq!(
@@ -88,7 +91,7 @@ fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
         (told.pace, told.begin),
         (ImportedPace::Open, LatencyBegin::Intended)
     );
-    assert_eq!(record.streams[0].rate_asked, Some(200.0));
+    assert_eq!(record.streams[0].planned_rate, Some(200.0));
     assert!(record.results[0].open);
     close(record.results[0].throughput.ops_per_s, 184.77, 1e-9);
 }

@@ -12,7 +12,7 @@ use crate::model::display::{
 };
 use crate::model::record::RunRecord;
 
-use super::text::table::{Row, aligned, labelled};
+use super::text::table::{Row, aligned, labeled};
 
 pub use markdown::compare_markdown;
 pub use page::compare_html;
@@ -45,24 +45,24 @@ pub struct CompareReport<'a> {
     pub others: Vec<(Group<'a>, Comparison)>,
 }
 
-/// The comparison as text, without colours.
+/// The comparison as text, without colors.
 pub fn compare_text(report: &CompareReport<'_>) -> String {
     let blocks = report.others.iter().map(|(group, comparison)| {
         let mut lines = vec![
-            labelled("A", &named(&report.baseline)),
-            labelled("B", &named(group)),
+            labeled("A", &named(&report.baseline)),
+            labeled("B", &named(group)),
             String::new(),
         ];
         lines.extend(aligned(&rows(comparison), 2));
         lines.push(String::new());
-        lines.push(labelled("verdict", &verdict(comparison, true)));
-        lines.extend(told(comparison).iter().map(|line| labelled("", line)));
+        lines.push(labeled("verdict", &verdict(comparison, true)));
+        lines.extend(told(comparison).iter().map(|line| labeled("", line)));
         let differs = differing(comparison);
         lines.extend(
             differs
                 .iter()
                 .enumerate()
-                .map(|(number, line)| labelled(if number == 0 { "differs" } else { "" }, line)),
+                .map(|(number, line)| labeled(if number == 0 { "differs" } else { "" }, line)),
         );
         lines.join("\n") + "\n"
     });
@@ -164,7 +164,7 @@ const fn word(verdict: Verdict, loud: bool) -> &'static str {
     match (verdict, loud) {
         (Verdict::Worse, true) => "WORSE",
         (Verdict::Worse, false) => "worse",
-        (Verdict::CannotTell, _) => "cannot tell",
+        (Verdict::Inconclusive, _) => "cannot tell",
         (Verdict::Equal, _) => "equal",
         (Verdict::Better, _) => "better",
     }
@@ -266,7 +266,7 @@ fn enough(comparison: &Comparison) -> Option<String> {
 fn undecided(comparison: &Comparison, (scale, what): (Scale, &str)) -> Option<String> {
     let open = || {
         let figures = of_scale(comparison, scale);
-        figures.filter(|compared| compared.verdict == Verdict::CannotTell)
+        figures.filter(|compared| compared.verdict == Verdict::Inconclusive)
     };
     let repeats = open().map(|compared| compared.repeats).max()?;
     let seen = open().filter_map(|compared| compared.detectable);

@@ -94,7 +94,7 @@ fn differences(report: &CompareReport<'_>) -> Part {
 fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
     let class = match comparison.verdict() {
         Verdict::Worse => "verdict bad",
-        Verdict::CannotTell => "verdict open",
+        Verdict::Inconclusive => "verdict open",
         Verdict::Equal => "verdict none",
         Verdict::Better => "verdict good",
     };

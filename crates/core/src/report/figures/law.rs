@@ -2,7 +2,7 @@
 
 use super::rows::seconds;
 use super::{LONGEST, Remark};
-use crate::analysis::tables::{BatchLaw, Estimate, Law, SURPRISE, Table};
+use crate::analysis::tables::{BatchCostModel, Estimate, Law, SURPRISE, Table};
 use crate::model::display::{self, foreign};
 
 pub(super) fn lines(law: &Law, table: &Table) -> Vec<Remark> {
@@ -27,7 +27,7 @@ pub(super) fn lines(law: &Law, table: &Table) -> Vec<Remark> {
     lines
 }
 
-fn fit(line: &BatchLaw, law: &Law, table: &Table) -> Vec<Remark> {
+fn fit(line: &BatchCostModel, law: &Law, table: &Table) -> Vec<Remark> {
     let what = if law.of_batches { "batch" } else { "load" };
     let sessions = match (law.of_batches, line.sessions_stated) {
         (false, _) => String::new(),

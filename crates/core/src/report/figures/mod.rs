@@ -1,6 +1,6 @@
 //! Figures of a file or of runs for people: tables over an axis, and what is not plausible.
 //!
-//! Pure text without colours; equal figures give equal bytes. Nothing is computed here.
+//! Pure text without colors; equal figures give equal bytes. Nothing is computed here.
 
 mod law;
 mod objections;
@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::pretty;
-use super::text::table::labelled;
-use crate::analysis::plausibility::Objection;
+use super::text::table::labeled;
+use crate::analysis::plausibility::PlausibilityWarning;
 use crate::analysis::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 use crate::model::display::{self, foreign};
 
@@ -30,7 +30,7 @@ pub struct FiguresReport {
     /// Empty for a check.
     pub tables: Vec<Table>,
     /// What the plausibility audit has against the figures.
-    pub objections: Vec<Objection>,
+    pub objections: Vec<PlausibilityWarning>,
     /// Remarks on how the file was read.
     pub notes: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub(super) fn table(table: &Table) -> String {
     lines.extend(rows::lines(table));
     lines.push(String::new());
     let told = remarks(table);
-    lines.extend(told.iter().map(|(label, told)| labelled(label, told)));
+    lines.extend(told.iter().map(|(label, told)| labeled(label, told)));
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }

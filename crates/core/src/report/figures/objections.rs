@@ -1,9 +1,9 @@
 //! What the plausibility audit has against figures, as paragraphs.
 
 use super::LONGEST;
-use crate::analysis::plausibility::{Objection, Weight};
+use crate::analysis::plausibility::{PlausibilityWarning, Weight};
 use crate::model::display::foreign;
-use crate::report::text::table::labelled;
+use crate::report::text::table::labeled;
 
 /// Places of an objection that are named before the others are counted.
 const PLACES_NAMED: usize = 4;
@@ -11,11 +11,11 @@ const PLACES_NAMED: usize = 4;
 const LONGEST_MESSAGE: usize = 400;
 
 /// Each objection with its figures, its places and what to look at; one line when there is none.
-pub fn objections_text(objections: &[Objection]) -> String {
+pub fn objections_text(objections: &[PlausibilityWarning]) -> String {
     if objections.is_empty() {
-        return labelled("plausible", "nothing speaks against these figures") + "\n";
+        return labeled("plausible", "nothing speaks against these figures") + "\n";
     }
-    let mut lines = vec![labelled("not plausible", &count(objections))];
+    let mut lines = vec![labeled("not plausible", &count(objections))];
     for objection in objections {
         lines.push(String::new());
         let weight = match objection.weight {
@@ -33,7 +33,7 @@ pub fn objections_text(objections: &[Objection]) -> String {
     lines.join("\n") + "\n"
 }
 
-fn count(objections: &[Objection]) -> String {
+fn count(objections: &[PlausibilityWarning]) -> String {
     let of = |weight: Weight| objections.iter().filter(|o| o.weight == weight).count();
     let number = |count: usize, word: &str| match count {
         1 => format!("1 {word}"),

@@ -282,8 +282,8 @@
         const swatch = document.createElement("i");
         const drawn = [...this.figure.querySelectorAll(".legend li")]
           .find((li) => li.dataset.name === series.name);
-        const colour = drawn && drawn.querySelector("[class*=' c']");
-        if (colour) swatch.className = [...colour.classList].find((name) => /^c\d$/.test(name));
+        const color = drawn && drawn.querySelector("[class*=' c']");
+        if (color) swatch.className = [...color.classList].find((name) => /^c\d$/.test(name));
         const bare = (of) => shown({ ...this.y, title: "" }, of).trim();
         const low = series.low && series.low[last] !== null ? `${bare(series.low[last])} to ` : "";
         const part = series.part ? ` ${series.part}` : "";

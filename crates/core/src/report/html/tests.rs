@@ -5,7 +5,7 @@ mod plotted;
 
 use super::*;
 use crate::analysis::sizing::{Traced, fixture as sizing, size};
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::report::fixture;
 
 /// Bytes of a page, at most.
@@ -47,10 +47,10 @@ fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
 }
 
 #[test]
-fn the_judgements_and_the_counts_come_first_and_nothing_is_left_out() {
+fn the_judgments_and_the_counts_come_first_and_nothing_is_left_out() {
     let page = html(&made::searched());
     let order = [
-        "Three judgements",
+        "Three judgments",
         "Four counts",
         "The mark",
         "Over time",
@@ -142,7 +142,7 @@ fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
 
 /// The values of a logarithmic axis are its ticks.
 #[test]
-fn a_logarithmic_axis_is_labelled_with_the_values_that_were_measured() {
+fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
     let page = html(&made::tuned());
     let chart = page.split("id=\"axis-0\"").nth(1).unwrap();
     let ticks = chart.split("class=\"x-ticks\">").nth(1).unwrap();
@@ -185,5 +185,5 @@ fn a_record_without_anything_measured_is_a_page_all_the_same() {
     record.phases.clear();
     record.clients.clear();
     let page = html(&fixture::judged(record));
-    assert!(page.contains("Three judgements") && !page.contains("<figure"));
+    assert!(page.contains("Three judgments") && !page.contains("<figure"));
 }

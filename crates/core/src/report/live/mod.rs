@@ -58,7 +58,7 @@ pub struct AuditProgress {
 
 /// How far a search or a tuning is, when a probe begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CourseProgress {
+pub struct ExperimentProgress {
     /// Probes that are over.
     pub done: u32,
     /// Probes at most.
@@ -74,7 +74,7 @@ pub struct CourseProgress {
 /// What goes on.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    course: Option<(Nanos, CourseProgress)>,
+    course: Option<(Nanos, ExperimentProgress)>,
     part: Part,
 }
 
@@ -97,12 +97,12 @@ struct Load {
     /// Ops that were given up since it began.
     dropped: u64,
     last: Option<IntervalLine>,
-    streams: Vec<StreamCourse>,
+    streams: Vec<StreamTimeline>,
 }
 
 /// What is known of a stream since the load began.
 #[derive(Debug, Clone, Default)]
-struct StreamCourse {
+struct StreamTimeline {
     units_per_s: VecDeque<f64>,
     errors: u64,
     rejected: u64,
@@ -110,7 +110,7 @@ struct StreamCourse {
 
 impl Live {
     /// A probe begins.
-    pub fn probe(&mut self, now: Nanos, course: CourseProgress) {
+    pub fn probe(&mut self, now: Nanos, course: ExperimentProgress) {
         self.course = Some((now, course));
         self.part = Part::Nothing;
     }
@@ -195,7 +195,7 @@ impl Bar {
 }
 
 /// The bar of a search: of what it may take at most, the part that is nearest to its end.
-fn course_bar(course: CourseProgress, elapsed: Nanos) -> Bar {
+fn course_bar(course: ExperimentProgress, elapsed: Nanos) -> Bar {
     let spent = course.spent.0.saturating_add(elapsed.0);
     let number = course.done.saturating_add(1);
     let mut about = vec![format!("probe {number} of {} at most", course.most)];
@@ -248,7 +248,7 @@ fn time_left(share: f64, elapsed_s: f64) -> Option<f64> {
 impl Load {
     fn second(&mut self, line: &IntervalLine) {
         self.streams
-            .resize_with(line.streams.len(), StreamCourse::default);
+            .resize_with(line.streams.len(), StreamTimeline::default);
         for (known, stream) in self.streams.iter_mut().zip(&line.streams) {
             known.units_per_s.push_back(stream.units_per_s);
             if known.units_per_s.len() > COURSE {
@@ -338,7 +338,7 @@ fn head() -> Row {
     ])
 }
 
-fn row((stream, known): (&StreamProgress, &StreamCourse)) -> Row {
+fn row((stream, known): (&StreamProgress, &StreamTimeline)) -> Row {
     let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
     let mut p99 = latency(stream.p99_ns);
     if stream.p99_at_least {
@@ -358,7 +358,7 @@ fn row((stream, known): (&StreamProgress, &StreamCourse)) -> Row {
 }
 
 /// The course of the last minute, as much of it as fits, and its greatest value if that fits, too.
-fn last_minute(known: &StreamCourse, unit: Unit, columns: usize) -> String {
+fn last_minute(known: &StreamTimeline, unit: Unit, columns: usize) -> String {
     let room = columns.saturating_sub(LABEL).max(1);
     let highest = known.units_per_s.iter().copied().fold(0.0, f64::max);
     let course = course(&known.units_per_s, room);

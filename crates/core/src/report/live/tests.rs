@@ -32,7 +32,7 @@ fn drawn(live: &Live, now_s: u64, columns: usize) -> String {
 }
 
 /// A search with five probes behind it.
-const COURSE_OF_FIVE: CourseProgress = CourseProgress {
+const COURSE_OF_FIVE: ExperimentProgress = ExperimentProgress {
     done: 5,
     most: 25,
     spent: Nanos::from_secs(320),
@@ -191,7 +191,7 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
              █  up to 100,000 rows/s
 ");
     // Few probes are left, but more budget than they take; and no budget at all.
-    let few = CourseProgress {
+    let few = ExperimentProgress {
         done: 23,
         spent: Nanos::from_secs(1_000),
         ..COURSE_OF_FIVE
@@ -200,7 +200,7 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
     let text = drawn(&live, 4, 120);
     assert!(text.contains("at most 2 min 4 s left"), "{text}");
     // Many probes are left, and little budget: that is what ends it.
-    let late = CourseProgress {
+    let late = ExperimentProgress {
         spent: Nanos::from_secs(1_620),
         ..COURSE_OF_FIVE
     };
@@ -209,7 +209,7 @@ insert     100,000   100,000 rows/s   2.31 ms   4.40 ms         0          0
     assert!(text.contains(" 90.0 %  at most 3 min left"), "{text}");
     live.probe(
         Nanos::ZERO,
-        CourseProgress {
+        ExperimentProgress {
             budget: None,
             ..few
         },

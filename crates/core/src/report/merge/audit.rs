@@ -88,7 +88,7 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (String, String)>
 /// What a share expects; nothing where it wrote nothing.
 fn expectations(share: &RunRecord) -> Result<&[Expectation], (String, String)> {
     let audit = &share.audit;
-    let index = share.plan.intention.share.index;
+    let index = share.plan.definition.share.index;
     match (audit.status.as_str(), audit.expectations.as_slice()) {
         ("partial" | "done", []) if audit.acknowledged + audit.unknown > 0 => {
             let error = format!("share {index} did not record what it expects");
@@ -144,7 +144,7 @@ fn still_writing(shares: &[&RunRecord]) -> Option<u32> {
         let ended = wall(share, writes).map(|(_, end)| end);
         began.is_none() || ended.is_none() || ended > began
     })?;
-    Some(late.plan.intention.share.index)
+    Some(late.plan.definition.share.index)
 }
 
 /// When a share's audit ended, Unix nanoseconds; before all others where it is not known.

@@ -1,8 +1,8 @@
-//! Load machines, the target as they saw it, and what was noted.
+//! Load generators, the target as they saw it, and what was noted.
 
 use std::collections::BTreeMap;
 
-use crate::model::record::{Finding, RunRecord, TargetRecord, TelemetrySample};
+use crate::model::record::{RunNote, RunRecord, TargetRecord, TelemetrySample};
 use crate::model::target_telemetry::TargetTelemetry;
 
 /// URLs, hosts and settings of all shares; sizes as the first and the last state say.
@@ -34,7 +34,7 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
     merged
 }
 
-/// All load machines together, second by second: cores and memory added, the busiest machine.
+/// All load generators together, second by second: cores and memory added, the busiest machine.
 pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
     if let [only] = shares {
         return only.telemetry.clone();
@@ -61,8 +61,8 @@ fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
     sum.time_ns = sum.time_ns.max(sample.time_ns);
     sum.client_cores += sample.client_cores;
     sum.embedded_cores += sample.embedded_cores;
-    sum.machine_cpu_share = greater(sum.machine_cpu_share, sample.machine_cpu_share);
-    sum.steal_share = greater(sum.steal_share, sample.steal_share);
+    sum.machine_cpu_fraction = greater(sum.machine_cpu_fraction, sample.machine_cpu_fraction);
+    sum.steal_fraction = greater(sum.steal_fraction, sample.steal_fraction);
     sum.rss_bytes += sample.rss_bytes;
 }
 
@@ -74,13 +74,13 @@ fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
 }
 
 /// Every finding once; it names its share unless all shares have it alike.
-pub(super) fn findings(shares: &[&RunRecord]) -> Vec<Finding> {
-    let mut merged: Vec<Finding> = Vec::new();
+pub(super) fn findings(shares: &[&RunRecord]) -> Vec<RunNote> {
+    let mut merged: Vec<RunNote> = Vec::new();
     for share in shares {
-        for finding in &share.findings {
+        for finding in &share.notes {
             let mut finding = finding.clone();
-            if !shares.iter().all(|other| other.findings.contains(&finding)) {
-                let of = &share.plan.intention.share;
+            if !shares.iter().all(|other| other.notes.contains(&finding)) {
+                let of = &share.plan.definition.share;
                 finding.message = format!("share {}/{}: {}", of.index, of.of, finding.message);
             }
             if !merged.contains(&finding) {

@@ -1,4 +1,4 @@
-//! One record from the records of all shares of a plan, as if one load machine had done it all.
+//! One record from the records of all shares of a plan, as if one load generator had done it all.
 //!
 //! Counts are added and distributions merged; a percentile is never averaged, and what follows
 //! from counts is drawn anew. Phases are aligned by their own start, not by wall clocks.
@@ -18,7 +18,7 @@ use thiserror::Error;
 use crate::analysis::judge;
 use crate::analysis::telemetry::disk_bytes_per_row;
 use crate::model::histogram::HistogramError;
-use crate::model::judgement::{Reason, ReasonCode};
+use crate::model::judgment::{Reason, ReasonCode};
 use crate::model::plan::Share;
 use crate::model::record::RunRecord;
 
@@ -112,7 +112,7 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
     if shares.len() > 1 {
         merged.id = format!("{}-merged", first.id);
     }
-    merged.plan.intention.share = Share::WHOLE;
+    merged.plan.definition.share = Share::WHOLE;
     merged.started_at = timeline::earliest(&shares);
     merged.phases = timeline::phases(&shares);
     merged.results = results::results(&shares, &merged.phases)?;
@@ -124,23 +124,23 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);
     merged.target_telemetry = machines::target_telemetry(&shares);
-    merged.findings = machines::findings(&shares);
+    merged.notes = machines::findings(&shares);
     merged.environment = machines::environment(&shares);
     merged.labels = machines::labels(&shares);
     merged.probes = shares.iter().flat_map(|s| s.probes.clone()).collect();
     figures::draw(&mut merged);
     merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
-    merged.judgements = judge(&merged);
+    merged.judgments = judge(&merged);
     Ok(merged)
 }
 
 /// The records in the order of their shares, if they are all of one plan.
 fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
     let first = records.first().ok_or(MergeError::Empty)?;
-    let of = first.plan.intention.share.of;
+    let of = first.plan.definition.share.of;
     let mut seen = BTreeSet::new();
     for record in records {
-        let share = &record.plan.intention.share;
+        let share = &record.plan.definition.share;
         if record.plan.hash != first.plan.hash {
             return Err(MergeError::PlansDiffer {
                 first: named(first, &first.plan.hash),
@@ -175,7 +175,7 @@ fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
         return Err(MergeError::Missing { missing, of });
     }
     let mut shares: Vec<&RunRecord> = records.iter().collect();
-    shares.sort_by_key(|record| record.plan.intention.share.index);
+    shares.sort_by_key(|record| record.plan.definition.share.index);
     Ok(shares)
 }
 

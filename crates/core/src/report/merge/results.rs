@@ -112,8 +112,9 @@ fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), Mer
         over_all(group, |r| Some((&r.histograms.latency, &r.latency_ns)))?;
     (texts.service, merged.service_ns) =
         over_all(group, |r| Some((&r.histograms.service, &r.service_ns)))?;
-    (texts.door_wait, merged.door_wait_ns) =
-        over_all(group, |r| Some((&r.histograms.door_wait, &r.door_wait_ns)))?;
+    (texts.session_wait, merged.session_wait_ns) = over_all(group, |r| {
+        Some((&r.histograms.session_wait, &r.session_wait_ns))
+    })?;
     (texts.client_lag, merged.client_lag_ns) = over_all(group, |r| {
         Some((&r.histograms.client_lag, &r.client_lag_ns))
     })?;
@@ -166,7 +167,7 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
             None => streams.push(stream.clone()),
             Some(known) => {
                 known.sessions += stream.sessions;
-                known.rate_asked = match (known.rate_asked, stream.rate_asked) {
+                known.planned_rate = match (known.planned_rate, stream.planned_rate) {
                     (Some(ours), Some(theirs)) => Some(ours + theirs),
                     (ours, theirs) => ours.or(theirs),
                 };
@@ -174,8 +175,8 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
         }
     }
     for stream in &mut streams {
-        if stream.rate_asked.is_some() {
-            stream.rate_asked = planned_rate(merged, stream).or(stream.rate_asked);
+        if stream.planned_rate.is_some() {
+            stream.planned_rate = planned_rate(merged, stream).or(stream.planned_rate);
         }
     }
     streams
@@ -183,7 +184,7 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
 
 /// Exact where the shares' parts of a rate would round.
 fn planned_rate(merged: &RunRecord, stream: &StreamRecord) -> Option<f64> {
-    let plan = &merged.plan.intention;
+    let plan = &merged.plan.definition;
     let index = plan.streams.iter().position(|s| s.name == stream.stream)?;
     let phase = merged.phases.iter().find(|p| p.name == stream.phase)?;
     match plan.pace(index, phase.step?) {

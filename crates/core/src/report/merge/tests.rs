@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::judgement::{Data, Measurement};
+use crate::model::judgment::{Data, Measurement};
 use crate::model::plan::{PhaseKind, Unit};
 use crate::model::record::{AuditRecord, Expectation, ExpectedBucket, FoundBucket, PhaseRecord};
 use crate::report::fixture::{self, MS, OpSpec, S, note};
@@ -22,7 +22,7 @@ fn share_op(latencies: Vec<(u64, u64)>, dropped: u64, failed: u64) -> OpSpec {
 /// The record of a share, or of the whole where `of` is 1; all that is drawn is drawn.
 fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> RunRecord {
     let mut record = fixture::open_gate_of(op);
-    record.plan.intention.share = Share {
+    record.plan.definition.share = Share {
         index,
         of,
         start_at: None,
@@ -31,7 +31,7 @@ fn share_record(op: &OpSpec, index: u32, of: u32, windows: &[Vec<u64>; 3]) -> Ru
     record.results[0].windows.acknowledged = acknowledged;
     record.results[0].windows.ended = ended;
     record.results[0].windows.over = vec![over];
-    record.streams[0].rate_asked = Some(1_000.0 / f64::from(of));
+    record.streams[0].planned_rate = Some(1_000.0 / f64::from(of));
     record.streams[0].sessions = 16;
     // Also where a share's part is nothing.
     record.streams[0].unit = Unit::Rows;
@@ -172,7 +172,7 @@ proptest! {
         prop_assert_eq!(&merged.phases, &whole.phases);
         prop_assert_eq!(&merged.availability, &whole.availability);
         prop_assert_eq!(&merged.plan, &whole.plan);
-        prop_assert_eq!(&merged.judgements, &whole.judgements);
+        prop_assert_eq!(&merged.judgments, &whole.judgments);
         prop_assert_eq!(merged.audit.found, whole.audit.found);
         prop_assert_eq!(merged.audit.acknowledged, whole.audit.acknowledged);
         prop_assert_eq!(merged.clients.len(), shares.len());
@@ -189,8 +189,8 @@ fn one_share_proves_nothing_and_all_of_them_prove_that_nothing_was_lost() {
     assert_eq!(judge(&shares[0]).data.value, Data::Unverified);
     let merged = merge(&shares).unwrap();
     assert_eq!(merged.audit.status, "done");
-    assert_eq!(merged.judgements.data.value, Data::Clean);
-    assert_eq!(merged.judgements.measurement.value, Measurement::Sound);
+    assert_eq!(merged.judgments.data.value, Data::Clean);
+    assert_eq!(merged.judgments.measurement.value, Measurement::Valid);
 }
 
 /// The found rows of one range, changed in what every audit saw.
@@ -206,13 +206,13 @@ fn a_row_missing_from_the_sum_is_lost_and_one_too_many_is_a_duplicate() {
     let mut shares = three();
     found_differently(&mut shares, -1);
     let lost = merge(&shares).unwrap();
-    assert_eq!(lost.judgements.data.value, Data::Lost);
+    assert_eq!(lost.judgments.data.value, Data::Lost);
     assert_eq!(lost.audit.missing, 1);
     let example = &lost.audit.examples[0];
     assert_eq!((example.first_key, example.last_key), (128, 255));
     found_differently(&mut shares, 2);
     let duplicated = merge(&shares).unwrap();
-    assert_eq!(duplicated.judgements.data.value, Data::Duplicated);
+    assert_eq!(duplicated.judgments.data.value, Data::Duplicated);
     assert_eq!(duplicated.audit.duplicated, 1);
 }
 
@@ -223,7 +223,7 @@ fn checksums_of_shares_add_up_and_another_value_is_altered() {
         share.audit.expectations[0].found[0].sums[0] += 1;
     }
     let merged = merge(&shares).unwrap();
-    assert_eq!(merged.judgements.data.value, Data::Altered);
+    assert_eq!(merged.judgments.data.value, Data::Altered);
     assert_eq!(merged.audit.altered, 1);
     assert_eq!(merged.audit.examples[0].column.as_deref(), Some("ts"));
 }
@@ -237,7 +237,7 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     // An early audit, before the others had written all they would.
     found(&mut shares[0], 5);
     shares[0].started_at = "2026-11-20T18:20:03Z".to_owned();
-    assert_eq!(merge(&shares).unwrap().judgements.data.value, Data::Clean);
+    assert_eq!(merge(&shares).unwrap().judgments.data.value, Data::Clean);
     // The last audit misses rows, and another share was still at work.
     for share in &mut shares[1..] {
         found(share, 5);
@@ -245,7 +245,7 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     let measured = shares[1].phases.iter_mut().find(|p| p.name == "measure");
     measured.unwrap().duration_ns = 10 * S + 500 * MS;
     let merged = merge(&shares).unwrap();
-    assert_eq!(merged.judgements.data.value, Data::Unverified);
+    assert_eq!(merged.judgments.data.value, Data::Unverified);
     assert!(merged.audit.error.unwrap().contains("share 2"));
 }
 
@@ -259,7 +259,7 @@ fn an_audit_that_failed_on_one_share_verifies_nothing() {
         ..shares[2].audit.clone()
     };
     let merged = merge(&shares).unwrap();
-    assert_eq!(merged.judgements.data.value, Data::Unverified);
+    assert_eq!(merged.judgments.data.value, Data::Unverified);
     assert_eq!(
         merged.audit.error.as_deref(),
         Some("share 3: timeout: 60 s")
@@ -291,7 +291,7 @@ fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
             ..share.audit.clone()
         };
     }
-    let judged = merge(&shares).unwrap().judgements.data;
+    let judged = merge(&shares).unwrap().judgments.data;
     assert_eq!(judged.value, Data::Unverified);
     assert_eq!(judged.reasons[0].code, ReasonCode::OneShare);
     assert_eq!(judged.reasons[0].evidence, "share 1: invariants");
@@ -320,8 +320,8 @@ fn an_interrupted_share_interrupts_the_whole_and_is_named() {
     let mut shares = three();
     note(&mut shares[1], "interrupted", "after 6 s");
     let merged = merge(&shares).unwrap();
-    assert_eq!(merged.judgements.measurement.value, Measurement::Unsound);
-    assert_eq!(merged.findings[0].message, "share 2/3: after 6 s");
+    assert_eq!(merged.judgments.measurement.value, Measurement::Invalid);
+    assert_eq!(merged.notes[0].message, "share 2/3: after 6 s");
 }
 
 #[test]
@@ -339,7 +339,7 @@ fn what_is_not_all_the_shares_of_one_plan_is_refused_with_a_reason() {
     other[1].target.version = "9".to_owned();
     assert!(message(&other).contains("are of different targets"));
     let mut other = three();
-    other[1].plan.intention.share.of = 4;
+    other[1].plan.definition.share.of = 4;
     assert!(message(&other).contains("is one of 4 shares"));
     let mut other = three();
     other[1].results[0].histograms.latency = "rubbish".to_owned();

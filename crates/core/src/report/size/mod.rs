@@ -1,13 +1,13 @@
-//! A size plan for people: the figures, the alternatives, the laws, a plot, the inputs, a summary.
+//! A size plan for people: the figures, the alternatives, the models, a plot, the inputs, a summary.
 //!
-//! Pure text without colours; equal plans give equal bytes. Nothing is computed here.
+//! Pure text without colors; equal plans give equal bytes. Nothing is computed here.
 
 mod plot;
 
 use super::json::pretty;
-use super::text::table::{Row, aligned, labelled};
+use super::text::table::{Row, aligned, labeled};
 use crate::analysis::scaling::{Curve, Prediction};
-use crate::analysis::sizing::{Alternative, Headroom, Input, LawPlan, NeedPlan, SizePlan};
+use crate::analysis::sizing::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
 use crate::model::display;
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ fn head(plan: &SizePlan) -> Vec<String> {
 
 pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     let nodes = &plan.nodes;
-    let mut lines = vec![labelled(
+    let mut lines = vec![labeled(
         "nodes",
         &format!(
             "{}   {} expected [{} … {}] · enough with a chance of {}",
@@ -97,7 +97,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
     for need in &plan.needs {
         let unit = &need.unit;
         let capacity = interval(need.capacity);
-        lines.push(labelled(
+        lines.push(labeled(
             "capacity",
             &format!("{capacity} {unit} with {} nodes", nodes.planned),
         ));
@@ -109,7 +109,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
             headroom(nodes.headroom_after_loss)
         ),
     };
-    lines.push(labelled(
+    lines.push(labeled(
         "headroom",
         &format!("{}{lost}", headroom(nodes.headroom)),
     ));
@@ -129,9 +129,9 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
             "{} primaries{days}{bytes} · {each} on each node",
             shards.primaries
         );
-        lines.push(labelled("shards", &text));
+        lines.push(labeled("shards", &text));
         for rule in &shards.rules {
-            lines.push(labelled("", &format!("rule: {rule}")));
+            lines.push(labeled("", &format!("rule: {rule}")));
         }
     }
     lines.extend(storage(plan));
@@ -147,7 +147,7 @@ fn storage(plan: &SizePlan) -> Vec<String> {
             display_bytes(disk.stored_bytes),
             display_bytes(disk.per_day_bytes)
         );
-        lines.push(labelled("disk", &text));
+        lines.push(labeled("disk", &text));
     }
     if let Some(network) = &plan.network {
         let bits = |bytes: f64| format!("{} Gbit/s", display::significant(bytes * 8.0 / 1e9));
@@ -158,11 +158,11 @@ fn storage(plan: &SizePlan) -> Vec<String> {
             bits(network.out_bytes_per_s),
             bits(network.between_bytes_per_s)
         );
-        lines.push(labelled("network", &text));
+        lines.push(labeled("network", &text));
     }
     if let Some(price) = plan.price_per_month {
         let text = format!("{} a month of 730 hours", display::rate(price));
-        lines.push(labelled("price", &text));
+        lines.push(labeled("price", &text));
     }
     lines
 }
@@ -208,7 +208,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
 
 fn growth(need: &NeedPlan) -> Vec<String> {
     let mut lines = vec![format!("how {} grow", need.unit)];
-    lines.extend(aligned(&laws(need), 1));
+    lines.extend(aligned(&models(need), 1));
     if let Some(told) = &need.told {
         for sentence in &told.sentences {
             lines.extend(wrapped(sentence, "", ""));
@@ -220,14 +220,14 @@ fn growth(need: &NeedPlan) -> Vec<String> {
 }
 
 /// The head and a row for each law; the first column holds words.
-pub(super) fn laws(need: &NeedPlan) -> Vec<Row> {
+pub(super) fn models(need: &NeedPlan) -> Vec<Row> {
     let header = ["law", "weight", "left out", "prediction", "90 %"];
     let mut rows = vec![Row::new(header)];
-    rows.extend(need.laws.iter().map(law));
+    rows.extend(need.models.iter().map(law));
     rows
 }
 
-fn law(law: &LawPlan) -> Row {
+fn law(law: &ModelPlan) -> Row {
     let interval = |prediction: Prediction| {
         format!(
             "{} … {}",

@@ -1,6 +1,6 @@
 //! A plot of a few lines of plain text: sizes to the right, throughput upwards.
 //!
-//! `o` is a measured size, `=` what is expected, `.` the 90 % interval. No colours, no cursor
+//! `o` is a measured size, `=` what is expected, `.` the 90 % interval. No colors, no cursor
 //! movements, so that a file or a pipe gets the same.
 
 use crate::analysis::sizing::{NeedPlan, SizePlanPoint};

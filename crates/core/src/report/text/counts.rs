@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, count, rate};
-use crate::model::import_record::Untold;
+use crate::model::import_record::MissingField;
 use crate::model::plan::Unit;
 use crate::model::record::{ResultRecord, RunRecord};
 
-use super::table::{Row, aligned, labelled};
+use super::table::{Row, aligned, labeled};
 
 pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
@@ -18,7 +18,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     let mut table = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
     table.extend(rows(record, measured));
     let mut lines = aligned(&table, 1);
-    lines.extend(beside(measured).map(|text| labelled("besides", &text)));
+    lines.extend(beside(measured).map(|text| labeled("besides", &text)));
     lines
 }
 
@@ -81,13 +81,13 @@ fn told(record: &RunRecord, [offered, sent, acknowledged]: [u64; 3]) -> [String;
         origin.is_some_and(|origin| origin.leaves_out(what))
     };
     let shown = |figure: u64| {
-        if leaves_out(Untold::Offered) {
+        if leaves_out(MissingField::Offered) {
             ABSENT.to_owned()
         } else {
             count(figure)
         }
     };
-    let most = if leaves_out(Untold::Acknowledged) {
+    let most = if leaves_out(MissingField::Acknowledged) {
         "≤ "
     } else {
         ""
@@ -141,7 +141,7 @@ fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
 /// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
 fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
     let origin = record.imported.as_ref();
-    if origin.is_some_and(|origin| origin.leaves_out(Untold::Throughput)) {
+    if origin.is_some_and(|origin| origin.leaves_out(MissingField::Throughput)) {
         return String::new();
     }
     let streams: Vec<&MeasuredStream<'_>> =
@@ -158,7 +158,7 @@ fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -
         unit.name()
     };
     let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
-    let asked: Option<f64> = streams.iter().map(|m| m.stream.rate_asked).sum();
+    let asked: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
     let mut text = match asked {
         Some(asked) => format!("{} of {} {name}/s", rate(reached), rate(asked)),
         None => format!("{} {name}/s", rate(reached)),

@@ -2,7 +2,7 @@
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{count, duration, foreign, plain, span};
-use crate::model::import_record::{ImportRecord, ImportedPace, Untold};
+use crate::model::import_record::{ImportRecord, ImportedPace, MissingField};
 use crate::model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
 use crate::model::record::RunRecord;
 
@@ -50,12 +50,12 @@ pub(in crate::report) fn title(record: &RunRecord, urls: &[String]) -> String {
 fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStream<'_>]) -> String {
     let tool = foreign(&origin.tool_and_version(), WORDS);
     let mut parts = vec![format!("imported from {tool}")];
-    let streams = &record.plan.intention.streams;
+    let streams = &record.plan.definition.streams;
     parts.extend(streams.iter().map(|stream| {
         let kind = match origin.pace {
             ImportedPace::Open => "open (Poisson)",
             ImportedPace::Closed => "closed",
-            ImportedPace::Untold => "pace not told",
+            ImportedPace::MissingField => "pace not told",
         };
         let pace = match stream.paces.first() {
             Some(_) => format!(", {}", pace(stream)),
@@ -63,7 +63,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
         };
         format!("{kind}{pace}{}", batches(stream))
     }));
-    if !origin.leaves_out(Untold::Throughput) {
+    if !origin.leaves_out(MissingField::Throughput) {
         parts.push(measured_time(measured));
     }
     let files = origin.files.iter().map(|[name, _]| foreign(name, WORDS));
@@ -72,7 +72,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
 }
 
 fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    let plan = &record.plan.intention;
+    let plan = &record.plan.definition;
     let mut parts = vec![match plan.streams.as_slice() {
         [stream] => format!("{}, {}{}", pace_kind(stream), pace(stream), batches(stream)),
         streams => streams

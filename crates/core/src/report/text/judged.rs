@@ -1,25 +1,25 @@
-//! The three judgements with their reasons. What is not well is in upper case.
+//! The three judgments with their reasons. What is not well is in upper case.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
 use crate::import::NOT_AUDITED;
 use crate::model::display::{count, foreign};
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::plan::{AuditLevel, Objective};
 use crate::model::record::{AuditRecord, RunRecord};
 
-use super::table::labelled;
+use super::table::labeled;
 
 /// Characters of the evidence of one reason.
 const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: &RunRecord) -> Vec<String> {
-    let judged = &record.judgements;
+    let judged = &record.judgments;
     let measurement = match judged.measurement.value {
-        Measurement::Sound => "sound",
-        Measurement::Unsound => "UNSOUND",
-        Measurement::Unknown => "UNKNOWN",
+        Measurement::Valid => "sound",
+        Measurement::Invalid => "INVALID",
+        Measurement::Inconclusive => "UNKNOWN",
     };
     let data = match judged.data.value {
         Data::Clean => "clean",
@@ -27,12 +27,12 @@ pub(super) fn lines(record: &RunRecord) -> Vec<String> {
         Data::Duplicated => "DUPLICATED",
         Data::Altered => "ALTERED",
         Data::Unverified => "UNVERIFIED",
-        Data::Off => "off",
+        Data::NotChecked => "off",
     };
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "MISSED",
-        ObjectiveValue::None => "none",
+        ObjectiveValue::NoneSet => "none",
     };
     let mut lines = Vec::new();
     block(
@@ -66,7 +66,7 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
     } else {
         format!("{value:<10} {remark}")
     };
-    lines.push(labelled(label, &line));
+    lines.push(labeled(label, &line));
     for reason in reasons {
         let evidence = foreign(&reason.evidence, EVIDENCE);
         let sentence = format!("  {}: {}", reason.code.name(), reason.message);
@@ -79,11 +79,11 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
 
 pub(in crate::report) fn audited(record: &RunRecord) -> String {
     let audit = &record.audit;
-    match (record.judgements.data.value, audit.status.as_str()) {
-        (Data::Off, NOT_AUDITED) => "not audited".to_owned(),
-        (Data::Off, "nothing_written") => "nothing was written".to_owned(),
-        (Data::Off, "stores_nothing") => String::new(),
-        (Data::Off, _) => "no audit was asked for".to_owned(),
+    match (record.judgments.data.value, audit.status.as_str()) {
+        (Data::NotChecked, NOT_AUDITED) => "not audited".to_owned(),
+        (Data::NotChecked, "nothing_written") => "nothing was written".to_owned(),
+        (Data::NotChecked, "stores_nothing") => String::new(),
+        (Data::NotChecked, _) => "no audit was asked for".to_owned(),
         (Data::Unverified, status) if status != "done" => {
             "what was acknowledged was NOT checked".to_owned()
         }
@@ -148,7 +148,7 @@ fn replaced(audit: &AuditRecord) -> String {
 
 pub(in crate::report) fn objectives(record: &RunRecord) -> String {
     use crate::model::display::{percent_asked as share, plain, quantile, span};
-    let stated = record.plan.intention.objectives.iter();
+    let stated = record.plan.definition.objectives.iter();
     let named: Vec<String> = stated
         .map(|objective| match *objective {
             Objective::Latency { quantile_ppm, max } => {

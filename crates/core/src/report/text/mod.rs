@@ -1,6 +1,6 @@
-//! The summary of a run as text: about fifteen lines, three judgements, one command to go on.
+//! The summary of a run as text: about fifteen lines, three judgments, one command to go on.
 //!
-//! Understandable without colour; it holds no escape codes, and nothing that a target says can
+//! Understandable without color; it holds no escape codes, and nothing that a target says can
 //! bring one in.
 
 pub(super) mod counts;
@@ -67,11 +67,11 @@ pub(super) fn next_command(
     }
 }
 
-/// The judgements, the record and the next command: one block to the eye.
+/// The judgments, the record and the next command: one block to the eye.
 fn end(record: &RunRecord, directory: &str, next: &str) -> Vec<String> {
     let mut lines = judged::lines(record);
-    lines.push(table::labelled("record", directory));
-    lines.push(table::labelled("next:", next));
+    lines.push(table::labeled("record", directory));
+    lines.push(table::labeled("next:", next));
     lines
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{flag_span, plain, whole};
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::plan::{Objective, Pace, StreamPlan};
 use crate::model::record::RunRecord;
 
@@ -31,29 +31,29 @@ pub(super) fn command(
     if record.imported.is_some() {
         return show(" --open");
     }
-    let share = &record.plan.intention.share;
-    match record.judgements.data.value {
+    let share = &record.plan.definition.share;
+    match record.judgments.data.value {
         _ if share.of > 1 => {
             return show(&format!("   # and the records of all {} shares", share.of));
         }
         Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
         Data::Unverified if record.audit.status == "timeout" && !measured.is_empty() => {
-            let limit = record.plan.intention.audit.limit.0.saturating_mul(LONGER);
+            let limit = record.plan.definition.audit.limit.0.saturating_mul(LONGER);
             let begin = base("run", record, &["audit-timeout"]);
             let again = run(record, begin, measured, (1.0, 1));
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
         Data::Unverified => return check(record),
-        Data::Clean | Data::Off => {}
+        Data::Clean | Data::NotChecked => {}
     }
-    if record.plan.intention.stop.fills {
+    if record.plan.definition.stop.fills {
         return base("run", record, &["rows"]);
     }
     if measured.is_empty() {
         return check(record);
     }
-    if record.judgements.measurement.value != Measurement::Sound {
-        let reasons = record.judgements.measurement.reasons.iter();
+    if record.judgments.measurement.value != Measurement::Valid {
+        let reasons = record.judgments.measurement.reasons.iter();
         let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
         return match codes.first() {
             Some(ReasonCode::Interrupted) => again(record, measured, (1.0, 1)),
@@ -69,13 +69,13 @@ pub(super) fn command(
     {
         return show(" --format csv");
     }
-    match record.judgements.objective.value {
+    match record.judgments.objective.value {
         ObjectiveValue::Missed => again(record, measured, (COMFORTABLE, 1)),
         ObjectiveValue::Met => again(record, measured, (FURTHER, 1)),
-        ObjectiveValue::None if measured.iter().any(MeasuredStream::is_open) => {
+        ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => {
             again(record, measured, (1.0, 1))
         }
-        ObjectiveValue::None => open(record, measured),
+        ObjectiveValue::NoneSet => open(record, measured),
     }
 }
 
@@ -110,7 +110,7 @@ fn run(
     }
     let planned: u64 = record
         .plan
-        .intention
+        .definition
         .phases
         .iter()
         .filter(|phase| phase.name == *first)
@@ -122,7 +122,7 @@ fn run(
     } else {
         length
     };
-    let least = match record.plan.intention.stop.minimum.0 {
+    let least = match record.plan.definition.stop.minimum.0 {
         0 => String::new(),
         least => format!("{}..", flag_span(least)),
     };
@@ -207,7 +207,7 @@ fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
 }
 
 fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
-    match stream.stream.rate_asked {
+    match stream.stream.planned_rate {
         // A rate that was missed is not asked again: start from what was reached.
         Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
         Some(asked) => flag_rate(asked * factor),
@@ -220,7 +220,7 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
 /// The plan's objectives, or, where it has none, the next of 1, 2, 5, 10 … above the p99 that was
 /// measured.
 fn objectives(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
-    let stated = &record.plan.intention.objectives;
+    let stated = &record.plan.definition.objectives;
     if !stated.is_empty() {
         return stated.iter().map(flag).collect();
     }
@@ -332,7 +332,7 @@ mod tests {
                 (name.to_owned(), values.collect())
             })
             .into();
-        record.plan.intention.stop.minimum = Nanos::from_secs(5);
+        record.plan.definition.stop.minimum = Nanos::from_secs(5);
         let measured = measured_streams(&record);
         insta::assert_snapshot!(
             open(&record, &measured),

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, count, duration, foreign, rate};
 use crate::model::histogram::LatencySummary;
-use crate::model::import_record::{ImportRecord, LatencyBegin, Untold};
+use crate::model::import_record::{ImportRecord, LatencyBegin, MissingField};
 use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 
-use super::table::{Row, aligned, labelled};
+use super::table::{Row, aligned, labeled};
 
 /// Characters of a target's own words about an error.
 const EXAMPLE: usize = 100;
@@ -71,7 +71,7 @@ fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {
     let first = measured.first().map_or("", |stream| &stream.phase.name);
     let phase = measured.iter().any(|stream| stream.phase.name != first);
     let results = || measured.iter().flat_map(|stream| &stream.results);
-    let objectives = record.plan.intention.objectives.iter();
+    let objectives = record.plan.definition.objectives.iter();
     let bounds_rows = objectives
         .clone()
         .any(|objective| matches!(objective, Objective::RowLatency { .. }));
@@ -117,18 +117,18 @@ fn row(
     cells.extend(percentiles(&result.latency_ns));
     if columns.open {
         let [service, wait] = if result.open {
-            [&result.service_ns, &result.door_wait_ns].map(|s| figure(s, "p99", s.p99))
+            [&result.service_ns, &result.session_wait_ns].map(|s| figure(s, "p99", s.p99))
         } else {
             [String::new(), String::new()]
         };
         cells.extend([service, wait]);
     }
     let errors = count(result.errors.values().sum());
-    let untold = imported.is_some_and(|origin| origin.leaves_out(Untold::Errors));
+    let untold = imported.is_some_and(|origin| origin.leaves_out(MissingField::Errors));
     cells.push(if untold { ABSENT.to_owned() } else { errors });
     let mut remarks = Vec::new();
     match imported {
-        Some(origin) if origin.leaves_out(Untold::Latency) => {}
+        Some(origin) if origin.leaves_out(MissingField::Latency) => {}
         Some(origin) => remarks.push(begin(origin.begin)),
         None if !result.open => remarks.push("closed load: latency = service time"),
         None => {}
@@ -144,14 +144,14 @@ const fn begin(begin: LatencyBegin) -> &'static str {
     match begin {
         LatencyBegin::Intended => "from the intended start",
         LatencyBegin::Sent => "service time",
-        LatencyBegin::Untold => "where latency begins is not told",
+        LatencyBegin::MissingField => "where latency begins is not told",
     }
 }
 
 /// An op's part of its stream's rate, as it was dealt: by what was offered.
 fn asked(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f64> {
     let share = crate::model::display::ratio(result.offered, stream.offered());
-    Some(stream.stream.rate_asked? * share)
+    Some(stream.stream.planned_rate? * share)
 }
 
 fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
@@ -216,5 +216,5 @@ fn errors(measured: &[MeasuredStream<'_>]) -> Option<String> {
     if let Some(example) = examples.get(first) {
         let _ = write!(text, "   {first}: “{}”", foreign(example, EXAMPLE));
     }
-    Some(labelled("errors", &text))
+    Some(labeled("errors", &text))
 }

@@ -17,7 +17,7 @@ pub(in crate::report) fn repeat(record: &RunRecord) -> String {
     if let Some(of_search) = &record.search {
         return search::again(record, of_search, 1);
     }
-    let plan = &record.plan.intention;
+    let plan = &record.plan.definition;
     if plan.stop.fills {
         return next::base("load", record, &[]);
     }

@@ -5,7 +5,7 @@
 use crate::analysis::judge::MeasuredStream;
 use crate::analysis::search::of_axis;
 use crate::model::display::{count, duration, flag_span, percent, rate};
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::Objective;
 use crate::model::record::RunRecord;
 use crate::model::search::{
@@ -13,13 +13,13 @@ use crate::model::search::{
     SearchRecord,
 };
 
-use super::table::{Row, aligned, labelled};
+use super::table::{Row, aligned, labeled};
 use super::{head, judged, next, tail};
 
 /// Characters of the objective's hash that tell objectives apart for a reader.
 const HASH_SHOWN: usize = 6;
 
-/// Blocks between the head and the judgements.
+/// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &RunRecord, search: &SearchRecord) -> Vec<Vec<String>> {
     vec![
         vec![head::target(record), asked(record, search)],
@@ -59,7 +59,7 @@ pub(in crate::report) fn wanted(record: &RunRecord, search: &SearchRecord) -> St
 
 pub(in crate::report) fn outcome(search: &SearchRecord) -> Vec<String> {
     match &search.outcome {
-        None => vec![labelled("mark", "NONE YET: the search did not end")],
+        None => vec![labeled("mark", "NONE YET: the search did not end")],
         Some(SearchOutcome::Mark(mark)) => found(search, mark),
         Some(SearchOutcome::NoMark(no_mark)) => not_found(search, no_mark),
     }
@@ -85,8 +85,8 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
     let data = format!(" · {} rows{bytes} before it", count(mark.rows));
     let mut lines = vec![
-        labelled("mark", &interval),
-        labelled(
+        labeled("mark", &interval),
+        labeled(
             "held",
             &format!(
                 "{} times for {}{data}",
@@ -96,23 +96,23 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         ),
     ];
     if !mark.limited_by.is_empty() {
-        lines.push(labelled("limited by", &codes(&mark.limited_by)));
+        lines.push(labeled("limited by", &codes(&mark.limited_by)));
     }
     if mark.wider {
         let why = "wider than asked: probes or time ran out";
-        lines.push(labelled("", why));
+        lines.push(labeled("", why));
     }
     if !mark.passed_above.is_empty() {
         let above: Vec<String> = mark.passed_above.iter().map(|at| rate(*at)).collect();
         let why = format!("passed above the lowest that failed: {}", above.join(", "));
-        lines.push(labelled("not monotone", &why));
+        lines.push(labeled("not monotone", &why));
     }
     lines
 }
 
 /// Whether the mark held for longer, where that was asked for.
 fn soaked(record: &RunRecord, search: &SearchRecord) -> Vec<String> {
-    let said = soak(record, search).map(|said| labelled("soak", &said));
+    let said = soak(record, search).map(|said| labeled("soak", &said));
     said.into_iter().collect()
 }
 
@@ -137,7 +137,7 @@ pub(in crate::report) fn soak(record: &RunRecord, search: &SearchRecord) -> Opti
 fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
     let why = match no_mark.why {
         NoMarkReason::BelowLowest => "below everything that was probed",
-        NoMarkReason::ClientCeiling => "above what this load machine can offer",
+        NoMarkReason::ClientCeiling => "above what this load generator can offer",
         NoMarkReason::TooFewOps => "probes are too short to show the percentile",
         NoMarkReason::BudgetSpent => "probes or time ran out",
         NoMarkReason::TargetLost => "the target went away",
@@ -145,14 +145,14 @@ fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
         NoMarkReason::Interrupted => "the search was stopped",
         NoMarkReason::NothingAcknowledged => "closed load acknowledged nothing",
     };
-    let mut lines = vec![labelled("mark", &format!("NONE: {why}"))];
+    let mut lines = vec![labeled("mark", &format!("NONE: {why}"))];
     if let Some(met) = no_mark.highest_met {
         let met = format!("{}, not confirmed", of_axis(search, met));
-        lines.push(labelled("passed", &met));
+        lines.push(labeled("passed", &met));
     }
     if let Some(failed) = no_mark.lowest_failed {
         let why = codes(&no_mark.limited_by);
-        lines.push(labelled(
+        lines.push(labeled(
             "failed",
             &format!("{}: {why}", of_axis(search, failed)),
         ));
@@ -239,7 +239,7 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
         ProbeVerdict::Missed => "missed",
         ProbeVerdict::NotShown => "not shown to be met",
         ProbeVerdict::TooFewOps => "too few ops",
-        ProbeVerdict::Unsound => "UNSOUND",
+        ProbeVerdict::Invalid => "INVALID",
         ProbeVerdict::TargetLost => "TARGET LOST",
         ProbeVerdict::WrongData => "WRONG DATA",
         ProbeVerdict::Interrupted => "interrupted",
@@ -266,8 +266,8 @@ pub(super) fn command(
 /// The same search, with so many times its time.
 pub(super) fn again(record: &RunRecord, search: &SearchRecord, longer: u64) -> String {
     let mut command = next::base("find", record, &[]);
-    if record.plan.intention.streams.len() > 1 {
-        for stream in &record.plan.intention.streams {
+    if record.plan.definition.streams.len() > 1 {
+        for stream in &record.plan.definition.streams {
             let pace = if stream.name == search.stream {
                 "find".to_owned()
             } else {

@@ -8,7 +8,7 @@ const NUMBER_WIDTH: usize = 7;
 const GAP: &str = "   ";
 
 /// `label          sentence`.
-pub(in crate::report) fn labelled(label: &str, sentence: &str) -> String {
+pub(in crate::report) fn labeled(label: &str, sentence: &str) -> String {
     format!("{label:<LABEL_WIDTH$}{sentence}")
 }
 

@@ -1,4 +1,4 @@
-//! Whether the target answered all the time, what the load machine did, and what was noted.
+//! Whether the target answered all the time, what the load generator did, and what was noted.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -7,11 +7,11 @@ use crate::analysis::findings::findings as rules;
 use crate::analysis::judge::MeasuredStream;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
-use crate::model::import_record::Untold;
-use crate::model::judgement::ReasonCode;
+use crate::model::import_record::MissingField;
+use crate::model::judgment::ReasonCode;
 use crate::model::record::RunRecord;
 
-use super::table::labelled;
+use super::table::labeled;
 use super::target;
 
 /// Findings that are printed; the record has them all.
@@ -22,10 +22,10 @@ const WORDS: usize = 200;
 pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     if !measured.is_empty() {
-        lines.push(labelled("availability", &availability(record)));
+        lines.push(labeled("availability", &availability(record)));
     }
     if !record.clients.is_empty() {
-        lines.push(labelled("client", &client(record, measured)));
+        lines.push(labeled("client", &client(record, measured)));
     }
     lines.extend(target::lines(record));
     lines.extend(labels(record));
@@ -42,14 +42,14 @@ pub(super) fn told(record: &RunRecord) -> Vec<String> {
         .flat_map(|told| {
             let said = format!("{}: {}", told.sentence, told.evidence);
             let hint = format!("  try: {}", told.hint);
-            [labelled("finding", &foreign(&said, WORDS)), hint]
+            [labeled("finding", &foreign(&said, WORDS)), hint]
         })
         .collect()
 }
 
 pub(in crate::report) fn availability(record: &RunRecord) -> String {
     if let Some(origin) = &record.imported
-        && origin.leaves_out(Untold::Availability)
+        && origin.leaves_out(MissingField::Availability)
     {
         return format!("not told by {}", origin.tool);
     }
@@ -79,11 +79,11 @@ pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'
     let cores: u32 = clients.iter().map(|client| client.cores).sum();
     let used: f64 = clients
         .iter()
-        .map(|c| c.cpu_share * f64::from(c.cores))
+        .map(|c| c.cpu_fraction * f64::from(c.cores))
         .sum();
     let mut parts = Vec::new();
     if clients.len() > 1 {
-        parts.push(format!("{} load machines", clients.len()));
+        parts.push(format!("{} load generators", clients.len()));
     }
     parts.push(format!("{used:.2} of {cores} cores"));
     let results = || measured.iter().flat_map(|stream| &stream.results);
@@ -108,25 +108,25 @@ fn labels(record: &RunRecord) -> Option<String> {
     let named: Vec<String> = labels
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    (!named.is_empty()).then(|| labelled("labels", &foreign(&named.join(" · "), WORDS)))
+    (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
 }
 
-/// Findings that no judgement repeats.
+/// Findings that no judgment repeats.
 fn findings(record: &RunRecord) -> Vec<String> {
     let is_reason = |code: &str| ReasonCode::ALL.iter().any(|(_, name, ..)| *name == code);
     let noted: Vec<&str> = record
-        .findings
+        .notes
         .iter()
         .filter(|finding| !is_reason(&finding.code))
         .map(|finding| finding.message.as_str())
         .collect();
     let shown = noted.iter().take(FINDINGS_SHOWN);
     let mut lines: Vec<String> = shown
-        .map(|message| labelled("note", &foreign(message, WORDS)))
+        .map(|message| labeled("note", &foreign(message, WORDS)))
         .collect();
     if noted.len() > FINDINGS_SHOWN {
         let more = noted.len() - FINDINGS_SHOWN;
-        lines.push(labelled("note", &format!("and {more} more in the record")));
+        lines.push(labeled("note", &format!("and {more} more in the record")));
     }
     lines
 }

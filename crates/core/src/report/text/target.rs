@@ -5,7 +5,7 @@ use crate::model::display::{bytes, count, foreign, percent, plain, rate, whole};
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, names};
 
-use super::table::labelled;
+use super::table::labeled;
 
 /// Characters of a reason.
 const WORDS: usize = 160;
@@ -30,7 +30,7 @@ pub(in crate::report) fn lines(record: &RunRecord) -> Vec<String> {
     }
     let mut lines = Vec::new();
     if !parts.is_empty() {
-        lines.push(labelled("target", &parts.join(" · ")));
+        lines.push(labeled("target", &parts.join(" · ")));
     }
     let sources = record.target_telemetry.iter().flat_map(|t| &t.sources);
     for source in sources.filter(|source| source.failed > 0) {
@@ -41,7 +41,7 @@ pub(in crate::report) fn lines(record: &RunRecord) -> Vec<String> {
             count(source.readings),
             source.failure.as_deref().unwrap_or("no answer in time")
         );
-        lines.push(labelled("note", &foreign(&said, WORDS)));
+        lines.push(labeled("note", &foreign(&said, WORDS)));
     }
     lines
 }

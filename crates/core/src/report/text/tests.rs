@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::analysis;
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::Share;
 use crate::model::plan::Unit;
 use crate::model::search::{
@@ -36,7 +36,7 @@ fn repeated_rows_are_told_in_the_second_line() {
     let mut record = fixture::closed();
     let said = |record: &RunRecord| text(record).contains("10,000 different rows, repeated");
     assert!(!said(&record));
-    record.plan.intention.workload.distinct_rows = Some(10_000);
+    record.plan.definition.workload.distinct_rows = Some(10_000);
     assert!(said(&record));
 }
 
@@ -88,13 +88,13 @@ fn next_of(record: RunRecord) -> String {
 }
 
 #[test]
-fn what_to_do_next_follows_from_the_judgements() {
+fn what_to_do_next_follows_from_the_judgments() {
     let changed = |change: fn(&mut RunRecord)| {
         let mut record = fixture::closed();
         change(&mut record);
         next_of(record)
     };
-    let shares = changed(|r| r.plan.intention.share.of = 4);
+    let shares = changed(|r| r.plan.definition.share.of = 4);
     assert!(shares.starts_with("highwater show "), "{shares}");
     assert!(shares.ends_with("# and the records of all 4 shares"));
     let lost = changed(|r| lose_rows(r, 96));
@@ -105,11 +105,11 @@ fn what_to_do_next_follows_from_the_judgements() {
     assert!(late.starts_with("highwater run ") && late.contains(" --audit-timeout "));
     let stopped = changed(|r| note(r, "interrupted", "by the user"));
     assert!(stopped.starts_with("highwater run "), "{stopped}");
-    let saturated = changed(|r| r.clients[0].cpu_share = 1.0);
+    let saturated = changed(|r| r.clients[0].cpu_fraction = 1.0);
     assert!(saturated.starts_with("highwater check "), "{saturated}");
     // What `load` has filled is measured next; its rows are there.
     let filled = changed(|r| {
-        r.plan.intention.stop.fills = true;
+        r.plan.definition.stop.fills = true;
         r.given.insert("rows".to_owned(), vec!["50000".to_owned()]);
         r.given.insert("seed".to_owned(), vec!["7".to_owned()]);
     });
@@ -131,7 +131,7 @@ fn a_gate_that_is_met() {
 }
 
 #[test]
-fn a_simulated_target_is_labelled() {
+fn a_simulated_target_is_labeled() {
     let mut record = fixture::closed();
     record.target.simulated = true;
     let text = text(&record);
@@ -157,7 +157,7 @@ fn rows_of_load_and_warm_up_have_a_line_of_their_own() {
 #[test]
 fn a_share_names_itself_and_what_is_missing() {
     let mut record = fixture::closed();
-    record.plan.intention.share = Share {
+    record.plan.definition.share = Share {
         index: 2,
         of: 4,
         start_at: None,
@@ -227,7 +227,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
 fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
     let last = fixture::open_gate();
     let objective = SearchObjective {
-        stated: last.plan.intention.objectives.clone(),
+        stated: last.plan.definition.objectives.clone(),
         no_errors: true,
     };
     let mut search = SearchRecord {

@@ -8,15 +8,15 @@ use crate::model::display::{duration, percent, plain, rate};
 use crate::model::plan::Pace;
 use crate::model::record::RunRecord;
 use crate::model::tune::{
-    BestCell, CellRecord, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneFigure, TuneOutcome,
-    TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialRecord, TrialVerdict, TuneFigure,
+    TuneOutcome, TuneRecord,
 };
 
-use super::table::labelled;
+use super::table::labeled;
 use super::{head, next, tail};
 use crate::report::figures::{Remark, table as table_text};
 
-/// Blocks between the head and the judgements.
+/// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> {
     let mut blocks = vec![vec![head::target(record), asked(record, tune)]];
     if let Some(base) = base(tune) {
@@ -32,7 +32,7 @@ pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> 
 
 fn lines(told: Vec<Remark>) -> Vec<String> {
     let told = told.into_iter();
-    told.map(|(label, told)| labelled(label, &told)).collect()
+    told.map(|(label, told)| labeled(label, &told)).collect()
 }
 
 /// What is varied, and by what cells are compared.
@@ -96,7 +96,7 @@ pub(in crate::report) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
     }
 }
 
-fn found(tune: &TuneRecord, best: &BestCell) -> Vec<Remark> {
+fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
     let cell = |at: &[usize], value| format!("{}: {}", named(tune, at), figure(tune, value));
     let mut lines = vec![("best", cell(&best.at, best.figure))];
     match &best.runner_up {
@@ -193,15 +193,15 @@ pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
 }
 
 /// Why a cell does not count; nothing where it does.
-pub(in crate::report) fn fault(cell: &CellRecord) -> Option<String> {
+pub(in crate::report) fn fault(cell: &TrialRecord) -> Option<String> {
     let what = match cell.verdict {
-        CellVerdict::Counts => return None,
-        CellVerdict::Missed => "missed its objective",
-        CellVerdict::Unsound => "UNSOUND",
-        CellVerdict::NotMeasured => "not measured",
-        CellVerdict::TargetLost => "TARGET LOST",
-        CellVerdict::WrongData => "WRONG DATA",
-        CellVerdict::Interrupted => "interrupted",
+        TrialVerdict::Counts => return None,
+        TrialVerdict::Missed => "missed its objective",
+        TrialVerdict::Invalid => "INVALID",
+        TrialVerdict::NotMeasured => "not measured",
+        TrialVerdict::TargetLost => "TARGET LOST",
+        TrialVerdict::WrongData => "WRONG DATA",
+        TrialVerdict::Interrupted => "interrupted",
     };
     let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
     let words = format!("{what} · {}", codes.join(", "));
@@ -209,9 +209,9 @@ pub(in crate::report) fn fault(cell: &CellRecord) -> Option<String> {
 }
 
 /// What a measured cell showed, in a few words.
-pub fn cell_line(cell: &CellRecord, unit: &str) -> String {
+pub fn cell_line(cell: &TrialRecord, unit: &str) -> String {
     let reached = format!("{} {unit}/s", rate(cell.throughput_per_s));
-    if cell.verdict == CellVerdict::Counts {
+    if cell.verdict == TrialVerdict::Counts {
         return reached;
     }
     let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
@@ -251,7 +251,7 @@ pub(super) fn again(record: &RunRecord, tune: &TuneRecord) -> String {
             }
         }
     }
-    let first = record.plan.intention.streams.first();
+    let first = record.plan.definition.streams.first();
     match first.and_then(|stream| stream.paces.first()) {
         Some(Pace::Closed { sessions }) if !is_axis("sessions") => {
             command += &format!(" -c {sessions}");

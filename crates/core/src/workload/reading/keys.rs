@@ -32,7 +32,7 @@ pub(super) fn read(reader: &mut Reader<'_>, section: &mut Section<'_, '_>) -> Op
                 reader.report(section.span.clone(), message, Some(hint));
                 return None;
             }
-            // A rank becomes as many keys as there are neighbours to be kept apart.
+            // A rank becomes as many keys as there are neighbors to be kept apart.
             let last = i64::MAX.unsigned_abs() / apart?.unsigned_abs() - 1;
             KeyOrder::Zipfian(PowerLaw::new(s, v, last))
         }

@@ -30,7 +30,7 @@ use toml::de::DeTable;
 use super::definition::Definition;
 use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::section::{Entry, Reader, Section};
-use crate::mistake::{Mistake, suggest};
+use crate::mistake::{InputError, suggest};
 
 /// Bytes of a workload file, at most.
 const MAX_TEXT: usize = 1 << 20;
@@ -45,10 +45,10 @@ const FORMAT: i64 = 1;
 pub(super) fn read(
     text: &str,
     settings: &BTreeMap<String, String>,
-) -> Result<Definition, Vec<Mistake>> {
+) -> Result<Definition, Vec<InputError>> {
     if text.len() > MAX_TEXT {
         let message = format!("a workload file has at most {MAX_TEXT} bytes");
-        return Err(vec![Mistake::at(text, 0..0, message)]);
+        return Err(vec![InputError::at(text, 0..0, message)]);
     }
     let (document, errors) = DeTable::parse_recoverable(text);
     let mut reader = Reader {
@@ -72,7 +72,7 @@ pub(super) fn read(
 }
 
 /// Mistakes in the order of the file; those that are not in it come first.
-fn in_order(mut mistakes: Vec<Mistake>) -> Vec<Mistake> {
+fn in_order(mut mistakes: Vec<InputError>) -> Vec<InputError> {
     mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
     mistakes
 }
@@ -139,7 +139,7 @@ fn read_parameters(
         if !known.contains(&name.as_str()) && reader.mistakes.is_empty() {
             let message = format!("this workload has no parameter `{name}`");
             let hint = suggest(name, known.iter().copied());
-            reader.note(Mistake::elsewhere(message).with_hint(hint));
+            reader.note(InputError::elsewhere(message).with_hint(hint));
         }
     }
     specs
@@ -239,7 +239,7 @@ fn check_words(
     let hint = suggest(text, words.iter().map(String::as_str));
     match span {
         Some(span) => reader.report(span, message, hint),
-        None => reader.note(Mistake::elsewhere(message).with_hint(hint)),
+        None => reader.note(InputError::elsewhere(message).with_hint(hint)),
     }
 }
 
@@ -278,7 +278,7 @@ fn chosen_setting(
         let shown: String = text.chars().take(80).collect();
         let message = format!("`{shown}` is no {kind} for parameter `{name}`");
         let hint = Some(format!("write {}", kind.example()));
-        reader.note(Mistake::elsewhere(message).with_hint(hint));
+        reader.note(InputError::elsewhere(message).with_hint(hint));
     }
     setting
 }
@@ -304,7 +304,7 @@ fn check_bounds(
     let message = format!("parameter `{name}` is {value}; it must be {wrong}");
     match span {
         Some(span) => reader.report(span, message, Some("change one of the two".to_owned())),
-        None => reader.note(Mistake::elsewhere(message)),
+        None => reader.note(InputError::elsewhere(message)),
     }
 }
 

@@ -13,7 +13,7 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
 use crate::model::op::ColumnType;
-use crate::model::table_shape::{AskedText, ColumnShape, TEXT_MAX, TableShape};
+use crate::model::table_shape::{ColumnShape, StatementText, TEXT_MAX, TableShape};
 use crate::workload::definition::MAX_COUNT;
 use crate::workload::sql::Sql;
 
@@ -58,7 +58,11 @@ const LIMIT: &str =
 const OFFSET: &str = "the number of its OFFSET was not kept: it is 0";
 
 /// Reads a statement on `table` and moves it to the table `like`.
-pub(super) fn read(asked: &AskedText, table: &TableShape, like: &str) -> Result<OpText, Refused> {
+pub(super) fn read(
+    asked: &StatementText,
+    table: &TableShape,
+    like: &str,
+) -> Result<OpText, Refused> {
     if asked.sql.chars().count() >= TEXT_MAX {
         let long = because(format!("it has {TEXT_MAX} characters or more"));
         return Err(not_understood(&asked.sql, table, long));

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use crate::workload::reading::kinds::{OF_COLUMNS, OF_PARAMETERS, PLAIN};
-use crate::workload::{Mistake, WorkloadSpec, builtin};
+use crate::workload::{InputError, WorkloadSpec, builtin};
 
-fn mistakes(text: &str) -> Vec<Mistake> {
+fn mistakes(text: &str) -> Vec<InputError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
 }
 
@@ -28,8 +28,8 @@ pub(super) fn shown(text: &str) -> String {
 }
 
 #[test]
-fn the_catalogue_has_no_mistakes() {
-    for entry in crate::workload::catalogue() {
+fn the_catalog_has_no_mistakes() {
+    for entry in crate::workload::catalog() {
         assert_eq!(shown(entry.text), "", "{}", entry.name);
         assert_eq!(WorkloadSpec::parse(entry.text).unwrap().name(), entry.name);
     }

@@ -1,6 +1,6 @@
 //! What the workload module promises, from the outside.
 
-mod catalogue;
+mod catalog;
 mod cpu;
 mod distributions;
 mod generators;

@@ -3,7 +3,7 @@
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::workload::{EXAMPLE, WorkloadSpec, catalogue, file_schema};
+use crate::workload::{EXAMPLE, WorkloadSpec, catalog, file_schema};
 
 fn validator() -> Validator {
     let schema = serde_json::from_str(&file_schema()).unwrap();
@@ -37,7 +37,7 @@ fn every_good_file_fits() {
         include_str!("tpcb.toml"),
         EXAMPLE,
     ];
-    let files = catalogue().iter().map(|entry| entry.text).chain(tests);
+    let files = catalog().iter().map(|entry| entry.text).chain(tests);
     for text in files {
         let file = as_json(text);
         let wrong: Vec<String> = validator

@@ -2,7 +2,7 @@
 
 use super::{integers, parsed, timestamps};
 use crate::model::op::{ColumnData, ColumnType};
-use crate::model::table_shape::{Asked, AskedText, ColumnShape, IndexShape, TableShape};
+use crate::model::table_shape::{Asked, ColumnShape, IndexShape, StatementText, TableShape};
 use crate::model::units::Seed;
 use crate::workload::{Workload, sketch};
 
@@ -135,7 +135,7 @@ fn a_table_without_anything_that_tells_rows_apart_says_so() {
 /// The sketch of the orders, of which the target was asked these statements so often.
 fn asked(texts: &[(&str, u64, u64)]) -> (String, Workload) {
     let mut table = orders();
-    let texts = texts.iter().map(|(sql, calls, rows)| AskedText {
+    let texts = texts.iter().map(|(sql, calls, rows)| StatementText {
         sql: (*sql).to_owned(),
         calls: *calls,
         rows: Some(*rows),
@@ -410,7 +410,7 @@ fn orders_with_objects() -> TableShape {
 fn objects_are_made_of_fields_and_asked_for_by_them() {
     let mut table = orders_with_objects();
     table.asked.source = Some("the_list".to_owned());
-    let ask = |sql: &str, calls| AskedText {
+    let ask = |sql: &str, calls| StatementText {
         sql: sql.to_owned(),
         calls,
         rows: None,

@@ -125,7 +125,7 @@ fn a_transaction_is_a_query_to_its_stream_and_nobody_knows_its_rows() {
 }
 
 /// If this fails, transactions have other parameters or another fingerprint than before: see the
-/// catalogue's test.
+/// catalog's test.
 #[test]
 fn fingerprints_and_first_ops_are_these_for_two_seeds() {
     let told = |seed| {

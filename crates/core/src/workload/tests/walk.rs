@@ -62,11 +62,11 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn variance(values: &[f64]) -> f64 {
-    let centre = mean(values);
+    let center = mean(values);
     mean(
         &values
             .iter()
-            .map(|value| (value - centre).powi(2))
+            .map(|value| (value - center).powi(2))
             .collect::<Vec<_>>(),
     )
 }
@@ -222,7 +222,7 @@ fn fields_and_hosts_are_independent() {
             assert!(correlation(field, other).abs() < 0.03);
         }
         // A host and the next one.
-        let neighbours = correlation(&field[..field.len() - 1], &field[1..]);
-        assert!(neighbours.abs() < 0.03, "{neighbours}");
+        let neighbors = correlation(&field[..field.len() - 1], &field[1..]);
+        assert!(neighbors.abs() < 0.03, "{neighbors}");
     }
 }

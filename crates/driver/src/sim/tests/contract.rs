@@ -10,7 +10,7 @@ use super::{
     target, try_connect, workload,
 };
 use crate::contract::{Driver, Request, Target, TargetError, TargetOptions};
-use crate::{TableWish, TargetErrorKind, registry};
+use crate::{TablePolicy, TargetErrorKind, registry};
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -92,13 +92,13 @@ fn tables_are_made_once_and_anew_only_when_told() {
         session.execute(&mut insert(0, 0, 10)).await;
         let mut admin = administer(&target, &clock).await;
         let error = admin
-            .create_tables(&workload(), &TableWish::new("f", Seed(1)))
+            .create_tables(&workload(), &TablePolicy::new("f", Seed(1)))
             .await
             .unwrap_err();
         assert_eq!(error.kind, TargetErrorKind::ForeignTable);
         assert_eq!(admin.rows_inserted(&workload()).await.unwrap(), Some(10));
         admin
-            .create_tables(&workload(), &TableWish::new("f", Seed(1)).dropping(true))
+            .create_tables(&workload(), &TablePolicy::new("f", Seed(1)).dropping(true))
             .await
             .unwrap();
         assert_eq!(found(&target, &clock).await, 0);

@@ -53,7 +53,7 @@ fn the_laws_have_their_mean_and_variance() {
 }
 
 #[test]
-fn neighbouring_keys_are_uncorrelated() {
+fn neighboring_keys_are_uncorrelated() {
     let root = Draw::new(Seed(5), Purpose::Op);
     let correlation = |a: &dyn Fn(u64) -> Draw, b: &dyn Fn(u64) -> Draw| {
         let sum: f64 = (0..DRAWS)
@@ -62,13 +62,13 @@ fn neighbouring_keys_are_uncorrelated() {
         12.0 * sum / DRAWS as f64
     };
     let other = Draw::new(Seed(6), Purpose::Op);
-    for neighbour in [
+    for neighbor in [
         &(|index: u64| root.with(index + 1)) as &dyn Fn(u64) -> Draw,
         &|index| root.with(index).with(1),
         &|index| root.with(0).with(index),
         &|index| other.with(index),
     ] {
-        let correlation = correlation(&|index| root.with(index), neighbour);
+        let correlation = correlation(&|index| root.with(index), neighbor);
         // Five standard errors of 1/√n.
         assert!(correlation.abs() < 0.005, "{correlation}");
     }

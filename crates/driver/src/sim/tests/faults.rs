@@ -9,7 +9,7 @@ use highwater_core::model::units::{Nanos, Seed};
 use super::super::{Planted, SimTarget};
 use super::{Clock, connect, counts, found, insert, ms, query, ready, target, try_connect};
 use crate::contract::{BoxFuture, Target};
-use crate::{TableWish, TargetErrorKind};
+use crate::{TablePolicy, TargetErrorKind};
 
 const BATCHES: u64 = 400;
 const ROWS: u64 = 1_000;
@@ -139,7 +139,7 @@ fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outc
     clock.block_on(async {
         let mut admin = super::administer(&target, &clock).await;
         admin
-            .create_tables(&super::workload(), &TableWish::new("f", Seed(1)))
+            .create_tables(&super::workload(), &TablePolicy::new("f", Seed(1)))
             .await
             .unwrap();
     });

@@ -30,7 +30,7 @@ use highwater_core::model::units::{Nanos, Seed};
 
 use super::{SimParameters, SimTarget};
 use crate::contract::{Admin, BoxFuture, Connect, Request, Session, Target, TargetError, Timeline};
-use crate::table_list::TableWish;
+use crate::table_registry::TablePolicy;
 use crate::target_url::TargetUrl;
 
 /// Time that stands still while any task can move, then jumps to the next deadline.
@@ -193,7 +193,7 @@ fn ready(query: &str, clock: &Clock) -> SimTarget {
     clock.block_on(async {
         let mut admin = administer(&target, clock).await;
         admin
-            .create_tables(&workload(), &TableWish::new("f", Seed(1)))
+            .create_tables(&workload(), &TablePolicy::new("f", Seed(1)))
             .await
             .unwrap();
     });

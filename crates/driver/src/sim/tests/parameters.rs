@@ -76,7 +76,7 @@ fn a_bad_value_is_named_with_what_would_do() {
         ("slow_node=3:1", "slow_node", "from 0 to 2"),
         ("replicas=3", "replicas", "3 nodes"),
         ("clock=wall", "clock", "`sim` or `real`"),
-        ("colour=red", "colour", "unknown parameter"),
+        ("color=red", "color", "unknown parameter"),
     ] {
         let error = parse(query).unwrap_err();
         assert_eq!(error.kind, crate::TargetErrorKind::Usage, "{query}");

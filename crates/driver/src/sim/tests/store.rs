@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use highwater_core::analysis::sums::Summer;
 use highwater_core::model::op::{
-    BoundColumn, BoundTable, ColumnData, ColumnType, RowBatch, RowMaker,
+    BoundColumn, BoundTable, ColumnData, ColumnType, RowBatch, RowGenerator,
 };
 use highwater_core::model::stored::{KeyRange, difference};
 use highwater_core::model::units::Seed;
@@ -87,7 +87,7 @@ fn rows_at_the_end_of_the_number_range_do_no_harm() {
 }
 
 /// A table of two columns of rows that are made again, with these faults.
-fn altered(faults: &str) -> (Table, BoundTable, RowMaker) {
+fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
     let columns = vec![
         BoundColumn::new("n", ColumnType::Bigint),
         BoundColumn::new("text", ColumnType::Text),
@@ -99,7 +99,7 @@ fn altered(faults: &str) -> (Table, BoundTable, RowMaker) {
         key: "n".to_owned(),
         locate: None,
     };
-    let maker = RowMaker(Arc::new(|_, first, rows, batch: &mut RowBatch| {
+    let maker = RowGenerator(Arc::new(|_, first, rows, batch: &mut RowBatch| {
         let keys = || (first..).take(rows);
         *batch = RowBatch {
             first_row: first,

@@ -1,7 +1,7 @@
 //! Shares of failed ops and of seconds without answers: most of them are 0, and no ratio helps.
 
 use super::*;
-use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, Untold};
+use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 
 /// A run in which so many ops failed, of those that the fixture has.
 fn failing(failed: u64) -> RunRecord {
@@ -77,7 +77,7 @@ fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
     };
     // Of 300 in all none failed: that one in a thousand does is not excluded.
     let none = [few(100), few(100), few(100)];
-    assert_eq!(verdict_on("failed", &none, &none), Verdict::CannotTell);
+    assert_eq!(verdict_on("failed", &none, &none), Verdict::Inconclusive);
     let none = [few(10_000), few(10_000), few(10_000)];
     assert_eq!(verdict_on("failed", &none, &none), Verdict::Equal);
 }
@@ -90,7 +90,7 @@ fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
     let verdicts = |a: &[RunRecord], b: &[RunRecord]| names.map(|name| verdict_on(name, a, b));
     assert_eq!(
         verdicts(&well, &slow),
-        [Verdict::CannotTell, Verdict::Worse]
+        [Verdict::Inconclusive, Verdict::Worse]
     );
     let silent = [
         seconds(60, 18, 18),
@@ -105,7 +105,7 @@ fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
 /// than one in a hundred are.
 #[test]
 fn enough_seconds_without_any_slow_one_are_equal() {
-    for (length, expected) in [(20, Verdict::CannotTell), (200, Verdict::Equal)] {
+    for (length, expected) in [(20, Verdict::Inconclusive), (200, Verdict::Equal)] {
         let well = [0, 1, 2].map(|_| seconds(length, 0, 0));
         let compared = verdict_of(&well, &well);
         let slow = figure(&compared, "slow seconds").unwrap();
@@ -191,11 +191,11 @@ fn one_run_of_each_shows_no_share_and_says_how_many_would() {
     let failed = figure(&compared, "failed").unwrap();
     assert_eq!(
         (failed.verdict, failed.effect, failed.detectable),
-        (Verdict::CannotTell, None, None)
+        (Verdict::Inconclusive, None, None)
     );
     // SciPy 1.17: 401 of 8,426 with one more of each, a difference of 0.1 points, eight figures.
     assert_eq!(failed.repeats, 277);
-    assert_eq!(compared.verdict(), Verdict::CannotTell);
+    assert_eq!(compared.verdict(), Verdict::Inconclusive);
 }
 
 /// What pgbench wrote, in closed load.
@@ -270,13 +270,13 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
 
 #[test]
 fn what_another_tool_does_not_tell_is_not_compared() {
-    let imported = |untold: &[Untold]| {
+    let imported = |untold: &[MissingField]| {
         imported(ImportRecord {
             untold: untold.iter().copied().collect(),
             ..of_pgbench()
         })
     };
-    let shares = |untold: &[Untold]| -> Vec<&'static str> {
+    let shares = |untold: &[MissingField]| -> Vec<&'static str> {
         let runs = [imported(untold), imported(untold)];
         let figures = verdict_of(&runs, &runs).figures;
         let shares = figures.iter().filter(|c| c.figure.scale.is_share());
@@ -284,8 +284,12 @@ fn what_another_tool_does_not_tell_is_not_compared() {
     };
     let seconds = ["seconds without answer", "slow seconds"];
     assert_eq!(shares(&[]), ["failed", seconds[0], seconds[1]]);
-    assert_eq!(shares(&[Untold::Availability]), ["failed"]);
-    for what in [Untold::Offered, Untold::Acknowledged, Untold::Errors] {
+    assert_eq!(shares(&[MissingField::Availability]), ["failed"]);
+    for what in [
+        MissingField::Offered,
+        MissingField::Acknowledged,
+        MissingField::Errors,
+    ] {
         assert_eq!(shares(&[what]), seconds, "{what:?}");
     }
 }

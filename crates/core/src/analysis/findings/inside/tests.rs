@@ -215,11 +215,11 @@ fn a_queue_that_grows_is_told() {
 #[test]
 fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
     use crate::analysis::judge;
-    use crate::model::judgement::ObjectiveValue;
+    use crate::model::judgment::ObjectiveValue;
     use crate::model::plan::Objective;
     let rejecting = |pieces: f64, max_ppm: u32| {
         let mut record = fixture::closed();
-        record.plan.intention.objectives = vec![Objective::Rejected { max_ppm }];
+        record.plan.definition.objectives = vec![Objective::Rejected { max_ppm }];
         tell_count(&mut record, "rejected", "n1", |second| {
             if second == 5 { pieces } else { 0.0 }
         });
@@ -284,9 +284,9 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
     assert_eq!(open, NONE, "the rate says what there is to do");
     let client = |record: &mut RunRecord| {
         idle(0.4, "queue", 0.0)(record);
-        record.clients[0].cpu_share = 0.9;
+        record.clients[0].cpu_fraction = 0.9;
     };
-    assert_eq!(told(client), NONE, "the load machine is");
+    assert_eq!(told(client), NONE, "the load generator is");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_told_where_no_client_heard() {
     let mut record = open_gate();
-    record.plan.intention.objectives = vec![Objective::Rejected { max_ppm: 0 }];
+    record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
     crate::report::fixture::tell(&mut record);
     let evidence = |record: &RunRecord| judge(record).objective.reasons[0].evidence.clone();
     assert!(evidence(&record).contains("the target itself"));
@@ -14,7 +14,7 @@ fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_told_where_no_
     assert!(said.contains("5 of 10,000 ops"), "{said}");
     assert!(!said.contains("the target itself"), "{said}");
     // Another tool may not tell what it offered.
-    let bounds = &mut record.plan.intention.objectives;
+    let bounds = &mut record.plan.definition.objectives;
     *bounds = vec![Objective::Rejected { max_ppm: 500 }];
     assert_eq!(objective(&record).0, ObjectiveValue::Met);
     record.results[0].offered = 0;
@@ -37,7 +37,7 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
     assert_eq!(objective(&record), missed);
     // Ten batches of a thousand rows, of which the last one may be on its way.
     let mut record = open_gate();
-    record.plan.intention.streams[0].units_per_op = 1_000;
+    record.plan.definition.streams[0].units_per_op = 1_000;
     record.results[0].offered = 10;
     record.streams[0].throughput.rows_per_s = 900.0;
     assert_eq!(objective(&record), (ObjectiveValue::Met, vec![]));
@@ -49,7 +49,7 @@ fn a_rate_must_be_sustained_as_far_as_it_was_offered_and_but_for_one_op() {
 fn nothing_measured_meets_no_objective() {
     let bounded = || {
         let mut record = closed();
-        record.plan.intention.objectives = vec![Objective::Errors { max_ppm: 0 }];
+        record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 0 }];
         record
     };
     assert_eq!(objective(&bounded()), (ObjectiveValue::Met, vec![]));
@@ -66,8 +66,8 @@ fn nothing_measured_meets_no_objective() {
 fn a_row_latency_counts_rows_of_all_batches() {
     let late_rows = |of_a_hundred_batches: u64| {
         let mut record = open_gate();
-        record.plan.intention.streams[0].units_per_op = 100;
-        record.plan.intention.objectives = vec![Objective::RowLatency {
+        record.plan.definition.streams[0].units_per_op = 100;
+        record.plan.definition.objectives = vec![Objective::RowLatency {
             quantile_ppm: 990_000,
             max: Nanos::from_millis(10),
         }];

@@ -5,7 +5,7 @@
 //! between 0.7 and 1 (0.71 to 0.94 in the articles' ingest and query series, whatever their range),
 //! and κ/σ between 0.001 and 0.1 (0.004 to 0.07 in the measured sets of the tests of fits).
 
-use crate::analysis::scaling::{Average, Curve, Law, Point, Prediction, Sweep};
+use crate::analysis::scaling::{Average, Curve, Point, Prediction, ScalingModel, Sweep};
 use crate::analysis::synthetic::Noise;
 
 const NOISE: f64 = 0.03;
@@ -41,23 +41,23 @@ const DESIGNS: [Design; 4] = [
 ];
 
 /// A truth whose efficiency at the largest size, relative to the smallest, is drawn.
-fn truth(law: Law, design: &Design, noise: &mut Noise) -> Curve {
+fn truth(law: ScalingModel, design: &Design, noise: &mut Noise) -> Curve {
     let (smallest, largest) = (design.known[0], design.known[design.known.len() - 1]);
     let efficiency = 0.7 + 0.3 * noise.uniform();
     let growth = efficiency * largest / smallest;
     match law {
-        Law::Linear => Curve::Linear { per_node: 1e5 },
-        Law::Affine => Curve::Affine {
+        ScalingModel::Linear => Curve::Linear { per_node: 1e5 },
+        ScalingModel::Affine => Curve::Affine {
             fixed: 1e5 * (largest - growth * smallest).max(0.0) / (growth - 1.0),
             per_node: 1e5,
         },
-        Law::Power => Curve::Power {
+        ScalingModel::Power => Curve::Power {
             first: 1e5,
             exponent: growth.ln() / (largest / smallest).ln(),
         },
-        Law::Amdahl | Law::Usl => {
+        ScalingModel::Amdahl | ScalingModel::Usl => {
             let ratio = match law {
-                Law::Usl => 10f64.powf(-3.0 + 2.0 * noise.uniform()),
+                ScalingModel::Usl => 10f64.powf(-3.0 + 2.0 * noise.uniform()),
                 _ => 0.0,
             };
             let loss = |n: f64| (1.0 + ratio * n) * (n - 1.0);
@@ -125,7 +125,7 @@ impl Tally {
     }
 }
 
-fn simulate(law: Law, design: &Design, sweeps: u32) -> Tally {
+fn simulate(law: ScalingModel, design: &Design, sweeps: u32) -> Tally {
     let mut tally = Tally::default();
     for sweep in 0..sweeps {
         let mut noise =
@@ -141,7 +141,7 @@ fn simulate(law: Law, design: &Design, sweeps: u32) -> Tally {
         let average = Average::new(&Sweep::new(&points, None).unwrap());
         let truth = curve.per_s(design.asked);
         tally.add(average.forecast(design.asked).prediction(), truth, measured);
-        for (i, law) in Law::ALL.into_iter().enumerate() {
+        for (i, law) in ScalingModel::ALL.into_iter().enumerate() {
             let alone = average.forecast_by(law, design.asked).unwrap();
             tally.scores_alone[i] += alone.prediction().score(measured) / truth;
         }
@@ -160,7 +160,7 @@ fn check(sweeps_per_law: u32) {
     };
     let mut pooled = Tally::default();
     let mut of_designs: Vec<Tally> = DESIGNS.iter().map(|_| Tally::default()).collect();
-    for law in Law::ALL {
+    for law in ScalingModel::ALL {
         let mut of_law = Tally::default();
         for (design, of_design) in DESIGNS.iter().zip(&mut of_designs) {
             let tally = simulate(law, design, sweeps_per_law / 4);
@@ -186,7 +186,7 @@ fn check(sweeps_per_law: u32) {
     let coverage = pooled.coverage();
     assert!(coverage >= 0.85 - allowed(0.85, pooled.sweeps), "{line}");
     assert!(coverage <= 0.97 + allowed(0.97, pooled.sweeps), "{line}");
-    for (law, score) in Law::ALL.into_iter().zip(pooled.scores_alone) {
+    for (law, score) in ScalingModel::ALL.into_iter().zip(pooled.scores_alone) {
         let alone = score / f64::from(pooled.sweeps);
         println!("{} alone: score {alone:.3}", law.name());
         assert!(

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::analysis::scaling::{Curve, Law, Point, Weighting, fit};
+use crate::analysis::scaling::{Curve, Point, ScalingModel, Weighting, fit};
 
 /// SPEC SDM91 (Gunther 2007), as in the tests of R's `usl`.
 const SPECSDM91: [(f64, f64); 7] = [
@@ -29,7 +29,7 @@ fn points(pairs: &[(f64, f64)]) -> Vec<Point> {
 
 /// γ, σ, κ with their standard errors.
 fn usl(pairs: &[(f64, f64)], weighting: Weighting) -> (Curve, Vec<f64>, Vec<Option<f64>>, f64) {
-    let fit = fit(Law::Usl, &points(pairs), weighting).unwrap();
+    let fit = fit(ScalingModel::Usl, &points(pairs), weighting).unwrap();
     let values = fit
         .parameters
         .iter()
@@ -128,10 +128,10 @@ fn a_fit_stops_at_its_bounds_and_says_so() {
     // More than linear: no law can follow, and each says at which bound it stands.
     let pairs = [(1.0, 100.0), (2.0, 220.0), (4.0, 480.0), (8.0, 1000.0)];
     for (law, bound) in [
-        (Law::Affine, 0),
-        (Law::Amdahl, 1),
-        (Law::Usl, 2),
-        (Law::Power, 1),
+        (ScalingModel::Affine, 0),
+        (ScalingModel::Amdahl, 1),
+        (ScalingModel::Usl, 2),
+        (ScalingModel::Power, 1),
     ] {
         let fit = fit(law, &points(&pairs), Weighting::Relative).unwrap();
         assert!(
@@ -148,8 +148,8 @@ fn a_fit_stops_at_its_bounds_and_says_so() {
 #[test]
 fn fewer_sizes_than_parameters_are_no_fit() {
     let pairs = [(1.0, 100.0), (1.0, 101.0), (2.0, 190.0)];
-    assert!(fit(Law::Usl, &points(&pairs), Weighting::Relative).is_none());
-    assert!(fit(Law::Amdahl, &points(&pairs), Weighting::Relative).is_some());
+    assert!(fit(ScalingModel::Usl, &points(&pairs), Weighting::Relative).is_none());
+    assert!(fit(ScalingModel::Amdahl, &points(&pairs), Weighting::Relative).is_some());
 }
 
 /// Any curve, with a size on its rising side.

@@ -1,4 +1,4 @@
-//! Proofs of the laws, their fits and their predictions.
+//! Proofs of the models, their fits and their predictions.
 
 mod coverage;
 mod fits;

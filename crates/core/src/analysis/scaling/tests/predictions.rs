@@ -1,8 +1,8 @@
 //! Predictions against what was measured afterwards, and against simulated sweeps.
 
 use crate::analysis::scaling::{
-    Average, Copies, CopyCost, ErrorSource, Law, Point, Prediction, Sweep, SweepError, Weighting,
-    fit,
+    Average, Copies, ErrorSource, Point, Prediction, ReplicaCost, ScalingModel, Sweep, SweepError,
+    Weighting, fit,
 };
 
 /// Nodes and rows/s of the 1M-rows article.
@@ -59,7 +59,7 @@ fn twelve_nodes_tell_twenty_four() {
 type Predictor<'a> = dyn Fn(&[(f64, f64)], f64) -> Prediction + 'a;
 
 /// What a single fit says of itself: its curve, and as its error that of its residuals.
-fn alone(law: Law, known: &[(f64, f64)], size: f64) -> Prediction {
+fn alone(law: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
     let points: Vec<Point> = sweep(known)
         .sizes()
         .iter()
@@ -90,7 +90,7 @@ fn the_average_scores_better_than_each_single_fit() {
     };
     let average = score(&|known, size| predict(known, size));
     println!("average: {average:.3}");
-    for law in Law::ALL {
+    for law in ScalingModel::ALL {
         let single = score(&|known, size| alone(law, known, size));
         println!("{} alone: {single:.3}", law.name());
         assert!(
@@ -102,11 +102,11 @@ fn the_average_scores_better_than_each_single_fit() {
 
 #[test]
 fn single_fits_miss_by_more_than_their_points_let_expect() {
-    let miss = |law: Law, known: &[(f64, f64)], (size, truth): (f64, f64)| {
+    let miss = |law: ScalingModel, known: &[(f64, f64)], (size, truth): (f64, f64)| {
         (alone(law, known, size).expected / truth - 1.0) * 100.0
     };
-    let ingest = Law::ALL.map(|law| miss(law, &INGEST[..3], INGEST[4]).round());
-    let queries = Law::ALL.map(|law| miss(law, &QUERIES[..3], QUERIES[3]).round());
+    let ingest = ScalingModel::ALL.map(|law| miss(law, &INGEST[..3], INGEST[4]).round());
+    let queries = ScalingModel::ALL.map(|law| miss(law, &QUERIES[..3], QUERIES[3]).round());
     println!("{ingest:?} {queries:?}");
     let span = |misses: &[f64]| {
         let least = misses.iter().copied().fold(f64::INFINITY, f64::min);
@@ -261,13 +261,13 @@ fn copies_cost_what_pairs_of_clusters_show() {
         copies(3.0, 2.0, 150.0),
         copies(4.0, 0.0, 900.0),
     ];
-    let cost = CopyCost::measured(&points, 0.03).unwrap();
+    let cost = ReplicaCost::measured(&points, 0.03).unwrap();
     assert!((cost.cost - 0.5).abs() < 1e-9, "{cost:?}");
     assert!(cost.error > 0.03 && cost.error < 0.1, "{cost:?}");
     let (factor, error) = cost.factor(0.0, 1.0);
     assert!((factor - 2.0 / 3.0).abs() < 1e-9);
     assert!(error > 0.0);
-    assert_eq!(CopyCost::measured(&points[2..], 0.03), None);
+    assert_eq!(ReplicaCost::measured(&points[2..], 0.03), None);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! How a search is judged as a whole, by how it ended: its record's judgements and exit code.
+//! How a search is judged as a whole, by how it ended: its record's judgments and exit code.
 
 use super::*;
 use crate::analysis::{Ended, exit_code};
-use crate::model::judgement::{Data, Measurement, ObjectiveValue};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue};
 use crate::model::record::RunRecord;
 use crate::report::fixture::{MS, gate_op, judged, lose_rows, note, open_gate, open_gate_of};
 
@@ -46,19 +46,19 @@ fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> RunRecor
 }
 
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
-    let judged = &record.judgements.measurement;
+    let judged = &record.judgments.measurement;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
 
 fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
-    let judged = &record.judgements.objective;
+    let judged = &record.judgments.objective;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
 
 fn code(record: &RunRecord) -> u8 {
-    exit_code(&record.judgements, Ended::of(record))
+    exit_code(&record.judgments, Ended::of(record))
 }
 
 #[test]
@@ -66,22 +66,22 @@ fn a_search_without_a_mark_says_which_side_gave_out() {
     for (why, value, reason) in [
         (
             NoMarkReason::ClientCeiling,
-            Measurement::Unsound,
+            Measurement::Invalid,
             ReasonCode::ClientSaturated,
         ),
         (
             NoMarkReason::TooFewOps,
-            Measurement::Unknown,
+            Measurement::Inconclusive,
             ReasonCode::TooFewSamples,
         ),
         (
             NoMarkReason::BudgetSpent,
-            Measurement::Unknown,
+            Measurement::Inconclusive,
             ReasonCode::TooShort,
         ),
         (
             NoMarkReason::NothingAcknowledged,
-            Measurement::Unknown,
+            Measurement::Inconclusive,
             ReasonCode::NothingAcknowledged,
         ),
     ] {
@@ -93,7 +93,7 @@ fn a_search_without_a_mark_says_which_side_gave_out() {
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
     assert_eq!((objective(&record), code(&record)), (missed, 1));
     let record = concluded(open_gate(), None);
-    let unfinished = (Measurement::Unknown, vec![ReasonCode::Interrupted]);
+    let unfinished = (Measurement::Inconclusive, vec![ReasonCode::Interrupted]);
     assert_eq!((measurement(&record), code(&record)), (unfinished, 3));
 }
 
@@ -118,16 +118,16 @@ fn what_ended_a_search_ends_its_record_and_is_noted_once() {
         // The last probe that has a record may be a well one.
         for last in [open_gate(), judged(ended)] {
             let record = unmarked(last, why);
-            let noted = record.findings.iter().filter(|noted| noted.code == finding);
+            let noted = record.notes.iter().filter(|noted| noted.code == finding);
             assert_eq!(noted.count(), 1);
-            let expected = (Measurement::Unsound, vec![reason]);
+            let expected = (Measurement::Invalid, vec![reason]);
             assert_eq!((measurement(&record), code(&record)), (expected, exit));
         }
     }
     let mut lost = open_gate();
     lose_rows(&mut lost, 1);
     let record = unmarked(judged(lost), NoMarkReason::WrongData);
-    let data = record.judgements.data.value;
+    let data = record.judgments.data.value;
     assert_eq!((data, code(&record)), (Data::Lost, 4));
 }
 
@@ -173,7 +173,7 @@ fn a_mark_that_was_not_shown_to_hold_for_long_is_missed_with_the_reasons_of_the_
     for verdict in [ProbeVerdict::Missed, ProbeVerdict::NotShown] {
         assert_eq!(of(verdict), (ObjectiveValue::Missed, reasons.clone()));
     }
-    for verdict in [ProbeVerdict::Met, ProbeVerdict::Unsound] {
+    for verdict in [ProbeVerdict::Met, ProbeVerdict::Invalid] {
         assert_eq!(of(verdict), (ObjectiveValue::Met, vec![]), "{verdict:?}");
     }
 }

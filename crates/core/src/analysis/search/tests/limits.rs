@@ -5,7 +5,7 @@ use super::*;
 /// A capacity, and everything else that can come between.
 struct Awkward {
     capacity: f64,
-    /// From this rate on the load machine gives out.
+    /// From this rate on the load generator gives out.
     client: f64,
     /// So many probes are unsound for no reason of theirs.
     flukes: u32,
@@ -41,7 +41,7 @@ impl Target for Awkward {
         };
         if at >= self.client || self.flukes > 0 {
             self.flukes = self.flukes.saturating_sub(1);
-            shown.verdict = ProbeVerdict::Unsound;
+            shown.verdict = ProbeVerdict::Invalid;
             shown.reasons = vec![ReasonCode::ClientSaturated];
         }
         if self.probes >= self.lost_from {
@@ -52,7 +52,7 @@ impl Target for Awkward {
 }
 
 #[test]
-fn a_load_machine_that_gives_out_first_gives_no_mark() {
+fn a_load_generator_that_gives_out_first_gives_no_mark() {
     let mut target = Awkward::new(10_000.0);
     target.client = 4_000.0;
     let found = find(&search(), &mut target);
@@ -70,7 +70,7 @@ fn a_load_machine_that_gives_out_first_gives_no_mark() {
 }
 
 #[test]
-fn a_load_machine_that_gives_out_at_every_rate_is_not_the_target_that_missed() {
+fn a_load_generator_that_gives_out_at_every_rate_is_not_the_target_that_missed() {
     let mut target = Awkward::new(10_000.0);
     target.client = 0.0;
     let mut search = search();
@@ -89,7 +89,7 @@ fn closed_load_that_reaches_nothing_is_no_place_to_begin() {
 }
 
 #[test]
-fn a_load_machine_that_gives_out_far_above_the_mark_does_not_matter() {
+fn a_load_generator_that_gives_out_far_above_the_mark_does_not_matter() {
     let mut target = Awkward::new(1_000.0);
     target.client = 4_000.0;
     let mut search = search();
@@ -103,7 +103,7 @@ fn an_unsound_probe_is_repeated_once() {
     let mut target = Awkward::new(1_000.0);
     target.flukes = 1;
     let found = find(&search(), &mut target);
-    assert_eq!(found.probes[1].verdict, ProbeVerdict::Unsound);
+    assert_eq!(found.probes[1].verdict, ProbeVerdict::Invalid);
     assert!(is_same(found.probes[1].at, found.probes[2].at));
     assert_eq!(found.probes[2].verdict, ProbeVerdict::Met);
     assert!((970.0..=1_011.0).contains(&found.mark().confirmed));
@@ -312,7 +312,7 @@ fn few_sessions_are_probed_longer_as_soon_as_it_is_known_how_much_they_ask() {
 }
 
 #[test]
-fn a_percentile_takes_the_ops_of_its_judgement_and_what_chance_may_leave_out() {
+fn a_percentile_takes_the_ops_of_its_judgment_and_what_chance_may_leave_out() {
     let latency = |quantile_ppm| Objective::Latency {
         quantile_ppm,
         max: Nanos::SECOND,

@@ -60,7 +60,7 @@ fn a_mark_is_followed_by_one_long_run_at_its_confirmed_value() {
     for then in [
         ProbeVerdict::Met,
         ProbeVerdict::Missed,
-        ProbeVerdict::Unsound,
+        ProbeVerdict::Invalid,
         ProbeVerdict::TargetLost,
         ProbeVerdict::Interrupted,
     ] {

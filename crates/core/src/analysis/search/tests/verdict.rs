@@ -26,7 +26,7 @@ fn late(ops: u64, late: u64) -> RunRecord {
 }
 
 fn saturate(record: &mut RunRecord) {
-    record.clients[0].cpu_share = 1.0;
+    record.clients[0].cpu_fraction = 1.0;
 }
 
 fn pile_up(record: &mut RunRecord) {
@@ -45,7 +45,7 @@ fn what_spoilt_a_probe_outranks_what_it_missed() {
         saturate(record);
         pile_up(record);
     };
-    assert_eq!(changed(both), ProbeVerdict::Unsound);
+    assert_eq!(changed(both), ProbeVerdict::Invalid);
     let lost = |record: &mut RunRecord| {
         both(record);
         lose_rows(record, 1);
@@ -103,7 +103,7 @@ fn a_latency_is_met_missed_or_not_shown_to_be_either() {
 #[test]
 fn the_greatest_of_several_bounds_presses() {
     let mut record = late(10_000, 80);
-    let bounds = &mut record.plan.intention.objectives;
+    let bounds = &mut record.plan.definition.objectives;
     bounds.push(Objective::Latency {
         quantile_ppm: 500_000,
         max: Nanos::from_millis(10),
@@ -152,7 +152,7 @@ fn each_reason_is_told_once_and_the_objectives_come_first() {
         expected,
         "unsound: no error decides"
     );
-    record.clients[0].cpu_share = 0.1;
+    record.clients[0].cpu_fraction = 0.1;
     let expected = [ReasonCode::ObjectiveErrors, ReasonCode::ObjectiveLatency];
     assert_eq!(shown(record.clone()).reasons, expected);
     // A bound of errors that was missed says the same again, and so does a floor beside the rate.
@@ -161,7 +161,7 @@ fn each_reason_is_told_once_and_the_objectives_come_first() {
         Objective::Errors { max_ppm: 0 },
         Objective::Throughput { min },
     ];
-    record.plan.intention.objectives.extend(bounds);
+    record.plan.definition.objectives.extend(bounds);
     record.streams[0].throughput.rows_per_s = 500.0;
     let expected = [
         ReasonCode::ObjectiveErrors,

@@ -1,7 +1,7 @@
 //! Plans from known clusters.
 
 use super::fixture::{INGEST, QUERIES, basis, need, point, request};
-use crate::analysis::scaling::Law;
+use crate::analysis::scaling::ScalingModel;
 use crate::analysis::series::names;
 use crate::analysis::sizing::{Basis, BasisError, Origin, Reading, Request, Traced, size};
 
@@ -21,7 +21,7 @@ fn a_million_rows_need_five_nodes_and_to_be_sure_six() {
 }
 
 #[test]
-fn nodes_beyond_twice_the_measured_range_are_refused_and_labelled_on_demand() {
+fn nodes_beyond_twice_the_measured_range_are_refused_and_labeled_on_demand() {
     let mut request = request(vec![need(3e6, basis("rows/s", &INGEST))]);
     let refused = size(&request).unwrap_err();
     assert_eq!((refused.farthest, refused.refused), (10, true));
@@ -232,15 +232,15 @@ fn one_law_alone_has_no_spread_and_its_lack_of_sizes_is_said() {
         };
         Basis::new(&points, &reading).unwrap()
     };
-    let (averaged, alone) = (by(None), by(Some(Law::Usl)));
+    let (averaged, alone) = (by(None), by(Some(ScalingModel::Usl)));
     let width = |basis: &Basis| basis.forecast(5.0, 0.0, None).prediction().half_width();
     assert!(averaged.notes.is_empty(), "{:?}", averaged.notes);
-    let power = by(Some(Law::Power));
-    assert!(width(&power) < width(&averaged), "no spread between laws");
+    let power = by(Some(ScalingModel::Power));
+    assert!(width(&power) < width(&averaged), "no spread between models");
     assert_eq!(alone.average.members().len(), 1);
     let told = alone.notes.join(" ");
     assert!(told.contains("3 parameters, and 3 sizes"), "{told}");
-    assert!(by(Some(Law::Linear)).notes.is_empty());
+    assert!(by(Some(ScalingModel::Linear)).notes.is_empty());
 }
 
 #[test]
@@ -256,6 +256,6 @@ fn clusters_with_copies_tell_what_a_copy_costs() {
     let points: Vec<_> = points.iter().collect();
     let basis = Basis::new(&points, &Reading::default()).unwrap();
     assert_eq!(basis.sweep.sizes().len(), 1);
-    assert!((basis.copy_cost.value.cost - 0.5).abs() < 1e-9);
-    assert!(matches!(basis.copy_cost.origin, Origin::Measured(_)));
+    assert!((basis.replica_cost.value.cost - 0.5).abs() < 1e-9);
+    assert!(matches!(basis.replica_cost.origin, Origin::Measured(_)));
 }

@@ -2,47 +2,50 @@
 
 use super::*;
 use crate::analysis::{Ended, exit_code};
-use crate::model::judgement::{Measurement, ObjectiveValue, ReasonCode};
+use crate::model::judgment::{Measurement, ObjectiveValue, ReasonCode};
 use crate::model::record::RunRecord;
 use crate::report::fixture::{closed, judged, lose_rows, note, open_gate};
 
 /// What is taken from a record that was changed so.
-fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (CellVerdict, Vec<ReasonCode>) {
+fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (TrialVerdict, Vec<ReasonCode>) {
     change(&mut record);
     let measured = measured(TuneFigure::Throughput, &judged(record));
     (measured.verdict, measured.reasons)
 }
 
 fn saturate(record: &mut RunRecord) {
-    record.clients[0].cpu_share = 1.0;
+    record.clients[0].cpu_fraction = 1.0;
 }
 
 #[test]
 fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
-    let counts = (CellVerdict::Counts, vec![]);
+    let counts = (TrialVerdict::Counts, vec![]);
     assert_eq!(shown(closed(), |_| ()), counts);
     let drifts = |record: &mut RunRecord| {
         "not_steady".clone_into(&mut record.streams[0].steadiness);
         record.streams[0].drift_percent = Some(-20.0);
     };
     assert_eq!(shown(closed(), drifts), counts, "it is the target's");
-    let unsound = (CellVerdict::Unsound, vec![ReasonCode::ClientSaturated]);
+    let unsound = (TrialVerdict::Invalid, vec![ReasonCode::ClientSaturated]);
     assert_eq!(shown(closed(), saturate), unsound);
     let piles_up = |record: &mut RunRecord| record.results[0].backlog = true;
-    let missed = (CellVerdict::Missed, vec![ReasonCode::Backlog]);
+    let missed = (TrialVerdict::Missed, vec![ReasonCode::Backlog]);
     assert_eq!(shown(open_gate(), piles_up), missed);
     let lost = |record: &mut RunRecord| {
         saturate(record);
         lose_rows(record, 1);
     };
-    let wrong = (CellVerdict::WrongData, vec![ReasonCode::RowsLost]);
+    let wrong = (TrialVerdict::WrongData, vec![ReasonCode::RowsLost]);
     assert_eq!(shown(closed(), lost), wrong);
     let gone = |record: &mut RunRecord| note(record, "target_lost", "after 6 s");
-    assert_eq!(shown(closed(), gone), (CellVerdict::TargetLost, vec![]));
+    assert_eq!(shown(closed(), gone), (TrialVerdict::TargetLost, vec![]));
     let stopped = |record: &mut RunRecord| note(record, "interrupted", "after 6 s");
-    assert_eq!(shown(closed(), stopped), (CellVerdict::Interrupted, vec![]));
+    assert_eq!(
+        shown(closed(), stopped),
+        (TrialVerdict::Interrupted, vec![])
+    );
     let nothing = |record: &mut RunRecord| record.streams[0].throughput.rows_per_s = 0.0;
-    assert_eq!(shown(closed(), nothing).0, CellVerdict::NotMeasured);
+    assert_eq!(shown(closed(), nothing).0, TrialVerdict::NotMeasured);
 }
 
 #[test]
@@ -57,7 +60,7 @@ fn bytes_per_row_are_a_figure_where_the_target_tells_them() {
     let untold = by_bytes(&record);
     assert_eq!(
         (untold.verdict, untold.figure),
-        (CellVerdict::NotMeasured, None)
+        (TrialVerdict::NotMeasured, None)
     );
 }
 
@@ -68,12 +71,12 @@ fn concluded(outcome: Option<TuneOutcome>) -> (RunRecord, u8) {
     let mut tune = tune(&[2]);
     tune.outcome = outcome;
     let record = conclude(judged(last), tune, "tune".to_owned());
-    let code = exit_code(&record.judgements, Ended::of(&record));
+    let code = exit_code(&record.judgments, Ended::of(&record));
     (record, code)
 }
 
 fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
-    let judged = &record.judgements.measurement;
+    let judged = &record.judgments.measurement;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
@@ -85,13 +88,13 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_cell() {
     let (record, code) = concluded(Some(outcome));
     assert_eq!(
         (measurement(&record), code),
-        ((Measurement::Sound, vec![]), 0)
+        ((Measurement::Valid, vec![]), 0)
     );
-    let none = (ObjectiveValue::None, 0);
-    let objective = &record.judgements.objective;
+    let none = (ObjectiveValue::NoneSet, 0);
+    let objective = &record.judgments.objective;
     assert_eq!((objective.value, objective.reasons.len()), none);
     let (record, code) = concluded(None);
-    let unfinished = (Measurement::Unknown, vec![ReasonCode::Interrupted]);
+    let unfinished = (Measurement::Inconclusive, vec![ReasonCode::Interrupted]);
     assert_eq!((measurement(&record), code), (unfinished, 3));
     for (why, reason, exit) in [
         (NoBestReason::NoneCounts, ReasonCode::TooFewSamples, 3),
@@ -104,7 +107,7 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_cell() {
             why,
             best_so_far: None,
         })));
-        let expected = (Measurement::Unknown, vec![reason]);
+        let expected = (Measurement::Inconclusive, vec![reason]);
         assert_eq!((measurement(&record), code), (expected, exit), "{why:?}");
     }
 }
@@ -113,13 +116,13 @@ fn a_tuning_is_judged_by_its_end_and_not_by_its_last_cell() {
 fn the_points_along_an_axis_are_the_cells_that_count_and_differ_in_nothing_else() {
     let mut tune = tune(&[3, 3]);
     for (at, verdict) in [
-        ([0, 1], CellVerdict::Counts),
-        ([1, 1], CellVerdict::Counts),
-        ([2, 1], CellVerdict::Missed),
-        ([1, 2], CellVerdict::Counts),
-        ([1, 1], CellVerdict::Counts),
+        ([0, 1], TrialVerdict::Counts),
+        ([1, 1], TrialVerdict::Counts),
+        ([2, 1], TrialVerdict::Missed),
+        ([1, 2], TrialVerdict::Counts),
+        ([1, 1], TrialVerdict::Counts),
     ] {
-        let mut cell = cell(&tune, at.to_vec(), CellPurpose::Search, Some(100.0));
+        let mut cell = cell(&tune, at.to_vec(), TrialPurpose::Search, Some(100.0));
         cell.verdict = verdict;
         tune.cells.push(cell);
     }

@@ -42,7 +42,7 @@ fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
     let outcome = (0..100).find_map(|number| match next(&tune) {
         TuneStep::End(outcome) => Some(outcome),
         TuneStep::Measure { at, purpose } => {
-            let ahead = usize::from(purpose == CellPurpose::Confirm);
+            let ahead = usize::from(purpose == TrialPurpose::Confirm);
             let figure = if at[0] == ahead { 110.0 } else { 100.0 };
             let figure = figure + 0.1 * float(number % 3);
             let cell = cell(&tune, at, purpose, Some(figure));
@@ -65,7 +65,7 @@ fn either_of_the_two_goes_first_by_chance() {
     tune.policy.confirmations = 20;
     tune.policy.probes_max = 100;
     run(&mut tune, counts, |at| 100.0 + float(at[0]));
-    let confirming = |cell: &&CellRecord| cell.purpose == CellPurpose::Confirm;
+    let confirming = |cell: &&TrialRecord| cell.purpose == TrialPurpose::Confirm;
     let confirming: Vec<usize> = tune
         .cells
         .iter()
@@ -85,14 +85,14 @@ fn either_of_the_two_goes_first_by_chance() {
 
 /// The best of six cells, and how often it was compared, where confirmations of the cell at this
 /// position have that verdict from the third one on.
-fn spoilt(position: usize, verdict: CellVerdict) -> BestCell {
+fn spoilt(position: usize, verdict: TrialVerdict) -> BestConfiguration {
     let mut tune = tune(&[6]);
     let mut confirmed = 0;
     for _ in 0..100 {
         match next(&tune) {
             TuneStep::End(outcome) => return best(&outcome).clone(),
             TuneStep::Measure { at, purpose } => {
-                let confirms = purpose == CellPurpose::Confirm && at == [position];
+                let confirms = purpose == TrialPurpose::Confirm && at == [position];
                 confirmed += u32::from(confirms);
                 let figure = Some(100.0 + float(at[0]));
                 let mut cell = cell(&tune, at, purpose, figure);
@@ -108,7 +108,7 @@ fn spoilt(position: usize, verdict: CellVerdict) -> BestCell {
 
 #[test]
 fn who_fails_once_in_the_confirming_round_has_not_won_it() {
-    for verdict in [CellVerdict::Missed, CellVerdict::Unsound] {
+    for verdict in [TrialVerdict::Missed, TrialVerdict::Invalid] {
         let winner = spoilt(5, verdict);
         assert_eq!((winner.at, winner.runner_up), (vec![4], None));
         let winner = spoilt(4, verdict);

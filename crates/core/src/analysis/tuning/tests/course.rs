@@ -77,7 +77,7 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
             1_000.0 * (0.3 * noise.normal()).exp()
         });
         assert!(!best(&outcome).cut_short);
-        let searched = |cell: &&CellRecord| cell.purpose == CellPurpose::Search;
+        let searched = |cell: &&TrialRecord| cell.purpose == TrialPurpose::Search;
         let mut times = [0; 12];
         for cell in tune.cells.iter().filter(searched) {
             times[cell.at[0]] += 1;
@@ -109,7 +109,7 @@ fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_
     // Two cells, and five more of each.
     for cells in 12..40 {
         let mut tune = tune(&[7, 6, 5]);
-        let took = 3 * tune.policy.cell_cost_ns;
+        let took = 3 * tune.policy.trial_cost_ns;
         tune.policy.budget_ns = cells * took;
         let outcome = loop {
             match next(&tune) {
@@ -137,7 +137,7 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
             TuneStep::Measure { at, purpose } => {
                 let figure = Some(100.0 + float(at.iter().sum()));
                 let mut cell = cell(&tune, at, purpose, figure);
-                if purpose == CellPurpose::Confirm {
+                if purpose == TrialPurpose::Confirm {
                     cell.took_ns = 100 * S;
                 }
                 tune.cells.push(cell);

@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::figures::{rounded, shown};
 use super::told::{data, described};
-use super::{COLOURS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
 const FINE: f64 = 10.0;
@@ -131,12 +131,8 @@ fn class(series: &Series) -> String {
         Shape::Dot | Shape::Diamond => "glyph full",
         Shape::Cross | Shape::Ring => "glyph",
     };
-    let round = if series.colour >= COLOURS {
-        " again"
-    } else {
-        ""
-    };
-    format!("{shape} c{}{round}", series.colour % COLOURS)
+    let round = if series.color >= COLORS { " again" } else { "" };
+    format!("{shape} c{}{round}", series.color % COLORS)
 }
 
 /// A mark of about ten pixels around 0, 0.
@@ -155,7 +151,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
     html! {
         svg class=(frame.name) xmlns="http://www.w3.org/2000/svg" role="img"
             viewBox=(format!("0 0 {} {}", frame.width, frame.height))
-            aria-labelledby=(format!("{title} {told}"))
+            aria-labeledby=(format!("{title} {told}"))
             data-left=(frame.left) data-top=(frame.top)
             data-width=(width) data-height=(height) {
             title id=(title) { (chart.title) }
@@ -253,7 +249,7 @@ fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
     }
 }
 
-/// Every other phase is shaded, so that neighbours can be told apart.
+/// Every other phase is shaded, so that neighbors can be told apart.
 fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
     let [from, to] = [span.from, span.to].map(|x| fine(chart.x.place(x) * frame.plot_width()));
     let kind = match span.kind {

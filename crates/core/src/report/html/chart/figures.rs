@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axes_are_labelled_in_the_units_of_people() {
+    fn axes_are_labeled_in_the_units_of_people() {
         let cases = [
             (Quantity::Time, 65.0, "1:05"),
             (Quantity::Time, 3_720.0, "1:02:00"),

@@ -15,8 +15,8 @@ pub(super) use thin::Thinning;
 
 use serde::Serialize;
 
-/// Colours that can be told apart by colour-blind readers; series beyond them are dashed.
-pub(super) const COLOURS: usize = 8;
+/// Colors that can be told apart by color-blind readers; series beyond them are dashed.
+pub(super) const COLORS: usize = 8;
 
 /// One chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -48,8 +48,8 @@ pub(super) struct Series {
     pub(super) part: &'static str,
     /// How it is drawn.
     pub(super) shape: Shape,
-    /// Which colour, from 0.
-    pub(super) colour: usize,
+    /// Which color, from 0.
+    pub(super) color: usize,
     /// Whether it is shown at first.
     pub(super) on: bool,
     /// In the order of x.

@@ -17,7 +17,7 @@ pub(in crate::report::html) struct Axis {
     pub(in crate::report::html) from: f64,
     /// Greatest value; more than `from`.
     pub(in crate::report::html) to: f64,
-    /// The only values that are labelled, ascending; where there are none the axis finds them itself.
+    /// The only values that are labeled, ascending; where there are none the axis finds them itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(in crate::report::html) labels: Vec<Label>,
 }
@@ -153,7 +153,7 @@ impl Axis {
         }
     }
 
-    /// Only these values, each labelled: numbers by their size, words side by side in their order. Also
+    /// Only these values, each labeled: numbers by their size, words side by side in their order. Also
     /// where each of them lies, in the order given.
     pub(in crate::report::html) fn of_values(
         title: impl Into<String>,
@@ -214,7 +214,7 @@ impl Axis {
         part.clamp(0.0, 1.0)
     }
 
-    /// About so many values at which the axis is labelled, ascending.
+    /// About so many values at which the axis is labeled, ascending.
     pub(in crate::report::html) fn ticks(&self, about: f64) -> Vec<f64> {
         if !self.labels.is_empty() {
             return self.labels.iter().map(|label| label.at).collect();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_of_values_is_labelled_with_them_alone() {
+    fn an_axis_of_values_is_labeled_with_them_alone() {
         let of = |values: &[&str]| {
             let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
             let (axis, places) = Axis::of_values("", &values);

@@ -74,7 +74,7 @@ impl<'a> Course<'a> {
 
     /// Streams with the unit of each, in the order of the plan.
     pub(super) fn streams(&self) -> Vec<(&'a str, Unit, u64)> {
-        let plans = &self.record.plan.intention.streams;
+        let plans = &self.record.plan.definition.streams;
         let known = |plan: &&crate::model::plan::StreamPlan| {
             self.record.intervals.iter().any(|i| i.stream == plan.name)
         };
@@ -94,7 +94,7 @@ impl<'a> Course<'a> {
             }
         }
         ops.sort_by_key(|(stream, _)| {
-            let plans = self.record.plan.intention.streams.iter();
+            let plans = self.record.plan.definition.streams.iter();
             plans
                 .map(|plan| plan.name.as_str())
                 .position(|name| name == *stream)

@@ -42,7 +42,7 @@ fn latency(record: &RunRecord, named: &[(String, &ResultRecord)]) -> Option<Char
             name: name.clone(),
             part: "",
             shape: Shape::Line,
-            colour: number,
+            color: number,
             on: number < CURVES_SHOWN,
             points: curve(&result.histograms.latency, result.latency_ns.beyond),
         })
@@ -77,7 +77,7 @@ fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
             name: name.clone(),
             part,
             shape,
-            colour: number,
+            color: number,
             on: number < PAIRS_SHOWN,
             points,
         };

@@ -88,11 +88,11 @@ fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
         });
         points.collect::<Vec<_>>()
     };
-    let one = |name: &str, shape, colour, points| Series {
+    let one = |name: &str, shape, color, points| Series {
         name: name.to_owned(),
         part: "",
         shape,
-        colour,
+        color,
         on: true,
         points,
     };

@@ -1,4 +1,4 @@
-//! What the load machine did, on the time axis of the run.
+//! What the load generator did, on the time axis of the run.
 
 use crate::model::record::{RunRecord, TelemetrySample};
 use crate::model::units::Nanos;
@@ -6,14 +6,14 @@ use crate::model::units::Nanos;
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
 use super::course::{Course, float};
 
-/// A telemetry figure with its name and colour.
+/// A telemetry figure with its name and color.
 type Figure = (
     &'static str,
     usize,
     fn(&TelemetrySample, f64) -> Option<f64>,
 );
 
-/// CPU and memory of the load machine; none where nothing was sampled beside the load.
+/// CPU and memory of the load generator; none where nothing was sampled beside the load.
 pub(in crate::report::html) fn machine(record: &RunRecord) -> Vec<Chart> {
     let Some(course) = Course::of(record) else {
         return Vec::new();
@@ -31,10 +31,10 @@ fn cpu(course: &Course<'_>) -> Option<Chart> {
             (sample.embedded_cores > 0.0).then_some(sample.embedded_cores)
         }),
         ("whole machine", 2, |sample, cores| {
-            Some(sample.machine_cpu_share? * cores)
+            Some(sample.machine_cpu_fraction? * cores)
         }),
         ("stolen by the hypervisor", 3, |sample, cores| {
-            Some(sample.steal_share? * cores).filter(|stolen| *stolen > 0.0)
+            Some(sample.steal_fraction? * cores).filter(|stolen| *stolen > 0.0)
         }),
     ];
     let cores: u32 = course
@@ -44,12 +44,16 @@ fn cpu(course: &Course<'_>) -> Option<Chart> {
         .map(|client| client.cores)
         .sum();
     let about = format!(
-        "Of {cores} cores. A load machine that is busy measures itself: what this program takes \
+        "Of {cores} cores. A load generator that is busy measures itself: what this program takes \
          shall stay well below all of them."
     );
     chart(
         course,
-        ("load-machine-cpu", "CPU of the load machine, cores", about),
+        (
+            "load-machine-cpu",
+            "CPU of the load generator, cores",
+            about,
+        ),
         Axis::from_zero("cores", Quantity::Number, [f64::from(cores)].into_iter()),
         &figures,
     )
@@ -62,7 +66,7 @@ fn memory(course: &Course<'_>) -> Option<Chart> {
     let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
     chart(
         course,
-        ("load-machine-memory", "Memory of the load machine", about),
+        ("load-machine-memory", "Memory of the load generator", about),
         Axis::from_zero("bytes", Quantity::Bytes, values),
         &figures,
     )
@@ -79,7 +83,7 @@ fn chart(
     let cores = f64::from(cores.sum::<u32>());
     let series: Vec<Series> = figures
         .iter()
-        .map(|(name, colour, of)| {
+        .map(|(name, color, of)| {
             let mut values: Vec<Option<f64>> = vec![None; course.thinning.points()];
             for sample in &course.record.telemetry {
                 // A sample is of the second that ends with it.
@@ -97,7 +101,7 @@ fn chart(
                 name: (*name).to_owned(),
                 part: "",
                 shape: Shape::Line,
-                colour: *colour,
+                color: *color,
                 on: true,
                 points: points
                     .map(|(number, value)| Point::new(course.thinning.middle(number), value))

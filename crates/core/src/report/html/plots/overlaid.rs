@@ -1,4 +1,4 @@
-//! The courses of several runs in one chart, a colour for each group.
+//! The courses of several runs in one chart, a color for each group.
 
 use crate::model::plan::Unit;
 use crate::model::record::RunRecord;
@@ -61,7 +61,7 @@ fn values(chart: &Chart) -> Vec<f64> {
 fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
     let mut series = Vec::new();
     let mut longest = 0.0;
-    for (colour, group) in groups.iter().enumerate() {
+    for (color, group) in groups.iter().enumerate() {
         let courses = group.runs.iter().take(RUNS_MAX);
         for course in courses.filter_map(|record| Course::of(record)) {
             let streams = course.streams();
@@ -83,7 +83,7 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
                 name: group.name.clone(),
                 part: "",
                 shape: Shape::Line,
-                colour,
+                color,
                 on: true,
                 points: points.collect(),
             });

@@ -10,7 +10,7 @@ use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, Spa
 use super::course::float;
 use super::time::bounds;
 
-/// Name, shape and colour of the probes that a test picks.
+/// Name, shape and color of the probes that a test picks.
 type Kind = (&'static str, Shape, usize, fn(&ProbeRecord) -> bool);
 
 /// Probes are near a mark up to this factor below and above it.
@@ -36,7 +36,7 @@ const KINDS: [Kind; 4] = [
             probe.verdict,
             ProbeVerdict::NotShown
                 | ProbeVerdict::TooFewOps
-                | ProbeVerdict::Unsound
+                | ProbeVerdict::Invalid
                 | ProbeVerdict::TargetLost
                 | ProbeVerdict::Interrupted
         )
@@ -164,7 +164,7 @@ fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
 fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
     KINDS
         .iter()
-        .map(|(name, shape, colour, is)| {
+        .map(|(name, shape, color, is)| {
             let probes = drawn.probes.iter().filter(|probe| is(probe));
             let points = probes.filter_map(|probe| Some(Point::new(probe.at, Some(of(probe)?))));
             let mut points: Vec<Point> = points.collect();
@@ -173,7 +173,7 @@ fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> 
                 name: (*name).to_owned(),
                 part: "",
                 shape: *shape,
-                colour: *colour,
+                color: *color,
                 on: true,
                 points,
             }
@@ -195,7 +195,7 @@ fn diagonal(x: &Axis, y: &Axis) -> Series {
         name: "all acknowledged".to_owned(),
         part: "",
         shape: Shape::Dashed,
-        colour: 7,
+        color: 7,
         on: true,
         points: (0..=STEPS)
             .map(at)

@@ -45,7 +45,7 @@ pub(in crate::report::html) fn target(record: &RunRecord) -> Vec<Chart> {
     charts(record, "target", |name| name != names::REJECTED)
 }
 
-/// What the target counted as rejected: beside the errors that the load machine saw.
+/// What the target counted as rejected: beside the errors that the load generator saw.
 pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
     charts(record, "target-rejected", |name| name == names::REJECTED)
 }
@@ -143,7 +143,7 @@ fn line(
         name: foreign(node, WORDS),
         part: "",
         shape: Shape::Line,
-        colour: number,
+        color: number,
         on: number < LINES_SHOWN,
         points,
     }

@@ -10,7 +10,7 @@ use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
 use super::course::{Course, Slot, float};
 use super::target::rejections;
 
-/// Name, colour and count of a kind of failure.
+/// Name, color and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
 /// Of a slot: a latency, and the lower edge of a band.
 type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
@@ -19,7 +19,7 @@ type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
 const BANDS_MAX: usize = 3;
 /// Ops that are shown at first.
 const OPS_SHOWN: usize = 6;
-/// The colour of what was offered: it is no answer of the target's.
+/// The color of what was offered: it is no answer of the target's.
 const OFFERED: usize = 7;
 
 /// All charts over time that the record has figures for.
@@ -51,7 +51,7 @@ fn throughput(course: &Course<'_>, unit: Unit) -> Option<Chart> {
         let open = course.record.streams.iter();
         let open = open
             .filter(|stream| stream.stream == *name)
-            .any(|stream| stream.rate_asked.is_some());
+            .any(|stream| stream.planned_rate.is_some());
         series.extend(rates(course, &slots, name, number, open));
     }
     if series.is_empty() {
@@ -82,13 +82,7 @@ fn throughput(course: &Course<'_>, unit: Unit) -> Option<Chart> {
     })
 }
 
-fn rates(
-    course: &Course<'_>,
-    slots: &[Slot],
-    name: &str,
-    colour: usize,
-    open: bool,
-) -> Vec<Series> {
+fn rates(course: &Course<'_>, slots: &[Slot], name: &str, color: usize, open: bool) -> Vec<Series> {
     let points = |of: &dyn Fn(&Slot, f64) -> Point| -> Vec<Point> {
         let slots = slots.iter().enumerate();
         slots
@@ -102,7 +96,7 @@ fn rates(
         name,
         part,
         shape,
-        colour,
+        color,
         on: true,
         points,
     };
@@ -121,7 +115,7 @@ fn rates(
     if open {
         let offered = points(&|slot, seconds| Point::new(0.0, Some(slot.offered / seconds)));
         series.push(Series {
-            colour: OFFERED,
+            color: OFFERED,
             ..one(
                 format!("{name}, offered"),
                 "offered",
@@ -181,11 +175,11 @@ fn bars(
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
     let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
-        .map(|(name, colour, of)| Series {
+        .map(|(name, color, of)| Series {
             name: (*name).to_owned(),
             part: "",
             shape: Shape::Bars,
-            colour: *colour,
+            color: *color,
             on: true,
             points: (slots.iter().enumerate())
                 .map(|(number, slot)| {
@@ -216,14 +210,14 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
     let ops = course.ops();
     let several = ops.iter().any(|(stream, op)| stream != op);
     let mut series = Vec::new();
-    for (colour, (stream, op)) in ops.iter().enumerate() {
+    for (color, (stream, op)) in ops.iter().enumerate() {
         let slots = course.slots((Unit::Queries, 1), |i| i.stream == *stream && i.op == *op);
         let name = if several && stream != op {
             format!("{stream} {op}")
         } else {
             (*op).to_owned()
         };
-        series.extend(percentiles(course, &slots, &name, (colour, ops.len())));
+        series.extend(percentiles(course, &slots, &name, (color, ops.len())));
     }
     series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
     if series.is_empty() {
@@ -266,7 +260,7 @@ fn begin(record: &RunRecord) -> &'static str {
         Some(LatencyBegin::Sent) => {
             "From the sending of an op to the end of its answer: what waited before is not in it."
         }
-        Some(LatencyBegin::Untold) => "Where it begins is not told.",
+        Some(LatencyBegin::MissingField) => "Where it begins is not told.",
     }
 }
 
@@ -274,7 +268,7 @@ fn percentiles(
     course: &Course<'_>,
     slots: &[Slot],
     name: &str,
-    (colour, ops): (usize, usize),
+    (color, ops): (usize, usize),
 ) -> Vec<Series> {
     let points = |of: Percentiles| -> Vec<Point> {
         let slots = slots.iter().enumerate();
@@ -299,8 +293,8 @@ fn percentiles(
         },
         part: if few { part } else { "" },
         shape,
-        colour,
-        on: few || (colour < OPS_SHOWN && part != "p50"),
+        color,
+        on: few || (color < OPS_SHOWN && part != "p50"),
         points,
     };
     // Below 100 ops a second there is no p99 of it; the greatest latency stands in its place.
@@ -332,7 +326,7 @@ fn middle(values: &[u64]) -> Option<u64> {
 
 /// Bounds of latency percentiles that the objective names.
 pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
-    let stated = record.plan.intention.objectives.iter();
+    let stated = record.plan.definition.objectives.iter();
     stated
         .filter_map(|objective| match *objective {
             Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max)),

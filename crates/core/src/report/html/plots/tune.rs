@@ -4,7 +4,7 @@ use crate::analysis::tuning::{base, is_along};
 use crate::model::plan::Unit;
 use crate::model::record::RunRecord;
 use crate::model::tune::{
-    CellPurpose, CellRecord, CellVerdict, TuneFigure, TuneOutcome, TuneRecord,
+    TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
 use crate::report::text::tune::others;
 
@@ -15,22 +15,22 @@ const HALF_BEST: f64 = 0.012;
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;
 
-/// Name, shape and colour of the cells that a test picks.
-type Kind = (&'static str, Shape, usize, fn(&CellRecord) -> bool);
+/// Name, shape and color of the cells that a test picks.
+type Kind = (&'static str, Shape, usize, fn(&TrialRecord) -> bool);
 
 /// Every cell with a figure is of exactly one of them.
 const KINDS: [Kind; 3] = [
     ("search", Shape::Dot, 2, |cell| {
-        counts(cell) && cell.purpose == CellPurpose::Search
+        counts(cell) && cell.purpose == TrialPurpose::Search
     }),
     ("confirming round", Shape::Diamond, 0, |cell| {
-        counts(cell) && cell.purpose == CellPurpose::Confirm
+        counts(cell) && cell.purpose == TrialPurpose::Confirm
     }),
     ("does not count", Shape::Cross, 1, |cell| !counts(cell)),
 ];
 
-fn counts(cell: &CellRecord) -> bool {
-    cell.verdict == CellVerdict::Counts
+fn counts(cell: &TrialRecord) -> bool {
+    cell.verdict == TrialVerdict::Counts
 }
 
 /// A chart for each axis along which several values were measured, with the position of the axis.
@@ -47,7 +47,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     let name = &tune.axes[axis].name;
     let (x, places) = Axis::of_values(name.as_str(), &tune.axes[axis].values);
     let cells = tune.cells.iter();
-    let cells: Vec<(&CellRecord, Point)> = cells
+    let cells: Vec<(&TrialRecord, Point)> = cells
         .filter(|cell| is_along(cell, base, axis))
         .filter_map(|cell| {
             let place = *places.get(*cell.at.get(axis)?)?;
@@ -95,7 +95,7 @@ fn of(by: TuneFigure, unit: Unit) -> String {
 }
 
 /// What cells are compared by, as it is drawn; of cells without it their throughput, if it is that.
-fn shown(tune: &TuneRecord, cell: &CellRecord) -> Option<f64> {
+fn shown(tune: &TuneRecord, cell: &TrialRecord) -> Option<f64> {
     match tune.by {
         TuneFigure::Throughput => {
             let reached = Some(cell.throughput_per_s).filter(|reached| *reached > 0.0);
@@ -107,7 +107,7 @@ fn shown(tune: &TuneRecord, cell: &CellRecord) -> Option<f64> {
 }
 
 /// The mean of the cells that count, at each value; and beside it the least and the greatest of them.
-fn means(cells: &[(&CellRecord, Point)]) -> Vec<(Point, Point)> {
+fn means(cells: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
     let mut counting: Vec<(f64, f64)> = cells
         .iter()
         .filter(|(cell, _)| counts(cell))
@@ -130,12 +130,12 @@ fn means(cells: &[(&CellRecord, Point)]) -> Vec<(Point, Point)> {
         .collect()
 }
 
-fn series(cells: &[(&CellRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
-    let one = |name: &str, part, shape, colour, points| Series {
+fn series(cells: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
+    let one = |name: &str, part, shape, color, points| Series {
         name: name.to_owned(),
         part,
         shape,
-        colour,
+        color,
         on: true,
         points,
     };
@@ -144,11 +144,11 @@ fn series(cells: &[(&CellRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Ser
         one("mean", "least to greatest", Shape::Band, 0, extents),
         one("mean", "", Shape::Line, 0, means),
     ];
-    for (name, shape, colour, is) in KINDS {
+    for (name, shape, color, is) in KINDS {
         let points = cells.iter().filter(|(cell, _)| is(cell));
         let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        series.push(one(name, "", shape, colour, points));
+        series.push(one(name, "", shape, color, points));
     }
     series.retain(|series| !series.points.is_empty());
     series

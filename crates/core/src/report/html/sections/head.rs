@@ -59,7 +59,7 @@ pub(in crate::report::html) fn head(record: &RunRecord, measured: &[MeasuredStre
         }
         @if record.target.sink {
             p class="banner" {
-                "A sink that stores nothing: these figures are the load machine's ceiling."
+                "A sink that stores nothing: these figures are the load generator's ceiling."
             }
         }
     }

@@ -1,9 +1,9 @@
-//! The three judgements, each with its reasons.
+//! The three judgments, each with its reasons.
 
 use maud::{Markup, html};
 
 use crate::model::display::foreign;
-use crate::model::judgement::{Data, Measurement, ObjectiveValue, Reason};
+use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::record::RunRecord;
 use crate::report::text::judged as told;
 
@@ -12,7 +12,7 @@ use super::super::page::Part;
 /// Characters of a target's own words.
 const WORDS: usize = 600;
 
-/// How a judgement looks; its word says the same.
+/// How a judgment looks; its word says the same.
 #[derive(Clone, Copy)]
 enum Tone {
     Good,
@@ -31,7 +31,7 @@ impl Tone {
         }
     }
 
-    /// Told by its form, not by its colour alone.
+    /// Told by its form, not by its color alone.
     const fn sign(self) -> &'static str {
         match self {
             Self::Good => "M3 9l4 4l8 -9",
@@ -43,11 +43,11 @@ impl Tone {
 }
 
 pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
-    let judged = &record.judgements;
+    let judged = &record.judgments;
     let (measurement, sound) = match judged.measurement.value {
-        Measurement::Sound => ("sound", Tone::Good),
-        Measurement::Unsound => ("unsound", Tone::Bad),
-        Measurement::Unknown => ("unknown", Tone::Open),
+        Measurement::Valid => ("sound", Tone::Good),
+        Measurement::Invalid => ("unsound", Tone::Bad),
+        Measurement::Inconclusive => ("unknown", Tone::Open),
     };
     let (data, clean) = match judged.data.value {
         Data::Clean => ("clean", Tone::Good),
@@ -55,17 +55,17 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
         Data::Duplicated => ("duplicated", Tone::Bad),
         Data::Altered => ("altered", Tone::Bad),
         Data::Unverified => ("unverified", Tone::Open),
-        Data::Off => ("not checked", Tone::None),
+        Data::NotChecked => ("not checked", Tone::None),
     };
     let (objective, met) = match judged.objective.value {
         ObjectiveValue::Met => ("met", Tone::Good),
         ObjectiveValue::Missed => ("missed", Tone::Bad),
-        ObjectiveValue::None => ("none stated", Tone::None),
+        ObjectiveValue::NoneSet => ("none stated", Tone::None),
     };
     let cards = [
         card(
             ("Measurement", measurement, sound),
-            "Are these the target's figures, and not the load machine's?",
+            "Are these the target's figures, and not the load generator's?",
             "",
             &judged.measurement.reasons,
         ),
@@ -83,8 +83,8 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
         ),
     ];
     Part {
-        id: "judgements",
-        title: "Three judgements",
+        id: "judgments",
+        title: "Three judgments",
         body: html! {
             div class="verdicts" { @for card in cards { (card) } }
         },

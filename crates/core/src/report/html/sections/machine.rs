@@ -1,4 +1,4 @@
-//! Whether the target answered all the time, and what the load machine did.
+//! Whether the target answered all the time, and what the load generator did.
 
 use maud::{Markup, html};
 
@@ -32,7 +32,7 @@ pub(in crate::report::html) fn machine(
         id: "machines",
         title: "Machines",
         body: html! {
-            p class="lead" { "Load machine: " (told::client(record, measured)) "." }
+            p class="lead" { "Load generator: " (told::client(record, measured)) "." }
             p class="term" {
                 "Client lag is how late our own program sent an op although a session was free; only \
                  that can spoil a measurement."

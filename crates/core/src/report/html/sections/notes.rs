@@ -19,7 +19,7 @@ pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
         id: "findings",
         title: "Findings",
         body: html! {
-            @if told.is_empty() && record.findings.is_empty() {
+            @if told.is_empty() && record.notes.is_empty() {
                 p { "None: no rule had figures to speak for it." }
             }
             @for told in &told {
@@ -29,9 +29,9 @@ pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
                     p class="hint" { "Try: " (told.hint) }
                 }
             }
-            @if !record.findings.is_empty() {
+            @if !record.notes.is_empty() {
                 ul class="noted" {
-                    @for finding in &record.findings {
+                    @for finding in &record.notes {
                         li { (foreign(&finding.message, WORDS)) }
                     }
                 }

@@ -15,14 +15,14 @@ use super::tables::{pairs, table};
 const WORDS: usize = 400;
 
 pub(in crate::report::html) fn settings(record: &RunRecord) -> Part {
-    let plan = serde_json::to_string_pretty(&record.plan.intention).unwrap_or_default();
+    let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
     let size = |n: Option<u64>| n.map_or_else(|| "not told".to_owned(), bytes);
     let target = &record.target;
     Part {
         id: "settings",
         title: "Environment, settings, plan",
         body: html! {
-            (folded("Load machine", &map(&record.environment)))
+            (folded("Load generator", &map(&record.environment)))
             (folded("Target", &html! {
                 (pairs([
                     ("driver", target.driver.clone()),

@@ -58,7 +58,7 @@ pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Pa
                 h3 { "Expected against measured, " (need.unit) }
                 (table("Expected against measured", &sizes(need), 0))
                 h3 { "Laws of growth, " (need.unit) }
-                (table("Laws of growth", &told::laws(need), 1))
+                (table("Laws of growth", &told::models(need), 1))
                 @if let Some(told) = &need.told {
                     @for sentence in &told.sentences { p { (sentence) } }
                 }

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::analysis::tuning::base;
 use crate::model::display::{ABSENT, count, duration, foreign};
 use crate::model::record::RunRecord;
-use crate::model::tune::{CellVerdict, TuneFigure, TuneOutcome, TuneRecord};
+use crate::model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
 use crate::report::figures::{self as articles, Remark};
 use crate::report::text::table::Row;
 use crate::report::text::tune as told;
@@ -121,7 +121,7 @@ const fn unit(tune: &TuneRecord) -> &'static str {
 /// Figures of a cell's measurements that count.
 fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
     let of_cell = tune.cells.iter().filter(|cell| cell.at == at);
-    let counting = of_cell.filter(|cell| cell.verdict == CellVerdict::Counts);
+    let counting = of_cell.filter(|cell| cell.verdict == TrialVerdict::Counts);
     counting.filter_map(|cell| cell.figure).collect()
 }
 

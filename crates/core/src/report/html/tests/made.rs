@@ -2,7 +2,7 @@
 //! tuning.
 
 use crate::model::histogram::LatencyHistogram;
-use crate::model::judgement::ReasonCode;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::Unit;
 use crate::model::record::{IntervalRecord, RunRecord, TelemetrySample};
 use crate::model::search::{
@@ -10,8 +10,8 @@ use crate::model::search::{
     SearchPolicy, SearchRecord,
 };
 use crate::model::tune::{
-    BestCell, CellPurpose, CellRecord, CellVerdict, NoBest, NoBestReason, RunnerUp, TuneAxis,
-    TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialRecord, TrialVerdict,
+    TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
 use crate::model::units::Nanos;
 use crate::report::fixture::{self, MS, S};
@@ -52,8 +52,8 @@ pub(super) fn hour() -> RunRecord {
             time_ns: second * S,
             client_cores: 0.2,
             embedded_cores: 0.1,
-            machine_cpu_share: Some(0.4),
-            steal_share: Some(0.0),
+            machine_cpu_fraction: Some(0.4),
+            steal_fraction: Some(0.0),
             rss_bytes: 50_000_000 + second * 1_000,
         })
         .collect();
@@ -88,7 +88,7 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
 pub(super) fn searched() -> RunRecord {
     let mut record = fixture::open_gate();
     let objective = SearchObjective {
-        stated: record.plan.intention.objectives.clone(),
+        stated: record.plan.definition.objectives.clone(),
         no_errors: true,
     };
     record.search = Some(SearchRecord {
@@ -166,7 +166,7 @@ pub(super) fn tuned() -> RunRecord {
         name: name.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
     };
-    let (search, confirm) = (CellPurpose::Search, CellPurpose::Confirm);
+    let (search, confirm) = (TrialPurpose::Search, TrialPurpose::Confirm);
     let cells = [
         (search, [0, 0], 52_000.0),
         (search, [1, 0], 198_000.0),
@@ -195,11 +195,11 @@ pub(super) fn tuned() -> RunRecord {
             confirmations: 2,
             probes_max: 40,
             budget_ns: 3_600 * S,
-            cell_cost_ns: 30 * S,
+            trial_cost_ns: 30 * S,
         },
-        intention_hash: "ab".to_owned(),
+        definition_hash: "ab".to_owned(),
         cells: cells.collect(),
-        outcome: Some(TuneOutcome::Best(BestCell {
+        outcome: Some(TuneOutcome::Best(BestConfiguration {
             at: vec![1, 1],
             values: [("batch", "4000"), ("with.codec", "best")]
                 .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
@@ -222,7 +222,7 @@ pub(super) fn tuned_in_part() -> RunRecord {
     let mut record = tuned();
     if let Some(tune) = &mut record.tune {
         tune.cells
-            .retain(|cell| cell.purpose == CellPurpose::Search);
+            .retain(|cell| cell.purpose == TrialPurpose::Search);
         tune.outcome = Some(TuneOutcome::NoBest(NoBest {
             why: NoBestReason::Interrupted,
             best_so_far: Some(vec![1, 1]),
@@ -232,16 +232,16 @@ pub(super) fn tuned_in_part() -> RunRecord {
 }
 
 /// With no compression the target rejected ops.
-fn cell(number: u32, purpose: CellPurpose, at: &[usize], figure: f64) -> CellRecord {
+fn cell(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> TrialRecord {
     let missed = at[1] == 2;
-    CellRecord {
+    TrialRecord {
         number,
         purpose,
         at: at.to_vec(),
         verdict: if missed {
-            CellVerdict::Missed
+            TrialVerdict::Missed
         } else {
-            CellVerdict::Counts
+            TrialVerdict::Counts
         },
         reasons: if missed {
             vec![ReasonCode::ObjectiveRejected]

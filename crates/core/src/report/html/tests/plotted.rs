@@ -149,11 +149,11 @@ fn acknowledged_and_offered_are_told_apart() {
     let [offered, acknowledged] = sums(&record);
     let mut inserts = record.intervals.iter_mut().filter(|i| i.op == "insert");
     inserts.next().unwrap().offered += 10;
-    let rows = 10 * record.plan.intention.streams[0].units_per_op;
+    let rows = 10 * record.plan.definition.streams[0].units_per_op;
     assert_eq!(sums(&record), [offered + rows, acknowledged]);
 }
 
-/// What the load machine saw refused, and what the target counted, each second.
+/// What the load generator saw refused, and what the target counted, each second.
 #[test]
 fn rejections() {
     let mut record = fixture::open_steps();
@@ -176,7 +176,7 @@ fn rejections() {
     );
 }
 
-/// Each run of two groups, from its own start: a line of its group's colour with the values of its
+/// Each run of two groups, from its own start: a line of its group's color with the values of its
 /// record, rows and queries apart, and of the latencies of a second the greatest p99.
 #[test]
 fn courses_end_where_the_longest_does_wherever_it_stands() {
@@ -239,11 +239,11 @@ fn courses_of_groups_are_laid_over_each_other() {
       main  line: 2.50→9000000 3.50→9000000
       change  line: 2.50→12000000
     ");
-    let colours: Vec<Vec<usize>> = charts
+    let colors: Vec<Vec<usize>> = charts
         .iter()
-        .map(|chart| chart.series.iter().map(|series| series.colour).collect())
+        .map(|chart| chart.series.iter().map(|series| series.color).collect())
         .collect();
-    assert_eq!(colours, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
+    assert_eq!(colors, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
 
     let many = vec![&rows_only; 20];
     let of_many = plots::overlay(&[plots::Overlaid {

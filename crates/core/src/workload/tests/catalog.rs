@@ -1,5 +1,5 @@
-//! Every workload of the catalogue: fingerprints that fail when its content changes, and the same
-//! ops on any number of load machines.
+//! Every workload of the catalog: fingerprints that fail when its content changes, and the same
+//! ops on any number of load generators.
 
 use std::fmt::Write as _;
 
@@ -10,7 +10,7 @@ use super::{objects, owned, parsed};
 use crate::model::op::Op;
 use crate::model::plan::{LANES, Share};
 use crate::model::units::Seed;
-use crate::workload::{OpContext, Workload, builtin, catalogue};
+use crate::workload::{OpContext, Workload, builtin, catalog};
 
 fn workload(name: &str, settings: &[(&str, &str)], seed: u64) -> Workload {
     let spec = parsed(builtin(name).unwrap().text);
@@ -69,7 +69,7 @@ fn row_text(workload: &Workload, row: u64) -> String {
 /// audited any more.
 #[test]
 fn golden_fingerprints_of_definitions_rows_and_ops() {
-    let found: Vec<String> = catalogue()
+    let found: Vec<String> = catalog()
         .iter()
         .flat_map(|entry| [1, 42].map(|seed| (entry.name, seed)))
         .map(|(name, seed)| {
@@ -184,10 +184,10 @@ proptest! {
     #[test]
     fn lanes_and_shares_give_the_same_set(
         of in 1..=LANES,
-        entry in 0..catalogue().len(),
+        entry in 0..catalog().len(),
     ) {
         // Two workloads, as on two machines.
-        let name = catalogue()[entry].name;
+        let name = catalog()[entry].name;
         let settings: &[_] = if name == "kv" { &[("read_percent", "50")] } else { &[("batch", "3")] };
         let [here, there] = [0, 1].map(|_| workload(name, settings, 9));
         let all: Vec<u32> = (0..LANES).collect();

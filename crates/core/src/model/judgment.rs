@@ -1,35 +1,35 @@
-//! Three judgements, kept apart: was it measured soundly, are the data right, was the objective met.
+//! Three judgments, kept apart: was it measured soundly, are the data right, was the objective met.
 //!
 //! A database that loses rows can be measured soundly; a sound run can miss its objective.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The three judgements of a run.
+/// The three judgments of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Judgements {
-    /// Whether the figures are the target's and not the load machine's.
-    pub measurement: Judgement<Measurement>,
+pub struct Judgments {
+    /// Whether the figures are the target's and not the load generator's.
+    pub measurement: Judgment<Measurement>,
     /// Whether what was acknowledged was found.
-    pub data: Judgement<Data>,
+    pub data: Judgment<Data>,
     /// Whether the stated objective was met.
-    pub objective: Judgement<ObjectiveValue>,
+    pub objective: Judgment<ObjectiveValue>,
 }
 
-impl Judgements {
+impl Judgments {
     /// Those of a record that nobody has judged yet.
     pub const fn unjudged() -> Self {
         Self {
-            measurement: Judgement {
-                value: Measurement::Unknown,
+            measurement: Judgment {
+                value: Measurement::Inconclusive,
                 reasons: Vec::new(),
             },
-            data: Judgement {
-                value: Data::Off,
+            data: Judgment {
+                value: Data::NotChecked,
                 reasons: Vec::new(),
             },
-            objective: Judgement {
-                value: ObjectiveValue::None,
+            objective: Judgment {
+                value: ObjectiveValue::NoneSet,
                 reasons: Vec::new(),
             },
         }
@@ -38,7 +38,7 @@ impl Judgements {
 
 /// A value and what led to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Judgement<T> {
+pub struct Judgment<T> {
     /// The value.
     pub value: T,
     /// Why; may hold reasons that did not change the value (notes).
@@ -50,11 +50,11 @@ pub struct Judgement<T> {
 #[serde(rename_all = "snake_case")]
 pub enum Measurement {
     /// They can.
-    Sound,
+    Valid,
     /// Something on our side, or in the course of the run, spoils them.
-    Unsound,
+    Invalid,
     /// Too little was seen to tell.
-    Unknown,
+    Inconclusive,
 }
 
 /// Whether the data are right.
@@ -72,7 +72,7 @@ pub enum Data {
     /// An audit was asked and could not be done.
     Unverified,
     /// No audit was asked, or nothing was written.
-    Off,
+    NotChecked,
 }
 
 /// Whether the objective was met.
@@ -84,10 +84,10 @@ pub enum ObjectiveValue {
     /// At least once not, or not shown with enough confidence.
     Missed,
     /// None was stated.
-    None,
+    NoneSet,
 }
 
-/// Why a judgement is what it is.
+/// Why a judgment is what it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
     /// Stable, from [`ReasonCode`].
@@ -101,16 +101,16 @@ pub struct Reason {
 }
 
 macro_rules! reason_codes {
-    ($($variant:ident = $name:literal, $judgement:literal, $about:literal;)*) => {
+    ($($variant:ident = $name:literal, $judgment:literal, $about:literal;)*) => {
         /// Stable codes of reasons; generated into the reference.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum ReasonCode { $(#[doc = $about] $variant,)* }
 
         impl ReasonCode {
-            /// All codes with their judgement and meaning, for the reference.
+            /// All codes with their judgment and meaning, for the reference.
             pub const ALL: &'static [(Self, &'static str, &'static str, &'static str)] =
-                &[$((Self::$variant, $name, $judgement, $about),)*];
+                &[$((Self::$variant, $name, $judgment, $about),)*];
 
             /// The code as records spell it.
             pub const fn name(self) -> &'static str {
@@ -121,7 +121,7 @@ macro_rules! reason_codes {
 }
 
 reason_codes! {
-    ClientSaturated = "client_saturated", "measurement", "The load machine's CPU, or its calibrated ceiling, limited the run.";
+    ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.";
     ClientLag = "client_lag", "measurement", "Ops were started late although a session was free.";
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than the plan asked for.";
     NotSteady = "not_steady", "measurement", "Throughput drifted within the measured phase.";
@@ -132,7 +132,7 @@ reason_codes! {
     TargetLost = "target_lost", "measurement", "The target could not be reached any more.";
     DiskFull = "disk_full", "measurement", "The run was stopped before the target's disk was full.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "Not one op was acknowledged in a measured phase.";
-    Imported = "imported", "measurement", "Another tool measured, and does not tell what a judgement needs.";
+    Imported = "imported", "measurement", "Another tool measured, and does not tell what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency is not known to begin at the intended start.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
@@ -151,7 +151,7 @@ reason_codes! {
     ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values have no room for what tells them apart.";
     NotAudited = "not_audited", "data", "Another tool measured, and nobody looked for what was acknowledged.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
-    NotQuiet = "not_quiet", "data", "Statements of this run were still at work when the audit began.";
+    NotIdle = "not_idle", "data", "Statements of this run were still at work when the audit began.";
     ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";
     ObjectiveErrors = "errors", "objective", "Too many ops failed.";
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.";

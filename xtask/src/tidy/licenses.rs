@@ -1,4 +1,4 @@
-//! The rule that everything we link may be given away: permissive licences only.
+//! The rule that everything we link may be given away: permissive licenses only.
 
 use serde_json::Value;
 
@@ -36,14 +36,14 @@ pub fn check(metadata: &Value) -> Vec<Finding> {
         .iter()
         .filter_map(|package| {
             let name = package.get("name").and_then(Value::as_str)?;
-            let licence = package.get("license").and_then(Value::as_str);
-            let what = match licence {
+            let license = package.get("license").and_then(Value::as_str);
+            let what = match license {
                 Some(expression) if is_permissive(expression) => return None,
-                Some(expression) => format!("crate `{name}` has the licence `{expression}`"),
-                None => format!("crate `{name}` states no licence"),
+                Some(expression) => format!("crate `{name}` has the license `{expression}`"),
+                None => format!("crate `{name}` states no license"),
             };
-            let hint = "take another crate; or, if the licence is permissive, add its SPDX \
-                        identifier in xtask/src/tidy/licences.rs";
+            let hint = "take another crate; or, if the license is permissive, add its SPDX \
+                        identifier in xtask/src/tidy/licenses.rs";
             Some(Finding::at("Cargo.lock", 1, what, hint))
         })
         .collect()
@@ -72,7 +72,7 @@ fn any_of(rest: &mut &[&str]) -> Option<bool> {
     Some(permitted)
 }
 
-/// `licence AND licence …`
+/// `license AND license …`
 fn all_of(rest: &mut &[&str]) -> Option<bool> {
     let mut permitted = one(rest)?;
     while let Some((&"AND", after)) = rest.split_first() {

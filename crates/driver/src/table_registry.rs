@@ -13,7 +13,7 @@ pub const TABLE_LIST: &str = "highwater_tables";
 
 /// What is noted of a table. Its column names in the list are those of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TableNote {
+pub struct RegistryEntry {
     /// Name of the table, unquoted.
     pub name: String,
     /// Fingerprint of the workload whose rows it holds.
@@ -30,7 +30,7 @@ pub struct TableNote {
 
 /// What a run wants of its tables.
 #[derive(Debug, Clone, Copy)]
-pub struct TableWish<'a> {
+pub struct TablePolicy<'a> {
     /// Fingerprint of the workload.
     pub fingerprint: &'a str,
     /// Its seed.
@@ -49,12 +49,12 @@ pub enum Fate {
     /// It is not there: create and note it.
     Create,
     /// It holds rows of this workload: keep it, and go on where they end.
-    Keep(TableNote),
+    Keep(RegistryEntry),
     /// Drop it, then create and note it.
     Replace,
 }
 
-impl<'a> TableWish<'a> {
+impl<'a> TablePolicy<'a> {
     /// A wish for tables of this workload, with nothing dropped.
     pub const fn new(fingerprint: &'a str, seed: Seed) -> Self {
         Self {
@@ -72,8 +72,8 @@ impl<'a> TableWish<'a> {
     }
 
     /// The note of a table that was made just now.
-    pub fn fresh(&self, table: &str) -> TableNote {
-        TableNote {
+    pub fn fresh(&self, table: &str) -> RegistryEntry {
+        RegistryEntry {
             name: table.to_owned(),
             fingerprint: self.fingerprint.to_owned(),
             seed: self.seed,
@@ -89,7 +89,7 @@ impl<'a> TableWish<'a> {
         &self,
         table: &str,
         exists: bool,
-        note: Option<TableNote>,
+        note: Option<RegistryEntry>,
     ) -> Result<Fate, TargetError> {
         if table.eq_ignore_ascii_case(TABLE_LIST) {
             return Err(refused(
@@ -151,18 +151,18 @@ fn refused(message: String, hint: &str) -> TargetError {
 mod tests {
     use super::*;
 
-    fn note(fingerprint: &str) -> TableNote {
-        TableNote {
+    fn note(fingerprint: &str) -> RegistryEntry {
+        RegistryEntry {
             rows: Some(70),
             next_index: 100,
-            ..TableWish::new(fingerprint, Seed(1)).fresh("t")
+            ..TablePolicy::new(fingerprint, Seed(1)).fresh("t")
         }
     }
 
     #[test]
     fn settings_are_for_new_tables_only() {
         let settings = [("a".to_owned(), "1".to_owned())];
-        let wish = |drop| TableWish {
+        let wish = |drop| TablePolicy {
             settings: &settings,
             ..wish(drop, &[])
         };
@@ -179,11 +179,11 @@ mod tests {
         assert!(error.hint.unwrap().contains("--drop"));
     }
 
-    fn wish(drop: bool, foreign: &[String]) -> TableWish<'_> {
-        TableWish {
+    fn wish(drop: bool, foreign: &[String]) -> TablePolicy<'_> {
+        TablePolicy {
             drop,
             drop_foreign: foreign,
-            ..TableWish::new("mine", Seed(1))
+            ..TablePolicy::new("mine", Seed(1))
         }
     }
 

@@ -27,14 +27,14 @@ const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch)
                        percentile";
 
 /// A search before its first probe.
-pub(super) struct Intention {
+pub(super) struct Preview {
     /// Without an outcome.
     pub(super) search: SearchRecord,
     /// What its percentiles need.
     needed: Option<OpsNeeded>,
 }
 
-impl Intention {
+impl Preview {
     /// Fails where the given rates are too low for the percentile, whatever the search does.
     pub(super) fn new(
         settings: &FindSettings,
@@ -80,7 +80,7 @@ impl Intention {
             longest_ns: longest.0,
             soak_ns: settings.soak.map(|soak| soak.0),
         };
-        let intention = Self {
+        let preview = Self {
             search: SearchRecord {
                 axis: settings.axis,
                 stream: stream.name.clone(),
@@ -93,9 +93,9 @@ impl Intention {
             },
             needed,
         };
-        let intention = intention.bounded(stream)?;
-        highwater_runner::search::check(&intention.search)?;
-        Ok(intention)
+        let preview = preview.bounded(stream)?;
+        highwater_runner::search::check(&preview.search)?;
+        Ok(preview)
     }
 
     /// With the lowest rate that is searched: below it a probe has hardly an op, or too few.
