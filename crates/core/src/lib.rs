@@ -5,7 +5,7 @@
 
 pub mod analysis;
 pub mod import;
-pub mod mistake;
+pub mod input_error;
 pub mod model;
 pub mod report;
 pub mod workload;

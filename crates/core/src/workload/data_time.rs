@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::definition::{DataTimeMode, Definition};
 use super::parameter::Setting;
-use crate::mistake::InputError;
+use crate::input_error::InputError;
 
 /// `settings` with the start of the data's time set, if they ask for one that follows the clock;
 /// `now` is in milliseconds since 1970.

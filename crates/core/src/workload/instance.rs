@@ -17,7 +17,7 @@ use super::entity::Attributes;
 use super::rows::TableRows;
 use super::sql::Sql;
 use super::transaction;
-use crate::mistake::InputError;
+use crate::input_error::InputError;
 use crate::model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Op, OpBody, OpId,
     PlaceholderStyle, RowBatch,

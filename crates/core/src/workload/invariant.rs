@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use crate::mistake::InputError;
+use crate::input_error::InputError;
 
 use super::Workload;
 use super::instance::preferred;

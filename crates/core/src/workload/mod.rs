@@ -36,7 +36,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-pub use crate::mistake::InputError;
+pub use crate::input_error::InputError;
 pub use definition::{Arrivals, StreamSpec, Unit};
 pub use instance::{OpContext, Workload};
 pub use invariant::Invariant;
@@ -103,7 +103,7 @@ pub fn builtin(name: &str) -> Option<&'static CatalogEntry> {
     CATALOG.iter().find(|entry| entry.name == name)
 }
 
-/// A workload file without mistakes.
+/// A workload file without errors.
 #[derive(Debug, Clone)]
 pub struct WorkloadSpec {
     text: String,
@@ -112,7 +112,7 @@ pub struct WorkloadSpec {
 }
 
 impl WorkloadSpec {
-    /// Reads a workload file; returns everything that is wrong with it (at most 50 mistakes),
+    /// Reads a workload file; returns everything that is wrong with it (at most 50 errors),
     /// in the order of the file.
     pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
         let definition = reading::read(text, &BTreeMap::new())?;
@@ -194,8 +194,8 @@ impl WorkloadSpec {
     }
 
     fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {
-        reading::read(&self.text, settings).map_err(|mistakes| {
-            let first = mistakes.into_iter().next();
+        reading::read(&self.text, settings).map_err(|errors| {
+            let first = errors.into_iter().next();
             first.unwrap_or_else(|| InputError::elsewhere("the workload cannot be read"))
         })
     }

@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use super::WorkloadSpec;
-use super::sql::{Sql, SqlMistake, Token, tokens};
+use super::sql::{Sql, SqlInputError, Token, tokens};
 use super::transaction::{Control, MAX_STATEMENTS, statements};
-use crate::mistake::{InputError, suggest};
+use crate::input_error::{InputError, suggest};
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl WorkloadSpec {
         scripts: &[Script<'_>],
         settings: &BTreeMap<String, String>,
     ) -> Result<Self, Vec<ScriptError>> {
-        let mut mistakes = Vec::new();
+        let mut errors = Vec::new();
         let mut names: Vec<String> = Vec::new();
         let mut used = Vec::new();
         let (mut ops, mut weights) = (String::new(), String::new());
@@ -45,10 +45,10 @@ impl WorkloadSpec {
                 settings,
                 parameters: Vec::new(),
                 used: Vec::new(),
-                mistakes: Vec::new(),
+                errors: Vec::new(),
             };
             let asked = reading.read();
-            mistakes.extend(reading.mistakes.into_iter().map(|m| (Some(number), m)));
+            errors.extend(reading.errors.into_iter().map(|m| (Some(number), m)));
             used.extend(reading.used);
             write_op(&mut ops, &name, &asked, &reading.parameters);
             let _ = write!(
@@ -63,10 +63,10 @@ impl WorkloadSpec {
         for name in settings.keys().filter(|name| !used.contains(name)) {
             let message = format!("no file has a parameter `:{name}`");
             let hint = suggest(name, used.iter().map(String::as_str));
-            mistakes.push((None, InputError::elsewhere(message).with_hint(hint)));
+            errors.push((None, InputError::elsewhere(message).with_hint(hint)));
         }
-        if !mistakes.is_empty() {
-            return Err(mistakes);
+        if !errors.is_empty() {
+            return Err(errors);
         }
         let name = match names.as_slice() {
             [only] => only.clone(),
@@ -87,7 +87,7 @@ impl WorkloadSpec {
             parameters.collect::<String>(),
             quoted(&name),
         );
-        Self::parse(&text).map_err(|mistakes| mistakes.into_iter().map(|m| (None, m)).collect())
+        Self::parse(&text).map_err(|errors| errors.into_iter().map(|m| (None, m)).collect())
     }
 }
 
@@ -106,7 +106,7 @@ struct Reading<'a> {
     parameters: Vec<(String, &'static str, String)>,
     /// Names of settings that the file uses.
     used: Vec<String>,
-    mistakes: Vec<InputError>,
+    errors: Vec<InputError>,
 }
 
 impl Reading<'_> {
@@ -196,7 +196,7 @@ impl Reading<'_> {
         inner.to_vec()
     }
 
-    /// Notes what is wrong with statements. What is set and not used is no mistake in a script; nor
+    /// Notes what is wrong with statements. What is set and not used is no error in a script; nor
     /// does it become a parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
         let names: Vec<String> = self
@@ -212,9 +212,9 @@ impl Reading<'_> {
         if texts.is_empty() {
             self.report(0..0, "there is no statement", "write one");
         }
-        for (number, mistake) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
+        for (number, error) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
             let place = places.get(number).cloned().unwrap_or(0..0);
-            self.report_sql(sql, place, &mistake);
+            self.report_sql(sql, place, &error);
         }
     }
 
@@ -344,27 +344,29 @@ impl Reading<'_> {
         }
     }
 
-    fn report_sql(&mut self, sql: &str, place: Range<usize>, mistake: &SqlMistake) {
-        match mistake {
-            SqlMistake::UnknownParameter(name) => {
+    fn report_sql(&mut self, sql: &str, place: Range<usize>, error: &SqlInputError) {
+        match error {
+            SqlInputError::UnknownParameter(name) => {
                 let within = sql.get(place.clone()).unwrap_or_default();
                 let at = place.start + within.find(&format!(":{name}")).unwrap_or(0);
                 let hint = format!("add a line `\\set {name} random(1, 1000)`, or --set {name}=…");
                 let message = format!("`:{name}` is not set");
                 self.report(at..at + name.len() + 1, message, &hint);
             }
-            SqlMistake::Unterminated(what) => {
+            SqlInputError::Unterminated(what) => {
                 let whole = place.start..sql.trim_end().len();
                 self.report(whole, format!("a {what} does not end"), "close it");
             }
             // A place is a statement without a semicolon; and only what is used became a parameter.
-            SqlMistake::Empty | SqlMistake::SeveralStatements | SqlMistake::UnusedParameter(_) => {}
+            SqlInputError::Empty
+            | SqlInputError::SeveralStatements
+            | SqlInputError::UnusedParameter(_) => {}
         }
     }
 
     fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
-        let mistake = InputError::at(self.script.text, span, message);
-        self.mistakes.push(mistake.with_hint(Some(hint.to_owned())));
+        let error = InputError::at(self.script.text, span, message);
+        self.errors.push(error.with_hint(Some(hint.to_owned())));
     }
 }
 

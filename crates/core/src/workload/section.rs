@@ -1,7 +1,7 @@
-//! Reading the tables of a TOML document with spans: every mistake is noted and reading goes on.
+//! Reading the tables of a TOML document with spans: every error is noted and reading goes on.
 //!
 //! A [`Section`] knows which keys it was asked for, so that at its end every other key is a
-//! mistake with a suggestion. A number may be written as a literal, as `"${parameter}"` or as
+//! error with a suggestion. A number may be written as a literal, as `"${parameter}"` or as
 //! `"-${parameter}"`.
 
 use std::collections::BTreeMap;
@@ -11,20 +11,20 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::parameter::{ParameterKind, Setting};
-use crate::mistake::{InputError, suggest};
+use crate::input_error::{InputError, suggest};
 
-/// Mistakes that are kept; a file with more of them has one cause.
-const MAX_MISTAKES: usize = 50;
+/// Errors that are kept; a file with more of them has one cause.
+const MAX_ERRORS: usize = 50;
 
 /// The text, what was chosen for its parameters, and what is wrong so far.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) settings: BTreeMap<String, Setting>,
-    pub(super) mistakes: Vec<InputError>,
+    pub(super) errors: Vec<InputError>,
 }
 
 impl Reader<'_> {
-    /// Notes a mistake at a place of the text.
+    /// Notes an error at a place of the text.
     pub(super) fn report(
         &mut self,
         span: Range<usize>,
@@ -34,10 +34,10 @@ impl Reader<'_> {
         self.note(InputError::at(self.text, span, message).with_hint(hint));
     }
 
-    /// Notes a mistake.
-    pub(super) fn note(&mut self, mistake: InputError) {
-        if self.mistakes.len() < MAX_MISTAKES {
-            self.mistakes.push(mistake);
+    /// Notes an error.
+    pub(super) fn note(&mut self, error: InputError) {
+        if self.errors.len() < MAX_ERRORS {
+            self.errors.push(error);
         }
     }
 
@@ -186,7 +186,7 @@ impl<'a, 't> Section<'a, 't> {
         }
     }
 
-    /// A whole number within `range`; absent, it is `default`, or a mistake if there is none.
+    /// A whole number within `range`; absent, it is `default`, or an error if there is none.
     pub(super) fn integer(
         &mut self,
         reader: &mut Reader<'_>,
@@ -238,7 +238,7 @@ impl<'a, 't> Section<'a, 't> {
     }
 
     /// A finite number, also that of a parameter of any type that is one; absent, it is `default`,
-    /// or a mistake if there is none.
+    /// or an error if there is none.
     pub(super) fn float(
         &mut self,
         reader: &mut Reader<'_>,

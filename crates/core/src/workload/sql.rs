@@ -29,7 +29,7 @@ enum Piece {
 
 /// What is wrong with a statement.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum SqlMistake {
+pub(super) enum SqlInputError {
     /// `:name` is not among the op's parameters.
     UnknownParameter(String),
     /// A parameter of the op that the statement does not use.
@@ -64,36 +64,36 @@ impl Sql {
 
     /// Cuts `text` at the parameters called `names`, all of which it uses; collects everything that
     /// is wrong.
-    pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlMistake>> {
-        let mut all = Self::parse_all(&[text], names).map_err(|mistakes| {
-            let mistakes = mistakes.into_iter().map(|(_, mistake)| mistake);
-            mistakes.collect::<Vec<_>>()
+    pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlInputError>> {
+        let mut all = Self::parse_all(&[text], names).map_err(|errors| {
+            let errors = errors.into_iter().map(|(_, error)| error);
+            errors.collect::<Vec<_>>()
         })?;
-        all.pop().ok_or_else(|| vec![SqlMistake::Empty])
+        all.pop().ok_or_else(|| vec![SqlInputError::Empty])
     }
 
-    /// Cuts several texts, which together use all of `names`; each mistake with the position of
+    /// Cuts several texts, which together use all of `names`; each error with the position of
     /// its text.
     pub(super) fn parse_all(
         texts: &[&str],
         names: &[&str],
-    ) -> Result<Vec<Self>, Vec<(usize, SqlMistake)>> {
-        let mut mistakes = Vec::new();
+    ) -> Result<Vec<Self>, Vec<(usize, SqlInputError)>> {
+        let mut errors = Vec::new();
         let mut all = Vec::with_capacity(texts.len());
         for (number, text) in texts.iter().enumerate() {
             let (sql, wrong) = Self::cut(text, names);
-            mistakes.extend(wrong.into_iter().map(|mistake| (number, mistake)));
+            errors.extend(wrong.into_iter().map(|error| (number, error)));
             all.push(sql);
         }
         for (position, name) in names.iter().enumerate() {
             if !all.iter().any(|sql| sql.uses(position)) {
-                mistakes.push((0, SqlMistake::UnusedParameter((*name).to_owned())));
+                errors.push((0, SqlInputError::UnusedParameter((*name).to_owned())));
             }
         }
-        if mistakes.is_empty() {
+        if errors.is_empty() {
             Ok(all)
         } else {
-            Err(mistakes)
+            Err(errors)
         }
     }
 
@@ -112,21 +112,21 @@ impl Sql {
     }
 
     /// Cuts one text, which need not use every parameter.
-    fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlMistake>) {
+    fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlInputError>) {
         let text = text.trim().trim_end_matches(';').trim_end();
-        let mut mistakes = Vec::new();
+        let mut errors = Vec::new();
         let mut pieces = Vec::new();
         let (mut copied, mut at) = (0, 0);
         while at < text.len() {
             let rest = text.get(at..).unwrap_or_default();
             match Token::first(rest) {
                 Err(what) => {
-                    mistakes.push(SqlMistake::Unterminated(what));
+                    errors.push(SqlInputError::Unterminated(what));
                     break;
                 }
                 Ok(Token::Other(length)) => at += length,
                 Ok(Token::Semicolon) => {
-                    mistakes.push(SqlMistake::SeveralStatements);
+                    errors.push(SqlInputError::SeveralStatements);
                     at += 1;
                 }
                 Ok(Token::Parameter(name)) => {
@@ -136,7 +136,7 @@ impl Sql {
                             pieces.push(Piece::Text(before.to_owned()));
                             pieces.push(Piece::Parameter(position));
                         }
-                        None => mistakes.push(SqlMistake::UnknownParameter(name.to_owned())),
+                        None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
                     }
                     at += 1 + name.len();
                     copied = at;
@@ -148,7 +148,7 @@ impl Sql {
                     for name in list.split(',').map(str::trim) {
                         match names.iter().position(|known| *known == name) {
                             Some(position) => row.push(position),
-                            None => mistakes.push(SqlMistake::UnknownParameter(name.to_owned())),
+                            None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
                         }
                     }
                     pieces.push(Piece::Rows(row));
@@ -161,10 +161,10 @@ impl Sql {
             text.get(copied..).unwrap_or_default().to_owned(),
         ));
         if text.is_empty() {
-            mistakes.push(SqlMistake::Empty);
+            errors.push(SqlInputError::Empty);
         }
         let text = text.to_owned();
-        (Self { text, pieces }, mistakes)
+        (Self { text, pieces }, errors)
     }
 
     /// Whether it is a statement that changes nothing, as far as its words tell.
@@ -344,8 +344,8 @@ mod tests {
         );
     }
 
-    fn refused(text: &str, names: &[&str], mistake: SqlMistake) {
-        assert_eq!(Sql::parse(text, names), Err(vec![mistake]), "{text}");
+    fn refused(text: &str, names: &[&str], error: SqlInputError) {
+        assert_eq!(Sql::parse(text, names), Err(vec![error]), "{text}");
     }
 
     #[test]
@@ -377,7 +377,7 @@ mod tests {
         refused(
             "VALUES :(k, w)",
             &["k"],
-            SqlMistake::UnknownParameter("w".into()),
+            SqlInputError::UnknownParameter("w".into()),
         );
         check("a[1:(2)]", &[], "a[1:(2)]");
     }
@@ -418,20 +418,20 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_apart() {
+    fn errors_are_told_apart() {
         refused(
             "SELECT :hots",
             &[],
-            SqlMistake::UnknownParameter("hots".into()),
+            SqlInputError::UnknownParameter("hots".into()),
         );
         refused(
             "SELECT 1",
             &["host"],
-            SqlMistake::UnusedParameter("host".into()),
+            SqlInputError::UnusedParameter("host".into()),
         );
-        refused("SELECT 1; SELECT 2", &[], SqlMistake::SeveralStatements);
-        refused("SELECT 'a", &[], SqlMistake::Unterminated("string"));
-        refused("SELECT /* a", &[], SqlMistake::Unterminated("comment"));
-        refused(" ; ", &[], SqlMistake::Empty);
+        refused("SELECT 1; SELECT 2", &[], SqlInputError::SeveralStatements);
+        refused("SELECT 'a", &[], SqlInputError::Unterminated("string"));
+        refused("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
+        refused(" ; ", &[], SqlInputError::Empty);
     }
 }

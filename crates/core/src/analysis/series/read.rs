@@ -10,7 +10,7 @@ use super::cell::{is_absent, number};
 use super::columns::{Dimension, KNOWN, Role};
 use super::header::{Bound, NO_UNIT, bind, normalized};
 use super::{Column, Origin, Point, SeriesSet, Setting, fields};
-use crate::mistake::{InputError, suggest};
+use crate::input_error::{InputError, suggest};
 
 /// Most mistakes that are told at once.
 const MOST_MISTAKES: usize = 20;

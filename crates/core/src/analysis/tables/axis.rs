@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::distinct;
 use crate::analysis::series::{Point, SeriesSet, Setting, names};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 
 /// Settings that are things one buys or starts: their throughput per piece means something.
 const PIECES: [&str; 7] = [

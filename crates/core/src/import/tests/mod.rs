@@ -17,7 +17,7 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap()
 }
 
-/// What texts of one run tell; on a mistake also its line, from 1.
+/// What texts of one run tell; on an error also its line, from 1.
 fn told(texts: &[&str]) -> Result<Told, (usize, Wrong)> {
     let mut import: Option<Import> = None;
     for text in texts {

@@ -307,7 +307,7 @@ fn nothing_is_judged_and_nothing_was_audited() {
 }
 
 #[test]
-fn a_mistake_names_its_line_its_place_and_what_is_right() {
+fn a_error_names_its_line_its_place_and_what_is_right() {
     let log = sample("pgbench-rate.log");
     let first: Vec<&str> = log.lines().take(3).collect();
     let with = |line: &str| format!("{}\n{line}\n", first.join("\n"));

@@ -4,7 +4,7 @@ use super::super::definition::Plain;
 use super::super::distribution::{Distribution, Sampler};
 use super::super::section::{Reader, Section};
 use super::super::words::{MAX_LENGTH, MAX_WORD, MAX_WORDS, TextShape, WordShape};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 
 /// Distributions by name.
 pub(in crate::workload) const DISTRIBUTIONS: [&str; 5] =

@@ -15,7 +15,7 @@ use super::kinds::{self, Kind, OF_COLUMNS, PLAIN, TYPE_NAMES, name_of};
 use super::parts::float_ends;
 use super::plain::{choices, literals_of, read_plain};
 use super::{field, position_of, reference};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 use crate::model::op::ColumnType;
 
 /// The `type` of a column or a parameter.

@@ -3,7 +3,7 @@
 use super::super::distribution::PowerLaw;
 use super::super::keys::{KeyOrder, KeyShape};
 use super::super::section::{Reader, Section};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 
 /// Orders by name.
 const ORDERS: [&str; 3] = ["hash", "sequential", "zipfian"];

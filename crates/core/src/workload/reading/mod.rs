@@ -1,6 +1,6 @@
-//! From the text of a workload file to its [`Definition`]; all mistakes are collected.
+//! From the text of a workload file to its [`Definition`]; all errors are collected.
 //!
-//! What could not be read is replaced by a placeholder, so that one mistake does not make
+//! What could not be read is replaced by a placeholder, so that one error does not make
 //! others out of every reference to it; a definition is returned only if nothing is wrong.
 
 mod data_time;
@@ -30,7 +30,7 @@ use toml::de::DeTable;
 use super::definition::Definition;
 use super::parameter::{ParameterKind, ParameterSpec, Setting};
 use super::section::{Entry, Reader, Section};
-use crate::mistake::{InputError, suggest};
+use crate::input_error::{InputError, suggest};
 
 /// Bytes of a workload file, at most.
 const MAX_TEXT: usize = 1 << 20;
@@ -54,27 +54,27 @@ pub(super) fn read(
     let mut reader = Reader {
         text,
         settings: BTreeMap::new(),
-        mistakes: Vec::new(),
+        errors: Vec::new(),
     };
     for error in errors {
         let span = error.span().unwrap_or(0..0);
         reader.report(span, error.message(), None);
     }
-    if !reader.mistakes.is_empty() {
-        return Err(in_order(reader.mistakes));
+    if !reader.errors.is_empty() {
+        return Err(in_order(reader.errors));
     }
     let root = Section::new("the workload file".to_owned(), 0..0, document.get_ref());
     let definition = read_root(&mut reader, root, settings);
     match definition {
-        Some(definition) if reader.mistakes.is_empty() => Ok(definition),
-        _ => Err(in_order(reader.mistakes)),
+        Some(definition) if reader.errors.is_empty() => Ok(definition),
+        _ => Err(in_order(reader.errors)),
     }
 }
 
-/// Mistakes in the order of the file; those that are not in it come first.
-fn in_order(mut mistakes: Vec<InputError>) -> Vec<InputError> {
-    mistakes.sort_by_key(|mistake| (mistake.line, mistake.column));
-    mistakes
+/// Errors in the order of the file; those that are not in it come first.
+fn in_order(mut errors: Vec<InputError>) -> Vec<InputError> {
+    errors.sort_by_key(|error| (error.line, error.column));
+    errors
 }
 
 fn read_root(
@@ -136,7 +136,7 @@ fn read_parameters(
     }
     let known: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     for name in settings.keys() {
-        if !known.contains(&name.as_str()) && reader.mistakes.is_empty() {
+        if !known.contains(&name.as_str()) && reader.errors.is_empty() {
             let message = format!("this workload has no parameter `{name}`");
             let hint = suggest(name, known.iter().copied());
             reader.note(InputError::elsewhere(message).with_hint(hint));

@@ -1,7 +1,7 @@
 //! Parts that many sections have: one of a few words, two ends, a table of dialects.
 
 use super::super::section::{Reader, Section};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 
 /// One of a few words.
 pub(super) fn word<T: Copy>(

@@ -7,11 +7,11 @@ use toml::de::DeValue;
 
 use super::super::definition::{Entity, OpBodyDefinition, QueryParameter, Table};
 use super::super::section::{Entry, Reader, Section};
-use super::super::sql::{Sql, SqlMistake};
+use super::super::sql::{Sql, SqlInputError};
 use super::super::transaction::{Control, MAX_STATEMENTS};
 use super::parts::per_dialect;
 use super::{generator, named_element, parameter};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 
 /// Reads `sql`: for each dialect one statement, which uses all `parameters`.
 pub(super) fn read_query(
@@ -45,10 +45,10 @@ pub(super) fn read_sql(
                 Ok(parsed) => {
                     sql.insert(dialect.to_owned(), parsed);
                 }
-                Err(mistakes) => {
-                    for mistake in mistakes {
+                Err(errors) => {
+                    for error in errors {
                         let hint = "an op is one statement, or a `transaction` of several";
-                        report_sql(reader, (mistake, hint), (&place, &entry.span()), names);
+                        report_sql(reader, (error, hint), (&place, &entry.span()), names);
                     }
                 }
             }
@@ -107,16 +107,16 @@ fn read_list(
         texts.push(text);
     }
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let mistakes = match Sql::parse_all(&texts, names) {
+    let errors = match Sql::parse_all(&texts, names) {
         Ok(all) => return Some(all),
-        Err(mistakes) => mistakes,
+        Err(errors) => errors,
     };
-    for (number, mistake) in mistakes {
-        let of_all = matches!(mistake, SqlMistake::UnusedParameter(_));
+    for (number, error) in errors {
+        let of_all = matches!(error, SqlInputError::UnusedParameter(_));
         let element = elements.get(number).filter(|_| !of_all);
         let span = element.map_or_else(|| entry.span(), toml::Spanned::span);
         let hint = "each statement is a text of its own in the list";
-        report_sql(reader, (mistake, hint), (&place, &span), names);
+        report_sql(reader, (error, hint), (&place, &span), names);
     }
     None
 }
@@ -161,33 +161,33 @@ fn read_parameters(
 
 fn report_sql(
     reader: &mut Reader<'_>,
-    (mistake, one): (SqlMistake, &str),
+    (error, one): (SqlInputError, &str),
     (place, span): (&str, &Range<usize>),
     names: &[&str],
 ) {
-    let (word, message, hint) = match mistake {
-        SqlMistake::UnknownParameter(name) => (
+    let (word, message, hint) = match error {
+        SqlInputError::UnknownParameter(name) => (
             format!(":{name}"),
             format!("unknown parameter `:{name}` in {place}"),
             suggest(&name, names.iter().copied())
                 .or_else(|| Some("describe it in `parameters`".to_owned())),
         ),
-        SqlMistake::UnusedParameter(name) => (
+        SqlInputError::UnusedParameter(name) => (
             String::new(),
             format!("parameter `:{name}` is not used in {place}"),
             Some("every dialect must use the same parameters".to_owned()),
         ),
-        SqlMistake::SeveralStatements => (
+        SqlInputError::SeveralStatements => (
             ";".to_owned(),
             format!("more than one statement in {place}"),
             Some(one.to_owned()),
         ),
-        SqlMistake::Unterminated(what) => (
+        SqlInputError::Unterminated(what) => (
             String::new(),
             format!("a {what} does not end in {place}"),
             Some("close it, or double a quote inside it".to_owned()),
         ),
-        SqlMistake::Empty => (
+        SqlInputError::Empty => (
             String::new(),
             format!("{place} is empty"),
             Some("write a statement, or leave the dialect out".to_owned()),

@@ -7,7 +7,7 @@ use toml::de::DeValue;
 use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Order, Plain, Table};
 use super::super::section::{Entry, Reader, Section};
 use super::{check_name, generator, limited, named_element, parts, position_of};
-use crate::mistake::suggest;
+use crate::input_error::suggest;
 use crate::model::op::ColumnType;
 
 /// Reads `[tables]`.

@@ -133,15 +133,15 @@ fn binding_takes_the_first_dialect_that_is_known_or_any() {
         ["CREATE TABLE samples (…)", "CREATE INDEX …"]
     );
 
-    let mistake = super::cpu(&[], 1)
+    let error = super::cpu(&[], 1)
         .bind(&["oracle".to_owned()], PlaceholderStyle::Question)
         .unwrap_err();
     assert_eq!(
-        mistake.message,
+        error.message,
         "table `cpu` has no SQL for this target (oracle)"
     );
     let hint = "it has cratedb, postgresql, sqlite; add the dialect to the file";
-    assert_eq!(mistake.hint.as_deref(), Some(hint));
+    assert_eq!(error.hint.as_deref(), Some(hint));
 }
 
 #[test]
@@ -179,22 +179,22 @@ fn settings_are_checked_and_explained() {
             "write letters, digits, spaces and - _ . : + /, at most 200",
         ),
     ] {
-        let mistake = spec
+        let error = spec
             .instantiate(&owned(&[(name, value)]), Seed(1))
             .unwrap_err();
-        assert_eq!(mistake.message, message);
-        assert_eq!(mistake.hint.unwrap_or_default(), hint, "{message}");
-        assert_eq!((mistake.span, mistake.line), (0..0, 0));
+        assert_eq!(error.message, message);
+        assert_eq!(error.hint.unwrap_or_default(), hint, "{message}");
+        assert_eq!((error.span, error.line), (0..0, 0));
     }
     // A good setting that makes another place wrong is explained at that place.
-    let mistake = spec
+    let error = spec
         .instantiate(&owned(&[("tick", "0s")]), Seed(1))
         .unwrap_err();
     assert!(
-        mistake.message.contains("must be longer than nothing"),
-        "{mistake}"
+        error.message.contains("must be longer than nothing"),
+        "{error}"
     );
-    assert!(mistake.line > 0);
+    assert!(error.line > 0);
 }
 
 #[test]

@@ -17,8 +17,8 @@ fn kv(settings: &[(&str, &str)]) -> Workload {
 /// The message of what is wrong with these settings.
 fn refused(settings: &[(&str, &str)]) -> String {
     let spec = parsed(builtin("kv").unwrap().text);
-    let mistake = spec.instantiate(&owned(settings), Seed(3)).unwrap_err();
-    mistake.message
+    let error = spec.instantiate(&owned(settings), Seed(3)).unwrap_err();
+    error.message
 }
 
 fn stream(workload: &Workload) -> StreamSpec {
@@ -205,7 +205,7 @@ fn values_are_as_long_as_asked_and_begin_with_the_number_of_their_row() {
 }
 
 #[test]
-fn percentages_beyond_a_hundred_are_a_mistake() {
+fn percentages_beyond_a_hundred_are_a_error() {
     let message = refused(&[("read_percent", "60"), ("span_percent", "50")]);
     assert!(message.contains("adds up to 110 %"), "{message}");
     assert!(refused(&[("order", "zipfian"), ("zipfian_s", "1")]).contains("make no power law"));

@@ -259,9 +259,9 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
     let workload = spec.instantiate(&backfill, Seed(1)).unwrap();
     let last = workload.row_batch(0, 599, 1);
     assert_eq!(timestamps(&last, 0), [1_800_000_000_000]);
-    let mistake = settled(&[("mode", "live"), ("start", "2024-01-01T00:00:00Z")]).unwrap_err();
+    let error = settled(&[("mode", "live"), ("start", "2024-01-01T00:00:00Z")]).unwrap_err();
     assert_eq!(
-        mistake.message,
+        error.message,
         "`start` is set, and the data's time follows the clock"
     );
 }
@@ -269,11 +269,11 @@ fn data_time_follows_the_clock_only_where_that_is_asked_for() {
 #[test]
 fn a_text_parameter_has_one_of_its_values() {
     let spec = parsed(MADE);
-    let mistake = spec
+    let error = spec
         .instantiate(&owned(&[("hot", "zipfan")]), Seed(1))
         .unwrap_err();
-    assert_eq!(mistake.message, "parameter `hot` is `zipfan`");
-    assert_eq!(mistake.hint.unwrap(), "did you mean `zipfian`?");
+    assert_eq!(error.message, "parameter `hot` is `zipfan`");
+    assert_eq!(error.hint.unwrap(), "did you mean `zipfian`?");
     let uniform = made(&[("hot", "uniform")], 1);
     assert_ne!(uniform.fingerprint(), made(&[], 1).fingerprint());
 }

@@ -4,9 +4,9 @@ mod catalog;
 mod cpu;
 mod distributions;
 mod generators;
+mod input_errors;
 mod kv;
 mod made;
-mod mistakes;
 mod schema;
 mod script;
 mod sketch;
@@ -34,7 +34,7 @@ fn owned(settings: &[(&str, &str)]) -> BTreeMap<String, String> {
 
 /// A workload file that is known to be good.
 fn parsed(text: &str) -> WorkloadSpec {
-    WorkloadSpec::parse(text).unwrap_or_else(|mistakes| panic!("{mistakes:#?}"))
+    WorkloadSpec::parse(text).unwrap_or_else(|errors| panic!("{errors:#?}"))
 }
 
 /// The doubles of a column.

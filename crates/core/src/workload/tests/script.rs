@@ -213,7 +213,7 @@ fn what_cannot_be_set_is_told_with_the_reason() {
 }
 
 #[test]
-fn mistakes_are_shown_at_their_places_in_the_file() {
+fn errors_are_shown_at_their_places_in_the_file() {
     let text = "\\set a random(1 10)\n\\sleep 1 s\nSELECT :b; SELECT 'x";
     let found = WorkloadSpec::from_scripts(&[script("q", text, 1)], &owned(&[("c", "1")]));
     let found: Vec<String> = found

@@ -1,4 +1,4 @@
-//! Workload files sketched from tables: they are read without a mistake, and make what was seen.
+//! Workload files sketched from tables: they are read without an error, and make what was seen.
 
 use super::{integers, parsed, timestamps};
 use crate::model::op::{ColumnData, ColumnType};
@@ -81,7 +81,7 @@ fn orders() -> TableShape {
 }
 
 #[test]
-fn a_sketch_is_a_workload_without_mistakes_that_makes_what_was_seen() {
+fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
     let text = sketch(&orders());
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
     assert_eq!(workload.name(), "orders-like");

@@ -1,7 +1,7 @@
-//! Ops of several statements: what each of them takes, from files of both kinds, and every mistake
+//! Ops of several statements: what each of them takes, from files of both kinds, and every error
 //! at its place.
 
-use super::mistakes::shown;
+use super::input_errors::shown;
 use super::{owned, parsed};
 use crate::model::op::{BoundOpKind, BoundStatement, OpBody, PlaceholderStyle, Value};
 use crate::model::units::Seed;
@@ -50,8 +50,8 @@ fn from_script(text: &'static str) -> Result<WorkloadSpec, Vec<String>> {
         weight: 1,
     };
     let read = WorkloadSpec::from_scripts(&[script], &owned(&[("scale", "3")]));
-    read.map_err(|mistakes| {
-        let lines = mistakes.iter().filter(|(file, _)| file.is_some());
+    read.map_err(|errors| {
+        let lines = errors.iter().filter(|(file, _)| file.is_some());
         lines
             .map(|(_, m)| {
                 assert!(m.hint.is_some(), "{}", m.message);
@@ -228,7 +228,7 @@ fn what_follows_the_last_semicolon_of_a_script_may_be_a_comment() {
 }
 
 #[test]
-fn mistakes_in_a_transaction_are_found_at_their_places() {
+fn errors_in_a_transaction_are_found_at_their_places() {
     let wrong = TPCB
         .replace("WHERE bid IN (:bids)\"", "WHERE bid IN (:bid)\"")
         .replace(
@@ -259,7 +259,7 @@ fn mistakes_in_a_transaction_are_found_at_their_places() {
 
 /// In the example a transaction is there as a comment, because not every target has them.
 #[test]
-fn the_transaction_of_the_example_has_no_mistakes() {
+fn the_transaction_of_the_example_has_no_errors() {
     let uncommented: String = EXAMPLE
         .lines()
         .map(|line| match line.strip_prefix('#') {

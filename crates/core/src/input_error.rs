@@ -1,10 +1,10 @@
 //! What is wrong with a file that a user wrote, where, and what to write instead.
 //!
-//! A mistake is data: it is not printed here, and it names no file (the caller knows that).
+//! An error is data: it is not printed here, and it names no file (the caller knows that).
 
 use std::ops::Range;
 
-/// One mistake in a workload file, in a CSV file of figures, or in a setting given to one.
+/// An error in a workload file, in a CSV file of figures, or in a setting given to one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct InputError {
@@ -12,16 +12,16 @@ pub struct InputError {
     pub message: String,
     /// What to write instead.
     pub hint: Option<String>,
-    /// Bytes of the file's text; `0..0` when the mistake is in a setting, not in the file.
+    /// Bytes of the file's text; `0..0` when the error is in a setting, not in the file.
     pub span: Range<usize>,
-    /// Line of the span's start, from 1; 0 when the mistake is not in the file.
+    /// Line of the span's start, from 1; 0 when the error is not in the file.
     pub line: usize,
     /// Column of the span's start in characters, from 1; 0 when not in the file.
     pub column: usize,
 }
 
 impl InputError {
-    /// A mistake at a place of `text`; a span beyond its end is moved to the end.
+    /// An error at a place of `text`; a span beyond its end is moved to the end.
     pub(crate) fn at(text: &str, span: Range<usize>, message: impl Into<String>) -> Self {
         let start = floor_char(text, span.start);
         let end = floor_char(text, span.end).max(start);
@@ -36,7 +36,7 @@ impl InputError {
         }
     }
 
-    /// A mistake outside the file: in a setting, or in what is asked of a good file.
+    /// An error outside the file: in a setting, or in what is asked of a good file.
     pub(crate) fn elsewhere(message: impl Into<String>) -> Self {
         Self {
             message: one_line(&message.into()),
@@ -47,7 +47,7 @@ impl InputError {
         }
     }
 
-    /// The same mistake with a hint.
+    /// The same error with a hint.
     pub(crate) fn with_hint(mut self, hint: Option<String>) -> Self {
         self.hint = hint;
         self
@@ -157,8 +157,8 @@ mod tests {
     fn places_count_lines_and_characters_from_one() {
         let text = "a = 1\nbé = ü\n";
         let start = text.find('ü').unwrap();
-        let mistake = InputError::at(text, start..start + 1, "x");
-        assert_eq!((mistake.line, mistake.column), (2, 6));
+        let error = InputError::at(text, start..start + 1, "x");
+        assert_eq!((error.line, error.column), (2, 6));
         let beyond = InputError::at(text, 100..200, "x");
         assert_eq!((beyond.span, beyond.line, beyond.column), (15..15, 3, 1));
     }

@@ -1,4 +1,4 @@
-//! Mistakes in workload files: all of them are found, each with place, cause and hint.
+//! Errors in workload files: all of them are found, each with place, cause and hint.
 
 use std::fmt::Write as _;
 
@@ -7,28 +7,26 @@ use proptest::prelude::*;
 use crate::workload::reading::kinds::{OF_COLUMNS, OF_PARAMETERS, PLAIN};
 use crate::workload::{InputError, WorkloadSpec, builtin};
 
-fn mistakes(text: &str) -> Vec<InputError> {
+fn errors(text: &str) -> Vec<InputError> {
     WorkloadSpec::parse(text).err().unwrap_or_default()
 }
 
-/// One line a mistake: place, what stands there, cause, hint.
+/// One line an error: place, what stands there, cause, hint.
 pub(super) fn shown(text: &str) -> String {
-    mistakes(text)
-        .iter()
-        .fold(String::new(), |mut all, mistake| {
-            let there: String = text[mistake.span.clone()].chars().take(24).collect();
-            let there = there.replace('\n', "⏎");
-            let (line, column) = (mistake.line, mistake.column);
-            writeln!(all, "{line}:{column} «{there}» {}", mistake.message).unwrap();
-            if let Some(hint) = &mistake.hint {
-                writeln!(all, "    {hint}").unwrap();
-            }
-            all
-        })
+    errors(text).iter().fold(String::new(), |mut all, error| {
+        let there: String = text[error.span.clone()].chars().take(24).collect();
+        let there = there.replace('\n', "⏎");
+        let (line, column) = (error.line, error.column);
+        writeln!(all, "{line}:{column} «{there}» {}", error.message).unwrap();
+        if let Some(hint) = &error.hint {
+            writeln!(all, "    {hint}").unwrap();
+        }
+        all
+    })
 }
 
 #[test]
-fn the_catalog_has_no_mistakes() {
+fn the_catalog_has_no_errors() {
     for entry in crate::workload::catalog() {
         assert_eq!(shown(entry.text), "", "{}", entry.name);
         assert_eq!(WorkloadSpec::parse(entry.text).unwrap().name(), entry.name);
@@ -37,7 +35,7 @@ fn the_catalog_has_no_mistakes() {
 
 /// The page about the format has one whole file, and fragments.
 #[test]
-fn the_example_of_the_reference_page_has_no_mistakes() {
+fn the_example_of_the_reference_page_has_no_errors() {
     let page = include_str!("../../../../../docs/reference/workload-file.md");
     let (_, behind) = page.split_once("```toml\n").unwrap();
     let (example, _) = behind.split_once("```").unwrap();
@@ -55,21 +53,21 @@ fn the_example_of_the_reference_page_has_no_mistakes() {
 }
 
 #[test]
-fn the_example_of_a_new_file_has_no_mistakes() {
+fn the_example_of_a_new_file_has_no_errors() {
     assert_eq!(shown(crate::workload::EXAMPLE), "");
 }
 
 #[test]
-fn every_mistake_has_a_hint() {
+fn every_error_has_a_hint() {
     for text in [include_str!("bad.toml"), include_str!("worse.toml")] {
-        for mistake in mistakes(text) {
-            assert!(mistake.hint.is_some(), "{}", mistake.message);
+        for error in errors(text) {
+            assert!(error.hint.is_some(), "{}", error.message);
         }
     }
 }
 
 #[test]
-fn mistakes_in_what_is_made_are_found_at_their_places() {
+fn errors_in_what_is_made_are_found_at_their_places() {
     insta::assert_snapshot!(shown(include_str!("worse.toml")));
 }
 
@@ -99,16 +97,16 @@ fn an_empty_file_is_told_what_it_lacks() {
 }
 
 #[test]
-fn every_mistake_of_a_bad_file_is_found_at_its_place() {
+fn every_error_of_a_bad_file_is_found_at_its_place() {
     assert_eq!(shown(include_str!("bad.toml")), include_str!("bad.txt"));
 }
 
 #[test]
-fn mistakes_are_bounded() {
+fn errors_are_bounded() {
     let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n} = 1\n"));
-    assert_eq!(mistakes(&text).len(), 50);
+    assert_eq!(errors(&text).len(), 50);
     let long = "#".repeat((1 << 20) + 1);
-    assert_eq!(mistakes(&long).len(), 1);
+    assert_eq!(errors(&long).len(), 1);
 }
 
 proptest! {
@@ -123,9 +121,9 @@ proptest! {
             (0..=position.min(text.len())).rev().find(|p| text.is_char_boundary(*p)).unwrap()
         };
         let damaged = format!("{}{paste}{}", &text[..at(cut)], &text[at(cut + length)..]);
-        for mistake in mistakes(&damaged) {
-            prop_assert!(damaged.get(mistake.span.clone()).is_some());
-            prop_assert!(!mistake.message.is_empty() && !mistake.message.contains('\n'));
+        for error in errors(&damaged) {
+            prop_assert!(damaged.get(error.span.clone()).is_some());
+            prop_assert!(!error.message.is_empty() && !error.message.contains('\n'));
         }
     }
 }
