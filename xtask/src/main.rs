@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, ExitCode};
 
 use xtask::docs::Mode;
-use xtask::tidy::{self, Tree, licenses};
+use xtask::tidy::{self, Finding, Tree, licenses};
 use xtask::{bench, docs, long, process};
 
 const HELP: &str = "\
@@ -13,6 +13,7 @@ Repository tasks
 Usage: cargo xtask TASK
 
   tidy                     checks of the house; see STYLE.md
+  circles                  files and folders that use each other in a circle
   docs                     rewrites the generated parts of the documents
   docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
@@ -38,6 +39,7 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     let lines = |lines: Vec<String>| lines.join("\n");
     match words {
         ["tidy"] => run_tidy(),
+        ["circles"] => run_rule("circles", tidy::circles),
         ["docs"] => docs::run(Mode::Write).map(lines),
         ["docs", "--check"] => docs::run(Mode::Check).map(lines),
         ["docs", "--measured"] => docs::run(Mode::WriteMeasured).map(lines),
@@ -61,16 +63,31 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
 }
 
 fn run_tidy() -> Result<String, String> {
-    let tree = Tree::read(&process::root())
-        .map_err(|error| format!("tidy: reading the repository: {error}"))?;
+    let tree = read_tree()?;
     let mut findings = tidy::check(&tree);
     findings.extend(licenses::check(&process::metadata()?));
+    report("tidy", &tree, &findings)
+}
+
+fn run_rule(name: &str, rule: fn(&Tree) -> Vec<Finding>) -> Result<String, String> {
+    let tree = read_tree()?;
+    report(name, &tree, &rule(&tree))
+}
+
+fn read_tree() -> Result<Tree, String> {
+    Tree::read(&process::root())
+        .map_err(|error| format!("tidy: cannot read the repository: {error}"))
+}
+
+fn report(name: &str, tree: &Tree, findings: &[Finding]) -> Result<String, String> {
     if findings.is_empty() {
-        return Ok(format!(
-            "tidy: {} files, nothing found",
-            tree.paths().count()
-        ));
+        let files = tree.paths().count();
+        return Ok(format!("{name}: {files} files, nothing found"));
     }
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
-    Err(format!("{}\ntidy: {} found", lines.join("\n"), lines.len()))
+    Err(format!(
+        "{}\n{name}: {} found",
+        lines.join("\n"),
+        lines.len()
+    ))
 }

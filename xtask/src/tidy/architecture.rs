@@ -1,7 +1,7 @@
 //! Rules that keep ARCHITECTURE.md a map of this code, and not of last year's.
 
-use super::Finding;
 use super::crates::workspace_crates;
+use super::finding::Finding;
 use super::markdown::code_spans;
 use super::tree::Tree;
 

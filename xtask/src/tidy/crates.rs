@@ -1,6 +1,6 @@
 //! Rules about manifests: who may depend on whom, and that lints hold everywhere.
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::Tree;
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::{Tree, is_test};
 
 /// Lines of a Rust file that a reader holds in the head.

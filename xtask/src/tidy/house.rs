@@ -1,6 +1,6 @@
 //! The rule that CI runs what the README tells a newcomer to run.
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::Tree;
 
 /// The README's command for the tests.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::Finding;
+use super::finding::Finding;
 
 /// SPDX identifiers that ask for no more than their notice.
 const PERMISSIVE: [&str; 14] = [

@@ -1,6 +1,6 @@
 //! Rules about documents: one title each, and links that lead somewhere.
 
-use super::Finding;
+use super::finding::Finding;
 use super::modules::normal;
 use super::tree::Tree;
 

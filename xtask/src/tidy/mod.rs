@@ -4,59 +4,24 @@
 //! memory. STYLE.md says why each rule exists.
 
 mod architecture;
+mod circles;
 mod crates;
 mod files;
+mod finding;
 mod house;
 pub mod licenses;
 pub mod markdown;
 mod modules;
 mod purity;
+mod tokens;
 mod tree;
 mod words;
 
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
-
+pub use finding::Finding;
 pub use tree::Tree;
-
-/// One violation of one rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
-    /// Path from the root of the repository, with forward slashes.
-    pub path: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub what: String,
-    /// What to do about it.
-    pub hint: String,
-}
-
-impl Finding {
-    /// A violation in `path` at `line`.
-    fn at(path: &str, line: usize, what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-            hint: hint.into(),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            what,
-            hint,
-        } = self;
-        write!(f, "{path}:{line}: {what}: {hint}")
-    }
-}
 
 /// A rule: all of its violations in a tree.
 type Rule = fn(&Tree) -> Vec<Finding>;
@@ -87,4 +52,9 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(tree)).collect();
     findings.sort();
     findings
+}
+
+/// Files and folders that use each other in a circle.
+pub fn circles(tree: &Tree) -> Vec<Finding> {
+    circles::no_circles(tree)
 }

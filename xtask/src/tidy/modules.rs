@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::Tree;
 
 /// A file that no `mod` reaches is dead, and the compiler cannot say so.

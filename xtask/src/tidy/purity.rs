@@ -1,6 +1,6 @@
 //! Rules about who may touch the outside world: the core never, and one module reads the clock.
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::{Tree, code_lines, has_word, is_test};
 
 /// What the core must not mention, and what to do instead.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::finding::Finding;
 use super::tree::{Tree, has_word, is_test, production_lines};
 
 // Written in two halves, so that this file does not violate its own rules.

@@ -1,0 +1,45 @@
+//! What a rule reports: where, what is wrong, and what to do. Rules themselves live beside this.
+
+use std::fmt;
+
+/// One violation of one rule.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Finding {
+    /// Path from the root of the repository, with forward slashes.
+    pub path: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub what: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl Finding {
+    /// A violation in `path` at `line`.
+    pub(super) fn at(
+        path: &str,
+        line: usize,
+        what: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            what: what.into(),
+            hint: hint.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            path,
+            line,
+            what,
+            hint,
+        } = self;
+        write!(f, "{path}:{line}: {what}: {hint}")
+    }
+}
