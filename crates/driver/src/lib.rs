@@ -6,7 +6,6 @@
 pub mod conformance;
 pub mod contract;
 pub mod cratedb;
-mod describing;
 pub mod disk;
 mod error;
 mod future;
@@ -18,11 +17,11 @@ pub mod postgres;
 pub mod registry;
 pub mod rights;
 pub mod sim;
+mod sql;
 pub mod sqlite;
 pub mod table_registry;
 pub mod target_url;
 pub mod telemetry;
-mod with_clause;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,

@@ -30,12 +30,13 @@ const DATABASES: [&str; 11] = [
 ];
 
 /// Modules of `crates/driver/src`, and the databases that each may name: those that speak its
-/// protocol. A module that is not listed may name none.
-const DRIVERS: [(&str, &[&str]); 4] = [
+/// protocol. `sql` is what the SQL drivers share. A module that is not listed may name none.
+const DRIVERS: [(&str, &[&str]); 5] = [
     ("sqlite", &["sqlite"]),
     ("postgres", &["postgres", "cockroach", "cratedb", "crate"]),
     ("cratedb", &["cratedb", "crate", "postgres"]),
     ("null", &["cratedb", "crate", "postgres"]),
+    ("sql", &["postgres", "cockroach", "cratedb", "crate"]),
 ];
 
 /// Work that is not finished is an issue, not a remark in the tree.

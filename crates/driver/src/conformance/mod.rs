@@ -8,6 +8,7 @@
 //! What must not be here: the name of any database, and knowledge of one; dialects come in as
 //! [`SqlWords`].
 
+mod broken;
 mod dialect;
 mod refusing;
 mod sample;
@@ -16,6 +17,7 @@ mod storing;
 mod subject;
 
 use crate::contract::{BoxFuture, Capabilities, TargetError};
+use broken::Broken;
 
 pub use dialect::SqlWords;
 pub use subject::Subject;
@@ -49,35 +51,6 @@ pub struct ConformanceError {
     /// What was expected and what came.
     pub message: String,
 }
-
-/// What was expected and what came.
-#[derive(Debug)]
-struct Broken(String);
-
-impl Broken {
-    fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
-    }
-}
-
-impl From<TargetError> for Broken {
-    fn from(error: TargetError) -> Self {
-        Self(match error.hint {
-            Some(hint) => format!("{:?}: {} ({hint})", error.kind, error.message),
-            None => format!("{:?}: {}", error.kind, error.message),
-        })
-    }
-}
-
-/// Fails with a message unless a condition holds.
-macro_rules! require {
-    ($holds:expr, $($message:tt)+) => {
-        if !$holds {
-            return Err($crate::conformance::Broken::new(format!($($message)+)));
-        }
-    };
-}
-use require;
 
 impl Rule {
     /// Whether a target with these capabilities is held to the rule.

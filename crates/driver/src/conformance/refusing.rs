@@ -6,9 +6,10 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 use crate::contract::{Admin, TargetErrorKind};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
+use super::broken::{Broken, require};
+use super::sample;
 use super::serving::expect_applied;
 use super::subject::{Client, SEED, Subject, WISH};
-use super::{Broken, require, sample};
 
 pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;

@@ -12,8 +12,9 @@ use highwater_core::model::units::Nanos;
 use crate::contract::Request;
 use crate::target_url::TargetUrl;
 
+use super::broken::{Broken, require};
+use super::sample;
 use super::subject::{Client, Subject, insert_request};
-use super::{Broken, require, sample};
 
 /// More rows than any of the bounds on a statement's parameters that targets are known for.
 pub(super) const MANY_ROWS: usize = 8_003;

@@ -7,10 +7,11 @@ use highwater_core::model::op::{ColumnType, OpId, Value};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within};
 
+use super::broken::{Broken, require};
 use super::dialect::placeholder;
+use super::sample;
 use super::serving::{MANY_ROWS, abandon, expect_applied};
 use super::subject::{Client, Subject, WISH, insert_request};
-use super::{Broken, require, sample};
 use crate::contract::KeySums;
 
 /// Rows of a batch that is abandoned: enough to be under way when it is.

@@ -14,8 +14,8 @@ use crate::contract::{
 use crate::registry;
 use crate::table_registry::TablePolicy;
 
+use super::broken::{Broken, require};
 use super::dialect::SqlWords;
-use super::{Broken, require};
 
 /// How long the suite waits for quiescence.
 const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);

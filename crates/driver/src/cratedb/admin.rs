@@ -9,29 +9,26 @@ use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
 use serde_json::Value;
 
-use super::ask::{self, Rows};
+use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::audit;
-use super::describe;
 use super::facts;
 use super::http::HttpConnection;
 use super::options::Node;
 use super::pools;
+use super::query::{name_list, number};
 use super::settling;
-use super::statements::{literal, quoted};
 use super::tables;
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
-use crate::describing::{AUDITED, SqlQuery, Texts};
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
+use crate::sql::cratedb_describe;
+use crate::sql::describe::{AUDITED, SqlQuery};
+use crate::sql::quoting::quoted;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
-/// First pause between two looks at a server that is not done.
-pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
-/// Longest pause between two looks.
-pub(super) const PAUSE_MAX: Nanos = Nanos::from_millis(250);
 /// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
 /// statement took seconds on a busy machine before it was listed. No statement running is believed
 /// only so long after the last one.
@@ -61,98 +58,49 @@ const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metric
 const DISKS: &str = "SELECT count(*), min(fs['total']['available']), sum(fs['total']['size']) \
      FROM sys.nodes";
 
-/// The connection for everything but the load.
+/// Everything around the load, on a connection of its own.
 pub(super) struct HttpAdmin {
-    connection: HttpConnection,
-    node: Node,
-    /// The insert mode, for the facts.
-    insert: &'static str,
-    timeline: Rc<dyn Timeline>,
-    /// Tables that were made here.
+    connection: AdminConnection,
+    /// Tables of the workload.
     tables: Vec<String>,
-    /// The server's counter before the load, where it was read.
+    /// The server's counter before the load, if it was read.
     written_before: Option<u64>,
-    /// Rows that were written into the list of tables since; the counter has them too.
-    noted: u64,
-    /// What the write pools had rejected then.
+    /// Rows written to the table registry since then; the counter includes them.
+    registry_rows: u64,
+    /// The write pools' count of rejections then.
     rejected_before: Option<u64>,
-    /// What the cluster was like when the load began, where that is worth a word.
+    /// The state of the cluster when the load began, if it was not as it should be.
     remarks: Vec<String>,
 }
 
 impl HttpAdmin {
     pub(super) fn new(
-        connection: HttpConnection,
+        http: HttpConnection,
         node: Node,
         insert: &'static str,
         timeline: Rc<dyn Timeline>,
     ) -> Self {
         Self {
-            connection,
-            node,
-            insert,
-            timeline,
+            connection: AdminConnection::new(http, node, insert, timeline),
             tables: Vec::new(),
             written_before: None,
-            noted: 0,
+            registry_rows: 0,
             rejected_before: None,
             remarks: Vec::new(),
         }
     }
 
-    pub(super) fn place(&self) -> &str {
-        &self.node.shown
-    }
-
-    pub(super) fn insert(&self) -> &'static str {
-        self.insert
-    }
-
-    pub(super) fn is_encrypted(&self) -> bool {
-        self.connection.is_encrypted()
-    }
-
-    /// What a workload's expressions gave is not what they have to give.
-    pub(super) fn unexpected(&self) -> TargetError {
-        TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!(
-                "{}: a count by key is not made of integers",
-                self.node.shown
-            ),
-            hint: Some("the workload's `key` must be an integer expression".to_owned()),
-        }
-    }
-
-    /// Runs a statement for its effect.
-    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        self.rows(sql).await.map(drop)
-    }
-
-    /// Runs a statement and reads its rows.
-    pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        ask::rows(&mut self.connection, &self.node, sql)
-            .await
-            .map_err(|failure| failure.into_target_error(&self.node.shown))
-    }
-
-    async fn pause(&self, pause: Nanos) {
-        self.timeline
-            .sleep_until(self.timeline.now().saturating_add(pause))
-            .await;
-    }
-
     async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
         let mut pause = PAUSE_MIN;
         let mut writes = None;
-        let mut still_since = self.timeline.now();
+        let mut still_since = self.connection.timeline.now();
         loop {
-            let begun = self.timeline.now();
-            let running = self.rows(RUNNING).await?;
+            let begun = self.connection.timeline.now();
+            let running = self.connection.rows(RUNNING).await?;
             let recent = number(&running, 0).unwrap_or(0);
             let mut old = number(&running, 1).unwrap_or(0);
             if old > 0 {
-                let now_written = self.rows(WRITES).await?;
+                let now_written = self.connection.rows(WRITES).await?;
                 if writes.as_ref() != Some(&now_written) {
                     writes = Some(now_written);
                     still_since = begun;
@@ -160,14 +108,22 @@ impl HttpAdmin {
                     old = 0;
                 }
             }
-            if recent + old == 0 && self.node.trouble.is_settled(begun, AFTER_ABANDONED) {
+            if recent + old == 0
+                && self
+                    .connection
+                    .node
+                    .trouble
+                    .is_settled(begun, AFTER_ABANDONED)
+            {
                 break;
             }
-            let now = self.timeline.now();
+            let now = self.connection.timeline.now();
             if now >= deadline {
                 return Ok(false);
             }
-            self.pause(pause.min(deadline.saturating_sub(now))).await;
+            self.connection
+                .pause(pause.min(deadline.saturating_sub(now)))
+                .await;
             pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
         }
         self.refresh_all().await.map(|()| true)
@@ -176,12 +132,12 @@ impl HttpAdmin {
     /// Makes visible what was written to the tables of the schema: own statements write to tables
     /// that were not made here, and the audit asks of them. One of these may be closed.
     async fn refresh_all(&mut self) -> Result<(), TargetError> {
-        for name in self.rows(TABLES).await?.into_iter().flatten() {
+        for name in self.connection.rows(TABLES).await?.into_iter().flatten() {
             let Some(name) = name.as_str() else {
                 continue;
             };
             let is_ours = self.tables.iter().any(|ours| ours == name);
-            match self.refresh(name).await {
+            match self.connection.refresh(name).await {
                 Err(error) if is_ours || error.kind != TargetErrorKind::Statement => {
                     return Err(error);
                 }
@@ -191,20 +147,15 @@ impl HttpAdmin {
         Ok(())
     }
 
-    /// Makes visible what was written to a table.
-    pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
-        self.run(&format!("REFRESH TABLE {}", quoted(table))).await
-    }
-
     /// Waits until the cluster and the copies of these tables are at rest.
-    pub(super) async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
+    async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
         self.tables = tables.to_vec();
-        let timeline = Rc::clone(&self.timeline);
-        let settled = settling::settle(&mut self.connection, &self.node, tables, &timeline).await?;
-        self.remarks = settled.remarks;
-        self.written_before = number(&self.rows(WRITTEN).await?, 0);
-        self.noted = 0;
-        self.rejected_before = pools::read(self).await?.map(|pool| pool.rejected);
+        self.remarks = settling::settle(&mut self.connection, tables).await?;
+        self.written_before = number(&self.connection.rows(WRITTEN).await?, 0);
+        self.registry_rows = 0;
+        self.rejected_before = pools::read(&mut self.connection)
+            .await?
+            .map(|pool| pool.rejected);
         Ok(())
     }
 
@@ -212,7 +163,9 @@ impl HttpAdmin {
     async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
         let mut remarks = std::mem::take(&mut self.remarks);
         let before = self.rejected_before;
-        let now = pools::read(self).await?.map(|pool| pool.rejected);
+        let now = pools::read(&mut self.connection)
+            .await?
+            .map(|pool| pool.rejected);
         let rejected = now
             .zip(before)
             .and_then(|(now, before)| now.checked_sub(before));
@@ -223,9 +176,10 @@ impl HttpAdmin {
     }
 
     async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
-        self.refresh(&table.name).await?;
+        self.connection.refresh(&table.name).await?;
         let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
         let rows = self
+            .connection
             .rows(&format!(
                 "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
                  FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS {AUDITED} \
@@ -238,7 +192,7 @@ impl HttpAdmin {
         for row in &rows {
             let numbers: Vec<Option<i64>> = row.iter().map(Value::as_i64).collect();
             let [Some(bucket), Some(count)] = numbers.as_slice() else {
-                return Err(self.unexpected());
+                return Err(self.connection.unexpected());
             };
             let count = u64::try_from(*count).unwrap_or(0);
             match u64::try_from(*bucket) {
@@ -253,15 +207,10 @@ impl HttpAdmin {
     /// they are switched off.
     async fn written(&mut self) -> Result<Option<u64>, TargetError> {
         let before = self.written_before;
-        let now = number(&self.rows(WRITTEN).await?, 0);
+        let now = number(&self.connection.rows(WRITTEN).await?, 0);
         Ok(now
             .zip(before)
-            .and_then(|(now, before)| now.checked_sub(before)?.checked_sub(self.noted)))
-    }
-
-    /// A row was written into the list of tables.
-    pub(super) fn noted(&mut self) {
-        self.noted += 1;
+            .and_then(|(now, before)| now.checked_sub(before)?.checked_sub(self.registry_rows)))
     }
 
     async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, TargetError> {
@@ -270,48 +219,44 @@ impl HttpAdmin {
             return Ok(Some(0));
         }
         let rows = self
+            .connection
             .rows(&format!(
                 "SELECT sum(size) FROM sys.shards \
                  WHERE schema_name = current_schema AND table_name IN ({})",
-                names(&tables)
+                name_list(&tables)
             ))
             .await?;
         Ok(number(&rows, 0))
     }
 }
 
-impl SqlQuery for HttpAdmin {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        let text = |value: Value| match value {
-            Value::Null => None,
-            Value::String(text) => Some(text),
-            other => Some(other.to_string()),
-        };
-        let rows = self.rows(sql).await?.into_iter();
-        Ok(rows
-            .map(|row| row.into_iter().map(text).collect())
-            .collect())
-    }
-}
-
 impl Admin for HttpAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
-        Box::pin(facts::read(self))
+        Box::pin(facts::read(&mut self.connection))
     }
 
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        Box::pin(tables::create(self, workload, wish))
+        Box::pin(async move {
+            let entries = tables::create(&mut self.connection, workload, policy).await?;
+            let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
+            self.settle(&names).await?;
+            Ok(entries)
+        })
     }
 
     fn note_tables<'a>(
         &'a mut self,
         notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::note(self, notes))
+        Box::pin(tables::note(
+            &mut self.connection,
+            notes,
+            &mut self.registry_rows,
+        ))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
@@ -331,7 +276,7 @@ impl Admin for HttpAdmin {
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
-        Box::pin(audit::sums(self, table, width))
+        Box::pin(audit::sums(&mut self.connection, table, width))
     }
 
     fn read_rows<'a>(
@@ -340,29 +285,31 @@ impl Admin for HttpAdmin {
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(audit::read(self, table, ranges, take))
+        Box::pin(audit::read(&mut self.connection, table, ranges, take))
     }
 
     fn copies<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
-        Box::pin(audit::copies(self, workload))
+        Box::pin(audit::copies(&mut self.connection, workload))
     }
 
     fn query<'a>(
         &'a mut self,
         sql: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
-        Box::pin(self.texts(sql))
+        Box::pin(self.connection.texts(sql))
     }
 
     fn describe<'a>(
         &'a mut self,
         table: &'a str,
     ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
-        let place = self.node.shown.clone();
-        Box::pin(async move { describe::describe(self, &place, table).await })
+        let place = self.connection.place().to_owned();
+        Box::pin(
+            async move { cratedb_describe::describe(&mut self.connection, &place, table).await },
+        )
     }
 
     fn rows_inserted<'a>(
@@ -374,7 +321,7 @@ impl Admin for HttpAdmin {
 
     fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
         Box::pin(async move {
-            let rows = self.rows(DISKS).await?;
+            let rows = self.connection.rows(DISKS).await?;
             let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
             // A node that cannot tell says a negative number.
             Ok(nodes
@@ -399,7 +346,7 @@ impl Admin for HttpAdmin {
         Box::pin(async move {
             let mut rights = Rights::default();
             for (name, sql) in rights::attempts(&quoted(table)) {
-                if !rights.note(name, self.run(&sql).await)? {
+                if !rights.note(name, self.connection.run(&sql).await)? {
                     break;
                 }
             }
@@ -417,15 +364,4 @@ impl Admin for HttpAdmin {
     fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
         Box::pin(self.remark())
     }
-}
-
-/// A value of the first row as a number.
-pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
-    rows.first()?.get(column)?.as_u64()
-}
-
-/// Names as literals, for a list.
-pub(super) fn names(tables: &[String]) -> String {
-    let names: Vec<String> = tables.iter().map(|table| literal(table)).collect();
-    names.join(", ")
 }

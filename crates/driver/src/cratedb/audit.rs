@@ -4,33 +4,33 @@
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::{KeyRange, is_within};
-use serde_json::Value;
 
-use super::admin::{HttpAdmin, names};
+use super::admin_connection::AdminConnection;
+use super::query::{name_list, texts};
 use crate::contract::{KeySums, RowTaker, ShardCopies, TargetError};
-use crate::postgres::audit as sql;
-use crate::postgres::dialect::Dialect;
+use crate::sql::audit as sql;
+use crate::sql::dialect::Dialect;
 
 /// Rows of one answer, at most, unless they all have one key.
 const ROWS_MAX: usize = 20_000;
 
 /// See [`crate::contract::Admin::sums_by_key`].
 pub(super) async fn sums(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     table: &BoundTable,
     width: u64,
 ) -> Result<KeySums, TargetError> {
-    admin.refresh(&table.name).await?;
+    connection.refresh(&table.name).await?;
     let mut sums = KeySums {
         covered: vec![true; table.columns.len()],
         ..KeySums::default()
     };
-    for row in admin
+    for row in connection
         .rows(&sql::sums(Dialect::CrateDb, table, width))
         .await?
     {
         if !sql::take_sums(&mut sums, width, &texts(row)) {
-            return Err(admin.unexpected());
+            return Err(connection.unexpected());
         }
     }
     Ok(sums)
@@ -38,12 +38,12 @@ pub(super) async fn sums(
 
 /// See [`crate::contract::Admin::read_rows`].
 pub(super) async fn read(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     table: &BoundTable,
     ranges: &[KeyRange],
     take: &mut RowTaker<'_>,
 ) -> Result<(), TargetError> {
-    admin.refresh(&table.name).await?;
+    connection.refresh(&table.name).await?;
     let mut left = vec![ranges.to_vec()];
     while let Some(ranges) = left.pop() {
         for (statement, part) in sql::reads(Dialect::CrateDb, table, &ranges) {
@@ -52,7 +52,7 @@ pub(super) async fn read(
                 Some(_) => format!(" LIMIT {}", ROWS_MAX + 1),
                 None => String::new(),
             };
-            let rows = admin.rows(&format!("{statement}{limit}")).await?;
+            let rows = connection.rows(&format!("{statement}{limit}")).await?;
             match halves {
                 Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
                 _ => {
@@ -89,7 +89,7 @@ fn halves(ranges: &[KeyRange]) -> Option<[Vec<KeyRange>; 2]> {
 
 /// Rows of each copy of each shard; see [`crate::contract::Admin::copies`].
 pub(super) async fn copies(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     workload: &BoundWorkload,
 ) -> Result<Vec<ShardCopies>, TargetError> {
     let tables: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
@@ -97,25 +97,25 @@ pub(super) async fn copies(
         return Ok(Vec::new());
     }
     for table in &tables {
-        admin.refresh(table).await?;
+        connection.refresh(table).await?;
     }
-    let rows = admin
+    let rows = connection
         .rows(&format!(
             "SELECT table_name, partition_ident, id, num_docs FROM sys.shards \
              WHERE schema_name = current_schema AND table_name IN ({}) \
              AND routing_state IN ('STARTED', 'RELOCATING') \
              ORDER BY table_name, partition_ident, id, \"primary\" DESC",
-            names(&tables)
+            name_list(&tables)
         ))
         .await?;
     let mut found: Vec<ShardCopies> = Vec::new();
     for row in rows {
         let row = texts(row);
         let [Some(table), Some(partition), Some(shard), Some(rows)] = row.as_slice() else {
-            return Err(admin.unexpected());
+            return Err(connection.unexpected());
         };
         let Ok(rows) = rows.parse() else {
-            return Err(admin.unexpected());
+            return Err(connection.unexpected());
         };
         let shard = format!("{table} {partition} shard {shard}").replace("  ", " ");
         match found.last_mut() {
@@ -127,16 +127,6 @@ pub(super) async fn copies(
         }
     }
     Ok(found)
-}
-
-/// Values as the text format of the PostgreSQL wire writes them.
-fn texts(row: Vec<Value>) -> Vec<Option<String>> {
-    let text = |value| match value {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        other => Some(other.to_string()),
-    };
-    row.into_iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -153,21 +143,5 @@ mod tests {
         assert_eq!(both(&[range(4, 7)]), Some(halved));
         let halved = (vec![range(0, 9)], vec![range(10, 11)]);
         assert_eq!(both(&[range(0, 9), range(10, 11)]), Some(halved));
-    }
-
-    #[test]
-    fn values_become_texts() {
-        let row = serde_json::json!([null, 1, 0.5, true, "a", {"b": "c"}]);
-        let texts = texts(row.as_array().cloned().unwrap());
-        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
-        let expected = [
-            None,
-            Some("1"),
-            Some("0.5"),
-            Some("true"),
-            Some("a"),
-            Some(r#"{"b":"c"}"#),
-        ];
-        assert_eq!(texts, expected);
     }
 }

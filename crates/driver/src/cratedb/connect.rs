@@ -11,10 +11,10 @@ use futures_util::future::{Either, select};
 use highwater_core::model::units::Nanos;
 use tokio::net::TcpStream;
 
-use super::ask::{self, Failure};
 use super::health;
 use super::http::HttpConnection;
 use super::options::Node;
+use super::query::{self, Failure};
 use crate::contract::{TargetError, Timeline};
 use crate::network::{Stream, describe};
 
@@ -94,7 +94,7 @@ async fn first_answer(
                 let looked = health::look(&mut connection, node).await;
                 // A plain question to a port that speaks TLS is not answered, or not in HTTP.
                 match looked {
-                    Err(Failure::Io(error)) => Err(ask::lost(&node.shown, &error)),
+                    Err(Failure::Io(error)) => Err(query::lost(&node.shown, &error)),
                     looked => Ok((connection, looked)),
                 }
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::admin::HttpAdmin;
+use super::admin_connection::AdminConnection;
 use super::pools::{self, Pool};
 use crate::contract::{TableFeatures, TargetError, TargetFacts};
 use crate::network::one_line;
@@ -59,17 +59,17 @@ const DEFAULTS: [(&str, &str); 24] = [
 const SETTINGS_MAX: usize = 80;
 
 /// See [`crate::contract::Admin::facts`].
-pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetError> {
-    let version = admin.rows("SELECT version()").await?;
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
+    let version = connection.rows("SELECT version()").await?;
     let version = text(&version, 0, 0);
-    let cluster = admin.rows("SELECT settings FROM sys.cluster").await?;
+    let cluster = connection.rows("SELECT settings FROM sys.cluster").await?;
     let mut settings = BTreeMap::new();
     if let Some(value) = cluster.first().and_then(|row| row.first()) {
         flatten("", value, &mut settings);
     }
     let changed = changed(&settings);
     settings.retain(|name: &String, _| TOLD.iter().any(|told| name.starts_with(told)));
-    let nodes = admin
+    let nodes = connection
         .rows(
             "SELECT count(*), min(heap['max']), min(os_info['available_processors']), \
              min(version['number']), max(version['number']) FROM sys.nodes",
@@ -84,7 +84,7 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
         settings.insert("versions".to_owned(), format!("{oldest} to {newest}"));
     }
     settings.insert("changed".to_owned(), changed);
-    if let Some(pool) = pools::read(admin).await? {
+    if let Some(pool) = pools::read(connection).await? {
         let Pool {
             threads,
             queued,
@@ -93,11 +93,15 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
         let told = format!("{threads} threads, {queued} queued, {rejected} rejected since start");
         settings.insert("write_pool".to_owned(), told);
     }
-    settings.insert("insert".to_owned(), admin.insert().to_owned());
+    settings.insert("insert".to_owned(), connection.insert().to_owned());
     // The translog is synchronized before each answer, unless a table says otherwise.
     let durability = "translog.durability=REQUEST unless set for the table";
     settings.insert("durability".to_owned(), durability.to_owned());
-    let tls = if admin.is_encrypted() { "on" } else { "off" };
+    let tls = if connection.is_encrypted() {
+        "on"
+    } else {
+        "off"
+    };
     settings.insert("tls".to_owned(), tls.to_owned());
     let noun = if count == "1" { "node" } else { "nodes" };
     Ok(TargetFacts {
@@ -106,7 +110,7 @@ pub(super) async fn read(admin: &mut HttpAdmin) -> Result<TargetFacts, TargetErr
         settings,
         traits: vec![
             format!("{count} {noun}"),
-            format!("insert={}", admin.insert()),
+            format!("insert={}", connection.insert()),
         ],
         tables: TableFeatures {
             shards: true,

@@ -1,16 +1,16 @@
 //! How the cluster is: one look.
 
-use super::ask::{self, Failure, Rows};
 use super::http::HttpConnection;
 use super::options::Node;
-pub(super) use super::trouble::Health;
+use super::query::{self, Failure, Rows};
+pub(super) use super::stability::Health;
 
 /// Health and nodes in one statement. `sys.health` says GREEN even without a master; this does not.
 const LOOK: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
 
 /// SqlQuery a node how its cluster is.
 pub(super) async fn look(connection: &mut HttpConnection, node: &Node) -> Result<Health, Failure> {
-    ask::rows(connection, node, LOOK)
+    query::rows(connection, node, LOOK)
         .await
         .map(|rows| read(&rows))
 }

@@ -26,16 +26,15 @@ use crate::telemetry::TelemetryReader;
 use admin::HttpAdmin;
 use options::Node;
 use session::HttpSession;
+use stability::ClusterStability;
 use statements::Mode;
 use telemetry::HttpReader;
-use trouble::ClusterStability;
 
 mod admin;
+mod admin_connection;
 mod answer;
-mod ask;
 mod audit;
 mod connect;
-pub(crate) mod describe;
 mod encode;
 mod errors;
 mod facts;
@@ -45,14 +44,15 @@ mod json;
 mod judge;
 mod options;
 mod pools;
+mod query;
 #[cfg(test)]
 mod recordings;
 mod session;
 mod settling;
+mod stability;
 mod statements;
 mod tables;
-pub(crate) mod telemetry;
-mod trouble;
+mod telemetry;
 
 /// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
 const AUDIT_NS_PER_ROW: u64 = 10_000;

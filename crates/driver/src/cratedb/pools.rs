@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::admin::HttpAdmin;
-use super::ask::Rows;
+use super::admin_connection::AdminConnection;
+use super::query::Rows;
 use crate::contract::TargetError;
 
 /// The pool that executes inserts.
@@ -22,8 +22,8 @@ pub(super) struct Pool {
 }
 
 /// SqlQuery for them; none where the nodes do not tell.
-pub(super) async fn read(admin: &mut HttpAdmin) -> Result<Option<Pool>, TargetError> {
-    Ok(sum(&admin
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
+    Ok(sum(&connection
         .rows("SELECT thread_pools FROM sys.nodes")
         .await?))
 }

@@ -9,12 +9,12 @@ use highwater_core::model::op::{Op, OpBody};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
-use super::ask;
 use super::encode::BodyEncoder;
 use super::health;
 use super::http::HttpConnection;
 use super::judge::{self, Context};
 use super::options::Node;
+use super::query;
 use super::statements::{Mode, Plan};
 use crate::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 use crate::network::{describe, one_line};
@@ -58,7 +58,7 @@ impl HttpSession {
             self.connection = Some(connection);
             return Outcome::applied(0);
         }
-        ask::finish_head(&mut self.head, &self.node, request.bytes.len());
+        query::finish_head(&mut self.head, &self.node, request.bytes.len());
         let started = self.timeline.now();
         let mut answer = Answer::default();
         let under_way = UnderWay::new(&self.node, &self.timeline);
@@ -105,7 +105,7 @@ impl HttpSession {
             }
             Err(failure) => {
                 self.node.trouble.note(now);
-                matches!(failure, ask::Failure::Server { .. })
+                matches!(failure, query::Failure::Server { .. })
             }
         }
     }

@@ -2,16 +2,15 @@
 //! copies are evenly spread over the nodes. What must not be here: what becomes of ops.
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 use highwater_core::model::units::Nanos;
 
-use super::admin::{PAUSE_MAX, PAUSE_MIN, names, number};
-use super::ask::{self, Failure, Rows};
+use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;
 use super::http::HttpConnection;
 use super::options::Node;
-use crate::contract::{TargetError, Timeline};
+use super::query::{self, Failure, Rows, name_list, number};
+use crate::contract::TargetError;
 use crate::network::one_line;
 
 /// A cluster is waited for no longer than this after its tables were made.
@@ -20,27 +19,24 @@ const WAIT_MAX: Nanos = Nanos::from_secs(60);
 /// settings forbid it, or some nodes hold no data.
 const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
 
-/// How it came to rest.
-#[derive(Debug, Default)]
-pub(super) struct Settled {
-    /// What is not as it should be, for the reader of the record.
-    pub(super) remarks: Vec<String>,
-}
-
 /// Waits, at most [`WAIT_MAX`]; what the cluster is like then is what is normal for it.
 pub(super) async fn settle(
-    connection: &mut HttpConnection,
-    node: &Node,
+    connection: &mut AdminConnection,
     tables: &[String],
-    timeline: &Rc<dyn Timeline>,
-) -> Result<Settled, TargetError> {
+) -> Result<Vec<String>, TargetError> {
+    let AdminConnection {
+        http,
+        node,
+        timeline,
+        ..
+    } = connection;
     let failed = |failure: Failure| failure.into_target_error(&node.shown);
     let limit = timeline.now().saturating_add(WAIT_MAX);
     let mut pause = PAUSE_MIN;
     let mut at_rest_since = None;
     loop {
-        let health = health::look(connection, node).await.map_err(failed)?;
-        let shards = look(connection, node, tables).await.map_err(failed)?;
+        let health = health::look(http, node).await.map_err(failed)?;
+        let shards = look(http, node, tables).await.map_err(failed)?;
         let now = timeline.now();
         let at_rest = health.severity <= 1 && shards.moving == 0;
         let since = *at_rest_since.get_or_insert(now);
@@ -53,14 +49,14 @@ pub(super) async fn settle(
             node.trouble.set_normal(health);
             let mut remarks = Vec::new();
             if !at_rest {
-                let why = unassigned(connection, node, tables).await.map_err(failed)?;
+                let why = unassigned(http, node, tables).await.map_err(failed)?;
                 remarks.push(format!(
                     "the cluster was not GREEN, or shards were starting or moving, when the load \
                      began{why}"
                 ));
             }
             remarks.extend(uneven);
-            return Ok(Settled { remarks });
+            return Ok(remarks);
         }
         timeline.sleep_until(now.saturating_add(pause)).await;
         pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
@@ -79,9 +75,9 @@ async fn unassigned(
     let question = format!(
         "SELECT explanation FROM sys.allocations WHERE table_schema = current_schema \
          AND table_name IN ({}) AND current_state <> 'STARTED' AND explanation IS NOT NULL LIMIT 1",
-        names(tables)
+        name_list(tables)
     );
-    let rows = ask::rows(connection, node, &question).await?;
+    let rows = query::rows(connection, node, &question).await?;
     let explanation = rows.first().and_then(|row| row.first()?.as_str());
     Ok(explanation.map_or(String::new(), |text| {
         format!(
@@ -132,18 +128,18 @@ async fn look(
     }
     let of_tables = format!(
         "FROM sys.shards WHERE schema_name = current_schema AND table_name IN ({})",
-        names(tables)
+        name_list(tables)
     );
     let moving = format!(
         "SELECT count(*) {of_tables} \
          AND (routing_state <> 'STARTED' OR relocating_node IS NOT NULL)"
     );
-    let moving = ask::rows(connection, node, &moving).await?;
+    let moving = query::rows(connection, node, &moving).await?;
     let spread = format!(
         "SELECT table_name, node['id'], count(*) {of_tables} AND routing_state = 'STARTED' \
          GROUP BY 1, 2 ORDER BY 3 DESC"
     );
-    let spread = ask::rows(connection, node, &spread).await?;
+    let spread = query::rows(connection, node, &spread).await?;
     Ok(Shards {
         moving: number(&moving, 0).unwrap_or(u64::MAX),
         on_nodes: by_table(&spread),

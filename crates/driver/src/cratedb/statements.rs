@@ -7,6 +7,7 @@ use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
 use crate::contract::TargetError;
+use crate::sql::quoting::quoted;
 
 /// Ways to insert.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,14 +121,4 @@ pub(super) fn head(sql: &str) -> Vec<u8> {
     let mut head = b"{\"stmt\":\"".to_vec();
     json::put_escaped(&mut head, sql);
     head
-}
-
-/// A name as SQL reads it, whatever is in it.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text literal.
-pub(super) fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
 }

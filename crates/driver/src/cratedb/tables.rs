@@ -7,11 +7,12 @@ use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::units::Seed;
 use serde_json::Value;
 
-use super::admin::{HttpAdmin, number};
-use super::statements::{literal, quoted};
+use super::admin_connection::AdminConnection;
+use super::query::number;
 use crate::contract::TargetError;
+use crate::sql::quoting::{literal, quoted};
+use crate::sql::with_clause::with_settings;
 use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
-use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
@@ -19,11 +20,11 @@ const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 /// See [`crate::contract::Admin::create_tables`]. There are no transactions: every table is
 /// looked at before any is touched.
 pub(super) async fn create(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     workload: &BoundWorkload,
     wish: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    admin
+    connection
         .run(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY, \
              fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" BIGINT, \
@@ -31,40 +32,40 @@ pub(super) async fn create(
              CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')"
         ))
         .await?;
-    admin.refresh(TABLE_LIST).await?;
+    connection.refresh(TABLE_LIST).await?;
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
-        let there = exists(admin, &table.name).await?;
-        let note = read(admin, &table.name).await?;
+        let there = exists(connection, &table.name).await?;
+        let note = read(connection, &table.name).await?;
         let placed = |error: TargetError| TargetError {
-            message: format!("{}: {}", admin.place(), error.message),
+            message: format!("{}: {}", connection.place(), error.message),
             ..error
         };
         steps.push((table, wish.fate(&table.name, there, note).map_err(placed)?));
     }
     let mut notes = Vec::with_capacity(steps.len());
     for (table, fate) in steps {
-        notes.push(apply(admin, table, fate, wish).await?);
+        notes.push(apply(connection, table, fate, wish).await?);
     }
-    admin.refresh(TABLE_LIST).await?;
-    let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
-    admin.settle(&names).await?;
+    connection.refresh(TABLE_LIST).await?;
     Ok(notes)
 }
 
-/// See [`crate::contract::Admin::note_tables`].
+/// See [`crate::contract::Admin::note_tables`]. Adds the rows that it writes to `written`.
 pub(super) async fn note(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     notes: &[RegistryEntry],
+    written: &mut u64,
 ) -> Result<(), TargetError> {
     for note in notes {
-        write(admin, note).await?;
+        write(connection, note).await?;
+        *written += 1;
     }
-    admin.refresh(TABLE_LIST).await
+    connection.refresh(TABLE_LIST).await
 }
 
-async fn exists(admin: &mut HttpAdmin, name: &str) -> Result<bool, TargetError> {
-    let found = admin
+async fn exists(connection: &mut AdminConnection, name: &str) -> Result<bool, TargetError> {
+    let found = connection
         .rows(&format!(
             "SELECT count(*) FROM information_schema.tables \
              WHERE table_schema = current_schema AND table_name = {}",
@@ -74,8 +75,11 @@ async fn exists(admin: &mut HttpAdmin, name: &str) -> Result<bool, TargetError> 
     Ok(number(&found, 0) != Some(0))
 }
 
-async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
-    let rows = admin
+async fn read(
+    connection: &mut AdminConnection,
+    name: &str,
+) -> Result<Option<RegistryEntry>, TargetError> {
+    let rows = connection
         .rows(&format!(
             "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
             literal(name)
@@ -100,13 +104,13 @@ async fn read(admin: &mut HttpAdmin, name: &str) -> Result<Option<RegistryEntry>
     }))
 }
 
-async fn write(admin: &mut HttpAdmin, note: &RegistryEntry) -> Result<(), TargetError> {
+async fn write(connection: &mut AdminConnection, note: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = note
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
-    admin
+    connection
         .run(&format!(
             "INSERT INTO {TABLE_LIST} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
              ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
@@ -118,13 +122,11 @@ async fn write(admin: &mut HttpAdmin, note: &RegistryEntry) -> Result<(), Target
             bounded(note.next_index),
             note.writing
         ))
-        .await?;
-    admin.noted();
-    Ok(())
+        .await
 }
 
 async fn apply(
-    admin: &mut HttpAdmin,
+    connection: &mut AdminConnection,
     table: &BoundTable,
     fate: Fate,
     wish: &TablePolicy<'_>,
@@ -133,18 +135,18 @@ async fn apply(
         Fate::Keep(note) => return Ok(note),
         Fate::Create => {}
         Fate::Replace => {
-            admin
+            connection
                 .run(&format!("DROP TABLE {}", quoted(&table.name)))
                 .await?;
         }
     }
     // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
-        admin
+        connection
             .run(&with_settings(statement, wish.settings, quoted))
             .await?;
     }
     let note = wish.fresh(&table.name);
-    write(admin, &note).await?;
+    write(connection, &note).await?;
     Ok(note)
 }

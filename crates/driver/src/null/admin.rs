@@ -1,4 +1,6 @@
-//! What a run asks around its load, answered without asking anybody: a sink keeps nothing.
+//! Everything around the load of a sink, without a connection: a sink keeps nothing.
+//!
+//! Must not do I/O.
 
 use std::future::ready;
 
@@ -6,7 +8,7 @@ use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 
-use super::Protocol;
+use super::protocol::Protocol;
 use crate::contract::{Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
@@ -48,10 +50,10 @@ impl Admin for NullAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         let tables = workload.tables.iter();
-        let notes = tables.map(|table| wish.fresh(&table.name)).collect();
+        let notes = tables.map(|table| policy.fresh(&table.name)).collect();
         Box::pin(ready(Ok(notes)))
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Reads all of every body and answers in the words of a real server, with the counts that a
 //! success must name. Source of the words: `docs/reference/cratedb.md` and what a real server
-//! answered. What must not be here: how a body is read; see `sql_body`.
+//! answered. Must not read bodies; see `sql_body`.
 
 use std::io::Write as _;
 
-use super::sink::Conversation;
-use super::sql_body::{Asked, SqlBody};
+use super::conversation::Conversation;
+use super::sql_body::{BodySummary, SqlBody};
 
 /// Bytes of the headers of a request, at most.
 const HEAD_BYTES_MAX: usize = 16 * 1024;
@@ -17,9 +17,9 @@ const HEADERS_MAX: usize = 32;
 const APPLIED: &[u8] = b"{\"rowcount\":1},";
 /// Before and after the entries.
 const RESULTS: [&[u8]; 2] = [b"{\"cols\":[],\"duration\":0.1,\"results\":[", b"]}"];
-/// One row for every query; also what a healthy cluster of one node says of itself.
+/// One row for every query; also the health of a cluster of one node.
 const ROW: &[u8] = b"{\"cols\":[\"a\",\"b\"],\"rows\":[[1,1]],\"rowcount\":1,\"duration\":0.1}";
-/// What a body gets that is none.
+/// The response to a body that cannot be read.
 const NONSENSE: &[u8] =
     b"{\"error\":{\"message\":\"SQLParseException[the sink cannot read this]\",\"code\":4000}}";
 
@@ -30,15 +30,15 @@ pub(super) struct Server {
     /// Bytes of the body that are to come; absent while headers are read.
     left: Option<u64>,
     body: SqlBody,
-    /// Entries for as many rows as were ever asked for in one request.
+    /// Entries for the largest number of rows of one request so far.
     entries: Vec<u8>,
 }
 
 impl Server {
     /// Takes bytes of the headers; false if they make no sense.
     fn read_head(&mut self, input: &mut &[u8]) -> bool {
-        let known = self.head.len();
-        let taken = input.len().min(HEAD_BYTES_MAX.saturating_sub(known));
+        let before = self.head.len();
+        let taken = input.len().min(HEAD_BYTES_MAX.saturating_sub(before));
         let (mine, _) = input.split_at(taken);
         self.head.extend_from_slice(mine);
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
@@ -59,7 +59,7 @@ impl Server {
         };
         self.left = Some(lengths.find_map(length_of).unwrap_or(0));
         *input = input
-            .get(length.saturating_sub(known)..)
+            .get(length.saturating_sub(before)..)
             .unwrap_or_default();
         self.head.clear();
         true
@@ -67,14 +67,14 @@ impl Server {
 
     fn answer(&mut self, out: &mut Vec<u8>) {
         match self.body.finish() {
-            Asked::Bulk(rows) => {
+            BodySummary::Bulk(rows) => {
                 let entries = self.entries(rows);
                 put(out, "200 OK", &[RESULTS[0], entries, RESULTS[1]]);
             }
-            Asked::Inserted(rows) => counted(out, rows),
-            Asked::Done => counted(out, 1),
-            Asked::Query => put(out, "200 OK", &[ROW]),
-            Asked::Nonsense => put(out, "400 Bad Request", &[NONSENSE]),
+            BodySummary::Inserted(rows) => counted(out, rows),
+            BodySummary::Done => counted(out, 1),
+            BodySummary::Query => put(out, "200 OK", &[ROW]),
+            BodySummary::Nonsense => put(out, "400 Bad Request", &[NONSENSE]),
         }
     }
 

@@ -9,97 +9,32 @@
 //! shortcut for the client, such as a connection that is none.
 
 mod admin;
+mod conversation;
 mod copy_rows;
 mod cratedb;
 mod postgres;
+mod protocol;
 mod sink;
 mod sql_body;
 
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use highwater_core::model::op::{BoundWorkload, PlaceholderStyle};
+use highwater_core::model::op::PlaceholderStyle;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
 
 use crate::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, TableFeatures, Target, TargetError,
-    TargetOptions, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
 };
-use crate::cratedb::CrateDbDriver;
-use crate::postgres::PostgresDriver;
-use crate::target_url::{Host, TargetUrl};
+use crate::target_url::TargetUrl;
+use protocol::Protocol;
 use sink::Sink;
 
 /// The driver of `null:PROTOCOL`.
 #[derive(Debug, Clone, Copy)]
 pub struct NullDriver;
-
-/// A protocol that the sink speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Protocol {
-    /// The PostgreSQL wire protocol, version 3.
-    Postgres,
-    /// CrateDB's HTTP endpoint.
-    Crate,
-}
-
-impl Protocol {
-    const ALL: [Self; 2] = [Self::Postgres, Self::Crate];
-
-    /// What follows `null:`.
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Postgres => "postgres",
-            Self::Crate => "crate",
-        }
-    }
-
-    /// The driver whose sessions are measured.
-    fn driver(self) -> &'static dyn Driver {
-        match self {
-            Self::Postgres => &PostgresDriver,
-            Self::Crate => &CrateDbDriver,
-        }
-    }
-
-    /// Dialects in which a workload is asked.
-    const fn dialects(self) -> &'static [&'static str] {
-        match self {
-            Self::Postgres => &["postgresql"],
-            Self::Crate => &["cratedb", "postgresql"],
-        }
-    }
-
-    /// Whether several statements can be one transaction, where they are real.
-    const fn has_transactions(self) -> bool {
-        matches!(self, Self::Postgres)
-    }
-
-    /// What tables have besides columns, where they are real.
-    const fn table_features(self) -> TableFeatures {
-        TableFeatures {
-            shards: matches!(self, Self::Crate),
-            settings: true,
-        }
-    }
-
-    /// The URL that the real driver gets for sinks on these ports.
-    fn url(self, ports: &[u16]) -> TargetUrl {
-        let hosts = ports.iter().map(|port| Host {
-            name: "127.0.0.1".to_owned(),
-            port: Some(*port),
-        });
-        TargetUrl {
-            scheme: self.name().to_owned(),
-            user: Some("highwater".to_owned()),
-            password: None,
-            hosts: hosts.collect(),
-            path: "sink".to_owned(),
-            parameters: [("sslmode".to_owned(), "disable".to_owned())].into(),
-        }
-    }
-}
 
 impl Driver for NullDriver {
     fn name(&self) -> &'static str {
@@ -124,7 +59,7 @@ impl Driver for NullDriver {
             return Err(TargetError::usage("a sink is a single target")
                 .with_hint("name one `null:` target; --sessions spreads over its threads"));
         };
-        let protocol = protocol_of(url)?;
+        let protocol = Protocol::of(url)?;
         // Its options are checked before anything is started; no connection is made.
         let prototype = protocol.driver().open(&[protocol.url(&[1])], options)?;
         Ok(Arc::new(NullTarget {
@@ -134,21 +69,6 @@ impl Driver for NullDriver {
             running: OnceLock::new(),
         }))
     }
-}
-
-fn protocol_of(url: &TargetUrl) -> Result<Protocol, TargetError> {
-    let known: Vec<String> = Protocol::ALL
-        .iter()
-        .map(|protocol| format!("`null:{}`", protocol.name()))
-        .collect();
-    let plain = url.hosts.is_empty() && url.user.is_none() && url.parameters.is_empty();
-    Protocol::ALL
-        .into_iter()
-        .find(|protocol| plain && protocol.name() == url.path)
-        .ok_or_else(|| {
-            TargetError::usage(format!("target `{url}` is no sink that there is"))
-                .with_hint(format!("there are {}", known.join(", ")))
-        })
 }
 
 /// A sink, and the real driver's target that talks to it.
@@ -240,17 +160,4 @@ impl Target for NullTarget {
     fn is_sink(&self) -> bool {
         true
     }
-}
-
-/// Names and column types of a workload's tables, as a server would know them.
-pub(super) type Tables = Vec<(String, Vec<highwater_core::model::op::ColumnType>)>;
-
-fn tables_of(workload: &BoundWorkload) -> Tables {
-    let tables = workload.tables.iter();
-    tables
-        .map(|table| {
-            let kinds = table.columns.iter().map(|column| column.kind);
-            (table.name.clone(), kinds.collect())
-        })
-        .collect()
 }

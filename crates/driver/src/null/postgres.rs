@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use highwater_core::model::op::ColumnType;
 
+use super::conversation::{Conversation, WorkloadTables};
 use super::copy_rows::CopyRows;
-use super::sink::{Conversation, Known};
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
@@ -17,15 +17,15 @@ const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 const BIND_BYTES: usize = 512;
 /// Longest message that is kept whole.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// The version that start-up tells.
+/// The version that start-up reports.
 const SERVER_VERSION: &str = "16.0";
-/// Type of what nobody declared: text.
+/// Type of an undeclared parameter: text.
 const TEXT: u32 = 25;
 
-/// What the execution of a statement answers.
+/// The result of executing a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// So many rows were inserted.
+    /// This many rows were inserted.
     Inserted(u64),
     /// As many rows were inserted as the first array has elements.
     InsertedArray,
@@ -43,22 +43,22 @@ struct Statement {
     types: Vec<u32>,
 }
 
-/// What of a message was read.
+/// The part of a message that is read next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum MessagePart {
     /// Tag and length, or the length alone before start-up.
     Head,
-    /// So many bytes of the body are wanted, and so many will be passed over after them.
-    Body { wanted: usize, rest: usize },
-    /// So many bytes are passed over.
+    /// `needed` bytes of the body are kept, and `rest` bytes after them are skipped.
+    Body { needed: usize, rest: usize },
+    /// This many bytes are skipped.
     Rest(usize),
 }
 
 /// One connection.
 pub(super) struct Server {
-    known: Arc<Known>,
+    tables: Arc<WorkloadTables>,
     started: bool,
-    reading: Reading,
+    next_part: MessagePart,
     tag: u8,
     /// Of the head, then of the body.
     kept: Vec<u8>,
@@ -68,11 +68,11 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(known: Arc<Known>) -> Self {
+    pub(super) fn new(tables: Arc<WorkloadTables>) -> Self {
         Self {
-            known,
+            tables,
             started: false,
-            reading: Reading::Head,
+            next_part: MessagePart::Head,
             tag: 0,
             kept: Vec::new(),
             statements: HashMap::new(),
@@ -81,13 +81,13 @@ impl Server {
         }
     }
 
-    /// Takes bytes until `wanted` are kept; whether they are.
-    fn keep(&mut self, input: &mut &[u8], wanted: usize) -> bool {
-        let taken = wanted.saturating_sub(self.kept.len()).min(input.len());
+    /// Takes bytes until `needed` are kept; whether they are.
+    fn keep(&mut self, input: &mut &[u8], needed: usize) -> bool {
+        let taken = needed.saturating_sub(self.kept.len()).min(input.len());
         let (kept, rest) = input.split_at(taken);
         self.kept.extend_from_slice(kept);
         *input = rest;
-        self.kept.len() >= wanted
+        self.kept.len() >= needed
     }
 
     /// The head is whole; false if it makes no sense.
@@ -101,19 +101,19 @@ impl Server {
         let Some(body) = length.checked_sub(4) else {
             return false;
         };
-        let wanted = match tag {
+        let needed = match tag {
             b'd' => 0,
             b'B' => body.min(BIND_BYTES),
             _ => body,
         };
         self.tag = tag;
         self.kept.clear();
-        let rest = body - wanted;
-        self.reading = Reading::Body { wanted, rest };
-        wanted <= MESSAGE_BYTES_MAX
+        let rest = body - needed;
+        self.next_part = MessagePart::Body { needed, rest };
+        needed <= MESSAGE_BYTES_MAX
     }
 
-    /// What is looked at of a message is there; false if it ends the connection.
+    /// The kept part of a message is complete; false if it ends the connection.
     fn act(&mut self, out: &mut Vec<u8>) -> bool {
         let body = std::mem::take(&mut self.kept);
         let goes_on = if self.started {
@@ -235,7 +235,7 @@ impl Server {
 
     /// Types of the parameters of an INSERT that declares none: those of the table's columns.
     fn column_types(&self, sql: &str) -> Vec<u32> {
-        let tables = self.known.tables();
+        let tables = self.tables.get();
         let into = sql.split_once(" (").map_or(sql, |(into, _)| into);
         let named = |name: &str| into.ends_with(&format!(" \"{}\"", name.replace('"', "\"\"")));
         let found = tables.iter().find(|(name, _)| named(name));
@@ -277,27 +277,27 @@ impl Server {
 impl Conversation for Server {
     fn take(&mut self, mut input: &[u8], answer: &mut Vec<u8>) -> bool {
         loop {
-            match self.reading {
-                Reading::Head => {
-                    let wanted = if self.started { 5 } else { 4 };
-                    if !self.keep(&mut input, wanted) {
+            match self.next_part {
+                MessagePart::Head => {
+                    let needed = if self.started { 5 } else { 4 };
+                    if !self.keep(&mut input, needed) {
                         return true;
                     }
                     if !self.head() {
                         return false;
                     }
                 }
-                Reading::Body { wanted, rest } => {
-                    if !self.keep(&mut input, wanted) {
+                MessagePart::Body { needed, rest } => {
+                    if !self.keep(&mut input, needed) {
                         return true;
                     }
-                    self.reading = Reading::Rest(rest);
+                    self.next_part = MessagePart::Rest(rest);
                     if !self.act(answer) {
                         return false;
                     }
                 }
-                Reading::Rest(0) => self.reading = Reading::Head,
-                Reading::Rest(left) => {
+                MessagePart::Rest(0) => self.next_part = MessagePart::Head,
+                MessagePart::Rest(left) => {
                     if input.is_empty() {
                         return true;
                     }
@@ -306,7 +306,7 @@ impl Conversation for Server {
                         copy.take(passed);
                     }
                     input = rest;
-                    self.reading = Reading::Rest(left - passed.len());
+                    self.next_part = MessagePart::Rest(left - passed.len());
                 }
             }
         }
@@ -336,7 +336,7 @@ fn effect_of(sql: &str) -> Effect {
     }
 }
 
-/// The type of a column as a server would describe it.
+/// The type of a column as a server describes it.
 const fn type_of(kind: ColumnType) -> u32 {
     match kind {
         ColumnType::Integer => 23,

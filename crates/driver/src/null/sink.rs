@@ -1,12 +1,12 @@
 //! The sink's threads: each has a listener and an executor of its own, and serves the sessions
-//! that connect to it. Their CPU time is told apart from the client's.
+//! that connect to it. Their CPU time is measured apart from the client's.
 //!
-//! What must not be here: what bytes mean.
+//! Must not interpret bytes.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use highwater_core::model::op::BoundWorkload;
@@ -16,38 +16,20 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
-use super::{Protocol, Tables, cratedb, postgres, tables_of};
+use super::conversation::{Conversation, WorkloadTables};
+use super::protocol::Protocol;
+use super::{cratedb, postgres};
 
 /// Bytes of one read.
 const READ_BYTES: usize = 256 * 1024;
 /// Most threads; more sessions share them.
 const THREADS_MAX: usize = 64;
 
-/// One side of a conversation, whose answers are always the same.
-pub(super) trait Conversation {
-    /// Reads what came and writes what is to be answered; false if there is no more to say.
-    fn take(&mut self, input: &[u8], answer: &mut Vec<u8>) -> bool;
-}
-
-/// What all conversations know.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    tables: Mutex<Tables>,
-}
-
-impl Known {
-    /// A copy of the tables.
-    pub(super) fn tables(&self) -> Tables {
-        let tables = self.tables.lock();
-        tables.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
 /// Running threads; they end with it.
 #[derive(Debug)]
 pub(super) struct Sink {
     ports: Vec<u16>,
-    known: Arc<Known>,
+    tables: Arc<WorkloadTables>,
     /// CPU time of each thread, nanoseconds.
     cpu: Vec<Arc<AtomicU64>>,
     _running: watch::Sender<()>,
@@ -60,7 +42,7 @@ impl Sink {
         let (running, over) = watch::channel(());
         let mut sink = Self {
             ports: Vec::new(),
-            known: Arc::default(),
+            tables: Arc::default(),
             cpu: Vec::new(),
             _running: running,
         };
@@ -70,10 +52,10 @@ impl Sink {
             sink.ports.push(listener.local_addr()?.port());
             let cpu = Arc::default();
             sink.cpu.push(Arc::clone(&cpu));
-            let (known, over) = (Arc::clone(&sink.known), over.clone());
+            let (tables, over) = (Arc::clone(&sink.tables), over.clone());
             let serve = move || {
                 // A sink that cannot serve refuses connections, which says enough.
-                drop(serve(protocol, listener, &known, &cpu, over));
+                drop(serve(protocol, listener, &tables, &cpu, over));
             };
             thread::Builder::new()
                 .name(format!("sink-{number}"))
@@ -95,22 +77,14 @@ impl Sink {
 
     /// Sessions of this workload are about to connect.
     pub(super) fn expect(&self, workload: &BoundWorkload) {
-        let tables = tables_of(workload);
-        let mut known = self
-            .known
-            .tables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if *known != tables {
-            *known = tables;
-        }
+        self.tables.set(workload);
     }
 }
 
 fn serve(
     protocol: Protocol,
     listener: TcpListener,
-    known: &Arc<Known>,
+    tables: &Arc<WorkloadTables>,
     cpu: &Arc<AtomicU64>,
     mut over: watch::Receiver<()>,
 ) -> io::Result<()> {
@@ -125,7 +99,7 @@ fn serve(
                 _ = over.changed() => return Ok(()),
                 accepted = listener.accept() => {
                     let (stream, _) = accepted?;
-                    let conversation = begin(protocol, known);
+                    let conversation = begin(protocol, tables);
                     // The task ends with its connection, or with the runtime.
                     drop(tokio::spawn(answer(stream, conversation, Arc::clone(cpu))));
                 }
@@ -134,9 +108,9 @@ fn serve(
     })
 }
 
-fn begin(protocol: Protocol, known: &Arc<Known>) -> Box<dyn Conversation + Send> {
+fn begin(protocol: Protocol, tables: &Arc<WorkloadTables>) -> Box<dyn Conversation + Send> {
     match protocol {
-        Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(known))),
+        Protocol::Postgres => Box::new(postgres::Server::new(Arc::clone(tables))),
         Protocol::Crate => Box::new(cratedb::Server::default()),
     }
 }

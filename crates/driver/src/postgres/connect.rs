@@ -12,7 +12,6 @@ use postgres_protocol::message::frontend;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixStream};
 
-use super::dialect::Dialect;
 use super::errors::{Failure, ServerError};
 use super::message;
 use super::options::{Address, Node};
@@ -20,13 +19,14 @@ use super::password::password;
 use super::wire::Connection;
 use crate::contract::{TargetError, TargetErrorKind, Timeline};
 use crate::network::{SslMode, Stream, describe};
+use crate::sql::dialect::Dialect;
 
 /// A connection that is ready for queries.
 pub(super) struct Opened {
     pub(super) connection: Connection,
-    /// Told by the parameters that the server reported.
+    /// From the parameters that the server reported.
     pub(super) dialect: Dialect,
-    /// What keeps it from COPY as a whole.
+    /// Why the server cannot run COPY as a whole, if so.
     pub(super) copies: Result<(), &'static str>,
 }
 
@@ -46,8 +46,8 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Ope
     }
 }
 
-/// How one attempt ended, where it did not end well.
-struct Refusal {
+/// Why one attempt failed.
+struct AttemptError {
     error: TargetError,
     /// Whether libpq would try the other kind of connection now.
     other_kind: bool,
@@ -58,9 +58,9 @@ async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
     for encrypted in node.sslmode().kinds() {
         match attempt(node, *encrypted).await {
             Ok(opened) => return Ok(opened),
-            Err(refusal) => {
-                let stop = !refusal.other_kind;
-                let error = refusal.error;
+            Err(failed) => {
+                let stop = !failed.other_kind;
+                let error = failed.error;
                 if stop {
                     return Err(first.unwrap_or(error));
                 }
@@ -71,7 +71,7 @@ async fn open_unbounded(node: &Node) -> Result<Opened, TargetError> {
     Err(first.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
 }
 
-async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, Refusal> {
+async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, AttemptError> {
     let stream = connect(node, encrypted).await?;
     let mut connection = Connection::new(stream);
     match start_up(node, &mut connection).await {
@@ -80,13 +80,13 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, Refusal> {
             dialect,
             copies,
         }),
-        Err(Refused::Here(error)) => Err(Refusal {
+        Err(StartUpError::Client(error)) => Err(AttemptError {
             error,
             other_kind: false,
         }),
-        Err(Refused::There(failure)) => {
+        Err(StartUpError::Server(failure)) => {
             let other_kind = matches!(&failure, Failure::Server(error) if error.code == "28000");
-            Err(Refusal {
+            Err(AttemptError {
                 error: failure.into_target_error(&node.shown),
                 other_kind,
             })
@@ -94,9 +94,9 @@ async fn attempt(node: &Node, encrypted: bool) -> Result<Opened, Refusal> {
     }
 }
 
-async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
+async fn connect(node: &Node, encrypted: bool) -> Result<Stream, AttemptError> {
     let place = &node.shown;
-    let unreachable = |error: &std::io::Error| Refusal {
+    let unreachable = |error: &std::io::Error| AttemptError {
         error: TargetError::unreachable(format!("{place}: {}", describe(error)))
             .with_hint("is the server running, and are host and port right?"),
         other_kind: false,
@@ -133,13 +133,13 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
     match (answer, node.sslmode()) {
         (b'S', _) => match node.tls.handshake(place, host, stream).await {
             Ok(stream) => Ok(Stream::Tls(Box::new(stream))),
-            Err(error) => Err(Refusal {
+            Err(error) => Err(AttemptError {
                 error,
                 other_kind: true,
             }),
         },
         (b'N', SslMode::Prefer) => Ok(Stream::Tcp(stream)),
-        (b'N', _) => Err(Refusal {
+        (b'N', _) => Err(AttemptError {
             error: TargetError {
                 kind: TargetErrorKind::Refused,
                 message: format!("{place}: the server offers no TLS"),
@@ -147,7 +147,7 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
             },
             other_kind: true,
         }),
-        _ => Err(Refusal {
+        _ => Err(AttemptError {
             error: TargetError::unreachable(format!(
                 "{place}: what answers there does not speak the PostgreSQL protocol"
             )),
@@ -156,28 +156,28 @@ async fn connect(node: &Node, encrypted: bool) -> Result<Stream, Refusal> {
     }
 }
 
-/// Why start-up ended: by our own word, or by the server's.
-enum Refused {
-    Here(TargetError),
-    There(Failure),
+/// Why start-up failed: on the client's side or on the server's.
+enum StartUpError {
+    Client(TargetError),
+    Server(Failure),
 }
 
-impl From<std::io::Error> for Refused {
+impl From<std::io::Error> for StartUpError {
     fn from(error: std::io::Error) -> Self {
-        Self::There(Failure::Io(error))
+        Self::Server(Failure::Io(error))
     }
 }
 
-impl From<TargetError> for Refused {
+impl From<TargetError> for StartUpError {
     fn from(error: TargetError) -> Self {
-        Self::Here(error)
+        Self::Client(error)
     }
 }
 
-/// What the server is, and what keeps it from COPY as a whole.
-type Known = (Dialect, Result<(), &'static str>);
+/// The server's dialect, and why it cannot run COPY as a whole, if so.
+type StartedServer = (Dialect, Result<(), &'static str>);
 
-async fn start_up(node: &Node, connection: &mut Connection) -> Result<Known, Refused> {
+async fn start_up(node: &Node, connection: &mut Connection) -> Result<StartedServer, StartUpError> {
     let login = &node.login;
     let mut parameters = vec![
         ("user", login.user.as_str()),
@@ -200,14 +200,14 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Known, Ref
         let message = connection.next().await?;
         match message.tag {
             b'Z' => break,
-            b'E' => return Err(refused(message.body)),
+            b'E' => return Err(server_error(message.body)),
             b'K' => backend = message.body.first_chunk::<4>().copied(),
             b'S' => {
                 let mut texts = message.body.split(|byte| *byte == 0);
                 let mut next = || String::from_utf8_lossy(texts.next().unwrap_or_default());
                 let (name, value) = (next(), next());
-                if let Some(told) = Dialect::of_parameter(&name) {
-                    dialect = told;
+                if let Some(reported) = Dialect::of_parameter(&name) {
+                    dialect = reported;
                     version = value.into_owned();
                 }
             }
@@ -215,23 +215,23 @@ async fn start_up(node: &Node, connection: &mut Connection) -> Result<Known, Ref
         }
     }
     if let Some(backend) = backend {
-        connection.set_backend(i32::from_be_bytes(backend), &node.departed);
+        connection.set_backend(i32::from_be_bytes(backend), &node.lingering);
     }
     if let (None, Some(statement)) = (database, dialect.without_database()) {
         let mut request = Vec::new();
         message::query(&mut request, statement);
-        let asked = connection.ask(&request, |_| {}).await;
-        asked.map_err(Refused::There)?;
+        let selected = connection.request(&request, |_| {}).await;
+        selected.map_err(StartUpError::Server)?;
     }
     Ok((dialect, dialect.copies(&version)))
 }
 
-fn refused(body: &[u8]) -> Refused {
-    Refused::There(Failure::Server(ServerError::read(body)))
+fn server_error(body: &[u8]) -> StartUpError {
+    StartUpError::Server(Failure::Server(ServerError::read(body)))
 }
 
-/// What the server asks for in an authentication message.
-enum Asked {
+/// The request of an authentication message.
+enum AuthenticationRequest {
     Nothing,
     ClearText,
     Md5([u8; 4]),
@@ -241,46 +241,46 @@ enum Asked {
     Other(u32),
 }
 
-fn asked(body: &[u8]) -> Asked {
+fn authentication_request(body: &[u8]) -> AuthenticationRequest {
     let Some((code, rest)) = body.split_first_chunk::<4>() else {
-        return Asked::Other(u32::MAX);
+        return AuthenticationRequest::Other(u32::MAX);
     };
     match (u32::from_be_bytes(*code), rest.first_chunk::<4>()) {
-        (0, _) => Asked::Nothing,
-        (3, _) => Asked::ClearText,
-        (5, Some(salt)) => Asked::Md5(*salt),
-        (10, _) => Asked::Sasl(rest.to_vec()),
-        (11, _) => Asked::SaslContinue(rest.to_vec()),
-        (12, _) => Asked::SaslFinal(rest.to_vec()),
-        (code, _) => Asked::Other(code),
+        (0, _) => AuthenticationRequest::Nothing,
+        (3, _) => AuthenticationRequest::ClearText,
+        (5, Some(salt)) => AuthenticationRequest::Md5(*salt),
+        (10, _) => AuthenticationRequest::Sasl(rest.to_vec()),
+        (11, _) => AuthenticationRequest::SaslContinue(rest.to_vec()),
+        (12, _) => AuthenticationRequest::SaslFinal(rest.to_vec()),
+        (code, _) => AuthenticationRequest::Other(code),
     }
 }
 
-async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), Refused> {
+async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), StartUpError> {
     let mut scram: Option<ScramSha256> = None;
     let mut request = BytesMut::new();
     loop {
         let message = connection.next().await?;
-        let asked = match message.tag {
-            b'R' => asked(message.body),
-            b'E' => return Err(refused(message.body)),
+        let requested = match message.tag {
+            b'R' => authentication_request(message.body),
+            b'E' => return Err(server_error(message.body)),
             _ => continue,
         };
         request.clear();
-        match (asked, &mut scram) {
-            (Asked::Nothing, None) => return Ok(()),
+        match (requested, &mut scram) {
+            (AuthenticationRequest::Nothing, None) => return Ok(()),
             // A server that skips its proof is not the one that knows the password.
-            (Asked::Nothing, Some(_)) => return Err(unproven(node)),
-            (Asked::ClearText, None) => {
+            (AuthenticationRequest::Nothing, Some(_)) => return Err(unproven(node)),
+            (AuthenticationRequest::ClearText, None) => {
                 frontend::password_message(password(node)?.reveal().as_bytes(), &mut request)?;
             }
-            (Asked::Md5(salt), None) => {
+            (AuthenticationRequest::Md5(salt), None) => {
                 let secret = password(node)?;
                 let user = node.login.user.as_bytes();
                 let hash = md5_hash(user, secret.reveal().as_bytes(), salt);
                 frontend::password_message(hash.as_bytes(), &mut request)?;
             }
-            (Asked::Sasl(mechanisms), None) => {
+            (AuthenticationRequest::Sasl(mechanisms), None) => {
                 if !mechanisms
                     .split(|b| *b == 0)
                     .any(|name| name == SCRAM_SHA_256.as_bytes())
@@ -296,16 +296,16 @@ async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), Re
                 frontend::sasl_initial_response(SCRAM_SHA_256, state.message(), &mut request)?;
                 scram = Some(state);
             }
-            (Asked::SaslContinue(data), Some(state)) => {
+            (AuthenticationRequest::SaslContinue(data), Some(state)) => {
                 state.update(&data)?;
                 frontend::sasl_response(state.message(), &mut request)?;
             }
-            (Asked::SaslFinal(data), Some(state)) => {
+            (AuthenticationRequest::SaslFinal(data), Some(state)) => {
                 state.finish(&data).map_err(|_| unproven(node))?;
                 scram = None;
                 continue;
             }
-            (Asked::Other(code), _) => {
+            (AuthenticationRequest::Other(code), _) => {
                 return Err(unsupported(node, &format!("authentication method {code}")));
             }
             _ => return Err(unsupported(node, "authentication messages out of order")),
@@ -314,8 +314,8 @@ async fn authenticate(node: &Node, connection: &mut Connection) -> Result<(), Re
     }
 }
 
-fn unproven(node: &Node) -> Refused {
-    Refused::Here(TargetError {
+fn unproven(node: &Node) -> StartUpError {
+    StartUpError::Client(TargetError {
         kind: TargetErrorKind::Refused,
         message: format!(
             "{}: the server did not prove that it knows the password",
@@ -325,8 +325,8 @@ fn unproven(node: &Node) -> Refused {
     })
 }
 
-fn unsupported(node: &Node, what: &str) -> Refused {
-    Refused::Here(TargetError {
+fn unsupported(node: &Node, what: &str) -> StartUpError {
+    StartUpError::Client(TargetError {
         kind: TargetErrorKind::Refused,
         message: format!("{}: the server asks for {what}", node.shown),
         hint: Some("password (clear text, MD5, SCRAM-SHA-256) and trust are spoken".to_owned()),

@@ -7,33 +7,27 @@ use highwater_core::model::table_shape::{
 };
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
-use super::admin::WireAdmin;
-use super::dialect::Dialect;
+use super::admin_connection::AdminConnection;
 use crate::contract::TargetError;
-use crate::cratedb::describe as of_cluster;
-use crate::describing::{SqlQuery, Texts, count_rows, look, not_ours, not_there, number};
+use crate::sql::cratedb_describe;
+use crate::sql::describe::{count_rows, not_ours, not_there, number, sample_column};
+use crate::sql::dialect::Dialect;
 
 /// The extension that counts statements, and its view.
 const STATEMENTS: &str = "pg_stat_statements";
 
-impl SqlQuery for WireAdmin {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        self.rows(sql).await
-    }
-}
-
 /// Describes a table of the schema.
 pub(super) async fn describe(
-    admin: &mut WireAdmin,
+    connection: &mut AdminConnection,
     table: &str,
 ) -> Result<TableShape, TargetError> {
-    let dialect = admin.dialect();
+    let dialect = connection.dialect();
     if dialect == Dialect::CrateDb {
-        let place = admin.place().to_owned();
-        return of_cluster::describe(admin, &place, table).await;
+        let place = connection.place().to_owned();
+        return cratedb_describe::describe(connection, &place, table).await;
     }
     let shown = dialect.shown_columns();
-    let columns = admin
+    let columns = connection
         .rows(&format!(
             "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
              FROM information_schema.columns \
@@ -43,7 +37,7 @@ pub(super) async fn describe(
         ))
         .await?;
     let Some(first) = columns.first() else {
-        return Err(not_there(admin.place(), table));
+        return Err(not_there(connection.place(), table));
     };
     let from = escape_identifier(table);
     let mut shape = TableShape {
@@ -52,7 +46,7 @@ pub(super) async fn describe(
         dialect: dialect.names().into_iter().next().unwrap_or_default(),
         milliseconds: dialect.milliseconds("{column}"),
         quotient: dialect.quotient().to_owned(),
-        rows: count_rows(admin, &from).await?,
+        rows: count_rows(connection, &from).await?,
         rows_all: None,
         columns: Vec::new(),
         indexes: Vec::new(),
@@ -86,22 +80,25 @@ pub(super) async fn describe(
                 ColumnType::Text => format!("CAST({name} AS text)"),
                 _ => name,
             };
-            look(admin, (&from, &value), &mut column).await?;
+            sample_column(connection, &from, &value, &mut column).await?;
         }
         shape.columns.push(column);
     }
     if dialect == Dialect::PostgreSql {
-        shape.indexes = indexes(admin, &from).await?;
-        statistics(admin, &mut shape).await?;
-        shape.asked = statements(admin, table).await?;
+        shape.indexes = indexes(connection, &from).await?;
+        statistics(connection, &mut shape).await?;
+        shape.asked = statements(connection, table).await?;
     }
     Ok(shape)
 }
 
 /// The indexes of a table. One on expressions, on some of the rows or of another kind than a tree
 /// has no list of columns.
-async fn indexes(admin: &mut WireAdmin, from: &str) -> Result<Vec<IndexShape>, TargetError> {
-    let rows = admin
+async fn indexes(
+    connection: &mut AdminConnection,
+    from: &str,
+) -> Result<Vec<IndexShape>, TargetError> {
+    let rows = connection
         .rows(&format!(
             "SELECT pg_get_indexdef(i.indexrelid), i.indisunique, \
              i.indexprs IS NULL AND i.indpred IS NULL AND m.amname = 'btree', a.attname \
@@ -134,8 +131,11 @@ async fn indexes(admin: &mut WireAdmin, from: &str) -> Result<Vec<IndexShape>, T
 }
 
 /// Adds what ANALYZE found out about the whole table: rows, and different values of each column.
-async fn statistics(admin: &mut WireAdmin, shape: &mut TableShape) -> Result<(), TargetError> {
-    let rows = admin
+async fn statistics(
+    connection: &mut AdminConnection,
+    shape: &mut TableShape,
+) -> Result<(), TargetError> {
+    let rows = connection
         .rows(&format!(
             "SELECT CAST(greatest(c.reltuples, 0) AS bigint), s.attname, \
              CAST(CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * greatest(c.reltuples, 0) \
@@ -160,12 +160,12 @@ async fn statistics(admin: &mut WireAdmin, shape: &mut TableShape) -> Result<(),
 }
 
 /// What the server was asked about the table, where its extension counts and the user may look.
-async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetError> {
+async fn statements(connection: &mut AdminConnection, table: &str) -> Result<Asked, TargetError> {
     let without = |remark| Asked {
         remark: Some(remark),
         ..Asked::default()
     };
-    let schema = admin
+    let schema = connection
         .rows(&format!(
             "SELECT quote_ident(n.nspname) FROM pg_extension AS e \
              JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = '{STATEMENTS}'"
@@ -186,7 +186,7 @@ async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetE
     );
     let named = escape_literal(&table.to_lowercase());
     let not_ours = not_ours("query");
-    let listed = admin
+    let listed = connection
         .rows(&format!(
             "SELECT left(query, {TEXT_MAX}), CAST(sum(calls) AS bigint), \
              CAST(sum(rows) AS bigint), count(*) OVER () {of_database} \
@@ -203,7 +203,7 @@ async fn statements(admin: &mut WireAdmin, table: &str) -> Result<Asked, TargetE
         }
     };
     let hidden = format!("SELECT count(*) {of_database} AND query = '<insufficient privilege>'");
-    let hidden = number(&admin.rows(&hidden).await?, 0);
+    let hidden = number(&connection.rows(&hidden).await?, 0);
     let different = number(&rows, 3);
     let texts = rows.into_iter().filter_map(|row| {
         let mut texts = row.into_iter();

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeMap;
 
-use super::admin::{Rows, WireAdmin};
-use super::dialect::Dialect;
+use super::admin_connection::AdminConnection;
 use crate::contract::{TargetError, TargetFacts};
 use crate::network::one_line;
+use crate::sql::describe::Texts;
+use crate::sql::dialect::Dialect;
 
 /// Settings that are told whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
@@ -19,8 +20,8 @@ const SETTINGS_MAX: usize = 80;
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
 /// See [`crate::contract::Admin::facts`].
-pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetError> {
-    let rows = admin.rows("SELECT version()").await?;
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
+    let rows = connection.rows("SELECT version()").await?;
     let version = rows
         .first()
         .and_then(|row| row.first())
@@ -30,13 +31,13 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
     let told = Dialect::of_version(&version);
     // What start-up told is the better witness; a relative may keep PostgreSQL's version text.
     let dialect = if told == Dialect::PostgreSql {
-        admin.dialect()
+        connection.dialect()
     } else {
         told
     };
     let mut settings = match dialect {
         Dialect::PostgreSql => bounded(
-            &admin
+            &connection
                 .rows(&format!(
                     "SELECT name, current_setting(name) FROM pg_catalog.pg_settings \
                      WHERE name IN ({ALWAYS}) \
@@ -47,15 +48,19 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
         ),
         Dialect::CockroachDb | Dialect::CrateDb => BTreeMap::new(),
     };
-    let traits = traits(&settings, admin.insert());
-    settings.insert("insert".to_owned(), admin.insert().to_owned());
+    let traits = traits(&settings, connection.insert());
+    settings.insert("insert".to_owned(), connection.insert().to_owned());
     let durability = durability(&settings);
     settings.insert("durability".to_owned(), durability);
     let relaxed = relaxed(&settings);
     if !relaxed.is_empty() {
         settings.insert("durability.relaxed".to_owned(), relaxed.join(" "));
     }
-    let tls = if admin.is_encrypted() { "on" } else { "off" };
+    let tls = if connection.is_encrypted() {
+        "on"
+    } else {
+        "off"
+    };
     settings.insert("tls".to_owned(), tls.to_owned());
     Ok(TargetFacts {
         version: one_line(&version),
@@ -68,7 +73,7 @@ pub(super) async fn read(admin: &mut WireAdmin) -> Result<TargetFacts, TargetErr
 }
 
 /// Names and values, without what may hold a secret.
-fn bounded(rows: &Rows) -> BTreeMap<String, String> {
+fn bounded(rows: &Texts) -> BTreeMap<String, String> {
     rows.iter()
         .filter_map(|row| match row.as_slice() {
             [Some(name), Some(value)] => Some((name.clone(), one_line(value))),

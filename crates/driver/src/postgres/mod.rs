@@ -29,17 +29,17 @@ use session::WireSession;
 use telemetry::WireReader;
 
 mod admin;
+mod admin_connection;
 mod answer;
-pub(crate) mod audit;
 mod connect;
-mod departed;
 mod describe;
-pub(crate) mod dialect;
 mod encode;
 mod errors;
 mod facts;
+mod lingering;
 mod message;
 mod options;
+mod outcome;
 mod password;
 mod prepare;
 mod session;
@@ -126,7 +126,7 @@ impl PostgresTarget {
             (Some(Mode::Copy), Err(cause)) => Err(TargetError::usage(format!("{place}: {cause}"))
                 .with_hint("use `--insert values`, `unnest` or `prepared`")),
             (Some(mode), _) => Ok(mode),
-            (None, _) => Ok(opened.dialect.inserts()),
+            (None, _) => Ok(Mode::default_for(opened.dialect)),
         }
     }
 }

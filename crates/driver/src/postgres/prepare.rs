@@ -6,10 +6,10 @@ use highwater_core::model::op::{
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
-use super::dialect::Dialect;
 use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
 use super::message;
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql::dialect::Dialect;
 
 /// Prepares every op of the workload; the plans are in the workload's order.
 pub(super) async fn prepare(
@@ -262,7 +262,7 @@ async fn describe(
     let mut found = Vec::new();
     opened
         .connection
-        .ask(&request, |message| {
+        .request(&request, |message| {
             if message.tag == b't' {
                 let (oids, _) = message.body.get(2..).unwrap_or_default().as_chunks::<4>();
                 found = oids.iter().map(|oid| u32::from_be_bytes(*oid)).collect();

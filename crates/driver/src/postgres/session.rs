@@ -6,18 +6,19 @@
 use std::rc::Rc;
 
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_core::model::outcome::Outcome;
 
 use super::answer::Answer;
-use super::dialect::Dialect;
 use super::encode::{Mode, Plan, WireEncoder};
 use super::errors::Failure;
 use super::message;
+use super::outcome::{gone, judge, lost};
 use super::prepare::parse_values;
-use super::transaction;
+use super::transaction::{self, roll_back};
 use super::wire::Connection;
 use crate::contract::{BoxFuture, Encoder, Request, Session};
-use crate::network::{describe, one_line};
+use crate::network::describe;
+use crate::sql::dialect::Dialect;
 
 /// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
 const VALUES_STATEMENTS_MAX: usize = 16;
@@ -184,129 +185,5 @@ impl Session for WireSession {
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(self.run(request))
-    }
-}
-
-/// Ends a transaction that a failure left open; whether the connection is usable again.
-pub(super) async fn roll_back(connection: &mut Connection) -> bool {
-    let mut bytes = Vec::new();
-    message::query(&mut bytes, "ROLLBACK");
-    let mut answer = Answer::default();
-    let ended = connection.exchange(&bytes, &mut answer).await;
-    ended.is_ok() && answer.error.is_none() && answer.status == b'I'
-}
-
-pub(super) fn gone(cause: &str) -> OpError {
-    OpError {
-        class: ErrorClass::Connection,
-        code: None,
-        message: one_line(cause),
-    }
-}
-
-/// The connection ended before the answer did.
-pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
-    if nothing_sent {
-        let mut outcome = Outcome::refused(op.rows(), gone(&describe(error)));
-        outcome.session_usable = false;
-        return outcome;
-    }
-    if error.kind() == std::io::ErrorKind::InvalidData {
-        return Outcome::unknown(OpError {
-            class: ErrorClass::Protocol,
-            code: None,
-            message: describe(error),
-        });
-    }
-    match answer.error {
-        Some(server) => {
-            let class = server.judge().0;
-            Outcome::unknown(server.into_op_error(class))
-        }
-        None => Outcome::unknown(gone(&describe(error))),
-    }
-}
-
-/// A whole answer came.
-pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
-    let sent = op.rows();
-    if let Some(error) = answer.error {
-        let (class, certainty) = error.judge();
-        let error = error.into_op_error(class);
-        let mut outcome = match certainty {
-            Certainty::Unknown => Outcome::unknown(error),
-            Certainty::Applied | Certainty::NotApplied => Outcome::refused(sent, error),
-        };
-        outcome.response_bytes = answer.bytes;
-        outcome.response_rows = answer.rows;
-        return outcome;
-    }
-    if matches!(op.body, OpBody::Query(_)) {
-        return Outcome {
-            rows_applied: answer.applied,
-            ..Outcome::answered(answer.rows, answer.bytes)
-        };
-    }
-    let mut outcome = Outcome::applied(answer.applied.min(sent));
-    outcome.rows_refused = sent - outcome.rows_applied;
-    if outcome.rows_refused > 0 {
-        outcome.error = Some(OpError {
-            class: ErrorClass::Constraint,
-            code: None,
-            message: format!("the server applied {} of {sent} rows", answer.applied),
-        });
-    }
-    outcome
-}
-
-#[cfg(test)]
-mod tests {
-    use highwater_core::model::op::RowBatch;
-
-    use super::*;
-
-    fn insert(rows: usize) -> Op {
-        Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Insert(RowBatch {
-                first_row: 0,
-                rows,
-                columns: Vec::new(),
-            }),
-        }
-    }
-
-    #[test]
-    fn a_smaller_or_negative_count_is_refused_rows() {
-        for (tags, applied, refused) in [
-            (&["INSERT 0 3\0"][..], 3, 0),
-            (&["INSERT 0 2\0"], 2, 1),
-            (&["INSERT 0 1\0", "INSERT 0 -3\0", "INSERT 0 1\0"], 2, 1),
-            (&["COPY 3\0"], 3, 0),
-            (&[], 0, 3),
-        ] {
-            let mut answer = Answer::default();
-            for tag in tags {
-                answer.take(b'C', tag.as_bytes());
-            }
-            let outcome = judge(&insert(3), answer);
-            assert_eq!(outcome.certainty, Certainty::Applied);
-            assert_eq!(
-                (outcome.rows_applied, outcome.rows_refused),
-                (applied, refused)
-            );
-            assert_eq!(outcome.error.is_some(), refused > 0);
-        }
-    }
-
-    #[test]
-    fn a_cut_connection_is_unknown_unless_nothing_was_sent() {
-        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
-        let outcome = lost(&insert(3), Answer::default(), &cut, false);
-        assert_eq!(outcome.certainty, Certainty::Unknown);
-        let outcome = lost(&insert(3), Answer::default(), &cut, true);
-        assert_eq!(outcome.certainty, Certainty::NotApplied);
-        assert!(!outcome.session_usable);
     }
 }

@@ -7,85 +7,88 @@ use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::units::Seed;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
-use super::admin::{WireAdmin, number};
+use super::admin_connection::{AdminConnection, number};
 use crate::contract::TargetError;
+use crate::sql::with_clause::with_settings;
 use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
-use crate::with_clause::with_settings;
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`crate::contract::Admin::create_tables`].
 pub(super) async fn create(
-    admin: &mut WireAdmin,
+    connection: &mut AdminConnection,
     workload: &BoundWorkload,
     wish: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    admin
+    connection
         .run(&format!(
             "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name text NOT NULL PRIMARY KEY, \
              fingerprint text NOT NULL, seed text NOT NULL, \"rows\" bigint, \
              next_index bigint NOT NULL, writing boolean NOT NULL)"
         ))
         .await?;
-    refresh(admin).await?;
+    refresh(connection).await?;
     // All are looked at before any is touched.
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
-        let there = exists(admin, &table.name).await?;
-        let note = read(admin, &table.name).await?;
+        let there = exists(connection, &table.name).await?;
+        let note = read(connection, &table.name).await?;
         let fate = wish.fate(&table.name, there, note);
         let placed = |error: TargetError| TargetError {
-            message: format!("{}: {}", admin.place(), error.message),
+            message: format!("{}: {}", connection.place(), error.message),
             ..error
         };
         steps.push((table, fate.map_err(placed)?));
     }
-    begin(admin).await?;
-    let applied = apply_all(admin, steps, wish).await;
-    end(admin, applied).await
+    begin(connection).await?;
+    let applied = apply_all(connection, steps, wish).await;
+    end(connection, applied).await
 }
 
 /// See [`crate::contract::Admin::note_tables`].
 pub(super) async fn note(
-    admin: &mut WireAdmin,
+    connection: &mut AdminConnection,
     notes: &[RegistryEntry],
 ) -> Result<(), TargetError> {
-    begin(admin).await?;
-    let written = write_all(admin, notes).await;
-    end(admin, written).await
+    begin(connection).await?;
+    let written = write_all(connection, notes).await;
+    end(connection, written).await
 }
 
-async fn begin(admin: &mut WireAdmin) -> Result<(), TargetError> {
-    if admin.dialect().transactional_ddl() {
-        admin.run("BEGIN").await?;
+async fn begin(connection: &mut AdminConnection) -> Result<(), TargetError> {
+    if connection.dialect().transactional_ddl() {
+        connection.run("BEGIN").await?;
     }
     Ok(())
 }
 
 /// Commits what went well, where there is a transaction, and makes it visible.
-async fn end<T>(admin: &mut WireAdmin, done: Result<T, TargetError>) -> Result<T, TargetError> {
-    let in_transaction = admin.dialect().transactional_ddl();
+async fn end<T>(
+    connection: &mut AdminConnection,
+    done: Result<T, TargetError>,
+) -> Result<T, TargetError> {
+    let in_transaction = connection.dialect().transactional_ddl();
     match done {
         Ok(done) => {
             if in_transaction {
-                admin.run("COMMIT").await?;
+                connection.run("COMMIT").await?;
             }
-            refresh(admin).await?;
+            refresh(connection).await?;
             Ok(done)
         }
         Err(error) => {
             if in_transaction {
                 // The first error is the one to report.
-                let _ended = admin.run("ROLLBACK").await;
+                let _ended = connection.run("ROLLBACK").await;
             }
             Err(error)
         }
     }
 }
 
-async fn exists(admin: &mut WireAdmin, name: &str) -> Result<bool, TargetError> {
-    let found = admin
+async fn exists(connection: &mut AdminConnection, name: &str) -> Result<bool, TargetError> {
+    let found = connection
         .rows(&format!(
             "SELECT count(*) FROM pg_catalog.pg_class c \
              JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace \
@@ -96,8 +99,11 @@ async fn exists(admin: &mut WireAdmin, name: &str) -> Result<bool, TargetError> 
     Ok(number(&found) > 0)
 }
 
-async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
-    let rows = admin
+async fn read(
+    connection: &mut AdminConnection,
+    name: &str,
+) -> Result<Option<RegistryEntry>, TargetError> {
+    let rows = connection
         .rows(&format!(
             "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
             escape_literal(name)
@@ -127,20 +133,23 @@ async fn read(admin: &mut WireAdmin, name: &str) -> Result<Option<RegistryEntry>
     }))
 }
 
-async fn write_all(admin: &mut WireAdmin, notes: &[RegistryEntry]) -> Result<(), TargetError> {
+async fn write_all(
+    connection: &mut AdminConnection,
+    notes: &[RegistryEntry],
+) -> Result<(), TargetError> {
     for note in notes {
-        write(admin, note).await?;
+        write(connection, note).await?;
     }
     Ok(())
 }
 
-async fn write(admin: &mut WireAdmin, note: &RegistryEntry) -> Result<(), TargetError> {
+async fn write(connection: &mut AdminConnection, note: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = note
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
-    admin
+    connection
         .run(&format!(
             "INSERT INTO {TABLE_LIST} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
              ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
@@ -156,19 +165,19 @@ async fn write(admin: &mut WireAdmin, note: &RegistryEntry) -> Result<(), Target
 }
 
 async fn apply_all(
-    admin: &mut WireAdmin,
+    connection: &mut AdminConnection,
     steps: Vec<(&BoundTable, Fate)>,
     wish: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     let mut notes = Vec::with_capacity(steps.len());
     for (table, fate) in steps {
-        notes.push(apply(admin, table, fate, wish).await?);
+        notes.push(apply(connection, table, fate, wish).await?);
     }
     Ok(notes)
 }
 
 async fn apply(
-    admin: &mut WireAdmin,
+    connection: &mut AdminConnection,
     table: &BoundTable,
     fate: Fate,
     wish: &TablePolicy<'_>,
@@ -178,24 +187,24 @@ async fn apply(
         Fate::Create => {}
         Fate::Replace => {
             let name = escape_identifier(&table.name);
-            admin.run(&format!("DROP TABLE {name}")).await?;
+            connection.run(&format!("DROP TABLE {name}")).await?;
         }
     }
     // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
-        let quote = |name: &str| admin.dialect().setting(name);
+        let quote = |name: &str| connection.dialect().setting(name);
         let statement = with_settings(statement, wish.settings, quote);
-        admin.run(&statement).await?;
+        connection.run(&statement).await?;
     }
     let note = wish.fresh(&table.name);
-    write(admin, &note).await?;
+    write(connection, &note).await?;
     Ok(note)
 }
 
 /// Makes the notes visible to the next look, where the dialect needs that.
-async fn refresh(admin: &mut WireAdmin) -> Result<(), TargetError> {
-    match admin.dialect().refresh(TABLE_LIST) {
+async fn refresh(connection: &mut AdminConnection) -> Result<(), TargetError> {
+    match connection.dialect().refresh(TABLE_LIST) {
         None => Ok(()),
-        Some(statement) => admin.run(&statement).await,
+        Some(statement) => connection.run(&statement).await,
     }
 }

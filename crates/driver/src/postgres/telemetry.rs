@@ -1,13 +1,14 @@
 //! What the server says of itself during a load, in one statement: transactions, waits, locks, the
 //! log, checkpoints, disk. Which of its views are there depends on its version.
 
-use super::admin::rows_of;
+use super::admin_connection::rows_of;
 use super::connect::Opened;
-use super::dialect::Dialect;
 use super::options::Node;
 use super::wire::Connection;
 use crate::contract::{BoxFuture, TargetError};
-use crate::cratedb::telemetry as of_cluster;
+use crate::sql::cratedb_telemetry;
+use crate::sql::describe::Texts;
+use crate::sql::dialect::Dialect;
 use crate::telemetry::{Measure, Reading, TelemetryReader, names};
 
 /// A figure: name, unit, how it is to be read, the versions that have it (the first one, and the
@@ -196,13 +197,13 @@ impl WireReader {
 
     async fn of_cluster(&mut self) -> Result<Vec<Reading>, TargetError> {
         let mut answers = Vec::new();
-        for sql in of_cluster::STATEMENTS {
+        for sql in cratedb_telemetry::STATEMENTS {
             answers.push(self.rows(sql).await?);
         }
-        Ok(of_cluster::readings(&answers))
+        Ok(cratedb_telemetry::readings(&answers))
     }
 
-    async fn rows(&mut self, sql: &str) -> Result<of_cluster::Cells, TargetError> {
+    async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
         rows_of(&mut self.connection, &self.node, sql).await
     }
 }

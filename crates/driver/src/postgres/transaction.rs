@@ -8,11 +8,11 @@ use highwater_core::model::op::Op;
 use highwater_core::model::outcome::{Certainty, Outcome};
 
 use super::answer::Answer;
-use super::dialect::Dialect;
 use super::message;
-use super::session::{gone, judge, lost, roll_back};
+use super::outcome::{gone, judge, lost};
 use super::wire::Connection;
 use crate::network::describe;
+use crate::sql::dialect::Dialect;
 
 /// Sends the requests of a transaction one by one; the last one is COMMIT. The connection stays
 /// in step with the server where the outcome says that the session is usable.
@@ -70,4 +70,13 @@ async fn not_begun_to_commit(
     outcome.response_bytes = bytes;
     outcome.session_usable = usable;
     outcome
+}
+
+/// Ends a transaction that a failure left open; whether the connection is usable again.
+pub(super) async fn roll_back(connection: &mut Connection) -> bool {
+    let mut bytes = Vec::new();
+    message::query(&mut bytes, "ROLLBACK");
+    let mut answer = Answer::default();
+    let ended = connection.exchange(&bytes, &mut answer).await;
+    ended.is_ok() && answer.error.is_none() && answer.status == b'I'
 }

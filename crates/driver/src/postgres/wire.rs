@@ -14,8 +14,8 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::answer::Answer;
-use super::departed::LingeringBackends;
 use super::errors::{Failure, ServerError};
+use super::lingering::LingeringBackends;
 use crate::network::Stream;
 
 /// Size of the read buffer; a larger single message lets it grow.
@@ -40,8 +40,8 @@ pub(super) struct Connection {
 
 impl Drop for Connection {
     fn drop(&mut self) {
-        if let Some((backend, departed)) = &self.backend {
-            departed.add(*backend);
+        if let Some((backend, lingering)) = &self.backend {
+            lingering.add(*backend);
         }
     }
 }
@@ -70,10 +70,10 @@ impl Connection {
     }
 
     /// Names the backend at the other end; its departure is told when the connection ends.
-    pub(super) fn set_backend(&mut self, backend: i32, departed: &Arc<LingeringBackends>) {
+    pub(super) fn set_backend(&mut self, backend: i32, lingering: &Arc<LingeringBackends>) {
         // A new backend with this id means that the old one is gone.
-        departed.forget(&[backend]);
-        self.backend = Some((backend, Arc::clone(departed)));
+        lingering.forget(&[backend]);
+        self.backend = Some((backend, Arc::clone(lingering)));
     }
 
     /// Whether the bytes are encrypted.
@@ -267,21 +267,21 @@ impl Connection {
     /// Sends a request and hands every message up to `ReadyForQuery` to `each`.
     ///
     /// The first error of the server is returned after that, so that the connection stays usable.
-    pub(super) async fn ask(
+    pub(super) async fn request(
         &mut self,
         request: &[u8],
         mut each: impl FnMut(&Message<'_>),
     ) -> Result<(), Failure> {
         self.send(request).await?;
-        let mut refused = None;
+        let mut failed = None;
         loop {
             let message = match self.next().await {
                 Ok(message) => message,
-                Err(error) => return Err(refused.map_or(Failure::Io(error), Failure::Server)),
+                Err(error) => return Err(failed.map_or(Failure::Io(error), Failure::Server)),
             };
             match message.tag {
-                b'Z' => return refused.map_or(Ok(()), |error| Err(Failure::Server(error))),
-                b'E' if refused.is_none() => refused = Some(ServerError::read(message.body)),
+                b'Z' => return failed.map_or(Ok(()), |error| Err(Failure::Server(error))),
+                b'E' if failed.is_none() => failed = Some(ServerError::read(message.body)),
                 b'E' => {}
                 _ => each(&message),
             }

@@ -1,6 +1,5 @@
-//! The admin: facts, tables, counting and waiting, on a connection of its own.
-//!
-//! The work itself is in `tables`; here is the way to its thread.
+//! Everything around the load, on a connection of its own: sends each piece of work to the
+//! connection's thread. Must not hold the work itself; see `tables`, `audit` and `describe`.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -17,22 +16,23 @@ use tokio::sync::{mpsc, oneshot};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
-use crate::describing::SqlQuery;
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
+use crate::sql::describe::{SqlQuery, Texts};
+use crate::sql::quoting::quoted;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 use super::audit;
+use super::database::Database;
 use super::describe;
 use super::error::statement_error;
 use super::tables;
-use super::target::Database;
 use super::thread::{self, ConnectionThread, ConnectionWorker};
 
-/// Chunks of rows that are read and not yet looked at.
+/// Chunks of rows that were read and not yet taken.
 const CHUNKS_UNDERWAY: usize = 4;
 
-/// Work for the thread; it sends its own answer.
+/// Work for the thread; it sends its own result.
 type Work = Box<dyn FnOnce(&Connection) + Send>;
 
 /// One connection for everything around the load.
@@ -49,7 +49,7 @@ impl SqliteAdmin {
         timeline: Rc<dyn Timeline>,
     ) -> Result<Self, TargetError> {
         let name = "sqlite-admin".to_owned();
-        let thread = thread::start(database, name, timeline.as_ref(), do_work).await?;
+        let thread = thread::start(database, name, timeline.as_ref(), serve_work).await?;
         Ok(Self {
             thread,
             database: Arc::clone(database),
@@ -58,57 +58,65 @@ impl SqliteAdmin {
     }
 
     /// The file, for messages.
-    pub(super) fn place(&self) -> String {
+    fn place(&self) -> String {
         format!("`{}`", self.database.settings().path.display())
     }
 
-    pub(super) async fn ask<T: Send + 'static>(
+    async fn run<T: Send + 'static>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
     ) -> Result<T, TargetError> {
         let (give, take) = oneshot::channel();
         let work: Work = Box::new(move |connection| drop(give.send(work(connection))));
         let closed = || TargetError::unreachable("the connection around the load is closed");
-        self.thread.ask(work).await.map_err(|_| closed())?;
+        self.thread.request(work).await.map_err(|_| closed())?;
         take.await.map_err(|_| closed())?
     }
 }
 
-fn do_work(connection: &Connection, desk: &mut ConnectionWorker<Work, ()>) {
-    desk.ready(connection);
-    while let Some((work, running)) = desk.next() {
+fn serve_work(connection: &Connection, worker: &mut ConnectionWorker<Work, ()>) {
+    worker.ready(connection);
+    while let Some((work, running)) = worker.next() {
         work(connection);
         drop(running);
-        desk.answer(());
+        worker.respond(());
+    }
+}
+
+impl SqlQuery for SqliteAdmin {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let sql = sql.to_owned();
+        self.run(move |connection| describe::rows(connection, &sql))
+            .await
     }
 }
 
 impl Admin for SqliteAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         let database = Arc::clone(&self.database);
-        Box::pin(self.ask(move |connection| facts(connection, &database)))
+        Box::pin(self.run(move |connection| facts(connection, &database)))
     }
 
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         let database = Arc::clone(&self.database);
         let workload = workload.clone();
-        let (fingerprint, foreign) = (wish.fingerprint.to_owned(), wish.drop_foreign.to_vec());
-        let (seed, drop) = (wish.seed, wish.drop);
-        let settings = wish.settings.to_vec();
-        Box::pin(self.ask(move |connection| {
-            let wish = TablePolicy {
+        let (fingerprint, foreign) = (policy.fingerprint.to_owned(), policy.drop_foreign.to_vec());
+        let (seed, drop) = (policy.seed, policy.drop);
+        let settings = policy.settings.to_vec();
+        Box::pin(self.run(move |connection| {
+            let policy = TablePolicy {
                 fingerprint: &fingerprint,
                 seed,
                 drop,
                 drop_foreign: &foreign,
                 settings: &settings,
             };
-            let _turn = database.turns().wait();
-            tables::create(connection, &workload, &wish)
+            let _writer = database.writer_lock().acquire();
+            tables::create(connection, &workload, &policy)
         }))
     }
 
@@ -118,8 +126,8 @@ impl Admin for SqliteAdmin {
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         let database = Arc::clone(&self.database);
         let notes = notes.to_vec();
-        Box::pin(self.ask(move |connection| {
-            let _turn = database.turns().wait();
+        Box::pin(self.run(move |connection| {
+            let _writer = database.writer_lock().acquire();
             tables::note(connection, &notes)
         }))
     }
@@ -139,7 +147,7 @@ impl Admin for SqliteAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
         let table = table.clone();
-        Box::pin(self.ask(move |connection| tables::count_by_key(connection, &table, width)))
+        Box::pin(self.run(move |connection| tables::count_by_key(connection, &table, width)))
     }
 
     fn sums_by_key<'a>(
@@ -148,7 +156,7 @@ impl Admin for SqliteAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
         let table = table.clone();
-        Box::pin(self.ask(move |connection| audit::sums_by_key(connection, &table, width)))
+        Box::pin(self.run(move |connection| audit::sums_by_key(connection, &table, width)))
     }
 
     fn read_rows<'a>(
@@ -159,7 +167,7 @@ impl Admin for SqliteAdmin {
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         let (table, ranges) = (table.clone(), ranges.to_vec());
         let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
-        let reading = self.ask(move |connection| {
+        let reading = self.run(move |connection| {
             audit::read_rows(connection, &table, &ranges, |rows| {
                 sender.blocking_send(rows).is_ok()
             })
@@ -185,7 +193,8 @@ impl Admin for SqliteAdmin {
         &'a mut self,
         table: &'a str,
     ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
-        Box::pin(describe::describe(self, table))
+        let place = self.place();
+        Box::pin(async move { describe::describe(self, &place, table).await })
     }
 
     fn rows_inserted<'a>(
@@ -199,7 +208,7 @@ impl Admin for SqliteAdmin {
     fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
         let path = self.database.settings().path.clone();
         // On the connection's thread: a file system may take its time.
-        Box::pin(self.ask(move |_| Ok(DiskSpace::of_path(&path))))
+        Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
     }
 
     fn try_rights<'a>(
@@ -207,15 +216,15 @@ impl Admin for SqliteAdmin {
         table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
         let database = Arc::clone(&self.database);
-        let quoted = tables::quoted(table);
-        Box::pin(self.ask(move |connection| {
-            let _turn = database.turns().wait();
+        let name = quoted(table);
+        Box::pin(self.run(move |connection| {
+            let _writer = database.writer_lock().acquire();
             let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&quoted) {
-                let what = format!("cannot {name}");
+            for (right, sql) in rights::attempts(&name) {
+                let what = format!("cannot {right}");
                 let attempt = connection.execute_batch(&sql);
                 if !rights.note(
-                    name,
+                    right,
                     attempt.map_err(|error| statement_error(&what, &error)),
                 )? {
                     break;
@@ -231,7 +240,7 @@ impl Admin for SqliteAdmin {
         _workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
         let log = log_path(&self.database.settings().path);
-        Box::pin(self.ask(move |connection| {
+        Box::pin(self.run(move |connection| {
             let pages: u64 = pragma(connection, "page_count")?;
             let page_size: u64 = pragma(connection, "page_size")?;
             // There is no log before the first write, nor in other journal modes.

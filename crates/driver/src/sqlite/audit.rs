@@ -1,8 +1,8 @@
-//! The audit's questions: checksums by key, and rows read back.
+//! The audit's statements: checksums by key, and rows read back.
 //!
 //! SQLite runs in this process, so its rows are added up as they are stepped through: one pass
-//! without a sort, where GROUP BY would write a temporary tree. What must not be here: which rows
-//! should be there.
+//! without a sort, where GROUP BY would write a temporary tree. Must not know which rows
+//! are expected.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,9 +13,9 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
 use crate::contract::{BucketSums, KeySums, TargetError};
+use crate::sql::quoting::quoted;
 
 use super::error::statement_error;
-use super::tables::quoted;
 
 /// Texts of a column whose integers are remembered.
 const TEXTS_MAX: usize = 16_384;
@@ -75,7 +75,7 @@ fn new_bucket(bucket: u64, columns: usize) -> BucketSums {
     }
 }
 
-/// Steps through the rows of the ranges; `hand_over` says false when nobody wants more.
+/// Steps through the rows of the ranges; `hand_over` returns false when no more rows are needed.
 pub(super) fn read_rows(
     connection: &Connection,
     table: &BoundTable,
@@ -97,9 +97,9 @@ pub(super) fn read_rows(
     } else {
         ranges.len().max(1)
     };
-    for wanted in ranges.chunks(each) {
+    for sought in ranges.chunks(each) {
         let mut rows = if located.is_some() {
-            statement.query([signed(wanted[0].first), signed(wanted[0].end - 1)])
+            statement.query([signed(sought[0].first), signed(sought[0].end - 1)])
         } else {
             statement.query([])
         }
@@ -107,7 +107,7 @@ pub(super) fn read_rows(
         let mut found = Vec::with_capacity(ROWS_AT_ONCE);
         while let Some(row) = rows.next().map_err(failed)? {
             let key = key_of(row).map_err(failed)?;
-            let Some(key) = key.filter(|key| is_within(wanted, *key)) else {
+            let Some(key) = key.filter(|key| is_within(sought, *key)) else {
                 continue;
             };
             let values = (1..).zip(&table.columns);
@@ -161,8 +161,8 @@ fn residue(column: &BoundColumn, value: ValueRef<'_>, texts: &mut HashMap<Box<[u
         (ValueRef::Integer(v), _) => checksum::residue(v),
         (ValueRef::Real(v), _) => checksum::residue(checksum::float_value(v)),
         (ValueRef::Text(bytes) | ValueRef::Blob(bytes), kind) => {
-            if let Some(known) = texts.get(bytes) {
-                return *known;
+            if let Some(residue) = texts.get(bytes) {
+                return *residue;
             }
             let text = String::from_utf8_lossy(bytes);
             let residue = checksum::residue(match kind {

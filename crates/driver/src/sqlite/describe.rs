@@ -6,37 +6,30 @@ use highwater_core::model::table_shape::{Asked, ColumnShape, IndexShape, TableSh
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
-use super::admin::SqliteAdmin;
 use super::error::statement_error;
-use super::tables::quoted;
 use crate::contract::TargetError;
-use crate::describing::{
-    SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, look, not_there, number,
+use crate::sql::describe::{
+    SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, not_there, number, sample_column,
 };
+use crate::sql::quoting::{literal, quoted};
 
 /// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
 const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
 
-impl SqlQuery for SqliteAdmin {
-    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        let sql = sql.to_owned();
-        self.ask(move |connection| rows(connection, &sql)).await
-    }
-}
-
-/// Describes a table or a view.
+/// Describes a table or a view; `place` is for messages.
 pub(super) async fn describe(
-    admin: &mut SqliteAdmin,
+    database: &mut impl SqlQuery,
+    place: &str,
     table: &str,
 ) -> Result<TableShape, TargetError> {
     let literal = literal(table);
-    let columns = admin
+    let columns = database
         .texts(&format!(
             "SELECT name, type, \"notnull\", hidden FROM pragma_table_xinfo({literal}) ORDER BY cid"
         ))
         .await?;
     if columns.is_empty() {
-        return Err(not_there(&admin.place(), table));
+        return Err(not_there(place, table));
     }
     let from = quoted(table);
     let mut shape = TableShape {
@@ -46,30 +39,30 @@ pub(super) async fn describe(
         // Times are whole milliseconds.
         milliseconds: "{column}".to_owned(),
         quotient: "{dividend} / {divisor}".to_owned(),
-        rows: count_rows(admin, &from).await?,
+        rows: count_rows(database, &from).await?,
         rows_all: None,
         columns: Vec::new(),
-        indexes: indexes(admin, &literal).await?,
+        indexes: indexes(database, &literal).await?,
         create: None,
         asked: Asked::default(),
     };
-    shape.rows_all = rows_all(admin, &literal).await;
+    shape.rows_all = rows_all(database, &literal).await;
     for column in columns {
         let mut texts = column.into_iter().map(Option::unwrap_or_default);
         let mut next = || texts.next().unwrap_or_default();
         let (name, declared, required, hidden) = (next(), next(), next(), next());
         let value = quoted(&name);
-        let kind = kind_of(admin, (&from, &value), &declared).await?;
+        let kind = kind_of(database, &from, &value, &declared).await?;
         let mut column = ColumnShape::new(name, declared, kind);
         column.required = required == "1";
         column.generated = hidden != "0";
         if kind.is_some() && !column.generated {
-            look(admin, (&from, &value), &mut column).await?;
+            sample_column(database, &from, &value, &mut column).await?;
         }
         shape.columns.push(column);
     }
     // The key that is the row's own number needs no index.
-    let alias = admin
+    let alias = database
         .texts(&format!(
             "SELECT name FROM pragma_table_xinfo({literal}) \
              WHERE pk = 1 AND upper(type) = 'INTEGER' \
@@ -81,8 +74,8 @@ pub(super) async fn describe(
         .next()
         .and_then(|row| row.into_iter().next()?)
     {
-        let known = |index: &IndexShape| index.unique && index.columns == [name.clone()];
-        if !shape.indexes.iter().any(known) {
+        let is_its_own = |index: &IndexShape| index.unique && index.columns == [name.clone()];
+        if !shape.indexes.iter().any(is_its_own) {
             shape.indexes.insert(
                 0,
                 IndexShape {
@@ -98,8 +91,11 @@ pub(super) async fn describe(
 
 /// The indexes of a table, those of its keys too. An index on expressions or on some of the rows
 /// has no list of columns.
-async fn indexes(admin: &mut SqliteAdmin, literal: &str) -> Result<Vec<IndexShape>, TargetError> {
-    let rows = admin
+async fn indexes(
+    database: &mut impl SqlQuery,
+    literal: &str,
+) -> Result<Vec<IndexShape>, TargetError> {
+    let rows = database
         .texts(&format!(
             "SELECT il.name, il.\"unique\", il.partial, ii.name, s.sql \
              FROM pragma_index_list({literal}) AS il \
@@ -113,7 +109,7 @@ async fn indexes(admin: &mut SqliteAdmin, literal: &str) -> Result<Vec<IndexShap
         let mut texts = row.into_iter();
         let mut next = || texts.next().flatten();
         let (name, unique, partial, column, sql) = (next(), next(), next(), next(), next());
-        if found.last().is_none_or(|(known, ..)| *known != name) {
+        if found.last().is_none_or(|(last, ..)| *last != name) {
             let plain = partial.as_deref() == Some("0");
             let index = IndexShape {
                 columns: Vec::new(),
@@ -139,10 +135,10 @@ async fn indexes(admin: &mut SqliteAdmin, literal: &str) -> Result<Vec<IndexShap
 }
 
 /// Rows of the whole table by ANALYZE's statistics, which may be absent.
-async fn rows_all(admin: &mut SqliteAdmin, literal: &str) -> Option<u64> {
+async fn rows_all(database: &mut impl SqlQuery, literal: &str) -> Option<u64> {
     // Without ANALYZE there is no such table. The first of an index's numbers is that of its rows,
     // and an index on some of the rows has fewer.
-    let rows = admin
+    let rows = database
         .texts(&format!(
             "SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = {literal} COLLATE NOCASE"
         ))
@@ -153,11 +149,12 @@ async fn rows_all(admin: &mut SqliteAdmin, literal: &str) -> Option<u64> {
 
 /// What a sample of a column holds; what it was declared as where there is nothing.
 async fn kind_of(
-    admin: &mut SqliteAdmin,
-    (from, value): (&str, &str),
+    database: &mut impl SqlQuery,
+    from: &str,
+    value: &str,
     declared: &str,
 ) -> Result<Option<ColumnType>, TargetError> {
-    let rows = admin
+    let rows = database
         .texts(&format!(
             "SELECT sum(t = 'integer'), sum(t = 'real'), sum(t = 'text'), sum(t = 'blob'), \
              CAST(min(CASE WHEN t = 'integer' THEN c END) AS text), \
@@ -205,13 +202,8 @@ fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
     }
 }
 
-/// A text in SQL.
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
 /// The rows of an answer as text, bytes that are none left out.
-fn rows(connection: &Connection, sql: &str) -> Result<Texts, TargetError> {
+pub(super) fn rows(connection: &Connection, sql: &str) -> Result<Texts, TargetError> {
     let failed = |error: rusqlite::Error| statement_error("the table's description", &error);
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let columns = statement.column_count();

@@ -10,7 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, Statement};
 
 use super::settings::InsertMode;
-use super::tables::quoted;
+use crate::sql::quoting::quoted;
 
 /// Statements of different row counts that are kept: full ones and the last of a batch.
 const KEPT_STATEMENTS: usize = 2;

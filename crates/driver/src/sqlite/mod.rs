@@ -2,17 +2,18 @@
 //!
 //! SQLite blocks, so each session (and the admin) owns a connection on an OS thread of its own and
 //! the executor talks to it over channels of one place. The CPU time of these threads is the
-//! database's. SQLite has one writer at a time: writing sessions of one target take turns in the
-//! order in which they came, so that no back-off of SQLite's distorts what is measured; other
-//! processes are waited for by SQLite's own busy timeout.
+//! database's. SQLite has one writer at a time: writing sessions of one target queue in a fair lock,
+//! so that no back-off of SQLite distorts the measurement. SQLite's own busy timeout waits for other
+//! processes.
 //!
 //! How values are stored: timestamps as INTEGER milliseconds, booleans as 0 and 1, objects as JSON
 //! text. A batch is one transaction: all of its rows or none.
 //!
-//! What must not be here: anything that blocks on an executor's thread.
+//! Must not block an executor's thread.
 
 mod admin;
 mod audit;
+mod database;
 mod describe;
 mod error;
 mod insert;
@@ -23,7 +24,7 @@ mod tables;
 mod target;
 mod telemetry;
 mod thread;
-mod turns;
+mod writer_lock;
 
 #[cfg(test)]
 mod tests;

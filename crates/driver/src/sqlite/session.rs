@@ -1,4 +1,4 @@
-//! A session: the executor's side of a connection on its own thread.
+//! A session: the executor's end of a connection on its own thread. Must not execute statements.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use rusqlite::Connection;
 
 use crate::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError};
 
+use super::database::Database;
 use super::error::misfit;
 use super::statements::Statements;
-use super::target::Database;
-use super::thread::{self, ConnectionThread, ConnectionWorker, Lost};
+use super::thread::{self, ConnectionThread, ConnectionWorker, RequestError};
 
-type Answer = (Request, Outcome);
+type Response = (Request, Outcome);
 
 /// One connection, prepared for a workload.
 pub(super) struct SqliteSession {
-    thread: ConnectionThread<Request, Answer>,
+    thread: ConnectionThread<Request, Response>,
 }
 
 impl SqliteSession {
@@ -28,30 +28,31 @@ impl SqliteSession {
     ) -> Result<Self, TargetError> {
         let workload = connect.workload;
         let name = format!("sqlite-{}", connect.number);
-        let serve = move |connection: &Connection, desk: &mut ConnectionWorker<Request, Answer>| {
-            answer_requests(connection, desk, &workload);
+        let serve = move |connection: &Connection,
+                          worker: &mut ConnectionWorker<Request, Response>| {
+            serve_requests(connection, worker, &workload);
         };
         let thread = thread::start(database, name, connect.timeline.as_ref(), serve).await?;
         Ok(Self { thread })
     }
 }
 
-fn answer_requests(
+fn serve_requests(
     connection: &Connection,
-    desk: &mut ConnectionWorker<Request, Answer>,
+    worker: &mut ConnectionWorker<Request, Response>,
     workload: &BoundWorkload,
 ) {
-    let database = Arc::clone(desk.database());
-    let prepared = Statements::prepare(connection, workload, &database, desk.abandoned());
+    let database = Arc::clone(worker.database());
+    let prepared = Statements::prepare(connection, workload, &database, worker.abandoned());
     let mut statements = match prepared {
         Ok(statements) => statements,
-        Err(error) => return desk.refuse(error),
+        Err(error) => return worker.refuse(error),
     };
-    desk.ready(connection);
-    while let Some((request, running)) = desk.next() {
+    worker.ready(connection);
+    while let Some((request, running)) = worker.next() {
         let outcome = statements.execute(&request.op);
         drop(running);
-        desk.answer((request, outcome));
+        worker.respond((request, outcome));
     }
 }
 
@@ -62,19 +63,23 @@ impl Session for SqliteSession {
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         Box::pin(async move {
-            match self.thread.ask(std::mem::replace(request, nothing())).await {
-                Ok((answered, outcome)) => {
-                    *request = answered;
+            match self
+                .thread
+                .request(std::mem::replace(request, placeholder()))
+                .await
+            {
+                Ok((returned, outcome)) => {
+                    *request = returned;
                     outcome
                 }
-                Err(Lost::NotAsked(unasked)) => {
-                    *request = unasked;
+                Err(RequestError::NotSent(unsent)) => {
+                    *request = unsent;
                     let error = misfit(ErrorClass::Connection, "the session is closed");
                     let mut outcome = Outcome::refused(request.op.rows(), error);
                     outcome.session_usable = false;
                     outcome
                 }
-                Err(Lost::Unanswered) => Outcome::unknown(misfit(
+                Err(RequestError::NoResponse) => Outcome::unknown(misfit(
                     ErrorClass::Connection,
                     "the session's thread ended before it answered",
                 )),
@@ -83,8 +88,8 @@ impl Session for SqliteSession {
     }
 }
 
-/// Stands in while the request is with the thread; allocates nothing.
-const fn nothing() -> Request {
+/// Takes the request's place while the thread has it; allocates nothing.
+const fn placeholder() -> Request {
     Request {
         op: Op {
             id: OpId(0),
@@ -95,7 +100,7 @@ const fn nothing() -> Request {
     }
 }
 
-/// There is no wire: rows are bound from the op itself.
+/// No wire form is needed: rows are bound from the op itself.
 struct NoWire;
 
 impl Encoder for NoWire {

@@ -1,6 +1,6 @@
-//! The statements of a session, prepared once, and what becomes of an op.
+//! The statements of a session, prepared once, and the execution of ops.
 //!
-//! Runs on the session's own thread. What must not be here: channels and waiting for them.
+//! Runs on the session's own thread. Must not use channels, or wait for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,9 +15,9 @@ use rusqlite::{Connection, Statement};
 
 use crate::contract::{TargetError, TargetErrorKind};
 
+use super::database::Database;
 use super::error::{is_unclear, misfit, op_error, statement_error};
 use super::insert::{Failure, Insert};
-use super::target::Database;
 
 /// Everything that a session may execute.
 pub(super) struct Statements<'c> {
@@ -97,7 +97,7 @@ impl<'c> Statements<'c> {
         })
     }
 
-    /// Executes one op, to its end or until nobody waits for it any more.
+    /// Executes one op, to its end or until it is abandoned.
     pub(super) fn execute(&mut self, op: &Op) -> Outcome {
         let prepared = self.ops.get_mut(usize::from(op.id.0));
         match (prepared, &op.body) {
@@ -108,16 +108,20 @@ impl<'c> Statements<'c> {
                 self.transaction(usize::from(op.id.0), values)
             }
             (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
-                let around = (self.connection, self.database, &*self.abandoned);
-                let outcome = query.answer(values, around);
+                let outcome =
+                    query.execute(values, self.connection, self.database, &self.abandoned);
                 self.without_transaction(outcome)
             }
             (Some(PreparedOp::Literal(sql)), OpBody::Query(values)) => {
                 let mut text = String::new();
                 sql.write(values, TimestampLiteral::Milliseconds, &mut text);
-                let around = (self.connection, self.database, &*self.abandoned);
                 let outcome = match self.connection.prepare(&text) {
-                    Ok(statement) => Query::of(statement).answer(&[], around),
+                    Ok(statement) => Query::of(statement).execute(
+                        &[],
+                        self.connection,
+                        self.database,
+                        &self.abandoned,
+                    ),
                     Err(error) => Outcome::refused(0, op_error(&error)),
                 };
                 self.without_transaction(outcome)
@@ -143,9 +147,9 @@ impl<'c> Statements<'c> {
         if rows == 0 {
             return Outcome::applied(0);
         }
-        let _turn = self.database.turns().wait();
+        let _writer = self.database.writer_lock().acquire();
         if self.abandoned.load(Ordering::Acquire) {
-            return Outcome::unknown(nobody_waits());
+            return Outcome::unknown(op_abandoned());
         }
         if let Err(error) = self.begin.raw_execute() {
             return Outcome::refused(rows, op_error(&error));
@@ -160,16 +164,16 @@ impl<'c> Statements<'c> {
         }
     }
 
-    /// Statements of a transaction, one after the other. Who may write takes the turn to write
-    /// beforehand, as an insert does; who only reads keeps nobody from writing.
+    /// Runs the statements of a transaction one after the other. A transaction that may write
+    /// acquires the writer lock first, as an insert does; one that only reads does not.
     fn transaction(&mut self, position: usize, values: &[Value]) -> Outcome {
         let Some(PreparedOp::Transaction(statements)) = self.ops.get_mut(position) else {
             return Outcome::refused(0, misfit(ErrorClass::Statement, "not a transaction"));
         };
         let writes = statements.iter().any(|(query, _)| query.writes);
-        let _turn = writes.then(|| self.database.turns().wait());
+        let _writer = writes.then(|| self.database.writer_lock().acquire());
         if self.abandoned.load(Ordering::Acquire) {
-            return Outcome::unknown(nobody_waits());
+            return Outcome::unknown(op_abandoned());
         }
         let begin = if writes {
             &mut self.begin
@@ -201,7 +205,7 @@ impl<'c> Statements<'c> {
         }
     }
 
-    /// Ends the transaction without a trace, and says so if that is certain.
+    /// Rolls the transaction back; the outcome is unknown if that may have failed.
     fn roll_back(&self, rows: u64, failure: Failure, committing: bool) -> Outcome {
         // SQLite itself rolls back after some errors, a full disk for one.
         if !self.connection.is_autocommit()
@@ -210,7 +214,7 @@ impl<'c> Statements<'c> {
             return Outcome::unknown(op_error(&error));
         }
         match failure {
-            Failure::Abandoned => Outcome::unknown(nobody_waits()),
+            Failure::Abandoned => Outcome::unknown(op_abandoned()),
             Failure::Sql(error) if committing && is_unclear(&error) => {
                 Outcome::unknown(op_error(&error))
             }
@@ -260,27 +264,29 @@ impl<'c> Query<'c> {
         Self { statement, writes }
     }
 
-    /// SqlQuery; what writes takes its turn.
-    fn answer(
+    /// Runs the statement; one that writes first acquires the writer lock.
+    fn execute(
         &mut self,
         values: &[Value],
-        (connection, database, abandoned): (&Connection, &Database, &AtomicBool),
+        connection: &Connection,
+        database: &Database,
+        abandoned: &AtomicBool,
     ) -> Outcome {
         if !self.writes {
-            return self.ask(values.iter());
+            return self.run(values.iter());
         }
-        let _turn = database.turns().wait();
+        let _writer = database.writer_lock().acquire();
         if abandoned.load(Ordering::Acquire) {
-            return Outcome::unknown(nobody_waits());
+            return Outcome::unknown(op_abandoned());
         }
-        let mut outcome = self.ask(values.iter());
+        let mut outcome = self.run(values.iter());
         if outcome.is_success() {
             outcome.rows_applied = connection.changes();
         }
         outcome
     }
 
-    fn ask<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
+    fn run<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
         match self.read(values) {
             Ok((rows, bytes)) => Outcome::answered(rows, bytes),
             // A single statement that fails is undone by SQLite, but for errors below it.
@@ -289,7 +295,7 @@ impl<'c> Query<'c> {
         }
     }
 
-    /// Reads the whole answer: rows, and the size of their values.
+    /// Reads the whole response: rows, and the size of their values.
     fn read<'v>(
         &mut self,
         values: impl Iterator<Item = &'v Value>,
@@ -307,9 +313,9 @@ impl<'c> Query<'c> {
             }
         }
         let columns = self.statement.column_count();
-        let mut answer = self.statement.raw_query();
+        let mut found = self.statement.raw_query();
         let (mut rows, mut bytes) = (0, 0);
-        while let Some(row) = answer.next()? {
+        while let Some(row) = found.next()? {
             rows += 1;
             for column in 0..columns {
                 bytes += size_of_value(row.get_ref(column)?);
@@ -345,7 +351,7 @@ fn applied_of(rows: u64, applied: u64) -> Outcome {
     }
 }
 
-fn nobody_waits() -> OpError {
+fn op_abandoned() -> OpError {
     misfit(ErrorClass::Timeout, "the op was abandoned")
 }
 

@@ -7,14 +7,10 @@ use highwater_core::model::units::Seed;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::contract::{KeyCounts, TargetError, TargetErrorKind};
+use crate::sql::quoting::quoted;
 use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
 
 use super::error::statement_error;
-
-/// An identifier in SQL.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// Creates, keeps or replaces the workload's tables and notes them, in one transaction. The caller
 /// has its turn to write.

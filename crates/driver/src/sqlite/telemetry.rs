@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::target::Database;
+use super::database::Database;
 use crate::contract::{BoxFuture, TargetError};
 use crate::telemetry::{Reading, TelemetryReader, names};
 

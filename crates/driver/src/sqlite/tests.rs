@@ -15,10 +15,10 @@ use highwater_core::model::units::{Nanos, Seed};
 use rusqlite::Connection;
 
 use super::admin::SqliteAdmin;
+use super::database::Database;
 use super::settings::{InsertMode, Settings};
 use super::statements::Statements;
-use super::target::Database;
-use super::turns::Turns;
+use super::writer_lock::FairWriterLock;
 use crate::contract::{Admin, BoxFuture, TargetError, TargetErrorKind, TargetOptions, Timeline};
 use crate::table_registry::TablePolicy;
 use crate::target_url::TargetUrl;
@@ -92,51 +92,51 @@ fn wrong_urls_are_usage_errors_with_a_hint_and_without_secrets() {
 
 #[test]
 fn turns_are_taken_one_at_a_time_in_the_order_of_asking() {
-    let turns = Turns::default();
+    let lock = FairWriterLock::default();
     let order = Mutex::new(Vec::new());
     let inside = AtomicUsize::new(0);
     thread::scope(|scope| {
-        let first = turns.wait();
+        let first = lock.acquire();
         for number in 0..6 {
-            let (turns, order, inside) = (&turns, &order, &inside);
+            let (lock, order, inside) = (&lock, &order, &inside);
             scope.spawn(move || {
-                let _turn = turns.wait();
+                let _writer = lock.acquire();
                 assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at once");
                 order.lock().unwrap().push(number);
                 inside.fetch_sub(1, Ordering::SeqCst);
             });
             // The next one asks only once this one waits.
-            while turns.waiting() <= number {
+            while lock.waiting() <= number {
                 thread::yield_now();
             }
         }
         drop(first);
     });
     assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
-    drop(turns.wait());
+    drop(lock.acquire());
 }
 
 #[test]
 fn a_turn_that_is_handed_over_was_never_free() {
-    let turns = Turns::default();
+    let lock = FairWriterLock::default();
     let done = AtomicBool::new(false);
     let waited = thread::scope(|scope| {
-        let first = turns.wait();
+        let first = lock.acquire();
         let second = scope.spawn(|| {
-            let _turn = turns.wait();
+            let _writer = lock.acquire();
             scope.spawn(|| {
-                drop(turns.wait());
+                drop(lock.acquire());
                 done.store(true, Ordering::SeqCst);
             });
             loop {
-                let waits = turns.waiting() > 0;
+                let waits = lock.waiting() > 0;
                 if waits || done.load(Ordering::SeqCst) {
                     return waits;
                 }
                 thread::yield_now();
             }
         });
-        while turns.waiting() == 0 {
+        while lock.waiting() == 0 {
             thread::yield_now();
         }
         drop(first);
@@ -147,15 +147,15 @@ fn a_turn_that_is_handed_over_was_never_free() {
 
 #[test]
 fn a_turn_ends_with_a_panic_too() {
-    let turns = Turns::default();
+    let lock = FairWriterLock::default();
     thread::scope(|scope| {
         let panicking = scope.spawn(|| {
-            let _turn = turns.wait();
+            let _writer = lock.acquire();
             panic!("on purpose");
         });
         assert!(panicking.join().is_err());
     });
-    drop(turns.wait());
+    drop(lock.acquire());
 }
 
 fn workload(create: &str) -> BoundWorkload {
@@ -431,7 +431,7 @@ fn many_writers_never_meet_sqlites_own_lock() {
                 start.wait();
                 let connection = database.open_connection(&abandoned).unwrap();
                 if writer == 0 {
-                    let _turn = database.turns().wait();
+                    let _writer = database.writer_lock().acquire();
                     connection
                         .execute_batch(&workload.tables[0].create[0])
                         .unwrap();
@@ -494,10 +494,10 @@ fn waits_for_its_turn(database: &Database, ask: impl FnOnce()) -> bool {
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let writer = scope.spawn(|| {
-            let _turn = database.turns().wait();
+            let _writer = database.writer_lock().acquire();
             begun.wait();
             loop {
-                let waits = database.turns().waiting() > 0;
+                let waits = database.writer_lock().waiting() > 0;
                 if waits || done.load(Ordering::SeqCst) {
                     return waits;
                 }

@@ -1,9 +1,9 @@
-//! An OS thread that owns a connection, and the two ends of the talk with it.
+//! A worker thread that owns a connection, and the channel ends used to talk to it.
 //!
-//! One question is under way at a time, so every channel has one place and nothing is ever full.
-//! Questions are moved in and their buffers come back in the answer. Dropping the executor's side
-//! between questions ends the thread; dropping it while a question is under way also interrupts
-//! the statement. What must not be here: what is asked, and SQL.
+//! Only one request is in flight at a time, so every channel has capacity 1 and never fills up.
+//! Requests are moved in, and their buffers come back in the response. Dropping the executor's side
+//! between requests ends the thread; dropping it during a request also interrupts the statement.
+//! Must not know what is requested, or any SQL.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,66 +17,66 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::contract::{TargetError, Timeline};
 
-use super::target::{Database, Running};
+use super::database::{Database, Running};
 
-/// The executor's side.
-pub(super) struct ConnectionThread<Q, A> {
-    // None once a question was abandoned.
-    questions: Option<mpsc::Sender<(Q, Running)>>,
-    answers: mpsc::Receiver<A>,
+/// The executor's end.
+pub(super) struct ConnectionThread<Q, R> {
+    // None once a request was abandoned.
+    requests: Option<mpsc::Sender<(Q, Running)>>,
+    responses: mpsc::Receiver<R>,
     database: Arc<Database>,
     abandoned: Arc<AtomicBool>,
     interrupt: InterruptHandle,
 }
 
-/// The thread's side.
-pub(super) struct ConnectionWorker<Q, A> {
+/// The worker's end.
+pub(super) struct ConnectionWorker<Q, R> {
     opened: Option<oneshot::Sender<Result<InterruptHandle, TargetError>>>,
-    questions: mpsc::Receiver<(Q, Running)>,
-    answers: mpsc::Sender<A>,
+    requests: mpsc::Receiver<(Q, Running)>,
+    responses: mpsc::Sender<R>,
     database: Arc<Database>,
     abandoned: Arc<AtomicBool>,
     charged: Nanos,
 }
 
-/// Why a question has no answer.
-pub(super) enum Lost<Q> {
-    /// It never reached the thread, and here it is.
-    NotAsked(Q),
-    /// The thread ended while it worked on it.
-    Unanswered,
+/// Why a request has no response.
+pub(super) enum RequestError<Q> {
+    /// The request was never sent; returned.
+    NotSent(Q),
+    /// The thread ended while it worked on the request.
+    NoResponse,
 }
 
-/// Opens a connection on a new thread and lets `serve` answer questions there.
+/// Opens a connection on a new thread and runs `serve` there.
 ///
 /// `serve` must call [`ConnectionWorker::ready`] or [`ConnectionWorker::refuse`] first.
-pub(super) async fn start<Q, A>(
+pub(super) async fn start<Q, R>(
     database: &Arc<Database>,
     name: String,
     timeline: &dyn Timeline,
-    serve: impl FnOnce(&Connection, &mut ConnectionWorker<Q, A>) + Send + 'static,
-) -> Result<ConnectionThread<Q, A>, TargetError>
+    serve: impl FnOnce(&Connection, &mut ConnectionWorker<Q, R>) + Send + 'static,
+) -> Result<ConnectionThread<Q, R>, TargetError>
 where
     Q: Send + 'static,
-    A: Send + 'static,
+    R: Send + 'static,
 {
-    let (question_sender, question_receiver) = mpsc::channel(1);
-    let (answer_sender, answer_receiver) = mpsc::channel(1);
+    let (request_sender, request_receiver) = mpsc::channel(1);
+    let (response_sender, response_receiver) = mpsc::channel(1);
     let (opened_sender, opened_receiver) = oneshot::channel();
     let abandoned = Arc::new(AtomicBool::new(false));
-    let mut desk = ConnectionWorker {
+    let mut worker = ConnectionWorker {
         opened: Some(opened_sender),
-        questions: question_receiver,
-        answers: answer_sender,
+        requests: request_receiver,
+        responses: response_sender,
         database: Arc::clone(database),
         abandoned: Arc::clone(&abandoned),
         charged: Nanos::ZERO,
     };
-    let work = move || match desk.database.open_connection(&desk.abandoned) {
-        Ok(connection) => serve(&connection, &mut desk),
-        Err(error) => desk.refuse(error),
+    let work = move || match worker.database.open_connection(&worker.abandoned) {
+        Ok(connection) => serve(&connection, &mut worker),
+        Err(error) => worker.refuse(error),
     };
-    // The handle is let go: a thread ends by itself once its channel is closed.
+    // The thread is not joined: it ends once its channel is closed.
     drop(
         thread::Builder::new()
             .name(name)
@@ -105,83 +105,84 @@ where
         }
     };
     Ok(ConnectionThread {
-        questions: Some(question_sender),
-        answers: answer_receiver,
+        requests: Some(request_sender),
+        responses: response_receiver,
         database: Arc::clone(database),
         abandoned,
         interrupt,
     })
 }
 
-impl<Q, A> ConnectionThread<Q, A> {
-    /// SqlQuery and waits. Dropping the future abandons the question and the connection.
-    pub(super) async fn ask(&mut self, question: Q) -> Result<A, Lost<Q>> {
-        let Some(sender) = self.questions.as_ref() else {
-            return Err(Lost::NotAsked(question));
+impl<Q, R> ConnectionThread<Q, R> {
+    /// Sends a request and waits for the response. Dropping the future abandons the request and the
+    /// connection.
+    pub(super) async fn request(&mut self, request: Q) -> Result<R, RequestError<Q>> {
+        let Some(sender) = self.requests.as_ref() else {
+            return Err(RequestError::NotSent(request));
         };
         let running = Database::enter(&self.database);
-        if let Err(error) = sender.try_send((question, running)) {
-            return Err(Lost::NotAsked(error.into_inner().0));
+        if let Err(error) = sender.try_send((request, running)) {
+            return Err(RequestError::NotSent(error.into_inner().0));
         }
-        let mut wait = Wait {
+        let mut pending = PendingRequest {
             thread: self,
-            over: false,
+            completed: false,
         };
-        let answer = wait.thread.answers.recv().await;
-        wait.over = true;
-        answer.ok_or(Lost::Unanswered)
+        let response = pending.thread.responses.recv().await;
+        pending.completed = true;
+        response.ok_or(RequestError::NoResponse)
     }
 
     fn abandon(&mut self) {
-        self.questions = None;
-        // The flag first: it also stops what starts after the interrupt.
+        self.requests = None;
+        // Set the flag first: it also stops a statement that starts after the interrupt.
         self.abandoned.store(true, Ordering::Release);
         self.interrupt.interrupt();
     }
 }
 
-/// Abandons the question unless its wait is over.
-struct Wait<'a, Q, A> {
-    thread: &'a mut ConnectionThread<Q, A>,
-    over: bool,
+/// Abandons its request when dropped before the response came.
+struct PendingRequest<'a, Q, R> {
+    thread: &'a mut ConnectionThread<Q, R>,
+    completed: bool,
 }
 
-impl<Q, A> Drop for Wait<'_, Q, A> {
+impl<Q, R> Drop for PendingRequest<'_, Q, R> {
     fn drop(&mut self) {
-        if !self.over {
+        if !self.completed {
             self.thread.abandon();
         }
     }
 }
 
-impl<Q, A> ConnectionWorker<Q, A> {
+impl<Q, R> ConnectionWorker<Q, R> {
     /// The connection is open and prepared.
     pub(super) fn ready(&mut self, connection: &Connection) {
         self.charge();
         if let Some(opened) = self.opened.take() {
-            // A caller that has gone away closes the channel of questions too.
+            // If the caller was dropped, the channel of requests is closed too.
             drop(opened.send(Ok(connection.get_interrupt_handle())));
         }
     }
 
-    /// There will be no answers, and this is why.
+    /// The connection cannot be used; `error` is the reason.
     pub(super) fn refuse(&mut self, error: TargetError) {
         if let Some(opened) = self.opened.take() {
             drop(opened.send(Err(error)));
         }
     }
 
-    /// The next question; none once nobody will ask again. The op counts as running until the
-    /// second value is dropped.
+    /// Waits for the next request; none once the executor's end is dropped. The op counts as running
+    /// until the second value is dropped.
     pub(super) fn next(&mut self) -> Option<(Q, Running)> {
-        self.questions.blocking_recv()
+        self.requests.blocking_recv()
     }
 
-    /// Answers the question at hand, after its CPU time was charged.
-    pub(super) fn answer(&mut self, answer: A) {
+    /// Responds to the current request, after charging its CPU time.
+    pub(super) fn respond(&mut self, response: R) {
         self.charge();
-        // There is a free place unless nobody listens any more.
-        drop(self.answers.try_send(answer));
+        // The channel is empty, or its receiver was dropped.
+        drop(self.responses.try_send(response));
     }
 
     /// The target's shared state.
@@ -189,7 +190,7 @@ impl<Q, A> ConnectionWorker<Q, A> {
         &self.database
     }
 
-    /// Whether nobody waits for the answer to the question at hand.
+    /// Set when the current request was abandoned.
     pub(super) fn abandoned(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.abandoned)
     }
@@ -201,7 +202,7 @@ impl<Q, A> ConnectionWorker<Q, A> {
     }
 }
 
-impl<Q, A> Drop for ConnectionWorker<Q, A> {
+impl<Q, R> Drop for ConnectionWorker<Q, R> {
     fn drop(&mut self) {
         self.charge();
     }

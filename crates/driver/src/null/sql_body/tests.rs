@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// What a body asks when it comes in pieces of this size.
-fn asked(body: &str, piece: usize) -> Asked {
+fn asked(body: &str, piece: usize) -> BodySummary {
     let mut read = SqlBody::default();
     for piece in body.as_bytes().chunks(piece) {
         read.take(piece);
@@ -14,7 +14,7 @@ fn asked(body: &str, piece: usize) -> Asked {
     read.finish()
 }
 
-fn check(body: &str, expected: Asked) {
+fn check(body: &str, expected: BodySummary) {
     for piece in [1, 2, 7, body.len().max(1)] {
         assert_eq!(asked(body, piece), expected, "{body} in pieces of {piece}");
     }
@@ -26,31 +26,31 @@ fn a_body_tells_its_kind_and_its_rows() {
     for (rest, expected) in [
         (
             r#"VALUES (?,?)","bulk_args":[[1,2],[3,"]"]]}"#,
-            Asked::Bulk(2),
+            BodySummary::Bulk(2),
         ),
-        (r#"VALUES (?,?)","bulk_args":[]}"#, Asked::Bulk(0)),
-        (r#"VALUES (?,?)","bulk_args":[[]]}"#, Asked::Bulk(1)),
+        (r#"VALUES (?,?)","bulk_args":[]}"#, BodySummary::Bulk(0)),
+        (r#"VALUES (?,?)","bulk_args":[[]]}"#, BodySummary::Bulk(1)),
         (
             r#"VALUES (?,?),(?,?)","args":[1,"(",3,4]}"#,
-            Asked::Inserted(2),
+            BodySummary::Inserted(2),
         ),
         (
             r#"(SELECT * FROM UNNEST(?,?))","args":[ [{"k":"a,b"},{}],["x","y"]]}"#,
-            Asked::Inserted(2),
+            BodySummary::Inserted(2),
         ),
         (
             r#"(SELECT * FROM UNNEST(?,?))","args":[[],[]]}"#,
-            Asked::Inserted(0),
+            BodySummary::Inserted(0),
         ),
     ] {
         check(&format!("{insert}{rest}"), expected);
     }
-    check(r#"{"stmt":"SELECT 1"}"#, Asked::Query);
+    check(r#"{"stmt":"SELECT 1"}"#, BodySummary::Query);
     check(
         r#"{"stmt":"select \"a\" from t where b = $1","args":["["]}"#,
-        Asked::Query,
+        BodySummary::Query,
     );
-    check(r#"{"stmt":"REFRESH TABLE t"}"#, Asked::Done);
+    check(r#"{"stmt":"REFRESH TABLE t"}"#, BodySummary::Done);
     for nonsense in [
         "",
         "{}",
@@ -58,7 +58,7 @@ fn a_body_tells_its_kind_and_its_rows() {
         r#"{"stmt":"SELECT 1"#,
         r#"x{"stmt":"SELECT 1"}"#,
     ] {
-        check(nonsense, Asked::Nonsense);
+        check(nonsense, BodySummary::Nonsense);
     }
 }
 
@@ -68,7 +68,7 @@ fn the_next_body_begins_anew() {
     for rows in [3, 1] {
         let values = vec!["[1]"; rows].join(",");
         read.take(format!(r#"{{"stmt":"INSERT","bulk_args":[{values}]}}"#).as_bytes());
-        assert_eq!(read.finish(), Asked::Bulk(rows as u64));
+        assert_eq!(read.finish(), BodySummary::Bulk(rows as u64));
     }
 }
 
@@ -97,11 +97,11 @@ proptest! {
         let body = format!(
             "{{\"stmt\":\"INSERT INTO t VALUES (?)\",\"bulk_args\":{}}}", json!(rows)
         );
-        prop_assert_eq!(asked(&body, piece), Asked::Bulk(rows.len() as u64), "{}", body);
+        prop_assert_eq!(asked(&body, piece), BodySummary::Bulk(rows.len() as u64), "{}", body);
         let columns = json!([rows.iter().map(|row| &row[0]).collect::<Vec<_>>(), [1, 2]]);
         let unnest = format!(
             "{{\"stmt\":\"INSERT INTO t (SELECT * FROM UNNEST(?,?))\",\"args\":{columns}}}"
         );
-        prop_assert_eq!(asked(&unnest, piece), Asked::Inserted(rows.len() as u64), "{}", unnest);
+        prop_assert_eq!(asked(&unnest, piece), BodySummary::Inserted(rows.len() as u64), "{}", unnest);
     }
 }

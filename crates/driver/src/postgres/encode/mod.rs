@@ -15,6 +15,7 @@ use super::message::{
     run_prepared, start,
 };
 use crate::contract::{Encoder, Request};
+use crate::sql::dialect::Dialect;
 use scalar::{Cell, cell, put_cell, put_text, value};
 pub(super) use scalar::{Field, Form};
 
@@ -56,6 +57,14 @@ impl Mode {
             Self::Values => "values",
             Self::Unnest => "unnest",
             Self::Prepared => "prepared",
+        }
+    }
+
+    /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only.
+    pub(super) fn default_for(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::PostgreSql => Self::Copy,
+            Dialect::CockroachDb | Dialect::CrateDb => Self::Values,
         }
     }
 
@@ -293,7 +302,7 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
 /// The COPY statement and its data in one go; a server that refuses the statement ignores the
 /// data, as the protocol demands.
 fn copy(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
-    super::message::query(out, &plan.sql);
+    query(out, &plan.sql);
     let binary = plan.binary();
     let mut at = start(out, b'd');
     if binary {

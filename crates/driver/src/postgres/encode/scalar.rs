@@ -7,7 +7,7 @@ use std::io::Write;
 
 use highwater_core::model::op::{ColumnData, ColumnType, Value};
 
-use super::super::message::finish_field;
+use crate::postgres::message::finish_field;
 
 /// Milliseconds from 1970-01-01 to 2000-01-01, where PostgreSQL's time begins.
 const EPOCH_MS: i64 = 946_684_800_000;
@@ -15,7 +15,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// How a column or parameter is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Form {
+pub(crate) enum Form {
     /// 16-bit integer.
     Int2,
     /// 32-bit integer.
@@ -40,10 +40,10 @@ pub(in super::super) enum Form {
 
 /// A form, and the server's type that it was chosen for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Field {
-    pub(in super::super) form: Form,
+pub(crate) struct Field {
+    pub(crate) form: Form,
     /// Type of the server (`pg_type.oid`).
-    pub(in super::super) oid: u32,
+    pub(crate) oid: u32,
 }
 
 /// One value of a batch or of a query's parameters.
@@ -59,7 +59,7 @@ pub(super) enum Cell<'a> {
 
 impl Field {
     /// The best form for values of `kind` in a column or parameter of the type `oid`.
-    pub(in super::super) fn new(kind: ColumnType, oid: u32) -> Self {
+    pub(crate) fn new(kind: ColumnType, oid: u32) -> Self {
         let form = match oid {
             21 => Form::Int2,
             23 => Form::Int4,
@@ -95,7 +95,7 @@ impl Field {
     }
 
     /// Type of an array of this field's type, where it can be written in binary.
-    pub(in super::super) fn array(self) -> Option<u32> {
+    pub(crate) fn array(self) -> Option<u32> {
         if self.form == Form::AsText {
             return None;
         }

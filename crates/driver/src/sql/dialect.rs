@@ -1,7 +1,6 @@
 //! Which member of the family answers, told by what the server says of itself, and how its SQL
 //! differs from PostgreSQL's. The only place that knows.
 
-use super::encode::Mode;
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -17,7 +16,7 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// From the answer to `SELECT version()`.
-    pub(super) fn of_version(version: &str) -> Self {
+    pub(crate) fn of_version(version: &str) -> Self {
         if version.starts_with("CockroachDB") {
             Self::CockroachDb
         } else if version.starts_with("CrateDB") {
@@ -28,7 +27,7 @@ impl Dialect {
     }
 
     /// From the name of a parameter that the server reports at start-up.
-    pub(super) fn of_parameter(name: &str) -> Option<Self> {
+    pub(crate) fn of_parameter(name: &str) -> Option<Self> {
         match name {
             "crdb_version" => Some(Self::CockroachDb),
             "crate_version" => Some(Self::CrateDb),
@@ -37,7 +36,7 @@ impl Dialect {
     }
 
     /// Names of the SQL dialects that it understands, best first.
-    pub(super) fn names(self) -> Vec<String> {
+    pub(crate) fn names(self) -> Vec<String> {
         let names: &[&str] = match self {
             Self::PostgreSql => &["postgresql"],
             Self::CockroachDb => &["cockroachdb", "postgresql"],
@@ -47,7 +46,7 @@ impl Dialect {
     }
 
     /// What tables have besides columns.
-    pub(super) fn table_features(self) -> TableFeatures {
+    pub(crate) fn table_features(self) -> TableFeatures {
         TableFeatures {
             shards: self == Self::CrateDb,
             settings: true,
@@ -56,7 +55,7 @@ impl Dialect {
 
     /// The name of a table's setting. PostgreSQL's may be two names with a dot between, CrateDB's
     /// is one name with dots in it.
-    pub(super) fn setting(self, name: &str) -> String {
+    pub(crate) fn setting(self, name: &str) -> String {
         match self {
             Self::CrateDb => format!("\"{name}\""),
             Self::PostgreSql | Self::CockroachDb => name.to_owned(),
@@ -64,29 +63,21 @@ impl Dialect {
     }
 
     /// What to say where nobody named a database, if that takes a statement.
-    pub(super) fn without_database(self) -> Option<&'static str> {
+    pub(crate) fn without_database(self) -> Option<&'static str> {
         (self == Self::CockroachDb).then_some("SET database = defaultdb")
     }
 
     /// A condition on `information_schema.columns` that leaves out what the server adds unseen,
     /// such as the bucket of a hash-sharded key.
-    pub(super) fn shown_columns(self) -> &'static str {
+    pub(crate) fn shown_columns(self) -> &'static str {
         match self {
             Self::CockroachDb => " AND is_hidden = 'NO'",
             Self::PostgreSql | Self::CrateDb => "",
         }
     }
 
-    /// How rows are inserted where nobody says how. CockroachDB has COPY for administrators only.
-    pub(super) fn inserts(self) -> Mode {
-        match self {
-            Self::PostgreSql => Mode::Copy,
-            Self::CockroachDb | Self::CrateDb => Mode::Values,
-        }
-    }
-
     /// What keeps a server of this version from `COPY … FROM STDIN` of all its rows or none.
-    pub(super) fn copies(self, version: &str) -> Result<(), &'static str> {
+    pub(crate) fn copies(self, version: &str) -> Result<(), &'static str> {
         match self {
             Self::CockroachDb if release(version).is_some_and(|release| release < (22, 2)) => {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
@@ -98,12 +89,12 @@ impl Dialect {
 
     /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK has
     /// to end; CrateDB has neither, and takes BEGIN for nothing.
-    pub(super) fn rolls_back(self) -> bool {
+    pub(crate) fn rolls_back(self) -> bool {
         self != Self::CrateDb
     }
 
     /// Characters of one statement, at most; CrateDB's `statement_max_length`.
-    pub(super) fn statement_length_max(self) -> usize {
+    pub(crate) fn statement_length_max(self) -> usize {
         match self {
             Self::PostgreSql | Self::CockroachDb => usize::MAX,
             Self::CrateDb => 262_144,
@@ -111,39 +102,39 @@ impl Dialect {
     }
 
     /// Whether a batch is applied as a whole or not at all.
-    pub(super) fn atomic_batches(self) -> bool {
+    pub(crate) fn atomic_batches(self) -> bool {
         self != Self::CrateDb
     }
 
     /// Whether an insert that lost its client may still lie unread in the server's sockets when no
     /// statement is listed; elsewhere the list of backends tells.
-    pub(super) fn hides_departed(self) -> bool {
+    pub(crate) fn hides_unread_inserts(self) -> bool {
         self == Self::CrateDb
     }
 
     /// Whether several statements before one Sync are one transaction only if they say so.
-    pub(super) fn wraps_pipelines(self) -> bool {
+    pub(crate) fn wraps_pipelines(self) -> bool {
         self == Self::CockroachDb
     }
 
     /// Whether DDL can be rolled back together with rows.
-    pub(super) fn transactional_ddl(self) -> bool {
+    pub(crate) fn transactional_ddl(self) -> bool {
         self == Self::PostgreSql
     }
 
     /// Makes what was written to a table visible, where that takes a statement.
-    pub(super) fn refresh(self, table: &str) -> Option<String> {
+    pub(crate) fn refresh(self, table: &str) -> Option<String> {
         (self == Self::CrateDb).then(|| format!("REFRESH TABLE {table}"))
     }
 
     /// `key / width` of integers, rounded down, for keys that are not negative.
-    pub(super) fn divide(self, key: &str, width: i64) -> String {
+    pub(crate) fn divide(self, key: &str, width: i64) -> String {
         let quotient = self.quotient().replace("{dividend}", key);
         quotient.replace("{divisor}", &width.to_string())
     }
 
     /// How it writes the whole part of `{dividend}` by `{divisor}`.
-    pub(super) fn quotient(self) -> &'static str {
+    pub(crate) fn quotient(self) -> &'static str {
         match self {
             // Its `/` makes a decimal of two integers.
             Self::CockroachDb => "{dividend} // {divisor}",
@@ -152,7 +143,7 @@ impl Dialect {
     }
 
     /// A timestamp as whole milliseconds since 1970, a bigint.
-    pub(super) fn milliseconds(self, column: &str) -> String {
+    pub(crate) fn milliseconds(self, column: &str) -> String {
         match self {
             // A double, which is exact here and much cheaper than `extract`, a decimal.
             Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
@@ -162,7 +153,7 @@ impl Dialect {
     }
 
     /// A timestamp as milliseconds since 1970, with all its digits.
-    pub(super) fn exact_milliseconds(self, column: &str) -> String {
+    pub(crate) fn exact_milliseconds(self, column: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
@@ -170,7 +161,7 @@ impl Dialect {
     }
 
     /// An attribute of a JSON object as text; `attribute` is a literal.
-    pub(super) fn attribute(self, column: &str, attribute: &str) -> String {
+    pub(crate) fn attribute(self, column: &str, attribute: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("{column} ->> {attribute}"),
             Self::CrateDb => format!("{column}[{attribute}]"),
@@ -178,7 +169,7 @@ impl Dialect {
     }
 
     /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
-    pub(super) fn hash(self, text: &str) -> String {
+    pub(crate) fn hash(self, text: &str) -> String {
         match self {
             Self::PostgreSql => {
                 format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
@@ -188,7 +179,7 @@ impl Dialect {
     }
 
     /// The first seven hexadecimal digits of an MD5 as an integer.
-    pub(super) fn number_of_hash(self, hash: &str) -> String {
+    pub(crate) fn number_of_hash(self, hash: &str) -> String {
         if self == Self::PostgreSql {
             return format!("CAST({hash} AS bigint)");
         }
@@ -205,17 +196,17 @@ impl Dialect {
     }
 
     /// Whether a bigint is in a list of integers; servers look it up by hash where they can.
-    pub(super) fn one_of(self, value: &str, list: &str) -> String {
+    pub(crate) fn one_of(self, value: &str, list: &str) -> String {
         match self {
             Self::PostgreSql => format!("{value} = ANY ('{{{list}}}'::bigint[])"),
             Self::CockroachDb | Self::CrateDb => format!("{value} IN ({list})"),
         }
     }
 
-    /// What to ask before a look at a whole table. PostgreSQL takes the rows that its workers would
+    /// The statement to run before reading a whole table. PostgreSQL takes the rows that its workers would
     /// hand over for so costly that it computes every checksum in one process; a server that does
     /// not know these settings is left as it is.
-    pub(super) fn before_a_look(self) -> Option<&'static str> {
+    pub(crate) fn before_full_scan(self) -> Option<&'static str> {
         match self {
             Self::PostgreSql => Some(
                 "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
@@ -227,15 +218,15 @@ impl Dialect {
 
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
     /// Backends that lost their client count as long as they are there.
-    pub(super) fn count_running(self, name: &str, departed: &[i32]) -> String {
+    pub(crate) fn count_running(self, name: &str, lingering: &[i32]) -> String {
         match self {
             Self::PostgreSql => {
-                let departed: Vec<String> = departed.iter().map(ToString::to_string).collect();
+                let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();
                 format!(
                     "SELECT count(*) FROM pg_catalog.pg_stat_activity \
                      WHERE application_name = left({name}, 63) AND pid <> pg_backend_pid() \
                      AND (state <> 'idle' OR pid = ANY ('{{{}}}'))",
-                    departed.join(",")
+                    lingering.join(",")
                 )
             }
             Self::CockroachDb => format!(

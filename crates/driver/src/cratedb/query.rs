@@ -1,4 +1,4 @@
-//! One statement and its whole answer, for everything but the load. Nothing here is timed.
+//! One statement and its body response, for everything but the load. Must not measure time.
 
 use std::io;
 
@@ -12,24 +12,25 @@ use super::json;
 use super::options::Node;
 use crate::contract::TargetError;
 use crate::network::{describe, one_line};
+use crate::sql::quoting::literal;
 
-/// Longest answer that is kept whole.
+/// Longest response that is buffered.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Rows of an answer.
+/// Rows of a response.
 pub(super) type Rows = Vec<Vec<Value>>;
 
-/// Why a statement was not answered.
+/// Why a statement has no rows to return.
 #[derive(Debug)]
 pub(super) enum Failure {
     /// The connection is lost.
     Io(io::Error),
-    /// The server said no.
+    /// The server returned an error.
     Server { status: u16, reason: Reason },
 }
 
 impl Failure {
-    /// Whether a node that has just started answers like that.
+    /// Whether a node that has just started responds like that.
     pub(super) fn is_of_a_start(&self) -> bool {
         match self {
             Self::Io(_) => false,
@@ -41,7 +42,7 @@ impl Failure {
         }
     }
 
-    /// As the reason why a target cannot be used; `place` says what was tried.
+    /// As the reason why a target cannot be used; `place` names the node.
     pub(super) fn into_target_error(self, place: &str) -> TargetError {
         match self {
             Self::Io(error) => lost(place, &error),
@@ -55,31 +56,31 @@ pub(super) fn lost(place: &str, error: &io::Error) -> TargetError {
     TargetError::unreachable(format!("{place}: {}", describe(error)))
 }
 
-/// What the server answers to a statement that is not bulk.
+/// The server's response to a statement that is not bulk.
 #[derive(Deserialize)]
-struct Answered {
+struct SqlResponse {
     rows: Rows,
 }
 
 #[derive(Deserialize)]
-struct Refused {
-    error: RefusedBody,
+struct ErrorResponse {
+    error: ErrorBody,
 }
 
 #[derive(Deserialize)]
-struct RefusedBody {
+struct ErrorBody {
     code: i64,
     message: String,
 }
 
 #[derive(Default)]
-struct Whole {
+struct BufferedBody {
     status: u16,
     body: Vec<u8>,
     too_long: bool,
 }
 
-impl Sink for Whole {
+impl Sink for BufferedBody {
     fn status(&mut self, status: u16) {
         self.status = status;
     }
@@ -93,7 +94,7 @@ impl Sink for Whole {
     }
 }
 
-/// Writes what stands between the head of a node's requests and their body.
+/// Writes everything before the body of a request.
 pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.clear();
     out.extend_from_slice(node.request.reveal());
@@ -102,7 +103,7 @@ pub(super) fn finish_head(out: &mut Vec<u8>, node: &Node, length: usize) {
     out.extend_from_slice(b"\r\n\r\n");
 }
 
-/// SqlQuery one statement without parameters.
+/// Runs one statement without parameters.
 pub(super) async fn rows(
     connection: &mut HttpConnection,
     node: &Node,
@@ -117,31 +118,74 @@ pub(super) async fn rows(
     };
     let mut head = Vec::new();
     finish_head(&mut head, node, body.len());
-    let mut whole = Whole::default();
-    let exchanged = connection.exchange(&head, &body, &mut whole).await;
+    let mut response = BufferedBody::default();
+    let exchanged = connection.exchange(&head, &body, &mut response).await;
     exchanged.map_err(Failure::Io)?;
-    read(&whole)
+    read(&response)
 }
 
-fn read(whole: &Whole) -> Result<Rows, Failure> {
+fn read(response: &BufferedBody) -> Result<Rows, Failure> {
     let server = |code, text: String| {
-        let status = whole.status;
+        let status = response.status;
         Err(Failure::Server {
             status,
             reason: Reason { code, text },
         })
     };
-    if whole.too_long {
+    if response.too_long {
         return server(0, "the answer is longer than 64 MiB".to_owned());
     }
-    if whole.status == 200
-        && let Ok(answer) = serde_json::from_slice::<Answered>(&whole.body)
+    if response.status == 200
+        && let Ok(result) = serde_json::from_slice::<SqlResponse>(&response.body)
     {
-        return Ok(answer.rows);
+        return Ok(result.rows);
     }
-    if let Ok(refused) = serde_json::from_slice::<Refused>(&whole.body) {
-        return server(refused.error.code, refused.error.message);
+    if let Ok(failed) = serde_json::from_slice::<ErrorResponse>(&response.body) {
+        return server(failed.error.code, failed.error.message);
     }
-    let text = one_line(&String::from_utf8_lossy(&whole.body));
-    server(0, format!("HTTP {}: {text}", whole.status))
+    let text = one_line(&String::from_utf8_lossy(&response.body));
+    server(0, format!("HTTP {}: {text}", response.status))
+}
+
+/// A value of the first row as a number.
+pub(super) fn number(rows: &Rows, column: usize) -> Option<u64> {
+    rows.first()?.get(column)?.as_u64()
+}
+
+/// Values as text, in the format of the PostgreSQL wire.
+pub(super) fn texts(row: Vec<Value>) -> Vec<Option<String>> {
+    let text = |value| match value {
+        Value::Null => None,
+        Value::String(text) => Some(text),
+        other => Some(other.to_string()),
+    };
+    row.into_iter().map(text).collect()
+}
+
+/// Table names as literals, for an `IN` list.
+pub(super) fn name_list(tables: &[String]) -> String {
+    let names: Vec<String> = tables.iter().map(|table| literal(table)).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_become_texts() {
+        let row = serde_json::json!([null, 1, 0.5, -1, true, "a", {"b": "c"}]);
+        let texts = texts(row.as_array().cloned().unwrap());
+        let texts: Vec<Option<&str>> = texts.iter().map(Option::as_deref).collect();
+        let expected = [
+            None,
+            Some("1"),
+            Some("0.5"),
+            Some("-1"),
+            Some("true"),
+            Some("a"),
+            Some(r#"{"b":"c"}"#),
+        ];
+        assert_eq!(texts, expected);
+    }
 }

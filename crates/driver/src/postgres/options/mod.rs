@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use highwater_core::model::units::Nanos;
 
-use super::departed::LingeringBackends;
+use super::lingering::LingeringBackends;
 use crate::contract::{TargetError, TargetOptions};
 use crate::network::{SslMode, Tls, TlsFiles, is_loopback};
 use crate::target_url::{Host, Secret, TargetUrl};
@@ -70,7 +70,7 @@ pub(super) struct Node {
     /// The URL for display and records.
     pub(super) shown: String,
     /// Backends that we left and that may still work.
-    pub(super) departed: Arc<LingeringBackends>,
+    pub(super) lingering: Arc<LingeringBackends>,
     pub(super) tls: Arc<Tls>,
 }
 
@@ -133,7 +133,7 @@ pub(super) fn nodes(
                 shown: format!("{}://{shown_user}@{place}", url.scheme),
                 login: Arc::clone(&login),
                 address,
-                departed: Arc::default(),
+                lingering: Arc::default(),
                 tls: Arc::new(Tls::new(login.tls.clone(), mode)),
             }
         })

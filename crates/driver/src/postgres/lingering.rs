@@ -48,14 +48,14 @@ mod tests {
 
     #[test]
     fn backends_are_known_until_they_are_forgotten_and_never_without_bound() {
-        let departed = LingeringBackends::default();
-        departed.add(7);
-        departed.add(8);
-        departed.forget(&[7]);
-        assert_eq!(departed.list(), [8]);
+        let lingering = LingeringBackends::default();
+        lingering.add(7);
+        lingering.add(8);
+        lingering.forget(&[7]);
+        assert_eq!(lingering.list(), [8]);
         for backend in 0..70_000 {
-            departed.add(backend);
+            lingering.add(backend);
         }
-        assert_eq!(departed.list().len(), BACKENDS_MAX);
+        assert_eq!(lingering.list().len(), BACKENDS_MAX);
     }
 }

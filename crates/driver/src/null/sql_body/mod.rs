@@ -1,31 +1,31 @@
-//! What a `_sql` request asks, told as the bytes of its body pass by, however they are cut: the
-//! kind of the statement, and the number of rows that a success must name.
+//! Reads the body of a `_sql` request as its bytes arrive, however they are cut: the kind of the
+//! statement, and the number of rows that a success must name.
 //!
 //! A body is mostly values, which are passed over by searching for three characters at the speed
 //! of memory; only a piece with an escape or an array among its values is read byte by byte.
-//! What must not be here: HTTP, and answers.
+//! Must not know HTTP, or responses.
 
 use memchr::{memchr, memchr_iter};
 
-/// What every body of ours begins with.
+/// How every body of our driver begins.
 const PREFIX: &[u8] = b"{\"stmt\":\"";
 /// What stands between the columns and the rows of an insert.
 const VALUES: &[u8] = b" VALUES ";
 /// Bytes that are kept of a statement, up to its rows.
 const STATEMENT_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a body asks.
+/// The kind of a body's statement, and the rows that a success must name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// A statement with so many rows of arguments.
+pub(super) enum BodySummary {
+    /// A statement with this many rows of arguments.
     Bulk(u64),
-    /// An insert of so many rows.
+    /// An insert of this many rows.
     Inserted(u64),
     /// A query.
     Query,
     /// Any other statement.
     Done,
-    /// It is no body of ours.
+    /// Not a body of our driver.
     Nonsense,
 }
 
@@ -102,22 +102,22 @@ impl SqlBody {
         }
     }
 
-    /// What the whole body asked; the next one may begin.
-    pub(super) fn finish(&mut self) -> Asked {
+    /// The summary of the whole body; the next one may begin.
+    pub(super) fn finish(&mut self) -> BodySummary {
         let body = std::mem::take(self);
         let first = |word: &[u8]| {
             let text = body.statement.get(..word.len());
             text.is_some_and(|text| text.eq_ignore_ascii_case(word))
         };
         match body.stage {
-            Stage::Prefix | Stage::Statement => Asked::Nonsense,
-            _ if body.bulk => Asked::Bulk(body.nest.arrays),
-            _ if first(b"INSERT") => Asked::Inserted(body.groups.unwrap_or_else(|| {
+            Stage::Prefix | Stage::Statement => BodySummary::Nonsense,
+            _ if body.bulk => BodySummary::Bulk(body.nest.arrays),
+            _ if first(b"INSERT") => BodySummary::Inserted(body.groups.unwrap_or_else(|| {
                 let nest = body.nest;
                 nest.commas + u64::from(nest.filled)
             })),
-            _ if first(b"SELECT") || first(b"WITH") => Asked::Query,
-            _ => Asked::Done,
+            _ if first(b"SELECT") || first(b"WITH") => BodySummary::Query,
+            _ => BodySummary::Done,
         }
     }
 
@@ -158,7 +158,7 @@ impl SqlBody {
                 self.nest.read(piece, u64::MAX);
             }
         } else if self.groups.is_none() {
-            // An array a column: the first one tells how many rows there are.
+            // An array a column: the first one has the number of rows.
             self.nest.read(piece, 1);
         } else {
             self.stage = Stage::Rest;

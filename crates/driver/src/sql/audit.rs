@@ -12,9 +12,9 @@ use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_core::model::stored::{KeyRange, StoredRow};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
+use super::describe::AUDITED;
 use super::dialect::Dialect;
 use crate::contract::KeySums;
-use crate::describing::AUDITED;
 
 /// Keys or blocks of keys that one statement names, at most: a server looks them up by hash.
 const BLOCKS_MAX: u64 = 10_000;

@@ -32,21 +32,25 @@ pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
 }
 
 /// Rows of the sample of `from`, a name in SQL.
-pub(crate) async fn count_rows(asks: &mut impl SqlQuery, from: &str) -> Result<u64, TargetError> {
+pub(crate) async fn count_rows(
+    database: &mut impl SqlQuery,
+    from: &str,
+) -> Result<u64, TargetError> {
     let sql =
         format!("SELECT count(*) FROM (SELECT 1 AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
-    Ok(number(&asks.texts(&sql).await?, 0))
+    Ok(number(&database.texts(&sql).await?, 0))
 }
 
 /// Fills in what the sample holds of a column. `value` is its expression: of times the
 /// milliseconds since 1970, of booleans 1 and 0.
-pub(crate) async fn look(
-    asks: &mut impl SqlQuery,
-    (from, value): (&str, &str),
+pub(crate) async fn sample_column(
+    database: &mut impl SqlQuery,
+    from: &str,
+    value: &str,
     column: &mut ColumnShape,
 ) -> Result<(), TargetError> {
     let sample = format!("(SELECT {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
-    let rows = asks
+    let rows = database
         .texts(&format!(
             "SELECT count(*) - count(c), count(DISTINCT c), CAST(min(c) AS text), \
              CAST(max(c) AS text), min(length(CAST(c AS text))), max(length(CAST(c AS text))) \
@@ -61,7 +65,7 @@ pub(crate) async fn look(
     if !listed || !(1..=LISTED_MAX).contains(&column.distinct) {
         return Ok(());
     }
-    let rows = asks
+    let rows = database
         .texts(&format!(
             "SELECT CAST(c AS text), count(*) FROM {sample} WHERE c IS NOT NULL \
              GROUP BY c ORDER BY 2 DESC, 1 LIMIT {LISTED_MAX}"

@@ -9,7 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use highwater_core::model::units::Nanos;
 
-use super::trouble::ClusterStability;
+use super::stability::ClusterStability;
 use crate::contract::{TargetError, TargetOptions};
 use crate::network::{SslMode, Tls, TlsFiles};
 use crate::target_url::{Host, Secret, TargetUrl};

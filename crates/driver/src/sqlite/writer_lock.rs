@@ -1,23 +1,23 @@
-//! Turns: one writer at a time, first come, first served.
+//! A fair lock for the one writer: threads acquire it in the order in which they came.
 //!
-//! A plain mutex lets a thread that has just written overtake those that wait, and SQLite's own
-//! busy handler sleeps in growing steps; both would show as latency that the database did not
-//! cause. What must not be here: waiting with a time-out (a turn always ends with its transaction).
+//! With a plain mutex, a thread that has just written can overtake those that wait, and SQLite's own
+//! busy handler sleeps in growing steps. Both would show as latency that the database did not cause.
+//! Must not wait with a timeout: a writer always ends with its transaction.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Thread};
 
-/// A fair lock; blocks its thread, so it is for the database's own threads only.
+/// Blocks its thread, so it is for the database's own threads only.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct FairWriterLock {
     queue: Mutex<Queue>,
 }
 
 #[derive(Debug, Default)]
 struct Queue {
-    taken: bool,
+    locked: bool,
     // At most one entry per thread of the target.
     waiting: VecDeque<Arc<Waiter>>,
 }
@@ -30,21 +30,21 @@ struct Waiter {
 
 /// The right to write, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'a>(&'a Turns);
+pub(super) struct WriterGuard<'a>(&'a FairWriterLock);
 
-impl Turns {
-    /// Threads that wait now.
+impl FairWriterLock {
+    /// Number of threads that wait now.
     pub(super) fn waiting(&self) -> usize {
         self.queue().waiting.len()
     }
 
-    /// Waits for this thread's turn.
-    pub(super) fn wait(&self) -> Turn<'_> {
+    /// Waits until this thread may write.
+    pub(super) fn acquire(&self) -> WriterGuard<'_> {
         let waiter = {
             let mut queue = self.queue();
-            if !queue.taken {
-                queue.taken = true;
-                return Turn(self);
+            if !queue.locked {
+                queue.locked = true;
+                return WriterGuard(self);
             }
             let waiter = Arc::new(Waiter {
                 called: AtomicBool::new(false),
@@ -56,25 +56,25 @@ impl Turns {
         while !waiter.called.load(Ordering::Acquire) {
             thread::park();
         }
-        Turn(self)
+        WriterGuard(self)
     }
 
     fn queue(&self) -> MutexGuard<'_, Queue> {
-        // The queue is whole at every point where a thread can panic.
+        // The queue is consistent at every point where a thread can panic.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WriterGuard<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.queue();
         match queue.waiting.pop_front() {
-            // Handed over without being free in between, so that nobody overtakes.
+            // Handed over without unlocking in between, so that no other thread overtakes.
             Some(next) => {
                 next.called.store(true, Ordering::Release);
                 next.thread.unpark();
             }
-            None => queue.taken = false,
+            None => queue.locked = false,
         }
     }
 }

@@ -8,21 +8,21 @@ use highwater_core::model::table_shape::{
     Asked, ColumnShape, IndexShape, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 
-use super::statements::{literal, quoted};
+use super::describe::{SqlQuery, Texts, count_rows, not_ours, not_there, number, sample_column};
+use super::quoting::{literal, quoted};
 use crate::contract::TargetError;
-use crate::describing::{SqlQuery, Texts, count_rows, look, not_ours, not_there, number};
 
 /// The list of statements that ended.
 const STATEMENTS: &str = "sys.jobs_log";
 
 /// Describes a table of the schema; `place` is for messages.
 pub(crate) async fn describe(
-    asks: &mut impl SqlQuery,
+    database: &mut impl SqlQuery,
     place: &str,
     table: &str,
 ) -> Result<TableShape, TargetError> {
     let named = literal(table);
-    let columns = asks
+    let columns = database
         .texts(&format!(
             "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
              FROM information_schema.columns \
@@ -33,7 +33,7 @@ pub(crate) async fn describe(
         return Err(not_there(place, table));
     };
     let from = quoted(table);
-    let created = asks.texts(&format!("SHOW CREATE TABLE {from}")).await?;
+    let created = database.texts(&format!("SHOW CREATE TABLE {from}")).await?;
     let created = created
         .into_iter()
         .next()
@@ -45,7 +45,7 @@ pub(crate) async fn describe(
         dialect: "cratedb".to_owned(),
         milliseconds: "CAST({column} AS bigint)".to_owned(),
         quotient: "{dividend} / {divisor}".to_owned(),
-        rows: count_rows(asks, &from).await?,
+        rows: count_rows(database, &from).await?,
         rows_all: None,
         columns: tree(&columns),
         indexes: key.into_iter().collect(),
@@ -54,17 +54,18 @@ pub(crate) async fn describe(
     };
     for column in &mut shape.columns {
         let value = quoted(&column.name);
-        Box::pin(look_into(asks, (&from, value), column)).await?;
+        Box::pin(sample_fields(database, &from, value, column)).await?;
     }
-    statistics(asks, &named, &mut shape).await?;
-    shape.asked = statements(asks, table).await?;
+    statistics(database, &named, &mut shape).await?;
+    shape.asked = statements(database, table).await?;
     Ok(shape)
 }
 
 /// Looks at a column, or at the fields of an object.
-async fn look_into(
-    asks: &mut impl SqlQuery,
-    (from, value): (&str, String),
+async fn sample_fields(
+    database: &mut impl SqlQuery,
+    from: &str,
+    value: String,
     column: &mut ColumnShape,
 ) -> Result<(), TargetError> {
     let value = match column.kind {
@@ -73,7 +74,7 @@ async fn look_into(
         Some(ColumnType::Object) => {
             for field in &mut column.fields {
                 let value = format!("{value}[{}]", literal(&field.name));
-                Box::pin(look_into(asks, (from, value), field)).await?;
+                Box::pin(sample_fields(database, from, value, field)).await?;
             }
             return Ok(());
         }
@@ -83,7 +84,7 @@ async fn look_into(
         }
         Some(_) => value,
     };
-    look(asks, (from, &value), column).await
+    sample_column(database, from, &value, column).await
 }
 
 /// Columns with the fields of objects in them, from names such as `tags['host']`.
@@ -185,18 +186,18 @@ fn primary_key(clause: &str) -> Option<Vec<String>> {
 
 /// Adds what the shards and ANALYZE tell of the whole table: rows, and different values.
 async fn statistics(
-    asks: &mut impl SqlQuery,
+    database: &mut impl SqlQuery,
     named: &str,
     shape: &mut TableShape,
 ) -> Result<(), TargetError> {
-    let rows = asks
+    let rows = database
         .texts(&format!(
             "SELECT CAST(sum(num_docs) AS bigint) FROM sys.shards \
              WHERE primary = TRUE AND schema_name = current_schema AND table_name = {named}"
         ))
         .await?;
     shape.rows_all = Some(number(&rows, 0)).filter(|rows| *rows > 0);
-    let rows = asks
+    let rows = database
         .texts(&format!(
             "SELECT attname, CAST(n_distinct AS bigint) FROM pg_catalog.pg_stats \
              WHERE schemaname = current_schema AND tablename = {named} AND n_distinct >= 0"
@@ -214,14 +215,14 @@ async fn statistics(
 }
 
 /// What the cluster was asked about the table and keeps in its log of statements.
-async fn statements(asks: &mut impl SqlQuery, table: &str) -> Result<Asked, TargetError> {
+async fn statements(database: &mut impl SqlQuery, table: &str) -> Result<Asked, TargetError> {
     let on_table = format!(
         "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
          AND {} AND stmt NOT LIKE 'SHOW CREATE%'",
         literal(&table.to_lowercase()),
         not_ours("stmt")
     );
-    let listed = asks
+    let listed = database
         .texts(&format!(
             "SELECT substr(stmt, 1, {TEXT_MAX}) AS text, count(*) AS calls {on_table} \
              GROUP BY substr(stmt, 1, {TEXT_MAX}) ORDER BY calls DESC, text LIMIT {TEXTS_MAX}"
@@ -237,7 +238,7 @@ async fn statements(asks: &mut impl SqlQuery, table: &str) -> Result<Asked, Targ
             });
         }
     };
-    let different = asks
+    let different = database
         .texts(&format!("SELECT count(DISTINCT stmt) {on_table}"))
         .await?;
     let texts = rows.into_iter().filter_map(|row| {

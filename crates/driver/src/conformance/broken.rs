@@ -1,0 +1,32 @@
+//! How a rule reports that it does not hold. Must not know any rule.
+
+use crate::contract::TargetError;
+
+/// What was expected and what came.
+#[derive(Debug)]
+pub(super) struct Broken(pub(super) String);
+
+impl Broken {
+    pub(super) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+}
+
+impl From<TargetError> for Broken {
+    fn from(error: TargetError) -> Self {
+        Self(match error.hint {
+            Some(hint) => format!("{:?}: {} ({hint})", error.kind, error.message),
+            None => format!("{:?}: {}", error.kind, error.message),
+        })
+    }
+}
+
+/// Fails with a message unless a condition holds.
+macro_rules! require {
+    ($holds:expr, $($message:tt)+) => {
+        if !$holds {
+            return Err($crate::conformance::broken::Broken::new(format!($($message)+)));
+        }
+    };
+}
+pub(super) use require;

@@ -1,0 +1,97 @@
+//! The connection around the load: runs one statement at a time and reads its rows. Must not know
+//! what the statements are for.
+
+use std::rc::Rc;
+
+use highwater_core::model::units::Nanos;
+
+use super::http::HttpConnection;
+use super::options::Node;
+use super::query::{self, Rows};
+use crate::contract::{TargetError, TargetErrorKind, Timeline};
+use crate::sql::describe::{SqlQuery, Texts};
+use crate::sql::quoting::quoted;
+
+/// First pause between two polls of a server that is not done.
+pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// Longest pause between two polls.
+pub(super) const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+
+/// See the module.
+pub(super) struct AdminConnection {
+    pub(super) http: HttpConnection,
+    pub(super) node: Node,
+    /// The insert mode, for the facts.
+    insert: &'static str,
+    pub(super) timeline: Rc<dyn Timeline>,
+}
+
+impl AdminConnection {
+    pub(super) fn new(
+        http: HttpConnection,
+        node: Node,
+        insert: &'static str,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            http,
+            node,
+            insert,
+            timeline,
+        }
+    }
+
+    pub(super) fn place(&self) -> &str {
+        &self.node.shown
+    }
+
+    pub(super) fn insert(&self) -> &'static str {
+        self.insert
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.http.is_encrypted()
+    }
+
+    /// The error of a workload whose expressions do not return what they must.
+    pub(super) fn unexpected(&self) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!(
+                "{}: a count by key is not made of integers",
+                self.node.shown
+            ),
+            hint: Some("the workload's `key` must be an integer expression".to_owned()),
+        }
+    }
+
+    /// Runs a statement for its effect.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
+        self.rows(sql).await.map(drop)
+    }
+
+    /// Runs a statement and reads its rows.
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        query::rows(&mut self.http, &self.node, sql)
+            .await
+            .map_err(|failure| failure.into_target_error(&self.node.shown))
+    }
+
+    /// Makes visible what was written to a table.
+    pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
+        self.run(&format!("REFRESH TABLE {}", quoted(table))).await
+    }
+
+    pub(super) async fn pause(&self, pause: Nanos) {
+        self.timeline
+            .sleep_until(self.timeline.now().saturating_add(pause))
+            .await;
+    }
+}
+
+impl SqlQuery for AdminConnection {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let rows = self.rows(sql).await?;
+        Ok(rows.into_iter().map(query::texts).collect())
+    }
+}

@@ -1,0 +1,49 @@
+//! The server's side of a connection to the sink, and the tables that it needs.
+//!
+//! Must not know a protocol.
+
+use std::sync::{Mutex, PoisonError};
+
+use highwater_core::model::op::{BoundWorkload, ColumnType};
+
+/// The server's side of one connection; its responses are always the same.
+pub(super) trait Conversation {
+    /// Reads input and writes the response; false if the connection ends.
+    fn take(&mut self, input: &[u8], response: &mut Vec<u8>) -> bool;
+}
+
+/// The tables of the workload whose sessions connect; shared by all conversations.
+#[derive(Debug, Default)]
+pub(super) struct WorkloadTables {
+    tables: Mutex<Tables>,
+}
+
+impl WorkloadTables {
+    /// A copy.
+    pub(super) fn get(&self) -> Tables {
+        let tables = self.tables.lock();
+        tables.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces them by those of a workload.
+    pub(super) fn set(&self, workload: &BoundWorkload) {
+        let tables = tables_of(workload);
+        let mut current = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if *current != tables {
+            *current = tables;
+        }
+    }
+}
+
+/// Names and column types of a workload's tables, as a server has them.
+pub(super) type Tables = Vec<(String, Vec<ColumnType>)>;
+
+fn tables_of(workload: &BoundWorkload) -> Tables {
+    let tables = workload.tables.iter();
+    tables
+        .map(|table| {
+            let kinds = table.columns.iter().map(|column| column.kind);
+            (table.name.clone(), kinds.collect())
+        })
+        .collect()
+}
