@@ -7,4 +7,5 @@ pub mod blocks;
 pub mod docs;
 pub mod long;
 pub mod process;
+pub mod test;
 pub mod tidy;

@@ -1,17 +1,18 @@
-//! `cargo xtask TASK`: which task, and what it says. The tasks are in the library.
+//! `cargo xtask TASK`: selects a task and prints its result. The tasks are in the library.
 
 use std::io::Write;
 use std::process::{Command, ExitCode};
 
 use xtask::docs::Mode;
 use xtask::tidy::{self, Finding, Tree, licenses};
-use xtask::{bench, docs, long, process};
+use xtask::{bench, docs, long, process, test};
 
 const HELP: &str = "\
 Repository tasks
 
 Usage: cargo xtask TASK
 
+  test [ARGUMENTS]         installs the programs that tests need, and runs every test
   tidy                     checks of the house; see STYLE.md
   circles                  files and folders that use each other in a circle
   docs                     rewrites the generated parts of the documents
@@ -19,7 +20,7 @@ Usage: cargo xtask TASK
   docs --measured          runs the README's first command and keeps its output
   bench [NAME] [--write]   runs the benchmarks; --write keeps the tables in docs/benchmarks.md
   long [FILTER]            runs the long tests
-  ci                       runs the steps of CI in order, without installing anything
+  ci                       runs the steps of CI in order
 ";
 
 fn main() -> ExitCode {
@@ -27,10 +28,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let mut out = std::io::stdout();
     let (text, code) = match task(&words, &mut out) {
-        Ok(said) => (said, ExitCode::SUCCESS),
-        Err(wrong) => (wrong, ExitCode::FAILURE),
+        Ok(text) => (text, ExitCode::SUCCESS),
+        Err(error) => (error, ExitCode::FAILURE),
     };
-    // Nobody is left to be told when stdout is gone.
+    // A closed stdout has no reader to report to.
     writeln!(out, "{}", text.trim_end()).ok();
     code
 }
@@ -49,12 +50,12 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
             bench::run(Some(name), true).map(lines)
         }
         ["bench", name] => bench::run(Some(name), false).map(lines),
+        ["test", arguments @ ..] => test::run(arguments),
         ["long"] => long::run(None, out),
         ["long", filter] => long::run(Some(filter), out),
         ["ci"] => {
             let mut steps = Command::new("bash");
-            steps.args([".ci/run", "--no-install"]);
-            process::run(steps.current_dir(process::root()))?;
+            process::run(steps.arg(".ci/run").current_dir(process::root()))?;
             Ok(String::new())
         }
         ["help" | "--help" | "-h"] => Ok(HELP.to_owned()),

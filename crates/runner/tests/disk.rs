@@ -9,13 +9,14 @@ use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_runner::run::RunError;
+use highwater_testing::programs::report_left_out;
 use support::{Job, closed, open, try_run_on};
 
 /// A file system of its own in memory, gone when it is dropped.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// None where this user may mount nothing.
+    /// `None` if this user may not mount one: the test is left out.
     fn mount(root: &Path, size: &str) -> Option<Self> {
         let place = root.join("disk");
         std::fs::create_dir(&place).ok()?;
@@ -24,6 +25,9 @@ impl SmallDisk {
             .arg(&place)
             .output();
         let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        if !is_mounted {
+            report_left_out("mount a file system", "only root may do that");
+        }
         is_mounted.then_some(Self(place))
     }
 
@@ -50,7 +54,6 @@ fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
 fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
     let root = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(root.path(), "160m") else {
-        println!("skipped: only a user who may mount a file system can run this test");
         return;
     };
     // As fast as it goes, for much longer than the disk lasts.
@@ -80,7 +83,6 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
 fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
     let root = tempfile::tempdir().unwrap();
     let Some(disk) = SmallDisk::mount(root.path(), "16m") else {
-        println!("skipped: only a user who may mount a file system can run this test");
         return;
     };
     let mut job = disk.job(&[("insert", open(1_000))]);

@@ -1,5 +1,7 @@
-//! Real databases for tests: started on loopback in a directory of their own, ended by process id.
+//! Real databases for tests, started on loopback in a private directory and ended by process ID,
+//! and the programs that tests need.
 //!
-//! A development dependency only; the product never links it.
+//! A development dependency only, and one of the repository's tasks; the product never links it.
 
 pub mod postgres;
+pub mod programs;

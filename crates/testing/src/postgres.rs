@@ -1,8 +1,8 @@
 //! A private PostgreSQL server: `initdb`, a free port on 127.0.0.1, a socket in its own
 //! directory, ended when dropped.
 //!
-//! The server refuses to run as root, so root starts it as the user `postgres`, whom Debian's
-//! package makes.
+//! The server refuses to run as root, so root starts it as the user `postgres`, which Debian's
+//! package creates.
 
 use std::fs;
 use std::io;
@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-/// Set to `1`: tests that need PostgreSQL pass without it.
-pub const SKIP: &str = "HIGHWATER_SKIP_POSTGRES";
-/// The superuser; local connections over the socket are always trusted.
+use crate::programs::POSTGRESQL;
+
+/// The superuser; connections over the socket are always trusted.
 pub const SUPERUSER: &str = "postgres";
-/// Attempts to reach a server that starts, one each 50 ms.
+/// Attempts to reach a starting server, 50 ms apart.
 const START_ATTEMPTS: u32 = 1_200;
-/// Attempts to see a server end, one each 20 ms.
+/// Checks whether a server has ended, 20 ms apart.
 const STOP_ATTEMPTS: u32 = 500;
 
 /// A running server.
@@ -42,17 +42,21 @@ pub struct Setup {
     pub tls: Option<(String, String)>,
 }
 
-/// Whether tests with PostgreSQL are to be skipped by the user's wish.
+/// Whether the tests that need PostgreSQL are left out; see [`POSTGRESQL`].
+///
+/// # Panics
+///
+/// As [`Program::is_left_out`](crate::programs::Program::is_left_out).
 pub fn skipped() -> bool {
-    std::env::var(SKIP).is_ok_and(|value| value == "1")
+    POSTGRESQL.is_left_out()
 }
 
 impl Postgres {
-    /// Starts a server that trusts everybody on loopback.
+    /// Starts a server that trusts every connection over loopback.
     ///
     /// # Panics
     ///
-    /// When PostgreSQL is not installed or does not start: the test cannot say anything then.
+    /// If PostgreSQL is not installed or does not start.
     pub fn start() -> Self {
         Self::start_with(&Setup {
             access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
@@ -60,7 +64,7 @@ impl Postgres {
         })
     }
 
-    /// Starts a server with a set-up of its own.
+    /// Starts a server with this setup.
     ///
     /// # Panics
     ///
@@ -73,7 +77,9 @@ impl Postgres {
     }
 
     fn try_start(setup: &Setup) -> io::Result<Self> {
-        let programs = programs()?;
+        let programs = POSTGRESQL
+            .path()
+            .ok_or_else(|| io::Error::other("it is not installed: `cargo xtask test` does that"))?;
         let directory = tempfile::Builder::new().prefix("hw-pg-").tempdir()?;
         if is_root() {
             run(Command::new("chown").arg(SUPERUSER).arg(directory.path()))?;
@@ -127,7 +133,7 @@ impl Postgres {
     ///
     /// # Panics
     ///
-    /// When `psql` fails: a test that set something up wrongly cannot go on.
+    /// If `psql` fails.
     pub fn sql(&self, database: &str, text: &str) -> String {
         let output = Command::new(self.programs.join("psql"))
             .args([
@@ -153,11 +159,11 @@ impl Postgres {
         }
     }
 
-    /// Ends the server at once, without a farewell to its clients, and starts it again.
+    /// Ends the server at once, without a message to its clients, and starts it again.
     ///
     /// # Panics
     ///
-    /// When it does not come back.
+    /// If it does not start.
     pub fn restart(&mut self) {
         self.end("immediate");
         if let Err(error) = self.begin() {
@@ -308,26 +314,6 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         self.end("immediate");
     }
-}
-
-/// Directory of the newest installed server's programs.
-fn programs() -> io::Result<PathBuf> {
-    let mut found: Vec<(u32, PathBuf)> = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .filter_map(Result::ok)
-        .filter_map(|entry| {
-            let version = entry.file_name().to_str()?.parse().ok()?;
-            Some((version, entry.path().join("bin")))
-        })
-        .filter(|(_, path)| path.join("initdb").exists())
-        .collect();
-    found.sort();
-    found.pop().map(|(_, path)| path).ok_or_else(|| {
-        io::Error::other(format!(
-            "it is not installed; `apt-get install postgresql`, or set {SKIP}=1"
-        ))
-    })
 }
 
 fn is_root() -> bool {

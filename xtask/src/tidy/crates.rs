@@ -17,10 +17,11 @@ const DIRECTION: [(&str, &[&str]); 7] = [
         &["highwater-core", "highwater-driver", "highwater-runner"],
     ),
     (TESTING, &["highwater-core", "highwater-driver"]),
-    ("xtask", &["highwater-core"]),
+    ("xtask", &["highwater-core", TESTING]),
 ];
 
-/// Servers for tests; every crate may have it as a dev-dependency, and no other way.
+/// Servers for tests; every crate may have it as a dev-dependency, and only `xtask`, which installs
+/// them, as another.
 const TESTING: &str = "highwater-testing";
 
 /// What the core must not depend on: I/O, async, clocks, global randomness.

@@ -4,7 +4,7 @@ use super::finding::Finding;
 use super::tree::Tree;
 
 /// The README's command for the tests.
-const TEST_COMMAND: &str = "cargo test --workspace";
+const TEST_COMMAND: &str = "cargo xtask test";
 
 /// README and CI name the same command for the tests.
 pub(super) fn ci_runs_the_readme(tree: &Tree) -> Vec<Finding> {

@@ -385,10 +385,10 @@ fn ci_runs_what_the_readme_says() {
     check_rule(
         house::ci_runs_the_readme,
         &[
-            ("README.md", "# R\n\n```sh\ncargo test --workspace\n```\n"),
+            ("README.md", "# R\n\n```sh\ncargo xtask test\n```\n"),
             (".ci/run", "step cargo test\n"),
         ],
-        &[".ci/run:1: `cargo test --workspace` is not in it"],
+        &[".ci/run:1: `cargo xtask test` is not in it"],
     );
 }
 

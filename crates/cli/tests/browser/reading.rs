@@ -65,7 +65,7 @@ fn every_chart_is_drawn_and_the_crosshair_shows_the_value_under_it() {
     };
     let pages = Pages::new();
     pages.call(RUN);
-    let mut browser = Browser::start(program, WIDE, false);
+    let mut browser = Browser::start(&program, WIDE, false);
     browser.open(&pages.report());
     let charts = browser.evaluate("document.querySelectorAll('figure.chart').length");
     assert!(charts.as_u64().unwrap() >= 6, "{charts}");
@@ -216,7 +216,7 @@ fn nothing_keeps_a_reader_out() {
     let pages = Pages::new();
     pages.call(RUN);
     for (size, dark) in [(WIDE, false), (PHONE, true)] {
-        let mut browser = Browser::start(program, size, dark);
+        let mut browser = Browser::start(&program, size, dark);
         browser.open(&pages.report());
         browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
         let wide = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
@@ -270,7 +270,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
         (compared, "overlaid-rows"),
         (sized, "growth-0"),
     ] {
-        let mut browser = Browser::start(program, WIDE, false);
+        let mut browser = Browser::start(&program, WIDE, false);
         browser.open(&page);
         let drawn =
             format!("document.querySelector('#{chart} svg.wide').getBoundingClientRect().width");
@@ -278,7 +278,7 @@ fn long_every_kind_of_page_is_drawn_without_a_fault() {
         reads_by_keys(&mut browser);
         no_label_is_cut(&mut browser);
         is_quiet(&browser);
-        let mut phone = Browser::start(program, PHONE, true);
+        let mut phone = Browser::start(&program, PHONE, true);
         phone.open(&page);
         no_label_is_cut(&mut phone);
         is_quiet(&phone);

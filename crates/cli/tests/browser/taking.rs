@@ -42,7 +42,7 @@ fn a_reader_takes_figures_a_drawing_and_paper_with_him() {
     pages.call(RUN);
     let record = pages.call(&["show", "--format", "json"]);
     let record: Value = serde_json::from_str(&record).unwrap();
-    let mut browser = Browser::start(program, WIDE, true);
+    let mut browser = Browser::start(&program, WIDE, true);
     browser.open(&pages.report());
     browser.evaluate(KEEP);
     copies_what_is_plotted(&mut browser, &record);
@@ -51,7 +51,7 @@ fn a_reader_takes_figures_a_drawing_and_paper_with_him() {
     let svg = saves_a_drawing(&mut browser);
     assert_eq!(browser.complaints, Vec::<String>::new());
     goes_to_paper(&mut browser);
-    reads_elsewhere(program, &pages.page("saved.svg", &svg));
+    reads_elsewhere(&program, &pages.page("saved.svg", &svg));
 }
 
 /// The CSV of a chart has a line for each second, with the record's own figures.
@@ -168,7 +168,7 @@ fn saves_a_drawing(browser: &mut Browser) -> String {
 }
 
 /// Opened alone the drawing has the colors that it had in the page, and asks for nothing.
-fn reads_elsewhere(program: &str, svg: &std::path::Path) {
+fn reads_elsewhere(program: &std::path::Path, svg: &std::path::Path) {
     let mut browser = Browser::start(program, WIDE, false);
     browser.go(svg);
     let seen = browser.evaluate(
@@ -235,7 +235,7 @@ fn the_page_is_dark_where_the_reader_wants_it() {
     let light = json!(["Dark", "rgb(251, 251, 249)", "rgb(11, 102, 179)"]);
     let dark = json!(["Light", "rgb(18, 22, 28)", "rgb(93, 176, 245)"]);
     for (is_dark, [first, second]) in [(false, [&light, &dark]), (true, [&dark, &light])] {
-        let mut browser = Browser::start(program, WIDE, is_dark);
+        let mut browser = Browser::start(&program, WIDE, is_dark);
         browser.open(&pages.report());
         for expected in [first, second, first] {
             assert_eq!(browser.evaluate(STATE), *expected);
@@ -260,7 +260,7 @@ fn what_a_server_says_does_nothing_in_a_browser() {
     poison(&mut hostile);
     std::fs::write(&record, hostile.to_string()).unwrap();
     let page = pages.call(&["show", "--format", "html"]);
-    let mut browser = Browser::start(program, WIDE, false);
+    let mut browser = Browser::start(&program, WIDE, false);
     browser.open(&pages.page("hostile.html", &page));
     let seen = browser.evaluate(
         "new Promise((done) => setTimeout(() => done([window.stolen === undefined, \

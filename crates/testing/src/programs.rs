@@ -1,0 +1,160 @@
+//! The programs that tests need beyond Rust: where each is installed, and what happens to the
+//! tests that need it if it is not.
+//!
+//! A new engine's server gets an entry in [`ALL`]: `cargo xtask test` then installs it, CI requires
+//! it, and plain `cargo test` passes without it. Nothing here starts a program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Set to `1`: a test whose program is not installed fails. Otherwise it passes without having
+/// tested anything, and its test binary says so once.
+pub const REQUIRE_ALL: &str = "HIGHWATER_REQUIRE_ALL";
+
+/// A program, or a set of them, that some tests need.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name, for messages.
+    pub name: &'static str,
+    /// The package of Debian and Ubuntu that installs it.
+    pub package: &'static str,
+    /// The tests that need it.
+    pub tests: &'static str,
+    /// Where it is installed.
+    find: fn() -> Option<PathBuf>,
+}
+
+/// The programs of a PostgreSQL server: a directory with `initdb` and `postgres`.
+pub static POSTGRESQL: Program = Program {
+    name: "PostgreSQL",
+    package: "postgresql",
+    tests: "the driver against a real server, audits, and runs of the command line against it",
+    find: || newest_server("/usr/lib/postgresql").or_else(|| beside("initdb", "postgres")),
+};
+
+/// A browser for the pages of runs.
+pub static CHROMIUM: Program = Program {
+    name: "Chromium",
+    package: "chromium",
+    tests: "the pages of runs in a browser (crates/cli/tests/browser)",
+    find: || in_path("chromium").or_else(|| in_path("chromium-browser")),
+};
+
+/// The package manager that fetches the checker of accessibility.
+pub static NPM: Program = Program {
+    name: "npm",
+    package: "npm",
+    tests: "accessibility of the pages of runs (crates/cli/tests/browser)",
+    find: || in_path("npm"),
+};
+
+/// Every program that a test needs.
+pub static ALL: [&Program; 3] = [&POSTGRESQL, &CHROMIUM, &NPM];
+
+/// What this process has already reported as left out.
+static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+impl Program {
+    /// Where it is installed; `None` if it is not.
+    pub fn path(&self) -> Option<PathBuf> {
+        (self.find)()
+    }
+
+    /// Whether a test leaves out what needs this program, since it is not installed.
+    ///
+    /// # Panics
+    ///
+    /// If it is not installed and [`REQUIRE_ALL`] is set.
+    pub fn is_left_out(&self) -> bool {
+        let missing = self.path().is_none();
+        if missing {
+            let reason = format!("{} is not installed (Debian: {})", self.name, self.package);
+            leave_out(&format!("need {}", self.name), &reason);
+        }
+        missing
+    }
+}
+
+/// Leaves out a test that needs something that `cargo xtask test` sets up.
+///
+/// # Panics
+///
+/// If [`REQUIRE_ALL`] is set.
+pub fn leave_out(need: &str, reason: &str) {
+    assert!(!all_required(), "{reason}, and {REQUIRE_ALL} is set");
+    let hint = "`cargo xtask test` installs what is missing and runs everything";
+    report_left_out(need, &format!("{reason}. {hint}"));
+}
+
+/// Reports that the tests of this binary that `need` something are left out for a `reason`.
+///
+/// The line is written past the capture of the test harness, once for each need; the name of every
+/// such test is in its captured output.
+#[expect(
+    clippy::print_stdout,
+    reason = "the test harness captures and shows it"
+)]
+pub fn report_left_out(need: &str, reason: &str) {
+    let thread = std::thread::current();
+    println!("left out: {}: {reason}", thread.name().unwrap_or_default());
+    let mut reported = REPORTED.lock().unwrap_or_else(PoisonError::into_inner);
+    if reported.insert(need.to_owned()) {
+        let binary = test_binary();
+        let line = format!(
+            "\nleft out: the tests of `{binary}` that {need}: {reason}. \
+             To list them: cargo test --test {binary} -- --show-output\n",
+        );
+        // A closed stderr must not fail the test.
+        std::io::stderr().write_all(line.as_bytes()).ok();
+    }
+}
+
+fn all_required() -> bool {
+    std::env::var(REQUIRE_ALL).is_ok_and(|value| value == "1")
+}
+
+/// The name of this test binary as cargo's `--test` takes it.
+fn test_binary() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy();
+    stem.rsplit_once('-')
+        .map_or(stem.as_ref(), |(name, _hash)| name)
+        .to_owned()
+}
+
+/// The programs' directory of the newest version below `place`, as Debian lays them out.
+fn newest_server(place: &str) -> Option<PathBuf> {
+    let mut found: Vec<(u32, PathBuf)> = fs::read_dir(place)
+        .into_iter()
+        .flatten()
+        .filter_map(Result::ok)
+        .filter_map(|entry| {
+            let version = entry.file_name().to_str()?.parse().ok()?;
+            Some((version, entry.path().join("bin")))
+        })
+        .filter(|(_, path)| path.join("initdb").exists())
+        .collect();
+    found.sort();
+    found.pop().map(|(_, path)| path)
+}
+
+/// The directory in `PATH` whose `program` has `other` beside it.
+fn beside(program: &str, other: &str) -> Option<PathBuf> {
+    let path = in_path(program)?.canonicalize().ok()?;
+    let directory = path.parent()?;
+    directory
+        .join(other)
+        .exists()
+        .then(|| directory.to_path_buf())
+}
+
+/// Where a command is, as a shell would find it.
+pub fn in_path(command: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory: PathBuf| directory.join(command))
+        .find(|program: &PathBuf| Path::is_file(program))
+}

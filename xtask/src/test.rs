@@ -1,0 +1,102 @@
+//! `cargo xtask test`: installs the programs that tests need, then runs every test.
+//!
+//! Which programs these are is listed in `highwater_testing::programs`. Plain `cargo test` leaves
+//! out the tests whose programs are missing; here and in CI, that is a failure.
+
+use std::process::Command;
+
+use highwater_testing::programs::{self, Program, REQUIRE_ALL};
+
+use crate::process;
+
+/// Debian's own setup of PostgreSQL: with this line, it creates no cluster and starts no service.
+const NO_CLUSTER: &str = "create_main_cluster = false";
+/// Where it is read.
+const CLUSTER_SETTINGS: &str = "/etc/postgresql-common";
+
+/// Installs what is missing and runs the tests, with these further arguments to `cargo test`.
+pub fn run(arguments: &[&str]) -> Result<String, String> {
+    let missing: Vec<&Program> = programs::ALL
+        .into_iter()
+        .filter(|program| program.path().is_none())
+        .collect();
+    if !missing.is_empty() {
+        let has = |command: &str| programs::in_path(command).is_some();
+        if !has("apt-get") || !(is_root() || has("sudo")) {
+            return Err(instructions(&missing));
+        }
+        install(&missing)?;
+    }
+    let mut tests = process::cargo(&["test", "--workspace"]);
+    process::run(tests.args(arguments).env(REQUIRE_ALL, "1"))?;
+    Ok("test: all tests passed; none was left out".to_owned())
+}
+
+/// What to install by hand, and what to run without it.
+fn instructions(missing: &[&Program]) -> String {
+    let mut lines = vec!["test: these programs are missing, install them first:".to_owned()];
+    for program in missing {
+        lines.push(format!(
+            "  {:<12}Debian: {:<12}needed for {}",
+            program.name, program.package, program.tests
+        ));
+    }
+    lines.push("`cargo test --workspace` runs the tests that do not need them".to_owned());
+    lines.join("\n")
+}
+
+fn install(missing: &[&Program]) -> Result<(), String> {
+    let packages: Vec<&str> = missing.iter().map(|program| program.package).collect();
+    if packages.contains(&programs::POSTGRESQL.package) {
+        // The tests start servers of their own, in private directories.
+        let script = format!(
+            "mkdir -p {CLUSTER_SETTINGS} && \
+             echo '{NO_CLUSTER}' >> {CLUSTER_SETTINGS}/createcluster.conf"
+        );
+        process::run(as_root("sh").args(["-c", &script]))?;
+    }
+    process::run(as_root("apt-get").args(["update", "-q"]))?;
+    process::run(
+        as_root("env")
+            .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "install"])
+            .args(["-q", "-y", "--no-install-recommends"])
+            .args(["-o", "Dpkg::Options::=--force-confold"])
+            .args(packages),
+    )?;
+    match missing.iter().find(|program| program.path().is_none()) {
+        None => Ok(()),
+        Some(program) => Err(format!(
+            "test: {} is installed, but its programs were not found",
+            program.package
+        )),
+    }
+}
+
+fn as_root(program: &str) -> Command {
+    if is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("sudo");
+    command.arg(program);
+    command
+}
+
+fn is_root() -> bool {
+    process::output(Command::new("id").arg("-u")).is_ok_and(|user| user.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_program_to_install_is_named_with_its_package_and_tests() {
+        let text = instructions(&programs::ALL);
+        for program in programs::ALL {
+            assert!(text.contains(program.name), "{text}");
+            assert!(text.contains(program.package), "{text}");
+            assert!(text.contains(program.tests), "{text}");
+        }
+        assert!(text.contains("cargo test --workspace"), "{text}");
+    }
+}
