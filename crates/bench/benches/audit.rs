@@ -8,6 +8,7 @@ use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload};
 use highwater_bench::meters::PeakMemory;
 use highwater_core::model::judgment::Data;
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{AuditLevel, PhaseKind};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::{Nanos, Rate};
@@ -160,9 +161,4 @@ fn check(record: &RunRecord, expected: Data) -> Result<(), Box<dyn Error>> {
     } else {
         Err(format!("data are {data:?}").into())
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn to_f64(n: u64) -> f64 {
-    n as f64
 }

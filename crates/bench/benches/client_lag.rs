@@ -11,6 +11,7 @@ use std::time::Duration;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, cpu_workload, measured};
 use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::numbers::{to_f64, truncate_to_u64};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{ClientRecord, RunRecord};
 use highwater_core::model::units::{Nanos, Rate};
@@ -138,16 +139,10 @@ fn cores_of_others(client: &ClientRecord) -> f64 {
     })
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "ops per second of one machine"
-)]
 fn rate(ops_per_s: f64) -> Rate {
-    Rate::per_second((ops_per_s as u64).max(1))
+    Rate::per_second(truncate_to_u64(ops_per_s).max(1))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds for display")]
 fn micros(nanos: Option<u64>) -> f64 {
-    nanos.map_or(f64::NAN, |nanos| nanos as f64 / 1e3)
+    nanos.map_or(f64::NAN, |nanos| to_f64(nanos) / 1e3)
 }

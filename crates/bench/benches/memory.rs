@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload, measured, workload};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::op::ColumnData;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::RunRecord;
@@ -158,9 +159,4 @@ fn column_bytes(column: &ColumnData) -> usize {
 
 fn mib(bytes: u64) -> f64 {
     to_f64(bytes) / MIB
-}
-
-#[expect(clippy::cast_precision_loss, reason = "sizes for display")]
-fn to_f64(n: u64) -> f64 {
-    n as f64
 }

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{ended_children_cpu, process_cpu};
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
 use highwater_runner::observer::Silent;
@@ -141,9 +142,4 @@ fn pgbench(server: &Postgres, arguments: &[&str]) -> Result<String, Box<dyn Erro
 fn threads(clients: u32) -> u32 {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     u32::try_from(cores).unwrap_or(u32::MAX).min(clients)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "ops of a few seconds")]
-fn to_f64(n: u64) -> f64 {
-    n as f64
 }

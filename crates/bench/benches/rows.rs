@@ -9,6 +9,7 @@ use std::time::Duration;
 use highwater_bench::figures::{self, Figure, median};
 use highwater_bench::job::{Job, SEED, cpu_workload, measured, target, workload};
 use highwater_bench::meters::{process_cpu, thread_cpu};
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::op::{Op, OpBody, OpId, RowBatch};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::units::Nanos;
@@ -160,9 +161,4 @@ fn simulated(stream: &str) -> Result<f64, Box<dyn Error>> {
 
 fn rows() -> usize {
     usize::try_from(BATCH).unwrap_or(0)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of one benchmark")]
-fn to_f64(n: u64) -> f64 {
-    n as f64
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use highwater_core::analysis;
 use highwater_core::analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
 use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
     AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
@@ -276,14 +277,6 @@ pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
         .filter(|(phase, times)| phase.kind == PhaseKind::Measure && times.end > times.start)
         .map(|(_, times)| *times)
         .collect()
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "figures for people and statistics"
-)]
-pub(crate) fn to_f64(n: u64) -> f64 {
-    n as f64
 }
 
 #[cfg(test)]

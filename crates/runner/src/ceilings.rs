@@ -8,11 +8,11 @@ use std::io;
 use std::path::Path;
 
 use highwater_core::analysis::Ended;
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{Pace, Plan, Unit};
 use highwater_core::model::record::RunRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::assemble::to_f64;
 use crate::environment;
 use crate::executor::sessions_of;
 

@@ -3,6 +3,7 @@
 //! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
 
 use highwater_core::model::display::{bytes, count, span};
+use highwater_core::model::numbers::{ceil_to_u64, to_f64};
 use highwater_core::model::op::{ColumnData, RowBatch};
 use highwater_core::model::plan::{Pace, PhaseKind, PhasePlan, Plan};
 use highwater_core::model::record::{DiskRecord, EstimateRecord};
@@ -98,8 +99,8 @@ fn length_of(known: &Known<'_>, phase: &PhasePlan) -> Option<Nanos> {
         let ops = limit(known, phase).filter(|_| per_op > 0)?.div_ceil(per_op);
         match known.plan.pace(position, phase.step) {
             Pace::Open { rate } => {
-                let units = float(ops) * float(stream.units_per_op.max(1));
-                Some(Nanos(whole(units / rate.as_f64() * 1e9)))
+                let units = to_f64(ops) * to_f64(stream.units_per_op.max(1));
+                Some(Nanos(ceil_to_u64(units / rate.as_f64() * 1e9)))
             }
             Pace::Closed { .. } => None,
         }
@@ -131,7 +132,7 @@ fn rows(known: &Known<'_>) -> Option<u64> {
             let paced = match (plan.pace(position, phase.step), length_of(known, phase)) {
                 (Pace::Open { rate }, Some(length)) => {
                     let units = rate.as_f64() * length.as_secs_f64();
-                    let ops = whole(units / float(stream.units_per_op.max(1)));
+                    let ops = ceil_to_u64(units / to_f64(stream.units_per_op.max(1)));
                     Some(ops.saturating_mul(per_op))
                 }
                 _ => None,
@@ -144,20 +145,6 @@ fn rows(known: &Known<'_>) -> Option<u64> {
         }
     }
     Some(rows)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn float(number: u64) -> f64 {
-    number as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "an estimate; a float beyond the integers saturates"
-)]
-fn whole(ops: f64) -> u64 {
-    ops.ceil() as u64
 }
 
 /// Bytes of a row's values, without anything that a target adds or saves.

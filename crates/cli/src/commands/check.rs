@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::display::{bytes, duration, rate, whole};
+use highwater_core::model::display::{bytes, duration, rate};
+use highwater_core::model::numbers::round_to_u64;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
@@ -224,7 +225,7 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
          for other flags run them against {sink}",
         rate(found.units_per_s),
         found.unit,
-        duration(whole(found.cpu_ns_per_op)),
+        duration(round_to_u64(found.cpu_ns_per_op)),
         found.key.insert,
         found.key.sessions
     ))

@@ -4,6 +4,7 @@ mod preview;
 
 use std::sync::Arc;
 
+use highwater_core::model::numbers::{round_to_u32, round_to_u64};
 use highwater_core::model::plan::{Plan, StreamPlan};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::search::{ProbePurpose, SearchAxis};
@@ -159,22 +160,12 @@ impl ProbeMaker for Maker<'_> {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive, and a rate that can be asked is far below 2^63 millionths"
-)]
 fn rate(per_second: f64) -> Rate {
     Rate {
-        micro_per_s: ((per_second * 1e6).round() as u64).max(1),
+        micro_per_s: round_to_u64(per_second * 1e6).max(1),
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "between 1 and the bound of the search"
-)]
 fn sessions(number: f64) -> u32 {
-    (number.round() as u32).max(1)
+    round_to_u32(number).max(1)
 }

@@ -317,7 +317,7 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     let Some(measured) = measured.map(|need| &need.basis.replicas) else {
         return Traced::assumed(survive, "as many as nodes may be lost");
     };
-    let value = display::whole(measured.value);
+    let value = highwater_core::model::numbers::round_to_u64(measured.value);
     match u32::try_from(value) {
         Ok(value) if value >= survive => Traced {
             value,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use highwater_core::analysis::scaling::Weighting;
 use highwater_core::analysis::sizing::{Origin, Reading, Traced};
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::quantity::{
     Ppm, QuantityError, parse_bytes, parse_count, parse_duration, parse_percent, parse_rate,
 };
@@ -325,14 +326,10 @@ fn retention(text: &str) -> Result<f64, QuantityError> {
     Err(wrong(text, "is not above zero", HINT))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "sizes of rows are far below 2^53 bytes"
-)]
 fn bytes(text: &str) -> Result<f64, QuantityError> {
     match parse_bytes(text)? {
         0 => Err(wrong(text, "is not above zero", "such as `120` or `1kB`")),
-        bytes => Ok(bytes as f64),
+        bytes => Ok(to_f64(bytes)),
     }
 }
 

@@ -6,7 +6,7 @@
 //! the autocorrelation, which short pulses shape better than one frequency does, and how deep the
 //! slowdowns are is told by folding the series at it.
 
-use super::long_run::count;
+use crate::model::numbers::len_to_f64;
 
 /// A period is told below this probability of chance.
 const LEVEL: f64 = 0.01;
@@ -34,12 +34,12 @@ pub fn beat(values: &[f64]) -> Option<PeriodicSlowdown> {
     let size = values.len().div_ceil(VALUES_MAX).max(1);
     let chunks = values.chunks_exact(size);
     let averaged: Vec<f64> = chunks
-        .map(|c| c.iter().sum::<f64>() / count(size))
+        .map(|c| c.iter().sum::<f64>() / len_to_f64(size))
         .collect();
     if averaged.len() < VALUES_MIN {
         return None;
     }
-    let mean = averaged.iter().sum::<f64>() / count(averaged.len());
+    let mean = averaged.iter().sum::<f64>() / len_to_f64(averaged.len());
     let deviations: Vec<f64> = averaged.iter().map(|value| value - mean).collect();
     let p_value = fisher(&whitened(&deviations)?)?;
     if p_value >= LEVEL || mean <= 0.0 {
@@ -48,7 +48,7 @@ pub fn beat(values: &[f64]) -> Option<PeriodicSlowdown> {
     let lag = period(&deviations)?;
     let depth = -lowest(&deviations, lag) / mean;
     Some(PeriodicSlowdown {
-        period: count(lag * size),
+        period: len_to_f64(lag * size),
         depth,
         p_value,
     })
@@ -74,13 +74,13 @@ fn fisher(values: &[f64]) -> Option<f64> {
     if sum <= 0.0 {
         return None;
     }
-    let (share, m) = (most / sum, count(ordinates.len()));
+    let (share, m) = (most / sum, len_to_f64(ordinates.len()));
     // P(g > x) = Σ (−1)^(k−1) C(m, k) (1 − kx)^(m−1); the first term bounds it from above.
     Some((m * (1.0 - share).powf(m - 1.0)).min(1.0))
 }
 
 fn ordinate(values: &[f64], j: usize) -> f64 {
-    let step = std::f64::consts::TAU * count(j) / count(values.len());
+    let step = std::f64::consts::TAU * len_to_f64(j) / len_to_f64(values.len());
     let (turn_sin, turn_cos) = step.sin_cos();
     let (mut sin, mut cos, mut a, mut b) = (0.0, 1.0, 0.0, 0.0);
     for value in values {
@@ -100,7 +100,7 @@ fn period(deviations: &[f64]) -> Option<usize> {
     let alike: Vec<f64> = (0..=longest)
         .map(|lag| {
             let pairs = deviations.iter().zip(&deviations[lag..]);
-            pairs.map(|(a, b)| a * b).sum::<f64>() / count(deviations.len() - lag)
+            pairs.map(|(a, b)| a * b).sum::<f64>() / len_to_f64(deviations.len() - lag)
         })
         .collect();
     let is_peak = |lag: &usize| alike[lag - 1] <= alike[*lag] && alike[*lag] > alike[lag + 1];
@@ -116,7 +116,7 @@ fn period(deviations: &[f64]) -> Option<usize> {
 fn lowest(deviations: &[f64], lag: usize) -> f64 {
     let part = |phase: usize| {
         let values = deviations.iter().skip(phase).step_by(lag);
-        values.clone().sum::<f64>() / count(values.count()).max(1.0)
+        values.clone().sum::<f64>() / len_to_f64(values.count()).max(1.0)
     };
     (0..lag).map(part).fold(f64::INFINITY, f64::min)
 }
@@ -142,7 +142,7 @@ mod tests {
         for period in [7, 30, 47] {
             let found = beat(&slowed(3, 600, period, 400.0)).unwrap();
             assert!(
-                (found.period - count(period)).abs() < 0.5,
+                (found.period - len_to_f64(period)).abs() < 0.5,
                 "{period}: {found:?}"
             );
             assert!((0.4..0.7).contains(&found.depth), "{found:?}");

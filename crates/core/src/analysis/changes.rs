@@ -12,7 +12,8 @@
 //! without its best split. How long was chosen so that series without a change are called changed
 //! in 3 to 8 % of the cases, as the tests count.
 
-use super::long_run::{Removed, autocorrelation_time, count};
+use super::long_run::{Removed, autocorrelation_time};
+use crate::model::numbers::{ceil_to_usize, len_to_f64};
 use crate::model::units::Seed;
 use crate::workload::random::Draws;
 
@@ -98,10 +99,10 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     if squares <= f64::EPSILON * values.iter().map(|v| v * v).sum::<f64>() {
         // Nothing is left but the step itself.
-        return Some((rough, 1.0 / count(values.len())));
+        return Some((rough, 1.0 / len_to_f64(values.len())));
     }
     let time = autocorrelation_time(&residuals, squares, Removed::Line);
-    let block = whole(BLOCK_PER_TIME * (time - 1.0)).max(1);
+    let block = ceil_to_usize(BLOCK_PER_TIME * (time - 1.0)).max(1);
     let block = block.max(values.len().div_ceil(BLOCKS_MAX));
     let mut blocks: Vec<f64> = values.chunks_exact(block).map(mean).collect();
     if blocks.len() < BLOCKS_MIN {
@@ -109,7 +110,7 @@ pub fn split(values: &[f64]) -> Option<(usize, f64)> {
     }
     let edge = edge_of(blocks.len());
     let (_, between) = best(&blocks, edge)?;
-    let seen = between * (1.0 - shared(time, count(block)));
+    let seen = between * (1.0 - shared(time, len_to_f64(block)));
     let draws = Draws::of(Seed(0), &["changes"]);
     let (mut number, mut as_good) = (0, 1.0);
     for _ in 0..PERMUTATIONS {
@@ -142,7 +143,7 @@ fn shuffle(values: &mut [f64], draws: &Draws, number: &mut u64) {
 /// Where the means of both sides differ most, for their lengths: position and Σ² between them as a
 /// share of all there is.
 fn best(values: &[f64], edge: usize) -> Option<(usize, f64)> {
-    let n = count(values.len());
+    let n = len_to_f64(values.len());
     let all = mean(values);
     let total: f64 = values.iter().map(|value| (value - all).powi(2)).sum();
     if total <= 0.0 || values.len() < 2 * edge {
@@ -152,7 +153,7 @@ fn best(values: &[f64], edge: usize) -> Option<(usize, f64)> {
     let mut sum = 0.0;
     for (position, value) in values.iter().enumerate() {
         if position >= edge && position + edge <= values.len() {
-            let left = count(position);
+            let left = len_to_f64(position);
             let between = sum * sum * n / (left * (n - left)) / total;
             if best.is_none_or(|(_, most)| between > most) {
                 best = Some((position, between));
@@ -185,20 +186,11 @@ fn without_steps(values: &[f64], first: usize) -> Vec<f64> {
 }
 
 fn edge_of(length: usize) -> usize {
-    whole(EDGE * count(length)).max(2)
+    ceil_to_usize(EDGE * len_to_f64(length)).max(2)
 }
 
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / count(values.len()).max(1.0)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "`as` saturates, and nothing here is negative"
-)]
-fn whole(value: f64) -> usize {
-    value.ceil() as usize
+    values.iter().sum::<f64>() / len_to_f64(values.len()).max(1.0)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::beats::beat;
 use super::changes::changes;
 use super::judge::{MeasuredStream, measured_streams};
 use super::telemetry::{self, TimeRange};
+use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::{IntervalRecord, RunRecord};
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
@@ -183,8 +184,8 @@ fn seconds<'a>(
         }
     }
     let asked = seconds.values().filter(|second| !second.is_empty()).count();
-    let all = super::long_run::count(seconds.len());
-    (super::long_run::count(asked) >= ASKED * all && asked > 0).then_some(seconds)
+    let all = crate::model::numbers::len_to_f64(seconds.len());
+    (crate::model::numbers::len_to_f64(asked) >= ASKED * all && asked > 0).then_some(seconds)
 }
 
 fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
@@ -196,7 +197,7 @@ fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     let sums = seconds
         .values()
         .map(|second| second.iter().map(units).sum::<u64>());
-    sums.map(float).collect()
+    sums.map(to_f64).collect()
 }
 
 /// Of the op that was asked most; a second without an answer is as the one before.
@@ -213,7 +214,7 @@ fn latencies(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
     for second in seconds(record, stream).unwrap_or_default().values() {
         let mut of_op = second.iter().filter(|interval| interval.op == most.op);
         last = of_op.find_map(|interval| interval.p50_ns).or(last);
-        latencies.extend(last.map(|ns| float(ns.max(1))));
+        latencies.extend(last.map(|ns| to_f64(ns.max(1))));
     }
     latencies
 }
@@ -307,14 +308,8 @@ fn level(
     if values.len() < 3 {
         return None;
     }
-    let n = super::long_run::count(values.len());
+    let n = crate::model::numbers::len_to_f64(values.len());
     let mean = values.iter().sum::<f64>() / n;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((mean, (squares / (n - 1.0) / n).sqrt()))
-}
-
-/// For statistics only.
-#[expect(clippy::cast_precision_loss, reason = "statistics only")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

@@ -8,7 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::function::beta::checked_beta_reg;
 
-use super::long_run::{Calibration, Removed, count, long_run, solve, student_quantile};
+use crate::model::numbers::{len_to_f64, to_f64};
+
+use super::long_run::{Calibration, Removed, long_run, solve, student_quantile};
 
 #[cfg(test)]
 mod tests;
@@ -61,7 +63,7 @@ pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
     let windows: Vec<(f64, f64)> = totals
         .iter()
         .zip(over)
-        .map(|(total, over)| (as_number(*total), as_number((*over).min(*total))))
+        .map(|(total, over)| (to_f64(*total), to_f64((*over).min(*total))))
         .collect();
     let samples: u64 = totals.iter().take(windows.len()).sum();
     let ops: f64 = windows.iter().map(|(total, _)| total).sum();
@@ -88,7 +90,7 @@ pub fn exceedance(totals: &[u64], over: &[u64]) -> Exceedance {
 fn effective_samples(windows: &[(f64, f64)], ops: f64, fraction: f64) -> f64 {
     if windows.len() < MIN_WINDOWS {
         let with_ops = windows.iter().filter(|(total, _)| *total > 0.0);
-        return count(with_ops.count());
+        return len_to_f64(with_ops.count());
     }
     if fraction <= 0.0 || fraction >= 1.0 {
         return ops;
@@ -96,7 +98,7 @@ fn effective_samples(windows: &[(f64, f64)], ops: f64, fraction: f64) -> f64 {
     let beyond = |(total, over): &(f64, f64)| over - fraction * total;
     let series: Vec<f64> = windows.iter().map(beyond).collect();
     let long_run = long_run(&series, CALIBRATION);
-    let variance = count(windows.len()) * long_run.variance / (ops * ops);
+    let variance = len_to_f64(windows.len()) * long_run.variance / (ops * ops);
     let design_effect = (variance / (fraction * (1.0 - fraction) / ops)).max(1.0);
     let few_degrees = NORMAL_95 / student_quantile(0.05, long_run.degrees);
     ops / design_effect * few_degrees * few_degrees
@@ -136,12 +138,4 @@ fn beta_quantile(probability: f64, a: f64, b: f64) -> f64 {
     solve(0.0, 1.0, |x| {
         checked_beta_reg(a, b, x).is_ok_and(|reached| reached >= probability)
     })
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "ops of a window stay below 2^53"
-)]
-fn as_number(ops: u64) -> f64 {
-    ops as f64
 }

@@ -26,6 +26,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::model::numbers::len_to_f64;
+
 /// Longer series are first averaged over so many neighbors that at most this many values remain:
 /// autocorrelations cost the square of the length, and a day has 864,000 windows.
 const MAX_VALUES: usize = 6_000;
@@ -73,13 +75,13 @@ pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
     let size = residuals.len().div_ceil(MAX_VALUES);
     let batches = residuals.chunks_exact(size);
     let means: Vec<f64> = batches
-        .map(|batch| batch.iter().sum::<f64>() / count(size))
+        .map(|batch| batch.iter().sum::<f64>() / len_to_f64(size))
         .collect();
     let long_run = of_bounded(&means, calibration);
     // Windows vary more than their averages; n / τ is told in windows.
     let variance = |values: &[f64]| {
         let squares: f64 = values.iter().map(|value| value * value).sum();
-        squares / count(values.len())
+        squares / len_to_f64(values.len())
     };
     let between = variance(&means);
     let windows = if between > 0.0 {
@@ -88,14 +90,14 @@ pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
         f64::INFINITY
     };
     LongRun {
-        variance: long_run.variance * count(size),
-        effective_windows: windows.min(count(residuals.len())),
+        variance: long_run.variance * len_to_f64(size),
+        effective_windows: windows.min(len_to_f64(residuals.len())),
         ..long_run
     }
 }
 
 fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
-    let n = count(residuals.len());
+    let n = len_to_f64(residuals.len());
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     let effective_windows = if squares > 0.0 {
         n / autocorrelation_time(residuals, squares, calibration.removed)
@@ -121,7 +123,7 @@ fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
 
 /// τ, at least 1, corrected for the bias that the removed mean or line brings into each ρₖ.
 pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
-    let n = count(residuals.len());
+    let n = len_to_f64(residuals.len());
     let correlation = |lag: usize| {
         let pairs = residuals.iter().zip(residuals.get(lag..).unwrap_or(&[]));
         pairs.map(|(a, b)| a * b).sum::<f64>() / squares
@@ -142,7 +144,7 @@ pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Rem
         Removed::Mean => 1.0,
         Removed::Line => 2.0,
     };
-    let kept = 1.0 - regressors * count(lag) / n;
+    let kept = 1.0 - regressors * len_to_f64(lag) / n;
     (tau / kept.max(0.2)).max(1.0)
 }
 
@@ -155,7 +157,7 @@ fn low_frequency_power(residuals: &[f64], frequencies: f64) -> f64 {
         step_sin: f64,
         sum: f64,
     }
-    let n = count(residuals.len());
+    let n = len_to_f64(residuals.len());
     let mut waves = Vec::new();
     let mut j = 1.0;
     while j <= frequencies {
@@ -211,12 +213,6 @@ pub(super) fn solve(low: f64, high: f64, reached: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
-/// A length as a number to reckon with.
-#[expect(clippy::cast_precision_loss, reason = "no series has 2^53 windows")]
-pub(super) fn count(length: usize) -> f64 {
-    length as f64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -243,7 +239,7 @@ mod tests {
         for j in 1..=7 {
             let angle = |t: f64| std::f64::consts::PI * f64::from(j) * (t + 0.5) / 500.0;
             let terms = series.iter().enumerate();
-            let sum: f64 = terms.map(|(t, r)| r * angle(count(t)).cos()).sum();
+            let sum: f64 = terms.map(|(t, r)| r * angle(len_to_f64(t)).cos()).sum();
             expect += sum * sum * 2.0 / 500.0;
         }
         near(low_frequency_power(&series, 7.0), expect);

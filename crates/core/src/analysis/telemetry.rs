@@ -84,7 +84,7 @@ pub fn rejected(record: &RunRecord) -> Option<u64> {
     let rejected: Vec<f64> = totals
         .filter_map(|series| total(telemetry, series, stretch))
         .collect();
-    (!rejected.is_empty()).then(|| crate::model::display::whole(rejected.iter().sum()))
+    (!rejected.is_empty()).then(|| crate::model::numbers::round_to_u64(rejected.iter().sum()))
 }
 
 /// Busy share of the CPU of each node that tells it, over all measured time, by its name.

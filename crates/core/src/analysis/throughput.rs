@@ -6,9 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::long_run::{
-    Calibration, LongRun, Removed, count, long_run, student_p_value, student_quantile,
-};
+use super::long_run::{Calibration, LongRun, Removed, long_run, student_p_value, student_quantile};
+use crate::model::numbers::len_to_f64;
 use crate::model::units::Nanos;
 
 #[cfg(test)]
@@ -95,7 +94,7 @@ struct Line {
 ///
 /// A window of zero length, or no window at all, gives a rate of 0, not tested.
 pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
-    let windows = count(counts.len());
+    let windows = len_to_f64(counts.len());
     if counts.is_empty() || window == Nanos::ZERO {
         return not_tested(0.0, windows);
     }
@@ -185,7 +184,7 @@ fn smallest_step(counts: &[u64]) -> f64 {
     reason = "counts of a window stay below 2^53"
 )]
 fn fit(counts: &[u64]) -> Line {
-    let n = count(counts.len());
+    let n = len_to_f64(counts.len());
     let mean = counts.iter().map(|c| u128::from(*c)).sum::<u128>() as f64 / n;
     if counts.iter().all(|c| Some(c) == counts.first()) {
         return Line {
@@ -196,7 +195,7 @@ fn fit(counts: &[u64]) -> Line {
             exact: true,
         };
     }
-    let time = |t: usize| count(t) - (n - 1.0) / 2.0;
+    let time = |t: usize| len_to_f64(t) - (n - 1.0) / 2.0;
     let deviations: Vec<f64> = counts.iter().map(|c| *c as f64 - mean).collect();
     let spread: f64 = (0..counts.len()).map(|t| time(t) * time(t)).sum();
     let together = deviations.iter().enumerate().map(|(t, d)| time(t) * d);

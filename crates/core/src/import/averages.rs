@@ -1,8 +1,7 @@
 //! Lines that a tool prints every second, or every few: means over a time, as seconds of a record.
 
+use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::record::IntervalRecord;
-
-use super::decimal::whole;
 
 /// Seconds that are kept.
 const SECONDS_MAX: f64 = 172_800.0;
@@ -41,14 +40,14 @@ impl Averages {
             return false;
         }
         self.longest_s = self.longest_s.max(length);
-        let (from, to) = (whole(self.last_s), whole(line.end_s));
+        let (from, to) = (round_to_u64(self.last_s), round_to_u64(line.end_s));
         // A first line that ends within half a second still is one.
         let to = to.max(from + 1);
         let total = |per_s: f64| per_s * length;
         let parts = to - from;
         for part in 0..parts {
             let share = |per_s: f64| {
-                let until = |n: u64| whole(total(per_s) * ratio(n, parts));
+                let until = |n: u64| round_to_u64(total(per_s) * to_f64(n) / to_f64(parts));
                 until(part + 1) - until(part)
             };
             let [acknowledged, errors, dropped] =
@@ -77,7 +76,7 @@ impl Averages {
 
     /// What a reader must know of them.
     pub(super) fn notes(&self) -> Option<String> {
-        let seconds = whole(self.longest_s);
+        let seconds = round_to_u64(self.longest_s);
         (self.longest_s > SECOND_MOST).then(|| {
             format!(
                 "the course over time is of lines for {seconds} s each: every second shows their \
@@ -85,9 +84,4 @@ impl Averages {
             )
         })
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of seconds")]
-fn ratio(part: u64, of: u64) -> f64 {
-    part as f64 / of as f64
 }

@@ -1,5 +1,6 @@
 //! Numbers as tools print them: decimals, times in a unit, counts with grouped digits.
 
+use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::units::{Nanos, Rate};
 
 /// Longest text of a number.
@@ -59,14 +60,8 @@ pub(super) fn count(text: &str) -> Option<u64> {
 }
 
 /// `amount` of a unit of so many nanoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "the conversion saturates; printed times have few digits"
-)]
 pub(super) fn nanos(amount: f64, unit_ns: u64) -> Nanos {
-    Nanos((amount * unit_ns as f64).round() as u64)
+    Nanos(round_to_u64(amount * to_f64(unit_ns)))
 }
 
 /// Milliseconds.
@@ -88,14 +83,4 @@ pub(super) fn seconds(text: &str) -> Option<Nanos> {
 pub(super) fn rate(per_s: f64) -> Option<Rate> {
     let micro_per_s = (per_s * 1e6).round() as u64;
     (micro_per_s > 0).then_some(Rate { micro_per_s })
-}
-
-/// Rounded to a whole number.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "the conversion saturates"
-)]
-pub(super) fn whole(amount: f64) -> u64 {
-    amount.round() as u64
 }

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
@@ -113,7 +114,7 @@ impl Read for Reader {
         let sessions = sessions.zip(self.option("processes"));
         let sessions = sessions.map(|(requests, processes)| requests.saturating_mul(processes));
         let per_op = batch.unwrap_or(1).max(1);
-        let ops = super::decimal::whole(rows) / per_op;
+        let ops = crate::model::numbers::round_to_u64(rows) / per_op;
         let mut notes = vec![
             "it counts failed requests as done: its rows are the most that there can be".to_owned(),
             "it sends the same batch of rows again and again".to_owned(),
@@ -142,7 +143,7 @@ impl Read for Reader {
             ops: vec![ParsedOp {
                 sent: ops,
                 acknowledged: ops,
-                ops_per_s: Some(speed / float(per_op)),
+                ops_per_s: Some(speed / to_f64(per_op)),
                 ..ParsedOp::default()
             }],
             intervals: Vec::new(),
@@ -151,9 +152,4 @@ impl Read for Reader {
             notes,
         })
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

@@ -10,6 +10,7 @@ use crate::analysis;
 use crate::model::histogram::LatencySummary;
 use crate::model::import_record::{ImportRecord, ImportedPace, MissingField};
 use crate::model::judgment::Judgments;
+use crate::model::numbers::to_f64;
 use crate::model::plan::{
     Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
     Share, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
@@ -232,7 +233,7 @@ fn op_name(told: &Told, name: &str) -> String {
 fn result(told: &Told, op: &ParsedOp) -> ResultRecord {
     let seconds = told.duration.as_secs_f64();
     let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
-        float(op.acknowledged) / seconds
+        to_f64(op.acknowledged) / seconds
     } else {
         0.0
     });
@@ -261,7 +262,7 @@ fn result(told: &Told, op: &ParsedOp) -> ResultRecord {
         },
         throughput: ThroughputRecord {
             ops_per_s,
-            rows_per_s: ops_per_s * float(per_op),
+            rows_per_s: ops_per_s * to_f64(per_op),
             ci95: None,
         },
         response_bytes: 0,
@@ -295,7 +296,7 @@ fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
         }
     }
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
-    let per_op = float(told.units_per_op);
+    let per_op = to_f64(told.units_per_op);
     StreamRecord {
         phase: PHASE.to_owned(),
         stream: stream_of(told),
@@ -367,9 +368,4 @@ fn audit() -> AuditRecord {
         status: NOT_AUDITED.to_owned(),
         ..AuditRecord::empty(AuditLevel::Off)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

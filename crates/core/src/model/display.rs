@@ -2,6 +2,8 @@
 //!
 //! It must not know what a number means, nor a locale.
 
+use crate::model::numbers::{round_to_u64, to_f64};
+
 /// What stands where there is nothing to print.
 pub const ABSENT: &str = "–";
 
@@ -26,14 +28,13 @@ pub fn rate(per_second: f64) -> String {
     if per_second.abs() < 999.5 {
         return significant(per_second);
     }
-    count(whole(per_second))
+    count(round_to_u64(per_second))
 }
 
 /// `2.31 ms`, `38.0 µs`, `14.2 s`, `1 h 2 min`: three significant digits below two minutes.
 pub fn duration(nanos: u64) -> String {
     const MINUTE: u64 = 60_000_000_000;
-    #[expect(clippy::cast_precision_loss, reason = "three digits are printed")]
-    let value = nanos as f64;
+    let value = to_f64(nanos);
     // The bounds lie where three digits would round up to the next unit.
     match nanos {
         0..1_000 => format!("{nanos} ns"),
@@ -106,12 +107,11 @@ pub fn percent_of(part: u64, whole: u64) -> String {
 }
 
 /// `part / whole`, or 0.
-#[expect(clippy::cast_precision_loss, reason = "display and thresholds only")]
 pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 {
         return 0.0;
     }
-    part as f64 / whole as f64
+    to_f64(part) / to_f64(whole)
 }
 
 /// `p99`, `p99.9`, from millionths.
@@ -164,16 +164,6 @@ fn minutes(seconds: u64) -> String {
         (0, _) => format!("{minutes} min {seconds} s"),
         _ => format!("{hours} h {minutes} min"),
     }
-}
-
-/// To the nearest whole number, from 0 on.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates; negative and absent values are 0"
-)]
-pub fn whole(value: f64) -> u64 {
-    value.round() as u64
 }
 
 /// Bytes in powers of ten, two or three digits.

@@ -9,6 +9,7 @@ pub mod histogram;
 pub mod import_record;
 pub mod judgment;
 pub mod literal;
+pub mod numbers;
 pub mod op;
 pub mod outcome;
 pub mod plan;

@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::model::numbers::ceil_to_u64;
+
 use super::judgment::ReasonCode;
 use super::plan::{Objective, Unit, hex};
 
@@ -132,13 +134,8 @@ impl SearchPolicy {
         self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
     }
 
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive; a cast from a float saturates"
-    )]
     fn needed_ns(&self, units_per_s: f64) -> u64 {
-        (self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9).ceil() as u64
+        ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
     }
 }
 

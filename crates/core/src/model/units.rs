@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
 
+use crate::model::numbers::to_f64;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -50,9 +52,8 @@ impl Nanos {
     }
 
     /// As seconds, for display and for statistics only.
-    #[expect(clippy::cast_precision_loss, reason = "display and statistics only")]
     pub fn as_secs_f64(self) -> f64 {
-        self.0 as f64 / 1e9
+        to_f64(self.0) / 1e9
     }
 
     /// `self - other`, or zero.
@@ -105,9 +106,8 @@ impl Rate {
     }
 
     /// Units per second, for display and for statistics only.
-    #[expect(clippy::cast_precision_loss, reason = "display and statistics only")]
     pub fn as_f64(self) -> f64 {
-        self.micro_per_s as f64 / 1e6
+        to_f64(self.micro_per_s) / 1e6
     }
 }
 

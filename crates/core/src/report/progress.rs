@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::model::display::{count, duration, rate};
+use crate::model::numbers::{ceil_to_u64, to_f64};
 use crate::model::plan::Unit;
 
 /// One second of a run.
@@ -60,7 +61,7 @@ pub struct Filling {
 impl Filling {
     /// So many rows are there, of those that are to be.
     pub fn new(there: u64, rows: u64) -> Self {
-        let [there, rows] = [there, rows].map(real);
+        let [there, rows] = [there, rows].map(to_f64);
         Self {
             first: there,
             there,
@@ -82,7 +83,10 @@ impl Filling {
         if !left.is_finite() {
             return format!("  {share:5.1} %");
         }
-        format!("  {share:5.1} %, {} left", duration(nanos(left)))
+        format!(
+            "  {share:5.1} %, {} left",
+            duration(ceil_to_u64(left).saturating_mul(1_000_000_000))
+        )
     }
 }
 
@@ -95,21 +99,6 @@ impl std::fmt::Display for Filling {
             rate(self.rows)
         )
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share for people")]
-fn real(number: u64) -> f64 {
-    number as f64
-}
-
-/// Whole seconds as nanoseconds.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "not negative; saturates"
-)]
-fn nanos(seconds: f64) -> u64 {
-    (seconds.ceil() as u64).saturating_mul(1_000_000_000)
 }
 
 const PHASE_WIDTH: usize = 10;

@@ -14,6 +14,7 @@ use super::random::Draws;
 use super::reference::ReferenceRows;
 use super::rows::Segments;
 use super::walk::{Segment, Walk};
+use crate::model::numbers::truncate_to_i64;
 use crate::model::op::{ColumnData, ColumnType, Dictionary};
 use crate::model::units::Seed;
 
@@ -68,7 +69,7 @@ impl ColumnRows {
                 if column.kind == ColumnType::Float {
                     Self::FloatWalk(walk)
                 } else {
-                    let min = whole(walk.min());
+                    let min = truncate_to_i64(walk.min());
                     Self::IntegerWalk { walk, min }
                 }
             }
@@ -118,7 +119,7 @@ impl ColumnRows {
                 values.extend(segment.row_indexes().map(|row| plain.integer(draws, row)));
             }),
             Self::IntegerWalk { walk, min } => integers(data, segments, |segment, values| {
-                walk.append(segment, values, |value| min + whole(value));
+                walk.append(segment, values, |value| min + truncate_to_i64(value));
             }),
             Self::Timestamp(plain, draws) => timestamps(data, segments, |segment, values| {
                 values.extend(segment.row_indexes().map(|row| plain.integer(draws, row)));
@@ -199,16 +200,6 @@ fn coded(entity: Option<&Attributes>, attribute: usize) -> (Arc<[Box<str>]>, Vec
         })
         .collect();
     (values, codes)
-}
-
-/// The whole part of a number that is known to fit.
-#[inline]
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "walks of integers stay within 2e9"
-)]
-fn whole(number: f64) -> i64 {
-    number as i64
 }
 
 /// Fills integers, in the memory that `data` has if it holds integers already.

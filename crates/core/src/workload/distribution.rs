@@ -9,6 +9,8 @@
 
 use serde::Serialize;
 
+use crate::model::numbers::{to_f64, truncate_to_u64};
+
 use super::random::Draws;
 
 /// How often which of several things is meant.
@@ -111,7 +113,7 @@ impl Sampler {
 
     /// YCSB's HotspotIntegerGenerator: uniform within the hot items and within the cold ones.
     fn hotspot(&self, draws: &Draws, n: u64, (data, asked): (f64, f64)) -> u64 {
-        let hot = floor(count(self.items) * data).clamp(1, self.items);
+        let hot = truncate_to_u64(to_f64(self.items) * data).clamp(1, self.items);
         let (which, within) = (n.wrapping_mul(2), n.wrapping_mul(2).wrapping_add(1));
         let cold = self.items - hot;
         if cold == 0 || draws.unit(which) < asked {
@@ -125,10 +127,10 @@ impl Sampler {
     /// items). Where YCSB draws again beyond the last item, ours draws from the same distribution
     /// cut off there, by its inverse.
     fn exponential(&self, unit: f64, percentile: f64, data: f64) -> u64 {
-        let items = count(self.items);
+        let items = to_f64(self.items);
         let gamma = -libm::log(1.0 - percentile) / (data * items);
         let within = 1.0 - libm::exp(-gamma * items);
-        floor(-libm::log(1.0 - unit * within) / gamma).min(self.items - 1)
+        truncate_to_u64(-libm::log(1.0 - unit * within) / gamma).min(self.items - 1)
     }
 }
 
@@ -144,7 +146,7 @@ struct Zipf {
 impl Zipf {
     fn new(items: u64, theta: f64) -> Self {
         let zeta = zeta(items, theta);
-        let share = 1.0 - libm::pow(2.0 / count(items), 1.0 - theta);
+        let share = 1.0 - libm::pow(2.0 / to_f64(items), 1.0 - theta);
         let eta = share / (1.0 - self::zeta(2, theta) / zeta);
         Self {
             items,
@@ -165,7 +167,7 @@ impl Zipf {
         }
         let alpha = 1.0 / (1.0 - self.theta);
         let share = libm::pow(self.eta * unit - self.eta + 1.0, alpha);
-        floor(count(self.items) * share).min(self.items - 1)
+        truncate_to_u64(to_f64(self.items) * share).min(self.items - 1)
     }
 }
 
@@ -200,7 +202,7 @@ impl PowerLaw {
             width: 0.0,
             sure: 0.0,
         };
-        law.most = law.integral(count(last) + 0.5);
+        law.most = law.integral(to_f64(last) + 0.5);
         law.width = law.integral(0.5) - libm::pow(v, -s) - law.most;
         law.sure = 1.0 - law.inverse(law.integral(1.5) - libm::pow(v + 1.0, -s));
         law
@@ -220,7 +222,7 @@ impl PowerLaw {
                 break;
             }
         }
-        floor(rank.max(0.0)).min(self.last)
+        truncate_to_u64(rank.max(0.0)).min(self.last)
     }
 
     /// ∫ (v + x)^-s dx.
@@ -239,11 +241,11 @@ impl PowerLaw {
 fn zeta(n: u64, theta: f64) -> f64 {
     const ONE_BY_ONE: u64 = 64;
     let term = |x: f64| libm::pow(x, -theta);
-    let first: f64 = (1..=n.min(ONE_BY_ONE)).map(|i| term(count(i))).sum();
+    let first: f64 = (1..=n.min(ONE_BY_ONE)).map(|i| term(to_f64(i))).sum();
     if n <= ONE_BY_ONE {
         return first;
     }
-    let (from, to) = (count(ONE_BY_ONE), count(n));
+    let (from, to) = (to_f64(ONE_BY_ONE), to_f64(n));
     let integral = (libm::pow(to, 1.0 - theta) - libm::pow(from, 1.0 - theta)) / (1.0 - theta);
     let slope = |x: f64| libm::pow(x, -theta - 1.0) * theta;
     let third = |x: f64| libm::pow(x, -theta - 3.0) * theta * (theta + 1.0) * (theta + 2.0);
@@ -262,29 +264,13 @@ fn fnv(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
-/// A number of items as a double; beyond 2⁵³ the nearest one.
-#[expect(clippy::cast_precision_loss, reason = "a share of many items")]
-fn count(items: u64) -> f64 {
-    items as f64
-}
-
-/// The whole part of a number that is not negative.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates at both ends"
-)]
-fn floor(number: f64) -> u64 {
-    number as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     /// Σ i^-theta added up one by one, the small terms first.
     fn added_up(n: u64, theta: f64) -> f64 {
-        (1..=n).rev().map(|i| count(i).powf(-theta)).sum()
+        (1..=n).rev().map(|i| to_f64(i).powf(-theta)).sum()
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::WorkloadSpec;
 use super::sql::{Sql, SqlInputError, Token, tokens};
 use super::transaction::{Control, MAX_STATEMENTS, statements};
 use crate::input_error::{InputError, suggest};
+use crate::model::numbers::signed_to_f64;
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -280,7 +281,7 @@ impl Reading<'_> {
             )),
             ("random_gaussian", Some(Ok(p))) if p >= 2.0 => {
                 let (mean, deviation) = bell(first, last, p);
-                let (least, most) = (real(first), real(last));
+                let (least, most) = (signed_to_f64(first), signed_to_f64(last));
                 Ok(format!(
                     "generator = \"normal\", mean = {mean:?}, deviation = {deviation:?}, \
                      min = {least:?}, max = {most:?}"
@@ -391,13 +392,8 @@ fn terms(text: &str) -> Vec<(i64, &str)> {
 /// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; whole numbers are
 /// rounded down.
 fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
-    let width = real(last) - real(first) + 1.0;
-    (real(first) + width / 2.0, width / (2.0 * p))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "ends of a random range")]
-fn real(number: i64) -> f64 {
-    number as f64
+    let width = signed_to_f64(last) - signed_to_f64(first) + 1.0;
+    (signed_to_f64(first) + width / 2.0, width / (2.0 * p))
 }
 
 fn write_op(text: &mut String, name: &str, asked: &Asked, parameters: &[(String, &str, String)]) {

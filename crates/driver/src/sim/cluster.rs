@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use highwater_core::model::numbers::{round_to_u64, to_f64};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
@@ -114,7 +115,7 @@ impl Cluster {
                 .map(|_| {
                     let disk = parameters
                         .disk
-                        .map(|rate| Disk::new(nanos_f64(rate), nanos_f64(parameters.burst)));
+                        .map(|rate| Disk::new(to_f64(rate), to_f64(parameters.burst)));
                     Node::new(parameters.cores, parameters.queue, disk)
                 })
                 .collect(),
@@ -272,7 +273,7 @@ impl Cluster {
         let Work::Insert { rows, .. } = ask.work else {
             self.pieces.push(Piece {
                 node: draw.below(parameters.nodes),
-                mean: nanos_f64(parameters.query.0),
+                mean: to_f64(parameters.query.0),
                 rows: 0,
             });
             return;
@@ -282,8 +283,7 @@ impl Cluster {
         let mut shard = draw.below(parameters.shards);
         for dealt in 0..rows.clamp(1, shards) {
             let rows = each + u64::from(dealt < one_more);
-            let mean =
-                nanos_f64(parameters.request.0) + nanos_f64(parameters.row.0) * nanos_f64(rows);
+            let mean = to_f64(parameters.request.0) + to_f64(parameters.row.0) * to_f64(rows);
             self.pieces
                 .extend((0..=parameters.replicas).map(|copy| Piece {
                     node: parameters.node_of(shard, copy),
@@ -398,19 +398,6 @@ fn position(node: u32) -> usize {
     usize::try_from(node).unwrap_or(usize::MAX)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "spans of at most 30 days and batches of a few million rows are exact in a double"
-)]
-fn nanos_f64(count: u64) -> f64 {
-    count as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "`as` saturates, lengths are never negative, and sums of times saturate too"
-)]
 fn nanos(length: f64) -> Nanos {
-    Nanos(length.round() as u64)
+    Nanos(round_to_u64(length))
 }

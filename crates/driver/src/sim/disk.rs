@@ -4,6 +4,7 @@
 //! the rate; rows wait for what lies beyond the credit. (The generic cell rate algorithm; ITU-T
 //! I.371, annex A.)
 
+use highwater_core::model::numbers::{round_to_u64, to_f64};
 use highwater_core::model::units::Nanos;
 
 /// One disk.
@@ -33,8 +34,7 @@ impl Disk {
     /// When rows that arrive now are written.
     pub(super) fn write(&mut self, now: Nanos, rows: u64) -> Nanos {
         self.rows = self.rows.saturating_add(rows);
-        #[expect(clippy::cast_precision_loss, reason = "batches are far below 2⁵³ rows")]
-        let length = nanos(rows as f64 * self.row_ns);
+        let length = nanos(to_f64(rows) * self.row_ns);
         self.due = self.due.max(now).saturating_add(length);
         self.due.saturating_sub(self.credit).max(now)
     }
@@ -60,13 +60,8 @@ impl Disk {
     }
 }
 
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "`as` saturates, and lengths are never negative"
-)]
 fn nanos(length: f64) -> Nanos {
-    Nanos(length.round() as u64)
+    Nanos(round_to_u64(length))
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! What the model says of itself: nodes with their cores, queues and disks, and what they refused.
 //! Looking costs no simulated time.
 
+use highwater_core::model::numbers::{len_to_f64, to_f64};
+
 use super::View;
 use super::node::stall_at;
 use crate::contract::{BoxFuture, TargetError};
@@ -22,7 +24,7 @@ impl SimReader {
         let now = timeline.now();
         let mut cluster = self.0.alive()?;
         let rejected = cluster.planted().rejected_ops;
-        let mut readings = vec![Reading::count(names::REJECTED, "1", float(rejected))];
+        let mut readings = vec![Reading::count(names::REJECTED, "1", to_f64(rejected))];
         if !parameters.stall.is_empty() {
             let stalled = stall_at(&parameters.stall, now).is_some();
             readings.push(Reading::level(
@@ -40,14 +42,22 @@ impl SimReader {
                 let busy = occupied.as_secs_f64() / cores;
                 readings.push(of(Reading::seconds(names::CPU_BUSY, busy)));
             }
-            readings.push(of(Reading::level(names::ACTIVE, "1", size(look.active))));
-            readings.push(of(Reading::level(names::QUEUE, "1", size(look.waiting))));
+            readings.push(of(Reading::level(
+                names::ACTIVE,
+                "1",
+                len_to_f64(look.active),
+            )));
+            readings.push(of(Reading::level(
+                names::QUEUE,
+                "1",
+                len_to_f64(look.waiting),
+            )));
             if let Some(disk) = node.disk() {
                 let held = f64::from(u8::from(disk.holds_back(now)));
                 readings.push(of(Reading::level(names::DISK_BUSY, "share", held)));
                 let left = disk.credit_left(now);
                 readings.push(of(Reading::level("disk_credit", "share", left)));
-                let rows = float(disk.rows());
+                let rows = to_f64(disk.rows());
                 readings.push(of(Reading::count("disk_rows", "rows", rows)));
             }
         }
@@ -59,13 +69,4 @@ impl TelemetryReader for SimReader {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
         Box::pin(std::future::ready(self.readings()))
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
-}
-
-fn size(number: usize) -> f64 {
-    float(u64::try_from(number).unwrap_or(u64::MAX))
 }

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use highwater_core::model::checksum::{self, NULL_RESIDUE};
+use highwater_core::model::numbers::signed_to_f64;
 use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
 use highwater_core::model::stored::{KeyRange, StoredRow, is_within};
 use rusqlite::types::ValueRef;
@@ -156,7 +157,7 @@ fn residue(column: &BoundColumn, value: ValueRef<'_>, texts: &mut HashMap<Box<[u
     match (value, column.kind) {
         (ValueRef::Null, _) => NULL_RESIDUE,
         (ValueRef::Integer(v), ColumnType::Float) if column.value.is_none() => {
-            checksum::residue(checksum::float_value(whole(v)))
+            checksum::residue(checksum::float_value(signed_to_f64(v)))
         }
         (ValueRef::Integer(v), _) => checksum::residue(v),
         (ValueRef::Real(v), _) => checksum::residue(checksum::float_value(v)),
@@ -184,22 +185,13 @@ fn value_of(column: &BoundColumn, value: ValueRef<'_>) -> Value {
         (ValueRef::Null, _) => Value::Null,
         (ValueRef::Integer(v), ColumnType::Timestamp) if plain => Value::TimestampMs(v),
         (ValueRef::Integer(v @ (0 | 1)), ColumnType::Boolean) if plain => Value::Boolean(v == 1),
-        (ValueRef::Integer(v), ColumnType::Float) if plain => Value::Float(whole(v)),
+        (ValueRef::Integer(v), ColumnType::Float) if plain => Value::Float(signed_to_f64(v)),
         (ValueRef::Integer(v), _) => Value::Integer(v),
         (ValueRef::Real(v), _) => Value::Float(v),
         (ValueRef::Text(bytes) | ValueRef::Blob(bytes), _) => {
             Value::Text(String::from_utf8_lossy(bytes).into())
         }
     }
-}
-
-/// SQLite keeps whole doubles as integers where the column's type asks for it.
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "such integers came from doubles"
-)]
-fn whole(value: i64) -> f64 {
-    value as f64
 }
 
 #[cfg(test)]

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use highwater_core::model::numbers::len_to_f64;
+
 use super::database::Database;
 use crate::contract::{BoxFuture, TargetError};
 use crate::telemetry::{Reading, TelemetryReader, names};
@@ -22,14 +24,18 @@ impl FileReader {
         let path = self.database.settings().path.as_path();
         let (active, waiting) = self.database.busy();
         let mut readings = vec![
-            Reading::level(names::ACTIVE, "1", float(active.saturating_sub(waiting))),
-            Reading::level(names::QUEUE, "1", float(waiting)),
+            Reading::level(
+                names::ACTIVE,
+                "1",
+                len_to_f64(active.saturating_sub(waiting)),
+            ),
+            Reading::level(names::QUEUE, "1", len_to_f64(waiting)),
         ];
         let mut size = |name, path: &Path| {
             let bytes = std::fs::metadata(path).map(|file| file.len());
             readings.extend(bytes.ok().map(|bytes| {
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                Reading::level(name, "bytes", float(bytes))
+                Reading::level(name, "bytes", len_to_f64(bytes))
             }));
         };
         size("database_bytes", path);
@@ -44,9 +50,4 @@ impl TelemetryReader for FileReader {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
         Box::pin(std::future::ready(Ok(self.readings())))
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: usize) -> f64 {
-    number as f64
 }

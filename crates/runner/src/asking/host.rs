@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use highwater_core::model::numbers::to_f64;
 use highwater_driver::telemetry::names;
 use highwater_driver::{BoxFuture, Reading, TargetError, TelemetryReader};
 use procfs::net::DeviceStatus;
@@ -42,17 +43,12 @@ impl TelemetryReader for Host {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
-}
-
 /// Shares of all processors together.
 fn cpu(stats: &KernelStats) -> [Reading; 3] {
     let total = &stats.total;
-    let cores = float(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
-    let second = float(procfs::ticks_per_second()) * cores;
-    let share = |name, ticks: u64| Reading::seconds(name, float(ticks) / second);
+    let cores = to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
+    let second = to_f64(procfs::ticks_per_second()) * cores;
+    let share = |name, ticks: u64| Reading::seconds(name, to_f64(ticks) / second);
     [
         share(names::CPU_BUSY, busy(total)),
         share(names::CPU_STEAL, total.steal.unwrap_or(0)),
@@ -64,7 +60,7 @@ fn memory(readings: &mut Vec<Reading>) {
     let memory = procfs::Meminfo::current().ok();
     let shares = memory.and_then(|memory| Some((memory.mem_available?, memory.mem_total)));
     if let Some((available, total @ 1..)) = shares {
-        let used = 1.0 - float(available) / float(total);
+        let used = 1.0 - to_f64(available) / to_f64(total);
         readings.push(Reading::level(names::MEMORY_USED, "share", used));
     }
 }
@@ -87,9 +83,9 @@ fn is_disk(name: &str) -> bool {
 }
 
 fn of_disk(disk: &DiskStat) -> [Reading; 3] {
-    let read = float(disk.sectors_read) * SECTOR_BYTES;
-    let written = float(disk.sectors_written) * SECTOR_BYTES;
-    let busy = float(disk.time_in_progress) / 1e3;
+    let read = to_f64(disk.sectors_read) * SECTOR_BYTES;
+    let written = to_f64(disk.sectors_written) * SECTOR_BYTES;
+    let busy = to_f64(disk.time_in_progress) / 1e3;
     [
         Reading::count(names::DISK_READ, "bytes", read),
         Reading::count(names::DISK_WRITTEN, "bytes", written),
@@ -109,7 +105,7 @@ fn networks(readings: &mut Vec<Reading>) {
 }
 
 fn of_network(device: &DeviceStatus) -> [Reading; 2] {
-    let (received, sent) = (float(device.recv_bytes), float(device.sent_bytes));
+    let (received, sent) = (to_f64(device.recv_bytes), to_f64(device.sent_bytes));
     [
         Reading::count(names::NET_RECEIVED, "bytes", received),
         Reading::count(names::NET_SENT, "bytes", sent),

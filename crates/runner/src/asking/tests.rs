@@ -127,7 +127,10 @@ fn a_long_run_keeps_sums_and_means_in_fewer_points() {
     assert!(telemetry.times_ns.len() < POINTS_MAX);
     let sum: f64 = ops.values.iter().flatten().sum();
     let last = telemetry.times_ns.last().unwrap() / S;
-    assert_eq!(crate::assemble::to_f64(2 * last).to_bits(), sum.to_bits());
+    assert_eq!(
+        highwater_core::model::numbers::to_f64(2 * last).to_bits(),
+        sum.to_bits()
+    );
     let drawn = course(&telemetry, &ops);
     assert!(
         drawn[1..].iter().all(|rate| *rate == Some(2.0)),

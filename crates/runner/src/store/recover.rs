@@ -10,6 +10,7 @@ use std::path::Path;
 use highwater_core::analysis;
 use highwater_core::analysis::availability::{acknowledged_per_s, measured_seconds, of_gaps};
 use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
     AvailabilityRecord, PhaseRecord, ResultRecord, RunNote, RunRecord, StreamRecord,
@@ -19,7 +20,7 @@ use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
 use super::{JournalLine, PLAN, StoreError};
-use crate::assemble::{Figures, result_record, to_f64};
+use crate::assemble::{Figures, result_record};
 use crate::collector::interval_record;
 use crate::recorder::{IntervalDelta, KeyStats};
 

@@ -2,6 +2,7 @@
 
 use highwater_core::analysis::search::{OpsNeeded, ops_needed};
 use highwater_core::model::display::{duration, plain, quantile, rate};
+use highwater_core::model::numbers::{ceil_to_u64, to_f64};
 use highwater_core::model::plan::{Pace, Plan, StreamPlan};
 use highwater_core::model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
 use highwater_core::model::units::{Nanos, Rate};
@@ -105,7 +106,7 @@ impl Preview {
             return Ok(self);
         }
         let hardly_any =
-            LEAST_OPS * in_rows(stream.units_per_op) / Nanos(policy.probe_ns).as_secs_f64();
+            LEAST_OPS * to_f64(stream.units_per_op) / Nanos(policy.probe_ns).as_secs_f64();
         let most = policy.highest.unwrap_or(f64::MAX);
         self.search.policy.lowest = hardly_any.min(most).max(self.rarest());
         let policy = &self.search.policy;
@@ -236,22 +237,9 @@ fn units_of(workload: &Workload, stream: &StreamPlan, ops: f64) -> f64 {
     let all: u32 = weights.iter().sum();
     let least = weights.into_iter().filter(|weight| *weight > 0).min();
     let share = least.map_or(1.0, |least| f64::from(least) / f64::from(all));
-    ops / share * in_rows(stream.units_per_op)
+    ops / share * to_f64(stream.units_per_op)
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "rows of a batch are far below 2^53"
-)]
-fn in_rows(units: u64) -> f64 {
-    units as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive; a cast from a float saturates"
-)]
 fn nanos(seconds: f64) -> Nanos {
-    Nanos((seconds * 1e9).ceil() as u64)
+    Nanos(ceil_to_u64(seconds * 1e9))
 }

@@ -3,6 +3,7 @@
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::tuning::server_cpu_per_row;
 use crate::model::import_record::MissingField;
+use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::search::SearchOutcome;
@@ -79,8 +80,8 @@ impl Value {
     /// Absent of nothing.
     fn share(part: u64, of: u64) -> Option<Self> {
         (of > 0).then(|| Self {
-            value: float(part) / float(of),
-            of: float(of),
+            value: to_f64(part) / to_f64(of),
+            of: to_f64(of),
         })
     }
 
@@ -180,7 +181,7 @@ fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
     }
     let seen = &record.availability;
     let gap = figure(String::new(), "longest gap", "ns", Better::Less);
-    let mut figures = vec![(gap, Value::plain(float(seen.longest_gap_ns)))];
+    let mut figures = vec![(gap, Value::plain(to_f64(seen.longest_gap_ns)))];
     let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
     let shares = [
         ("seconds without answer", seen.dips),
@@ -230,7 +231,7 @@ fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
         figures.extend(known.filter_map(|(name, value)| {
             let name = if name == "p999" { "p99.9" } else { name };
             let figure = figure(stream.place_of(result), name, "ns", Better::Less);
-            Some((figure, Value::plain(float(value?))))
+            Some((figure, Value::plain(to_f64(value?))))
         }));
     }
     figures
@@ -261,9 +262,4 @@ const fn share_figure(place: String, name: &'static str, scale: Scale) -> Figure
         better: Better::Less,
         scale,
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "statistics only")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

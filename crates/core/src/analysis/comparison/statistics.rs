@@ -9,6 +9,8 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::model::numbers::len_to_f64;
+
 use super::figures::{Scale, Value};
 use super::{POWER, RISK};
 
@@ -98,7 +100,7 @@ impl Pair {
         let (mut squares, mut degrees) = (0.0, 0.0);
         for group in &self.groups {
             if let Some(mean) = group.mean() {
-                squares += mean.variance * float(group.values.len()) * mean.degrees;
+                squares += mean.variance * len_to_f64(group.values.len()) * mean.degrees;
                 degrees += mean.degrees;
             }
         }
@@ -151,7 +153,7 @@ impl Group {
         if values.len() < 2 || values.iter().any(|value| !value.is_finite()) {
             return None;
         }
-        let n = float(values.len());
+        let n = len_to_f64(values.len());
         let mean = values.iter().sum::<f64>() / n;
         let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
         let variance = (squares / (n - 1.0)).max(self.least);
@@ -182,7 +184,7 @@ fn pooled(values: &[Vec<Value>; 2]) -> f64 {
 /// much at least, and by more where failures come together.
 fn by_chance(share: f64, values: &[Value]) -> f64 {
     let each = values.iter().map(|v| share * (1.0 - share) / v.of);
-    each.sum::<f64>() / float(values.len())
+    each.sum::<f64>() / len_to_f64(values.len())
 }
 
 /// Runs of each group with which a difference of `step` on the scale of the values is found with a
@@ -207,7 +209,7 @@ fn shown(spread: f64, runs: u32, figures: usize) -> f64 {
     let Ok(student) = StudentsT::new(0.0, 1.0, 2.0 * (f64::from(runs) - 1.0)) else {
         return f64::INFINITY;
     };
-    let risk = RISK / 2.0 / float(figures.max(1));
+    let risk = RISK / 2.0 / len_to_f64(figures.max(1));
     let steps = student.inverse_cdf(1.0 - risk) + student.inverse_cdf(POWER);
     steps * spread * (2.0 / f64::from(runs)).sqrt()
 }
@@ -221,15 +223,10 @@ pub(super) fn holm(chances: impl Iterator<Item = f64>) -> f64 {
     let count = chances.len();
     let mut threshold = 0.0;
     for (rank, chance) in chances.into_iter().enumerate() {
-        if chance > RISK / float(count - rank) {
+        if chance > RISK / len_to_f64(count - rank) {
             break;
         }
         threshold = chance;
     }
     threshold
-}
-
-#[expect(clippy::cast_precision_loss, reason = "numbers of runs and figures")]
-fn float(number: usize) -> f64 {
-    number as f64
 }

@@ -34,7 +34,7 @@ fn run(faster: f64, slower: f64) -> RunRecord {
     reason = "latencies of a fixture"
 )]
 fn scale(ns: u64, by: f64) -> u64 {
-    (fixture::float(ns) * by) as u64
+    (crate::model::numbers::to_f64(ns) * by) as u64
 }
 
 /// Runs with noise of their own, throughput changed by a part.

@@ -1,7 +1,8 @@
 //! Rules about the course of a run: changes for good, and slowdowns that come again.
 
 use crate::analysis::course::{Figure, Moved, Turn, slowdowns, turns};
-use crate::model::display::{count, duration, percent, plain, rate, whole};
+use crate::model::display::{count, duration, percent, plain, rate};
+use crate::model::numbers::round_to_u64;
 use crate::model::target_telemetry::names;
 
 use super::{Read, Told};
@@ -67,8 +68,8 @@ fn sentence(turn: &Turn) -> String {
         ),
         Figure::Latency => format!(
             "the median latency {verb} by {change} at {at}, from {} to {}",
-            duration(whole(turn.before)),
-            duration(whole(turn.after))
+            duration(round_to_u64(turn.before)),
+            duration(round_to_u64(turn.after))
         ),
     }
 }

@@ -1,7 +1,8 @@
 //! Rules about what the target said of itself while it was measured.
 
 use crate::analysis::telemetry::{TimeRange, mean, measured, named, rejected};
-use crate::model::display::{bytes, count, percent, plain, whole};
+use crate::model::display::{bytes, count, percent, plain};
+use crate::model::numbers::round_to_u64;
 use crate::model::outcome::ErrorClass;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
@@ -202,10 +203,10 @@ pub(super) fn network_limits(read: &Read<'_>) -> Option<Told> {
         sentence: "a network carried about all that one of its speed can".to_owned(),
         evidence: format!(
             "{}/s at {}, {} Gbit/s carry {}/s",
-            bytes(whole(carried)),
+            bytes(round_to_u64(carried)),
             of_node(series),
             plain(speed * 8.0 / 1e9),
-            bytes(whole(speed))
+            bytes(round_to_u64(speed))
         ),
         hint: "more nodes or a faster network; an --insert mode or a compression that sends less",
     })

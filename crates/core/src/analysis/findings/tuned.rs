@@ -2,7 +2,8 @@
 
 use crate::analysis::tables::{BatchCostModel, tables};
 use crate::analysis::tuning::{along, base, setting_of};
-use crate::model::display::{duration, percent, rate, whole};
+use crate::model::display::{duration, percent, rate};
+use crate::model::numbers::round_to_u64;
 use crate::model::tune::TuneRecord;
 
 use super::{Read, Told};
@@ -32,8 +33,8 @@ pub(super) fn batch_too_small(read: &Read<'_>) -> Option<Told> {
         ),
         evidence: format!(
             "a batch takes {} and {} for each row",
-            duration(whole(fixed_s * sessions * 1e9)),
-            duration(whole(per_row_s * sessions * 1e9))
+            duration(round_to_u64(fixed_s * sessions * 1e9)),
+            duration(round_to_u64(per_row_s * sessions * 1e9))
         ),
         hint: "larger batches (--over batch=…), until that share is small",
     })

@@ -3,6 +3,7 @@
 //! It only reads and adds up; it must not judge.
 
 use crate::analysis::littles_law::littles_law;
+use crate::model::numbers::to_f64;
 use crate::model::plan::{PhaseKind, StreamPlan, Unit};
 use crate::model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
 use crate::model::units::Nanos;
@@ -103,7 +104,7 @@ impl MeasuredStream<'_> {
 
     /// Units that were due.
     pub fn units_offered(&self) -> f64 {
-        float(self.offered().saturating_mul(self.units_per_op()))
+        to_f64(self.offered().saturating_mul(self.units_per_op()))
     }
 
     /// Acknowledged units per second, by the time of their answer.
@@ -119,10 +120,10 @@ impl MeasuredStream<'_> {
     pub fn mean_seconds(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<f64> {
         let (mut sum, mut count) = (0.0, 0_u64);
         for result in self.results.iter().filter(|r| r.acknowledged > 0) {
-            sum += float(of(result)?) / 1e9 * float(result.acknowledged);
+            sum += to_f64(of(result)?) / 1e9 * to_f64(result.acknowledged);
             count += result.acknowledged;
         }
-        (count > 0).then(|| sum / float(count))
+        (count > 0).then(|| sum / to_f64(count))
     }
 }
 
@@ -147,10 +148,4 @@ pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
     let throughput = measured.stream.throughput.ops_per_s;
     let sessions = f64::from(measured.stream.sessions);
     Some(littles_law(sessions, throughput, latency + lag).expected_sessions)
-}
-
-/// For statistics only.
-#[expect(clippy::cast_precision_loss, reason = "statistics only")]
-pub(super) fn float(number: u64) -> f64 {
-    number as f64
 }

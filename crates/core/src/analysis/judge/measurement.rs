@@ -6,10 +6,11 @@
 use crate::analysis::littles_law;
 use crate::model::display::{count, duration, percent, rate, span};
 use crate::model::judgment::{Judgment, Measurement, Reason, ReasonCode};
+use crate::model::numbers::to_f64;
 use crate::model::plan::{Arrivals, Objective, PhaseKind};
 use crate::model::record::RunRecord;
 
-use super::measured::{MeasuredStream, float, littles_law_sessions};
+use super::measured::{MeasuredStream, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
 use super::{finding, judgment, reason};
 
@@ -189,7 +190,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
         let Some(asked) = stream.units_asked() else {
             continue;
         };
-        let per_op = float(stream.units_per_op());
+        let per_op = to_f64(stream.units_per_op());
         let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
         let spread = if poisson {
             POISSON_DEVIATIONS * (asked / per_op).sqrt() * per_op
@@ -221,7 +222,7 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
             continue;
         };
-        if (expected / float(sessions) - 1.0).abs() > littles_law::TOLERANCE {
+        if (expected / to_f64(sessions) - 1.0).abs() > littles_law::TOLERANCE {
             places.push(format!(
                 "{}: throughput × latency is {expected:.2} sessions, there were {sessions}",
                 stream.place()

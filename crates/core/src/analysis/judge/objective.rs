@@ -10,12 +10,13 @@ use crate::model::display::{
 };
 use crate::model::histogram::LatencySummary;
 use crate::model::judgment::{Judgment, ObjectiveValue, Reason, ReasonCode};
+use crate::model::numbers::to_f64;
 use crate::model::outcome::ErrorClass;
 use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::units::{Nanos, Rate};
 
-use super::measured::{MeasuredStream, float};
+use super::measured::MeasuredStream;
 use super::{judgment, reason};
 
 /// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
@@ -351,7 +352,7 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         // What was not offered is our fault, and another rule's.
         let asked = stream.stream.planned_rate.unwrap_or(0.0);
         let offered = (stream.units_offered() / seconds).min(asked);
-        let one_op = float(stream.units_per_op()) / seconds;
+        let one_op = to_f64(stream.units_per_op()) / seconds;
         let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
         if stream.units_per_s() < least {
             places.push(format!(

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use crate::analysis::series::{Point, names};
+use crate::model::numbers::len_to_f64;
 use crate::model::op::{ColumnData, Dictionary};
 use crate::model::units::Seed;
 use crate::workload::{WorkloadSpec, builtin};
@@ -40,7 +41,7 @@ fn of_workload(name: &str) -> Option<f64> {
     let workload = spec.instantiate(&BTreeMap::new(), Seed(1)).ok()?;
     let batch = workload.row_batch(0, 0, SAMPLE);
     let bytes: usize = batch.columns.iter().map(column_bytes).sum();
-    (batch.rows > 0).then(|| float(bytes) / float(batch.rows))
+    (batch.rows > 0).then(|| len_to_f64(bytes) / len_to_f64(batch.rows))
 }
 
 /// Characters of a column's values in a JSON array, with a comma behind each.
@@ -65,9 +66,4 @@ fn column_bytes(column: &ColumnData) -> usize {
         ColumnData::TextDictionary(values) => dictionary(values, 2),
         ColumnData::ObjectDictionary(values) => dictionary(values, 0),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a few thousand bytes")]
-fn float(number: usize) -> f64 {
-    number as f64
 }

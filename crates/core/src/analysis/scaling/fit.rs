@@ -7,6 +7,8 @@ use nalgebra::{DMatrix, DVector};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::model::numbers::len_to_f64;
+
 use super::curve::{Curve, ScalingModel};
 use super::shapes::shapes;
 use super::sweep::Point;
@@ -64,7 +66,7 @@ pub struct Fit {
 impl Fit {
     /// Standard error of the residuals, in the unit of the weighting; absent without spare points.
     pub fn residual_error(&self) -> Option<f64> {
-        (self.freedom > 0).then(|| (self.squares / count(self.freedom)).sqrt())
+        (self.freedom > 0).then(|| (self.squares / len_to_f64(self.freedom)).sqrt())
     }
 
     /// Akaike's criterion, corrected for few points (Hurvich and Tsai 1989), of squares with
@@ -76,7 +78,7 @@ impl Fit {
         if points < FEWEST_FOR_CRITERION || points < free + 2 {
             return None;
         }
-        let (n, k) = (count(points), count(free));
+        let (n, k) = (len_to_f64(points), len_to_f64(free));
         let fit = n * (self.squares / n).max(f64::MIN_POSITIVE).ln();
         Some(fit + 2.0 * k + 2.0 * k * (k + 1.0) / (n - k - 1.0))
     }
@@ -219,7 +221,7 @@ impl Problem<'_> {
         let free = self.free(best, &pull);
         let slopes = slopes.select_columns(&free);
         let inverse = slopes.tr_mul(&slopes).try_inverse();
-        let variance = (freedom > 0).then(|| self.squares(best) / count(freedom));
+        let variance = (freedom > 0).then(|| self.squares(best) / len_to_f64(freedom));
         let error = |i: usize| {
             let at = free.iter().position(|&parameter| parameter == i)?;
             Some((variance? * inverse.as_ref()?[(at, at)]).sqrt())
@@ -308,9 +310,4 @@ fn derivatives(law: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
         }
         _ => [0.0; 3],
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "points are few")]
-fn count(number: usize) -> f64 {
-    number as f64
 }

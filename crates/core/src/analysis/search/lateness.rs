@@ -6,6 +6,7 @@
 //! stay below what its confirmations can show.
 
 use crate::model::judgment::ReasonCode;
+use crate::model::numbers::to_f64;
 use crate::model::search::{ProbeRecord, SearchPolicy};
 
 /// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.
@@ -38,7 +39,7 @@ pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option
         margins += margin * margin;
         number += 1.0;
     }
-    let times = (all_ns(policy) / (float(longest) * number)).max(1.0);
+    let times = (all_ns(policy) / (to_f64(longest) * number)).max(1.0);
     Some(((late + (margins / times).sqrt()) / number).ln())
 }
 
@@ -57,7 +58,7 @@ pub(super) fn crossing<'a>(
             && STRAIGHT.contains(&late)
         {
             // As it would be at the bound, over the time of all confirmations.
-            let all = margin / late.sqrt() * (float(probe.measured_ns) / all_ns(policy)).sqrt();
+            let all = margin / late.sqrt() * (to_f64(probe.measured_ns) / all_ns(policy)).sqrt();
             sums.add((probe.at, late.ln()), (late / margin).powi(2), all);
         }
     }
@@ -106,10 +107,5 @@ impl Sums {
 }
 
 fn all_ns(policy: &SearchPolicy) -> f64 {
-    float(policy.confirmation_ns) * f64::from(policy.confirmations)
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a time, for statistics")]
-fn float(ns: u64) -> f64 {
-    ns as f64
+    to_f64(policy.confirmation_ns) * f64::from(policy.confirmations)
 }

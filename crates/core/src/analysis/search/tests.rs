@@ -9,6 +9,7 @@ use crate::analysis::exceedance::{Exceedance, exceedance};
 use crate::analysis::queueing::MMc;
 use crate::analysis::synthetic::Noise;
 use crate::model::judgment::ReasonCode;
+use crate::model::numbers::round_to_u64;
 use crate::model::plan::{Objective, Unit};
 use crate::model::search::{ProbePurpose, SearchObjective, SearchPolicy};
 use crate::model::units::Nanos;
@@ -263,21 +264,12 @@ impl Target for Queue {
 /// So many independent ops, of which this share is late.
 fn late_of(ops: f64, late: f64, noise: &mut Noise) -> Exceedance {
     const OPS_OF_A_WINDOW: f64 = 20.0;
-    let windows = rounded(ops / OPS_OF_A_WINDOW).clamp(10, 200);
+    let windows = round_to_u64(ops / OPS_OF_A_WINDOW).clamp(10, 200);
     let in_window = ops / f64::from(u32::try_from(windows).unwrap());
-    let total = rounded(in_window).max(1);
+    let total = round_to_u64(in_window).max(1);
     let draw = |_| noise.poisson(in_window * late).min(total);
     let over: Vec<u64> = (0..windows).map(draw).collect();
     exceedance(&vec![total; over.len()], &over)
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "small and positive"
-)]
-fn rounded(value: f64) -> u64 {
-    value.round() as u64
 }
 
 /// How searches of many seeds came out.
@@ -354,7 +346,8 @@ fn the_mark_of_a_queue_is_found() {
     let mut tally = Tally::default();
     for seed in 0..400 {
         let mut noise = Noise::new(seed);
-        let servers = [1, 1, 2, 4, 8][usize::try_from(rounded(noise.uniform() * 4.0)).unwrap()];
+        let servers =
+            [1, 1, 2, 4, 8][usize::try_from(round_to_u64(noise.uniform() * 4.0)).unwrap()];
         let mu = between(&mut noise, 5_000.0, 50_000.0) / f64::from(servers);
         // From 2.5 to 12 times the p99 of an idle server: marks from 60 % of the capacity on.
         let bound_s = 100_f64.ln() / mu * between(&mut noise, 2.5, 12.0);

@@ -11,6 +11,7 @@ use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::telemetry::disk_bytes_per_row;
 use crate::analysis::tuning;
+use crate::model::numbers::to_f64;
 use crate::model::record::RunRecord;
 use crate::model::search::SearchOutcome;
 use crate::model::units::Nanos;
@@ -74,7 +75,7 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
         count(names::SESSIONS, f64::from(measured.stream.sessions));
     }
     if measured.units_per_op() > 1 {
-        count(names::BATCH_ROWS, float(measured.units_per_op()));
+        count(names::BATCH_ROWS, to_f64(measured.units_per_op()));
     }
     if record.target.embedded {
         count(names::NODES, 1.0);
@@ -133,10 +134,4 @@ fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String
     figure(names::DURATION, Some(measured.seconds()));
     figure(names::STORED_BYTES_PER_ROW, disk_bytes_per_row(record));
     figures
-}
-
-/// Counts below 2^53 are exact; greater ones are rounded to one in 10^15.
-#[expect(clippy::cast_precision_loss, reason = "statistics only")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

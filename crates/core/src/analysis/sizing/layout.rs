@@ -5,7 +5,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::nodes::whole;
+use crate::model::numbers::round_to_u32;
+
 use super::request::Request;
 
 /// Lengths of partitions that are considered, in days, the longest first.
@@ -150,9 +151,9 @@ impl Request {
             plain(per_node.ceil())
         ));
         Some(Shards {
-            primaries: whole(split.primaries),
+            primaries: round_to_u32(split.primaries),
             partition_days: split.days,
-            partitions: whole(split.partitions),
+            partitions: round_to_u32(split.partitions),
             bytes: split.bytes,
             per_node,
             rules: told,

@@ -4,6 +4,7 @@
 
 use super::request::Request;
 use crate::analysis::scaling::{Forecast, Prediction};
+use crate::model::numbers::round_to_u32;
 
 /// Most nodes of a plan that may extrapolate.
 const MOST_NODES: u32 = 1_000;
@@ -90,7 +91,7 @@ impl Request {
         }
         let farthest = self.needs.iter().map(|need| need.basis.average.farthest());
         let nodes = farthest.fold(f64::from(MOST_NODES), f64::min);
-        whole(nodes.floor())
+        round_to_u32(nodes.floor())
     }
 
     /// How many nodes are needed with so many copies.
@@ -142,14 +143,4 @@ impl Request {
             refused: !self.extrapolate,
         }
     }
-}
-
-/// To a whole number from 0 on.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "saturates; numbers of nodes and shards are small"
-)]
-pub(super) fn whole(value: f64) -> u32 {
-    value.round() as u32
 }

@@ -1,5 +1,7 @@
 //! The interval must miss, and the test must raise a false alarm, about as often as it says.
 
+use crate::model::numbers::truncate_to_u64;
+
 use super::super::synthetic::{Noise, counts};
 use super::*;
 
@@ -112,7 +114,7 @@ fn detected(drift: f64, phi: f64, length: usize) -> f64 {
     let found = cell(1_000.0, |noise| {
         let mut series = noise.autoregression(phi, length);
         for (t, value) in series.iter_mut().enumerate() {
-            *value += 10.0 * drift * (count(t) / count(length) - 0.5);
+            *value += 10.0 * drift * (len_to_f64(t) / len_to_f64(length) - 0.5);
         }
         counts(&series, 1_000.0, 100.0)
     });
@@ -145,17 +147,8 @@ fn a_drift_is_told_with_its_size() {
 
 /// Counts of arrivals at exactly even distances, `size` things each.
 fn even(per_window: f64, size: u64, windows: usize) -> Vec<u64> {
-    let due = |window: usize| as_whole(count(window) * per_window);
+    let due = |window: usize| truncate_to_u64(len_to_f64(window) * per_window);
     (0..windows).map(|w| (due(w + 1) - due(w)) * size).collect()
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "positive and small by choice of the arguments"
-)]
-fn as_whole(value: f64) -> u64 {
-    value.floor() as u64
 }
 
 #[test]
@@ -167,7 +160,7 @@ fn an_even_pace_is_steady_although_its_counts_alternate() {
                 let name = format!("{windows} windows of {per_window} times {size}: {found:?}");
                 assert_eq!(found.steadiness, Steadiness::Steady, "{name}");
                 let (low, high) = found.ci95.expect(&name);
-                let truth = per_window * 10.0 * count(usize::try_from(size).unwrap());
+                let truth = per_window * 10.0 * len_to_f64(usize::try_from(size).unwrap());
                 assert!((low..=high).contains(&truth), "{name}");
             }
         }

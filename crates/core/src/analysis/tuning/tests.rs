@@ -7,6 +7,7 @@
 use super::*;
 use crate::analysis::judge::measured_streams;
 use crate::analysis::synthetic::Noise;
+use crate::model::numbers::len_to_f64;
 use crate::model::plan::Unit;
 use crate::model::target_telemetry::names;
 use crate::model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure, TunePolicy};
@@ -98,11 +99,6 @@ fn best(outcome: &TuneOutcome) -> &BestConfiguration {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few values")]
-fn float(n: usize) -> f64 {
-    n as f64
-}
-
 /// A hill with its top anywhere, as steep as drawn, and turned: the best value of an axis depends on
 /// the others.
 struct Hill {
@@ -116,7 +112,7 @@ impl Hill {
         Self {
             top: lengths
                 .iter()
-                .map(|length| noise.uniform() * float(length - 1))
+                .map(|length| noise.uniform() * len_to_f64(length - 1))
                 .collect(),
             steep: lengths
                 .iter()
@@ -130,7 +126,7 @@ impl Hill {
         let far: Vec<f64> = cell
             .iter()
             .zip(&self.top)
-            .map(|(at, top)| float(*at) - top)
+            .map(|(at, top)| len_to_f64(*at) - top)
             .collect();
         let own: f64 = far
             .iter()
@@ -213,7 +209,7 @@ fn each_cell_of_a_small_grid_is_looked_at() {
     // However many values a single axis has, nothing between two of them foretells the third.
     for lengths in [&[9][..], &[3, 4], &[40]] {
         let mut tune = tune(lengths);
-        let outcome = run(&mut tune, counts, |at| 100.0 + float(at.iter().sum()));
+        let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at.iter().sum()));
         assert!(!best(&outcome).cut_short, "the probes suffice");
         assert_eq!(tune.cells.len(), tune.policy.probes_max as usize);
         for at in grid(lengths) {
@@ -226,7 +222,9 @@ fn each_cell_of_a_small_grid_is_looked_at() {
 fn less_is_better_of_what_a_row_costs() {
     let mut tune = tune(&[6]);
     tune.by = TuneFigure::DiskBytesPerRow;
-    let outcome = run(&mut tune, counts, |at| 100.0 + float(at[0].abs_diff(2)));
+    let outcome = run(&mut tune, counts, |at| {
+        100.0 + len_to_f64(at[0].abs_diff(2))
+    });
     let best = best(&outcome);
     assert_eq!(best.at, [2]);
     assert!((best.figure - 100.0).abs() < 1e-6, "{best:?}");
@@ -240,7 +238,7 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
         4 => TrialVerdict::Invalid,
         _ => TrialVerdict::Counts,
     };
-    let outcome = run(&mut tune, verdict, |at| 100.0 + float(at[0]));
+    let outcome = run(&mut tune, verdict, |at| 100.0 + len_to_f64(at[0]));
     assert_eq!(best(&outcome).at, [3]);
     for value in [4, 5] {
         let times = tune.cells.iter().filter(|cell| cell.at == [value]).count();
@@ -271,7 +269,7 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
                     TrialVerdict::Counts
                 }
             },
-            |at| 100.0 + float(at[0]),
+            |at| 100.0 + len_to_f64(at[0]),
         );
         let TuneOutcome::NoBest(no_best) = outcome else {
             panic!("{outcome:?}");
@@ -287,7 +285,7 @@ fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
     for seconds in 1..60 {
         let mut tune = tune(&[7, 6, 5]);
         tune.policy.budget_ns = seconds * 20 * S;
-        let outcome = run(&mut tune, counts, |at| 100.0 + float(at.iter().sum()));
+        let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at.iter().sum()));
         let spent: u64 = tune.cells.iter().map(|cell| cell.took_ns).sum();
         assert!(spent <= tune.policy.budget_ns, "{spent}");
         match outcome {
@@ -306,7 +304,8 @@ fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
 
 #[test]
 fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
-    let figure = |at: &[usize]| 1_000.0 - float(at[0].abs_diff(3)) - float(at[1].abs_diff(4));
+    let figure =
+        |at: &[usize]| 1_000.0 - len_to_f64(at[0].abs_diff(3)) - len_to_f64(at[1].abs_diff(4));
     let course = |seed| {
         let mut tune = tune(&[8, 8]);
         tune.policy.seed = seed;

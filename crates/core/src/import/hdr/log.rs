@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use crate::import::decimal::{TimeUnit, nanos, number, whole};
+use crate::import::decimal::{TimeUnit, nanos, number};
 use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::import::{Format, Read, Wrong, only_one};
 use crate::model::histogram::{LatencyHistogram, decode_foreign};
+use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::record::IntervalRecord;
 use crate::model::units::Nanos;
 
@@ -121,7 +122,7 @@ impl Reader {
             p99: quantile(0.99, 100),
             max: values.max(),
         });
-        let sum = values.mean() * float(values.len());
+        let sum = values.mean() * to_f64(values.len());
         if let Some(known) = self.tags.get_mut(tag) {
             known.sum += sum;
             if known.values.add(&values).is_err() {
@@ -141,8 +142,8 @@ impl Reader {
             return;
         }
         let (low, high) = (
-            float(max) / (greatest + 0.000_6),
-            float(max) / (greatest - 0.000_6).max(1e-9),
+            to_f64(max) / (greatest + 0.000_6),
+            to_f64(max) / (greatest - 0.000_6).max(1e-9),
         );
         let (least, most) = self.ratios.unwrap_or((0.0, f64::INFINITY));
         // The bin of the greatest value is up to a hundredth wide.
@@ -234,7 +235,7 @@ impl Read for Reader {
         if longest > SECOND_MOST_S {
             told.notes.push(format!(
                 "the course over time is of intervals of {} s: every second shows their mean",
-                whole(longest)
+                round_to_u64(longest)
             ));
         }
         told.ops = self
@@ -249,7 +250,7 @@ impl Read for Reader {
 impl Interval {
     /// One second with its percentiles, or several with their mean.
     fn seconds(&self, shift_s: f64, unit: TimeUnit) -> Vec<IntervalRecord> {
-        let from = whole(self.start_s + shift_s - 0.5 + 1e-9);
+        let from = round_to_u64(self.start_s + shift_s - 0.5 + 1e-9);
         let ns = |value: u64| value.saturating_mul(unit.nanos());
         let one = |second: u64, count: u64| IntervalRecord {
             second,
@@ -267,7 +268,7 @@ impl Interval {
                 ..one(from, self.count)
             }];
         }
-        let parts = whole(self.length_s).min(SPREAD_MAX);
+        let parts = round_to_u64(self.length_s).min(SPREAD_MAX);
         let until = |n: u64| u128::from(self.count) * u128::from(n) / u128::from(parts);
         let share = |n: u64| u64::try_from(until(n + 1) - until(n)).unwrap_or(u64::MAX);
         (0..parts).map(|n| one(from + n, share(n))).collect()
@@ -281,7 +282,7 @@ fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
         histogram.record_n(Nanos(value), bin.count_at_value());
     }
     let count = tag.values.len();
-    let mean = nanos(tag.sum / float(count.max(1)), unit.nanos()).0;
+    let mean = nanos(tag.sum / to_f64(count.max(1)), unit.nanos()).0;
     let max = tag.values.max().saturating_mul(unit.nanos());
     ParsedOp {
         name: name.to_owned(),
@@ -290,9 +291,4 @@ fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
         latency: ParsedLatency::full(&histogram, Some(mean), Some(max)),
         ..ParsedOp::default()
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

@@ -63,7 +63,7 @@ impl Reader {
             .value
             .filter(|value| value.is_finite() && *value >= 0.0)?;
         if metric == "vus" {
-            let sessions = u32::try_from(crate::import::decimal::whole(value));
+            let sessions = u32::try_from(crate::model::numbers::round_to_u64(value));
             self.vus = self.vus.max(sessions.unwrap_or(u32::MAX));
             return Some(true);
         }
@@ -72,7 +72,7 @@ impl Reader {
         let tags = data.tags.as_ref().unwrap_or(&none);
         if metric == DROPPED {
             // Of an op of which nothing is known but that it never was.
-            self.dropped += crate::import::decimal::whole(value);
+            self.dropped += crate::model::numbers::round_to_u64(value);
             return Some(true);
         }
         let status = tags.get("status").map_or("", String::as_str);

@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use crate::import::decimal::{nanos, whole};
+use crate::import::decimal::nanos;
 use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::import::{Format, Read, Wrong, only_one};
 use crate::model::import_record::MissingField;
+use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::units::Nanos;
 
 use super::{DURATION, EXPECTED, TOOL};
@@ -55,7 +56,7 @@ impl Metrics {
     }
 
     fn count(&self, metric: &str, figure: &str) -> Option<u64> {
-        self.number(metric, figure).map(whole)
+        self.number(metric, figure).map(round_to_u64)
     }
 
     /// Milliseconds, all of them.
@@ -154,7 +155,7 @@ impl Read for Reader {
         let per_s = metrics.number("http_reqs", "rate");
         let per_s = per_s.or_else(|| metrics.number("iterations", "rate"));
         let divided = per_s.filter(|per_s| *per_s > 0.0);
-        let divided = divided.map(|per_s| nanos(float(op.sent) / per_s, 1_000_000_000));
+        let divided = divided.map(|per_s| nanos(to_f64(op.sent) / per_s, 1_000_000_000));
         told.duration = took.or(divided).unwrap_or(Nanos::ZERO);
         if told.duration == Nanos::ZERO {
             told.untold.insert(MissingField::Throughput);
@@ -167,9 +168,4 @@ impl Read for Reader {
         told.ops = vec![op];
         Ok(told)
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

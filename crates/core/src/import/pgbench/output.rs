@@ -7,6 +7,7 @@ use crate::import::averages::{Average, Averages};
 use crate::import::decimal::{count, millis, nanos, number, seconds};
 use crate::import::told::{ParsedLatency, ParsedOp, Told};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use crate::model::numbers::to_f64;
 use crate::model::units::Nanos;
 
 /// Scripts of one run.
@@ -203,7 +204,7 @@ impl Output {
         };
         // Its time is from the first connection on; what is divided by is without connecting.
         told.duration = if ops_per_s > 0.0 {
-            nanos(float(processed) / ops_per_s, 1_000_000_000)
+            nanos(to_f64(processed) / ops_per_s, 1_000_000_000)
         } else {
             self.planned.unwrap_or_default()
         };
@@ -280,9 +281,4 @@ fn fail(op: &mut ParsedOp, failed: u64) {
         op.sent += failed;
         op.errors.insert("conflict".to_owned(), failed);
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn float(number: u64) -> f64 {
-    number as f64
 }

@@ -9,6 +9,7 @@ mod sysbench;
 use std::path::PathBuf;
 
 use super::{HEAD, Import, Stamp, Told, Wrong, plan, recognize, record};
+use crate::model::numbers::to_f64;
 use crate::model::record::RunRecord;
 
 /// A sample by its name.
@@ -60,7 +61,7 @@ fn printed(text: &str, behind: &str) -> f64 {
 
 /// The same where it is a whole number.
 fn counted(text: &str, behind: &str) -> u64 {
-    super::decimal::whole(printed(text, behind))
+    crate::model::numbers::round_to_u64(printed(text, behind))
 }
 
 /// Within a part of what is expected.
@@ -71,12 +72,7 @@ fn close(found: f64, expected: f64, part: f64) {
 }
 
 fn ms(ns: Option<u64>) -> f64 {
-    float(ns.unwrap()) / 1e6
-}
-
-#[expect(clippy::cast_precision_loss, reason = "small figures")]
-fn float(number: u64) -> f64 {
-    number as f64
+    to_f64(ns.unwrap()) / 1e6
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
-use super::{close, counted, float, imported, ms, printed, sample, told};
+use super::{close, counted, imported, ms, printed, sample, told};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::judgment::{Data, Measurement, ReasonCode};
+use crate::model::numbers::to_f64;
 use crate::model::quantity::parse_instant;
 
 /// A time in microseconds, and a mean of them, are exact; pgbench prints three decimals of a
@@ -53,14 +54,14 @@ fn percentiles_and_the_greatest_latency_are_those_of_the_lines() {
         .collect();
     times.sort_unstable();
     let rank = |quantile: f64| {
-        let at = (quantile * float(times.len() as u64)).ceil();
+        let at = (quantile * to_f64(times.len() as u64)).ceil();
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a rank"
         )]
         let at = at as usize;
-        float(times[at - 1]) / 1e3
+        to_f64(times[at - 1]) / 1e3
     };
     let latency = &record.results[0].latency_ns;
     // Three significant digits of a histogram: 1 part in 1,000.

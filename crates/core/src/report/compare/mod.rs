@@ -8,8 +8,9 @@ mod tests;
 
 use crate::analysis::comparison::{Compared, Comparison, Kind, POWER, Scale, Verdict};
 use crate::model::display::{
-    ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant, whole,
+    ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant,
 };
+use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
 
 use super::text::table::{Row, aligned, labeled};
@@ -134,8 +135,8 @@ fn mean(values: &[f64], scale: Scale) -> f64 {
 
 fn shown(unit: &str, value: f64) -> String {
     match unit {
-        "ns" => duration(whole(value)),
-        "bytes" => bytes(whole(value)),
+        "ns" => duration(round_to_u64(value)),
+        "bytes" => bytes(round_to_u64(value)),
         "share" => percent(value),
         unit => format!("{} {unit}", rate(value)),
     }

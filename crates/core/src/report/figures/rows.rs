@@ -4,6 +4,7 @@ use super::LONGEST;
 use crate::analysis::series::names;
 use crate::analysis::tables::{Row, Table};
 use crate::model::display::{self, ABSENT, foreign};
+use crate::model::numbers::round_to_u64;
 use crate::report::text::table::{Row as Line, aligned};
 
 /// A column after the value and the throughput: its head, and its cell where there is one.
@@ -76,11 +77,5 @@ fn signed(change: f64) -> String {
 
 /// A time of some seconds as people read it.
 pub(super) fn seconds(seconds: f64) -> String {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a cast from a float saturates, and three digits are shown"
-    )]
-    let nanos = (seconds * 1e9).round() as u64;
-    display::duration(nanos)
+    display::duration(round_to_u64(seconds * 1e9))
 }

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use crate::model::numbers::{len_to_f64, round_to_usize};
+
 const FILLED: &str = "█";
 const EMPTY: &str = "░";
 /// Heights of a course.
@@ -16,7 +18,7 @@ pub(super) fn bar(share: f64, of: usize) -> String {
     } else {
         0.0
     };
-    let filled = cells(share, of);
+    let filled = round_to_usize(share * len_to_f64(of));
     let bar = [FILLED.repeat(filled), EMPTY.repeat(of - filled)].concat();
     format!("{bar}  {:>5.1} %", share * 100.0)
 }
@@ -27,7 +29,7 @@ pub(super) fn course(values: &VecDeque<f64>, most: usize) -> String {
     let shown = values.iter().skip(values.len().saturating_sub(most));
     let height = |value: &f64| {
         let share = if highest > 0.0 { value / highest } else { 0.0 };
-        HEIGHTS[cells(share, HEIGHTS.len() - 1).min(HEIGHTS.len() - 1)]
+        HEIGHTS[round_to_usize(share * len_to_f64(HEIGHTS.len() - 1)).min(HEIGHTS.len() - 1)]
     };
     shown.map(height).collect()
 }
@@ -57,14 +59,4 @@ pub(super) fn cut(line: &str, columns: usize) -> String {
 fn width(character: char) -> usize {
     let own = matches!(character, '\u{2000}'..='\u{22ff}' | '\u{2500}'..='\u{259f}');
     if character < '\u{1100}' || own { 1 } else { 2 }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a share of a few cells"
-)]
-fn cells(share: f64, of: usize) -> usize {
-    (share * of as f64).round() as usize
 }

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 
 use super::progress::{IntervalLine, StreamProgress};
 use super::text::table::{Row, aligned};
-use crate::model::display::{ABSENT, count, duration, foreign, plain, rate, ratio, whole};
+use crate::model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
+use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
@@ -297,12 +298,12 @@ impl Load {
         let (mut share, mut left) = (0.0_f64, None::<f64>);
         let elapsed = Nanos::from_secs(last.second).as_secs_f64();
         if let Some(rows) = self.bounds.rows {
-            let there = real(self.bounds.there) + self.rows;
-            let missing = (real(rows) - there).max(0.0);
-            share = (there / real(rows).max(1.0)).min(1.0);
+            let there = to_f64(self.bounds.there) + self.rows;
+            let missing = (to_f64(rows) - there).max(0.0);
+            share = (there / to_f64(rows).max(1.0)).min(1.0);
             about.push(format!(
                 "{} of {} rows",
-                count(whole(there).min(rows)),
+                count(round_to_u64(there).min(rows)),
                 count(rows)
             ));
             let at_this_pace = missing / (self.rows / elapsed);
@@ -373,7 +374,7 @@ fn seconds(seconds: f64) -> String {
     if seconds < 10.0 {
         return format!("{} s", plain((seconds * 10.0).round() / 10.0));
     }
-    whole_s(Nanos::from_secs(whole(seconds)).0)
+    whole_s(Nanos::from_secs(round_to_u64(seconds)).0)
 }
 
 fn whole_s(ns: u64) -> String {
@@ -382,9 +383,4 @@ fn whole_s(ns: u64) -> String {
         seconds if seconds < 120 => format!("{seconds} s"),
         seconds => duration(seconds.saturating_mul(second)),
     }
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a share for people")]
-fn real(number: u64) -> f64 {
-    number as f64
 }

@@ -1,6 +1,7 @@
 //! The figures per phase, stream and op, over all shares.
 
 use crate::model::histogram::{HistogramError, LatencyHistogram, LatencySummary};
+use crate::model::numbers::to_f64;
 use crate::model::plan::Pace;
 use crate::model::record::{
     PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord, WINDOW_NS, Windows,
@@ -93,8 +94,8 @@ fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord
     if nanos == 0 || merged.acknowledged == 0 {
         return ThroughputRecord::default();
     }
-    let ops_per_s = float(ops) / Nanos(nanos).as_secs_f64();
-    let rows_per_op = float(merged.rows.acknowledged) / float(merged.acknowledged);
+    let ops_per_s = to_f64(ops) / Nanos(nanos).as_secs_f64();
+    let rows_per_op = to_f64(merged.rows.acknowledged) / to_f64(merged.acknowledged);
     ThroughputRecord {
         ops_per_s,
         rows_per_s: ops_per_s * rows_per_op,
@@ -191,12 +192,4 @@ fn planned_rate(merged: &RunRecord, stream: &StreamRecord) -> Option<f64> {
         Pace::Open { rate } => Some(rate.as_f64()),
         Pace::Closed { .. } => None,
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "counts of a phase stay below 2^53"
-)]
-fn float(count: u64) -> f64 {
-    count as f64
 }

@@ -5,6 +5,7 @@
 
 use crate::analysis::sizing::{NeedPlan, SizePlanPoint};
 use crate::model::display;
+use crate::model::numbers::{len_to_f64, round_to_usize};
 
 const WIDTH: usize = 60;
 const HEIGHT: usize = 14;
@@ -79,12 +80,6 @@ fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<Stri
 }
 
 /// The cell of a part from 0 to 1.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss,
-    reason = "a few dozen cells"
-)]
 fn cell(part: f64, cells: usize) -> usize {
-    ((part * (cells - 1) as f64).round() as usize).min(cells - 1)
+    round_to_usize(part * len_to_f64(cells - 1)).min(cells - 1)
 }

@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 
 use crate::analysis::judge::MeasuredStream;
-use crate::model::display::{flag_span, plain, whole};
+use crate::model::display::{flag_span, plain};
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use crate::model::numbers::round_to_u64;
 use crate::model::plan::{Objective, Pace, StreamPlan};
 use crate::model::record::RunRecord;
 
@@ -211,7 +212,7 @@ fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
         // A rate that was missed is not asked again: start from what was reached.
         Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
         Some(asked) => flag_rate(asked * factor),
-        None => whole(f64::from(stream.stream.sessions) * factor)
+        None => round_to_u64(f64::from(stream.stream.sessions) * factor)
             .max(1)
             .to_string(),
     }

@@ -1,7 +1,8 @@
 //! What the target and its host said of themselves, in a line.
 
 use crate::analysis::telemetry::{mean, measured, named, rejected, total};
-use crate::model::display::{bytes, count, foreign, percent, plain, rate, whole};
+use crate::model::display::{bytes, count, foreign, percent, plain, rate};
+use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, names};
 
@@ -87,7 +88,7 @@ impl Seen<'_> {
     fn disk(&self) -> Option<String> {
         let busy = self.means(names::DISK_BUSY).into_iter().reduce(f64::max);
         let written = self.means(names::DISK_WRITTEN);
-        let written = (!written.is_empty()).then(|| whole(written.iter().sum()));
+        let written = (!written.is_empty()).then(|| round_to_u64(written.iter().sum()));
         match (busy, written) {
             (Some(busy), Some(written)) => Some(format!(
                 "disk {} busy, {}/s written",

@@ -5,6 +5,7 @@
 
 use std::io::Write;
 
+use highwater_core::model::numbers::{signed_to_f64, to_f32};
 use highwater_core::model::op::{ColumnData, ColumnType, Value};
 
 use crate::postgres::message::finish_field;
@@ -168,9 +169,9 @@ pub(super) fn put_cell(out: &mut Vec<u8>, form: Form, cell: Cell<'_>) {
         },
         (Form::Int8, Cell::Integer(v) | Cell::TimestampMs(v)) => put(out, v.to_be_bytes()),
         (Form::Float8, Cell::Float(v)) => put(out, v.to_be_bytes()),
-        (Form::Float8, Cell::Integer(v)) => put(out, integer_as_float(v).to_be_bytes()),
-        (Form::Float4, Cell::Float(v)) => put(out, narrow(v).to_be_bytes()),
-        (Form::Float4, Cell::Integer(v)) => put(out, narrow(integer_as_float(v)).to_be_bytes()),
+        (Form::Float8, Cell::Integer(v)) => put(out, signed_to_f64(v).to_be_bytes()),
+        (Form::Float4, Cell::Float(v)) => put(out, to_f32(v).to_be_bytes()),
+        (Form::Float4, Cell::Integer(v)) => put(out, to_f32(signed_to_f64(v)).to_be_bytes()),
         (Form::Bool, Cell::Boolean(v)) => put(out, [u8::from(v)]),
         (Form::Timestamp, Cell::TimestampMs(v)) => {
             put(
@@ -196,22 +197,6 @@ pub(super) fn put_cell(out: &mut Vec<u8>, form: Form, cell: Cell<'_>) {
             finish_field(out, at);
         }
     }
-}
-
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "the column holds floats; the server rounds alike"
-)]
-fn integer_as_float(value: i64) -> f64 {
-    value as f64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "the column has single precision"
-)]
-fn narrow(value: f64) -> f32 {
-    value as f32
 }
 
 /// Writes the text format of a value; null writes nothing.

@@ -26,7 +26,7 @@ fn course(
     record.intervals = (0..600)
         .map(|t| {
             let around =
-                |level: f64, noise: &mut Noise| whole(level * (1.0 + 0.03 * noise.normal()));
+                |level: f64, noise: &mut Noise| round_to_u64(level * (1.0 + 0.03 * noise.normal()));
             let acknowledged = around(ops(t), &mut noise);
             IntervalRecord {
                 second: 2 + t,

@@ -84,7 +84,7 @@ fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
 #[test]
 fn a_tuning_is_judged_by_its_end_and_not_by_its_last_cell() {
     let mut whole = tune(&[2]);
-    let outcome = run(&mut whole, counts, |at| 100.0 + float(at[0]));
+    let outcome = run(&mut whole, counts, |at| 100.0 + len_to_f64(at[0]));
     let (record, code) = concluded(Some(outcome));
     assert_eq!(
         (measurement(&record), code),

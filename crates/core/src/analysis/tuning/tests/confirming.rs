@@ -44,7 +44,7 @@ fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
         TuneStep::Measure { at, purpose } => {
             let ahead = usize::from(purpose == TrialPurpose::Confirm);
             let figure = if at[0] == ahead { 110.0 } else { 100.0 };
-            let figure = figure + 0.1 * float(number % 3);
+            let figure = figure + 0.1 * len_to_f64(number % 3);
             let cell = cell(&tune, at, purpose, Some(figure));
             tune.cells.push(cell);
             None
@@ -64,7 +64,7 @@ fn either_of_the_two_goes_first_by_chance() {
     let mut tune = tune(&[2]);
     tune.policy.confirmations = 20;
     tune.policy.probes_max = 100;
-    run(&mut tune, counts, |at| 100.0 + float(at[0]));
+    run(&mut tune, counts, |at| 100.0 + len_to_f64(at[0]));
     let confirming = |cell: &&TrialRecord| cell.purpose == TrialPurpose::Confirm;
     let confirming: Vec<usize> = tune
         .cells
@@ -94,7 +94,7 @@ fn spoilt(position: usize, verdict: TrialVerdict) -> BestConfiguration {
             TuneStep::Measure { at, purpose } => {
                 let confirms = purpose == TrialPurpose::Confirm && at == [position];
                 confirmed += u32::from(confirms);
-                let figure = Some(100.0 + float(at[0]));
+                let figure = Some(100.0 + len_to_f64(at[0]));
                 let mut cell = cell(&tune, at, purpose, figure);
                 if confirms && confirmed >= 3 {
                     cell.verdict = verdict;

@@ -6,7 +6,7 @@ use super::*;
 /// A ridge across two axes, and a third axis that matters more than both: the best of a sample lies
 /// anywhere along the ridge, and one time along each axis does not lead to its end.
 fn ridge(at: &[usize]) -> f64 {
-    let [x, y, z] = [0, 1, 2].map(|axis| float(at[axis]));
+    let [x, y, z] = [0, 1, 2].map(|axis| len_to_f64(at[axis]));
     let (across, along, other) = (x - y, x + y - 16.0, z - 4.0);
     10_000.0 * (-(0.04 * across * across + 0.02 * along * along + other * other)).exp()
 }
@@ -25,7 +25,9 @@ fn the_way_along_a_ridge_is_gone_to_its_end() {
 fn stairs(at: &[usize]) -> f64 {
     const STEPS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [2, 1], [2, 2], [3, 2]];
     let step = STEPS.iter().position(|step| *step == at[..2]);
-    step.map_or(50.0 - float(at[0] + at[1]), |step| 100.0 + float(step)) - float(at[2])
+    step.map_or(50.0 - len_to_f64(at[0] + at[1]), |step| {
+        100.0 + len_to_f64(step)
+    }) - len_to_f64(at[2])
 }
 
 #[test]
@@ -47,14 +49,14 @@ fn a_whole_line_is_looked_at_once_and_then_only_what_is_near_the_best() {
         if at[0] == 25 {
             200.0
         } else {
-            100.0 - float(at[0])
+            100.0 - len_to_f64(at[0])
         }
     };
     for seed in 0..5 {
         let mut tune = tune(&[30, 30]);
         tune.policy.seed = seed;
         let outcome = run(&mut tune, counts, |at| {
-            peak(at) - 0.1 * float(at[1].abs_diff(7))
+            peak(at) - 0.1 * len_to_f64(at[1].abs_diff(7))
         });
         let best = best(&outcome);
         assert_eq!(best.at, [25, 7], "seed {seed}");
@@ -115,7 +117,7 @@ fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_
             match next(&tune) {
                 TuneStep::End(outcome) => break outcome,
                 TuneStep::Measure { at, purpose } => {
-                    let figure = Some(100.0 + float(at.iter().sum()));
+                    let figure = Some(100.0 + len_to_f64(at.iter().sum()));
                     let mut cell = cell(&tune, at, purpose, figure);
                     cell.took_ns = took;
                     tune.cells.push(cell);
@@ -135,7 +137,7 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
         match next(&tune) {
             TuneStep::End(outcome) => break outcome,
             TuneStep::Measure { at, purpose } => {
-                let figure = Some(100.0 + float(at.iter().sum()));
+                let figure = Some(100.0 + len_to_f64(at.iter().sum()));
                 let mut cell = cell(&tune, at, purpose, figure);
                 if purpose == TrialPurpose::Confirm {
                     cell.took_ns = 100 * S;

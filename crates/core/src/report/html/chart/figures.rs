@@ -1,6 +1,7 @@
 //! Numbers of a chart as texts: on its axes, and for the script.
 
-use crate::model::display::{bytes, count, duration, plain, rate, whole};
+use crate::model::display::{bytes, count, duration, plain, rate};
+use crate::model::numbers::round_to_u64;
 
 use super::scale::Quantity;
 
@@ -11,7 +12,7 @@ pub(super) fn shown(quantity: Quantity, value: f64) -> String {
         Quantity::Latency => short_duration(value),
         Quantity::Rate => rate_or_zero(value),
         Quantity::Number | Quantity::Word => plain(value),
-        Quantity::Bytes => bytes(whole(value)),
+        Quantity::Bytes => bytes(round_to_u64(value)),
         Quantity::Share => format!("{} %", plain(value * 100.0)),
         Quantity::Tail => percentile(value),
     }
@@ -27,7 +28,7 @@ fn rate_or_zero(value: f64) -> String {
 
 /// `0:30`, `12:05`, `1:02:00`.
 fn clock(seconds: f64) -> String {
-    let seconds = whole(seconds);
+    let seconds = round_to_u64(seconds);
     let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {
         format!("{hours}:{minutes:02}:{rest:02}")
@@ -43,7 +44,7 @@ fn short_duration(nanos: f64) -> String {
     }
     let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
     if nanos >= 120e9 {
-        return duration(whole(nanos));
+        return duration(round_to_u64(nanos));
     }
     let (scale, unit) = units
         .into_iter()
@@ -59,7 +60,7 @@ fn percentile(tail: f64) -> String {
     }
     let percent = 100.0 * (1.0 - 10f64.powf(-tail));
     // As many digits as the place has nines; at most those of a hundred billionth.
-    let digits = whole(tail.round()).saturating_sub(2).min(9);
+    let digits = round_to_u64(tail.round()).saturating_sub(2).min(9);
     let digits = usize::try_from(digits).unwrap_or(0);
     if (tail - tail.round()).abs() < 1e-9 {
         return format!("p{percent:.digits$}");

@@ -1,5 +1,7 @@
 //! From one value a second to as many as a screen can show, without losing a peak or a gap.
 
+use crate::model::numbers::{len_to_f64, to_f64};
+
 /// Points of a series over time, at most.
 const POINTS_MAX: u64 = 600;
 
@@ -35,24 +37,16 @@ impl Thinning {
     }
 
     /// Where a point lies: the middle of its seconds.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "seconds of a run are far below 2^53"
-    )]
     pub(in crate::report::html) fn middle(self, point: usize) -> f64 {
-        let first = point as f64 * self.seconds as f64;
-        let last = (first + self.seconds as f64).min(self.total as f64);
+        let first = len_to_f64(point) * to_f64(self.seconds);
+        let last = (first + to_f64(self.seconds)).min(to_f64(self.total));
         f64::midpoint(first, last)
     }
 
     /// Seconds that a point stands for: fewer at the end.
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "seconds of a run are far below 2^53"
-    )]
     pub(in crate::report::html) fn length(self, point: usize) -> f64 {
         let first = point as u64 * self.seconds;
-        self.seconds.min(self.total.saturating_sub(first)) as f64
+        to_f64(self.seconds.min(self.total.saturating_sub(first)))
     }
 
     /// How it reads beside a chart; nothing where each second has its point.
@@ -98,7 +92,7 @@ mod tests {
         assert_eq!(
             places
                 .map(|place| place * 2.0)
-                .map(crate::model::display::whole),
+                .map(crate::model::numbers::round_to_u64),
             [2, 1_201, 2]
         );
     }

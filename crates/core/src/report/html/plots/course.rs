@@ -1,5 +1,6 @@
 //! The course of a run: its intervals by op, a point for one or more seconds, and its phases.
 
+use crate::model::numbers::to_f64;
 use crate::model::plan::{PhaseKind, Unit};
 use crate::model::record::{IntervalRecord, RunRecord};
 use crate::model::units::Nanos;
@@ -120,12 +121,12 @@ impl<'a> Course<'a> {
                 Unit::Rows => interval.rows_acknowledged,
                 Unit::Queries => interval.acknowledged,
             };
-            slot.offered += float(interval.offered.saturating_mul(units_per_op));
-            slot.acknowledged += float(done);
-            slot.errors += float(interval.errors);
-            slot.rejected += float(interval.rejected);
-            slot.rows_refused += float(interval.rows_refused);
-            slot.dropped += float(interval.dropped);
+            slot.offered += to_f64(interval.offered.saturating_mul(units_per_op));
+            slot.acknowledged += to_f64(done);
+            slot.errors += to_f64(interval.errors);
+            slot.rejected += to_f64(interval.rejected);
+            slot.rows_refused += to_f64(interval.rows_refused);
+            slot.dropped += to_f64(interval.dropped);
             slot.medians.extend(interval.p50_ns);
             slot.p99 = slot.p99.max(interval.p99_ns);
             slot.max = slot.max.max(interval.max_ns);
@@ -135,14 +136,14 @@ impl<'a> Course<'a> {
         }
         for (second, done) in (0_u64..).zip(by_second) {
             if let Some(slot) = self.thinning.point_of(second) {
-                slots[slot].per_second.push(float(done));
+                slots[slot].per_second.push(to_f64(done));
             }
         }
         slots
     }
 
     pub(super) fn axis(&self) -> Axis {
-        let end = float(self.thinning.total);
+        let end = to_f64(self.thinning.total);
         Axis::between("time since the start", Quantity::Time, 0.0, end)
     }
 
@@ -184,10 +185,4 @@ fn span(start_ns: u64, length_ns: u64, name: &str, kind: SpanKind) -> Span {
         name: name.to_owned(),
         kind,
     }
-}
-
-/// For drawing only.
-#[expect(clippy::cast_precision_loss, reason = "five digits are drawn")]
-pub(super) fn float(number: u64) -> f64 {
-    number as f64
 }

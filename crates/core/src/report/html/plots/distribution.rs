@@ -3,10 +3,10 @@
 
 use crate::analysis::judge::measured_streams;
 use crate::model::histogram::LatencyHistogram;
+use crate::model::numbers::to_f64;
 use crate::model::record::{ResultRecord, RunRecord};
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::float;
 use super::time::bounds;
 
 /// Least distance of two points, in nines.
@@ -102,7 +102,7 @@ fn service(named: &[(String, &ResultRecord)]) -> Option<Chart> {
 /// Latency by service time at the p99, or at the median.
 fn waiting(result: &ResultRecord) -> f64 {
     let [latency, service] = [&result.latency_ns, &result.service_ns]
-        .map(|summary| summary.p99.or(summary.p50).map_or(0.0, float));
+        .map(|summary| summary.p99.or(summary.p50).map_or(0.0, to_f64));
     latency / service.max(1.0)
 }
 
@@ -133,15 +133,15 @@ pub(in crate::report::html) fn curve(stored: &str, beyond: u64) -> Vec<Point> {
     let Ok(histogram) = LatencyHistogram::decode(stored, beyond) else {
         return Vec::new();
     };
-    let count = float(histogram.count());
+    let count = to_f64(histogram.count());
     let mut seen = 0;
     let mut points: Vec<Point> = Vec::new();
     let mut left_out: Option<Point> = None;
     for bin in histogram.inner().iter_recorded() {
         seen += bin.count_since_last_iteration();
-        let rest = (count - float(seen)).max(1.0);
+        let rest = (count - to_f64(seen)).max(1.0);
         let place = (count / rest).log10();
-        let value = float(bin.value_iterated_to());
+        let value = to_f64(bin.value_iterated_to());
         if points.is_empty() {
             points.push(Point::new(0.0, Some(value)));
         }

@@ -1,10 +1,11 @@
 //! What the load generator did, on the time axis of the run.
 
+use crate::model::numbers::to_f64;
 use crate::model::record::{RunRecord, TelemetrySample};
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::{Course, float};
+use super::course::Course;
 
 /// A telemetry figure with its name and color.
 type Figure = (
@@ -60,9 +61,11 @@ fn cpu(course: &Course<'_>) -> Option<Chart> {
 }
 
 fn memory(course: &Course<'_>) -> Option<Chart> {
-    let figures: [Figure; 1] = [("this program", 0, |sample, _| Some(float(sample.rss_bytes)))];
+    let figures: [Figure; 1] = [("this program", 0, |sample, _| {
+        Some(to_f64(sample.rss_bytes))
+    })];
     let values = course.record.telemetry.iter();
-    let values = values.map(|sample| float(sample.rss_bytes));
+    let values = values.map(|sample| to_f64(sample.rss_bytes));
     let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
     chart(
         course,

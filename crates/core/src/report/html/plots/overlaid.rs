@@ -1,10 +1,11 @@
 //! The courses of several runs in one chart, a color for each group.
 
+use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::RunRecord;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::{Course, Slot, float};
+use super::course::{Course, Slot};
 
 /// Runs of a group that are drawn.
 const RUNS_MAX: usize = 12;
@@ -23,7 +24,7 @@ type Of = fn(&Slot, f64) -> Option<f64>;
 /// Throughput by unit, and the greatest p99 of all ops.
 pub(in crate::report::html) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
     let rate: Of = |slot, seconds| Some(slot.acknowledged / seconds);
-    let p99: Of = |slot, _| slot.p99.or(slot.max).map(float);
+    let p99: Of = |slot, _| slot.p99.or(slot.max).map(to_f64);
     let charts = [Unit::Rows, Unit::Queries].map(|unit| {
         let name = unit.name();
         let chart = chart(groups, Some(unit), rate)?;

@@ -1,13 +1,13 @@
 //! A search: what was offered against what was acknowledged and how long it took, probe by probe.
 
 use crate::model::display::rate;
+use crate::model::numbers::to_f64;
 use crate::model::record::RunRecord;
 use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
-use super::course::float;
 use super::time::bounds;
 
 /// Name, shape and color of the probes that a test picks.
@@ -124,7 +124,7 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
 }
 
 fn latency(record: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
-    let series = kinds(drawn, |probe| probe.p99_ns.map(float));
+    let series = kinds(drawn, |probe| probe.p99_ns.map(to_f64));
     let values = values(&series);
     if values.is_empty() {
         return None;

@@ -2,12 +2,13 @@
 
 use crate::model::display::{duration, quantile};
 use crate::model::import_record::LatencyBegin;
+use crate::model::numbers::to_f64;
 use crate::model::plan::{Objective, Unit};
 use crate::model::record::RunRecord;
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
-use super::course::{Course, Slot, float};
+use super::course::{Course, Slot};
 use super::target::rejections;
 
 /// Name, color and count of a kind of failure.
@@ -277,8 +278,8 @@ fn percentiles(
                 let (high, low) = of(slot);
                 Point {
                     x: course.thinning.middle(number),
-                    y: high.map(float),
-                    low: low.map(float),
+                    y: high.map(to_f64),
+                    low: low.map(to_f64),
                 }
             })
             .collect()
@@ -333,7 +334,7 @@ pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
             _ => None,
         })
         .map(|(ppm, Nanos(max))| Level {
-            y: float(max),
+            y: to_f64(max),
             name: format!("objective: {} ≤ {}", quantile(ppm), duration(max)),
         })
         .collect()

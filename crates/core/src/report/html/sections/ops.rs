@@ -122,7 +122,7 @@ fn answer(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Row {
             result.acknowledged,
         ))
     };
-    let seconds = crate::model::display::whole(stream.seconds().max(1.0));
+    let seconds = crate::model::numbers::round_to_u64(stream.seconds().max(1.0));
     Row::new([
         stream.place_of(result),
         count(result.acknowledged),

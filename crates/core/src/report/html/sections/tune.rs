@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use crate::analysis::tuning::base;
 use crate::model::display::{ABSENT, count, duration, foreign};
+use crate::model::numbers::len_to_f64;
 use crate::model::record::RunRecord;
 use crate::model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
 use crate::report::figures::{self as articles, Remark};
@@ -125,10 +126,9 @@ fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
     counting.filter_map(|cell| cell.figure).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of repeats")]
 fn mean(figures: &[f64]) -> Option<f64> {
     let sum: f64 = figures.iter().sum();
-    (!figures.is_empty()).then(|| sum / figures.len() as f64)
+    (!figures.is_empty()).then(|| sum / len_to_f64(figures.len()))
 }
 
 /// The mean of each cell; rows are the first axis.

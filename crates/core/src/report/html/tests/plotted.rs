@@ -142,7 +142,7 @@ fn acknowledged_and_offered_are_told_apart() {
         ["offered", "acknowledged"].map(|part| {
             let drawn = series(&charts, "throughput-rows", part);
             let points = drawn.iter().flat_map(|series| &series.points);
-            crate::model::display::whole(points.filter_map(|point| point.y).sum())
+            crate::model::numbers::round_to_u64(points.filter_map(|point| point.y).sum())
         })
     };
     let mut record = fixture::open_steps();
@@ -365,7 +365,7 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
     assert_eq!(rate.points.len(), 600);
     let plotted: f64 = rate.points.iter().filter_map(|p| p.y).sum::<f64>() * 6.0;
     let counted: u64 = record.intervals.iter().map(|i| i.rows_acknowledged).sum();
-    assert!((plotted / fixture::float(counted) - 1.0).abs() < 1e-9);
+    assert!((plotted / crate::model::numbers::to_f64(counted) - 1.0).abs() < 1e-9);
     let [seconds] = series(&charts, "throughput-rows", "seconds")[..] else {
         panic!("one band")
     };
@@ -375,7 +375,7 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
         .filter(|p| p.low == Some(0.0))
         .map(|p| p.x)
         .collect();
-    let silence = fixture::float(made::SILENT);
+    let silence = crate::model::numbers::to_f64(made::SILENT);
     assert!(
         silent.len() == 1 && (silent[0] - silence).abs() <= 3.0,
         "{silent:?}"
@@ -389,7 +389,7 @@ fn thinning_loses_no_row_no_silence_and_no_peak() {
     assert_eq!(p99.len(), 10);
     for series in p99 {
         let greatest = series.points.iter().filter_map(|p| p.y).fold(0.0, f64::max);
-        assert!((greatest - fixture::float(made::SLOW.1)).abs() < 1.0);
+        assert!((greatest - crate::model::numbers::to_f64(made::SLOW.1)).abs() < 1.0);
     }
 }
 
@@ -407,7 +407,7 @@ fn every_percentile_of_the_curve_is_that_of_the_record() {
             (2.0, result.latency_ns.p99),
             (3.0, result.latency_ns.p999),
         ] {
-            let expected = fixture::float(expected.unwrap());
+            let expected = crate::model::numbers::to_f64(expected.unwrap());
             // The op of this rank, or the next one that is drawn: points are 0.015 nines apart.
             let next = series.points.iter().find(|p| p.x >= tail - 1e-9).unwrap();
             let drawn = next.y.unwrap();
