@@ -140,7 +140,7 @@ const PAGES: &[Page] = &[
             "cratedb-1m",
             "--replicas",
             "1",
-            "--survive",
+            "--tolerate-failures",
             "1",
             "--retention",
             "30d",

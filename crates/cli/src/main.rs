@@ -7,7 +7,7 @@ use highwater_cli::commands::{
     check, compare, demo, find, import, manual, repeat, run, show, size, table, tune, workloads,
 };
 use highwater_cli::failure::Failure;
-use highwater_cli::grammar::{self, Command, Request, Words};
+use highwater_cli::grammar::{self, Arguments, Command, Request};
 use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
@@ -32,16 +32,20 @@ fn highwater() -> Result<u8, Failure> {
         terminal::warn(&warning);
     }
     match grammar::parse(&invocation.arguments)? {
-        Request::Text(text) => terminal::data(&text.ansi().to_string()).map(|()| exit::WELL),
+        Request::Text(text) => terminal::data(&text.ansi().to_string()).map(|()| exit::SUCCESS),
         Request::Completions(shell) => manual::completions(&shell),
         Request::Manual => manual::manual(),
-        Request::Command(command, words) => carry_out(command, words, &invocation),
+        Request::Command(command, arguments) => carry_out(command, arguments, &invocation),
     }
 }
 
-fn carry_out(command: Command, words: Words, invocation: &Invocation) -> Result<u8, Failure> {
+fn carry_out(
+    command: Command,
+    arguments: Arguments,
+    invocation: &Invocation,
+) -> Result<u8, Failure> {
     let file = ConfigFile::read(Path::new("."))?;
-    let mut layers = Layers::gather(command, words, &invocation.environment, file.as_ref())?;
+    let mut layers = Layers::gather(command, arguments, &invocation.environment, file.as_ref())?;
     if layers.switch("no-color")? {
         terminal::without_color();
     }

@@ -14,10 +14,10 @@ use crate::settings::put;
 
 /// Adds what the named tuning found, where one is named.
 pub fn carry(layers: &mut Layers) -> Result<(), Failure> {
-    let Some(given) = layers.one("tuned").cloned() else {
+    let Some(given) = layers.value("tuned").cloned() else {
         return Ok(());
     };
-    let out = layers.one("out").map(|out| PathBuf::from(&out.text));
+    let out = layers.value("out").map(|out| PathBuf::from(&out.text));
     let path = store::find(&out.unwrap_or_default(), Some(&given.text))?;
     let record = store::read(&path)?;
     match of(&record).and_then(|tune| tune.outcome.as_ref()) {

@@ -137,7 +137,7 @@ fn what_is_not_there_is_said_with_what_there_is() {
 fn figures_are_checked_for_the_law_that_is_asked_for() {
     let check = |law: &str| {
         let files = [("sweep.csv", SWEEP)];
-        told(&call(&files, &["check", "sweep.csv", "--law", law]))
+        told(&call(&files, &["check", "sweep.csv", "--model", law]))
     };
     let (code, said, _) = check("usl");
     assert_eq!(code, Some(3), "{said}");

@@ -107,18 +107,18 @@ fn rows_and_queries_can_both_be_assumed() {
 
 #[test]
 fn a_law_can_be_asked_for_and_its_lack_of_sizes_is_said() {
-    let words = ["size", "600k", "--assume", "cratedb-1m", "--law", "usl"];
+    let words = ["size", "600k", "--assume", "cratedb-1m", "--model", "usl"];
     let plan = json(&words);
-    let laws = plan["needs"][0]["laws"].as_array().unwrap();
-    assert_eq!(laws.len(), 1, "{laws:?}");
-    assert_eq!(laws[0]["law"], "usl");
+    let models = plan["needs"][0]["models"].as_array().unwrap();
+    assert_eq!(models.len(), 1, "{models:?}");
+    assert_eq!(models[0]["law"], "usl");
     let notes = plan["notes"].to_string();
     assert!(
         notes.contains("`USL` is fitted to 5 sizes; 6 are advised"),
         "{notes}"
     );
     let inputs = plan["inputs"].as_array().unwrap();
-    let law = inputs.iter().find(|input| input["flag"] == "--law");
+    let law = inputs.iter().find(|input| input["flag"] == "--model");
     assert_eq!(law.unwrap()["value"], "USL");
 }
 
@@ -160,34 +160,43 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
     let directory = TempDir::new().unwrap();
     fs::write(
         directory.path().join("highwater.toml"),
-        "[size]\nsurvive = 2\n",
+        "[size]\ntolerate-failures = 2\n",
     )
     .unwrap();
     let survived = |environment: Option<&str>, flag: Option<&str>| {
         let mut size = highwater(&directory);
         size.args(["size", "100k", "--from", "sweep.csv", "--json"]);
         if let Some(text) = environment {
-            size.env("HIGHWATER_SURVIVE", text);
+            size.env("HIGHWATER_TOLERATE_FAILURES", text);
         }
         if let Some(text) = flag {
-            size.args(["--survive", text]);
+            size.args(["--tolerate-failures", text]);
         }
         let output = size.output().unwrap();
         let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let inputs = plan["inputs"].as_array().unwrap().clone();
         let input = inputs
             .into_iter()
-            .find(|input| input["flag"] == "--survive");
+            .find(|input| input["flag"] == "--tolerate-failures");
         let origin = input.unwrap()["origin"]["from"]
             .as_str()
             .unwrap()
             .to_owned();
         (plan["nodes"]["survive"].as_u64().unwrap(), origin)
     };
-    let told = |lost: u64, origin: &str| (lost, origin.to_owned());
-    assert_eq!(survived(None, None), told(2, "survive in highwater.toml"));
-    assert_eq!(survived(Some("1"), None), told(1, "HIGHWATER_SURVIVE"));
-    assert_eq!(survived(Some("1"), Some("0")), told(0, "--survive"));
+    let expected = |lost: u64, origin: &str| (lost, origin.to_owned());
+    assert_eq!(
+        survived(None, None),
+        expected(2, "tolerate-failures in highwater.toml")
+    );
+    assert_eq!(
+        survived(Some("1"), None),
+        expected(1, "HIGHWATER_TOLERATE_FAILURES")
+    );
+    assert_eq!(
+        survived(Some("1"), Some("0")),
+        expected(0, "--tolerate-failures")
+    );
 }
 
 #[test]
@@ -200,9 +209,9 @@ fn mistakes_have_a_cause_and_a_hint() {
         &["size", "200q/s", "--assume", "cratedb-1m"],
         &["size", "200q/s", "--from", "sweep.csv"],
         &["size", "1M", "--from", "absent.csv"],
-        &["size", "1M", "--from", "sweep.csv", "--spare", "100%"],
+        &["size", "1M", "--from", "sweep.csv", "--headroom", "100%"],
         &["size", "1M", "--from", "sweep.csv", "--retention", "90"],
-        &["size", "1M", "--from", "sweep.csv", "--law", "logistic"],
+        &["size", "1M", "--from", "sweep.csv", "--model", "logistic"],
         &[
             "size",
             "1M",
@@ -300,8 +309,8 @@ fn fits_are_of_relative_or_absolute_squares() {
         ];
         let output = highwater(&directory).args(words).output().unwrap();
         let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let laws = plan["needs"][0]["laws"].as_array().unwrap().clone();
-        let usl = laws.into_iter().find(|law| law["law"] == "usl").unwrap();
+        let models = plan["needs"][0]["models"].as_array().unwrap().clone();
+        let usl = models.into_iter().find(|law| law["law"] == "usl").unwrap();
         let sigma = usl["fit"]["curve"]["contention"].as_f64().unwrap();
         (sigma, usl["peak"]["size"].as_f64().unwrap())
     };

@@ -30,18 +30,18 @@ const SEED: Seed = Seed(42);
 /// Checks what the settings name and prints what was found.
 pub fn check(settings: &CheckSettings) -> Result<u8, Failure> {
     let text = match &settings.subject {
-        CheckSubject::Files { names, law } => match &names[..] {
+        CheckSubject::Files { names, model } => match &names[..] {
             [name] if !check_figures::is_figures(name) => describe_workload(Path::new(name))?,
-            names => return check_figures::check(names, *law, &settings.out),
+            names => return check_figures::check(names, *model, &settings.out),
         },
         CheckSubject::Target { urls, insert } => {
             let (text, missing) = check_target(urls.clone(), insert.as_ref())?;
             terminal::data(&text)?;
-            return missing.map_or(Ok(exit::WELL), Err);
+            return missing.map_or(Ok(exit::SUCCESS), Err);
         }
     };
     terminal::data(&text)?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }
 
 fn describe_workload(path: &Path) -> Result<String, Failure> {

@@ -38,9 +38,9 @@ pub(super) fn check(
     ))?;
     let contradicts = objections.iter().any(|o| o.weight == Weight::Contradiction);
     Ok(if contradicts {
-        exit::INVALID
+        exit::NOT_VALID
     } else {
-        exit::WELL
+        exit::SUCCESS
     })
 }
 

@@ -39,7 +39,7 @@ pub fn compare(settings: &CompareSettings) -> Result<u8, Failure> {
     Ok(if settings.gate {
         gate(&report)
     } else {
-        exit::WELL
+        exit::SUCCESS
     })
 }
 
@@ -53,7 +53,11 @@ fn gate(report: &CompareReport<'_>) -> u8 {
         let figures = &comparison.figures;
         comparison.is_guarded() || figures.iter().all(|compared| compared.effect.is_none())
     });
-    if blind { exit::INVALID } else { exit::WELL }
+    if blind {
+        exit::NOT_VALID
+    } else {
+        exit::SUCCESS
+    }
 }
 
 /// The first group against each other one.

@@ -40,7 +40,7 @@ pub fn demo(settings: &DemoSettings) -> Result<u8, Failure> {
     for nodes in NODES {
         let first = nodes == NODES[0];
         let code = search(&store, nodes, first, &interrupts)?;
-        if code != exit::WELL {
+        if code != exit::SUCCESS {
             return Ok(code);
         }
     }
@@ -64,7 +64,7 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     let (record, directory) = find::record(&settings, interrupts)?;
     let text = report::text_at(&record, &directory);
     let code = exit::of(&record);
-    if shown || code != exit::WELL {
+    if shown || code != exit::SUCCESS {
         terminal::data(&text)?;
     } else {
         let marks = text.lines().filter(|line| line.starts_with("mark "));

@@ -50,7 +50,7 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     directory.write_record(&record)?;
     let place = directory.path().display().to_string();
     terminal::data(&report::text_at(&record, &place))?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }
 
 /// What a file begins with tells its format.

@@ -16,7 +16,7 @@ pub fn completions(shell: &str) -> Result<u8, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command_line(), "highwater", &mut script);
     terminal::data(&String::from_utf8_lossy(&script))?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }
 
 /// Prints the manual page.
@@ -26,5 +26,5 @@ pub fn manual() -> Result<u8, Failure> {
         .render(&mut page)
         .map_err(|error| Failure::usage(format!("cannot write the manual page: {error}")))?;
     terminal::data(&String::from_utf8_lossy(&page))?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }

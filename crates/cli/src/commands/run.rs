@@ -37,7 +37,7 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
     let (workload, plan, urls) = intended(settings)?;
     if settings.output.plan_only {
         let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
-        return terminal::data(&format!("{json}\n")).map(|()| exit::WELL);
+        return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
     check_share(settings, &urls)?;
     let (record, directory) = carried_out(settings, (workload, plan), &urls, signals()?)?;

@@ -45,7 +45,7 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     } else {
         report::size_text(&plan)
     })?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }
 
 /// What speaks against the figures is said before anything is made of them.
@@ -287,11 +287,11 @@ fn request(settings: &SizeSettings, needs: Vec<Need>) -> Request {
     Request {
         replicas: replicas(&given, &needs),
         guidance: guidance(&given, &needs),
-        chance: given.chance,
-        spare: given.spare,
+        chance: given.probability,
+        spare: given.headroom,
         growth_per_month: given.growth_per_month,
         months: given.months,
-        survive: given.survive,
+        survive: given.tolerated_failures,
         vcpus_per_node: given.vcpus_per_node,
         retention_s: given.retention_s,
         stored_bytes_per_row: given.stored_bytes_per_row.or(stored),
@@ -309,7 +309,7 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     if let Some(replicas) = &given.replicas {
         return replicas.clone();
     }
-    let survive = given.survive.value;
+    let survive = given.tolerated_failures.value;
     let measured = needs
         .iter()
         .find(|need| need.basis.counts_rows())
@@ -377,7 +377,7 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
             display::plain(largest)
         ))
         .with_hint(
-            "measure a larger cluster, ask for less (--chance, --survive), or add --extrapolate",
+            "measure a larger cluster, ask for less (--confidence, --tolerate-failures), or add --extrapolate",
         );
     }
     Failure::usage(within).with_hint("the measured growth ends below this rate; ask for less")

@@ -25,12 +25,12 @@ pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
         notes: set.notes,
     };
     if settings.json {
-        return terminal::data(&figures_json(&report)).map(|()| exit::WELL);
+        return terminal::data(&figures_json(&report)).map(|()| exit::SUCCESS);
     }
     for note in &report.notes {
         terminal::warn(note);
     }
-    terminal::data(&figures_text(&report)).map(|()| exit::WELL)
+    terminal::data(&figures_text(&report)).map(|()| exit::SUCCESS)
 }
 
 /// The series that are asked for, by name or unique beginning.

@@ -31,7 +31,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     }
     runner::check(&tune)?;
     if settings.dry_run {
-        return terminal::data(&intended(&tune)).map(|()| exit::WELL);
+        return terminal::data(&intended(&tune)).map(|()| exit::SUCCESS);
     }
     let observer = probes::observer(settings.run.output, &intended(&tune));
     let id = run::id("tune", &first.workload.name, &tune.definition_hash);

@@ -35,7 +35,7 @@ pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
         }
     };
     terminal::data(&text)?;
-    Ok(exit::WELL)
+    Ok(exit::SUCCESS)
 }
 
 /// A workload file from a table of a target.

@@ -1,19 +1,19 @@
-//! Parameters of the workloads that come with the program, as flags of `run` and `load`: `--read-percent 0`
-//! stands for `--set read_percent=0`.
+//! Parameters of the built-in workloads as flags of `run` and `load`: `--read-percent 0` means
+//! `--set read_percent=0`. Must not judge their values.
 
 use std::collections::BTreeSet;
 
 use highwater_core::workload::{WorkloadSpec, catalog};
 
-use super::Command;
+use super::command::Command;
 
-/// The words with every such flag written as `--set`; none if there is no such flag.
+/// The arguments with every such flag written as `--set`; `None` without such a flag.
 pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
     let (program, words) = arguments.split_first()?;
     let command = [Command::Run, Command::Load]
         .into_iter()
         .find(|command| words.first().is_some_and(|word| word == command.name()))?;
-    let known = names();
+    let names = names();
     let mut changed = false;
     let mut all = vec![program.clone()];
     let mut words = words.iter();
@@ -23,12 +23,12 @@ pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
             all.extend(words.by_ref().cloned());
             break;
         }
-        let Some((name, value)) = parameter(word, command, &known) else {
+        let Some((name, value)) = parameter(word, command, &names) else {
             all.push(word.clone());
             continue;
         };
         let Some(value) = value.or_else(|| words.next().cloned()) else {
-            // Without a value it is left to the parser to say so.
+            // The parser reports the missing value.
             all.push(word.clone());
             continue;
         };
@@ -38,11 +38,11 @@ pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
     changed.then_some(all)
 }
 
-/// The parameter that a word names as a flag, and its value if that stands in the same word.
+/// The parameter that a word names as a flag, and its value if the same word holds it.
 fn parameter(
     word: &str,
     command: Command,
-    known: &BTreeSet<String>,
+    names: &BTreeSet<String>,
 ) -> Option<(String, Option<String>)> {
     let flag = word.strip_prefix("--")?;
     let (flag, value) = match flag.split_once('=') {
@@ -50,8 +50,11 @@ fn parameter(
         None => (flag, None),
     };
     let name = flag.replace('-', "_");
-    let taken = command.flags().iter().any(|own| own.name == flag);
-    (!taken && known.contains(&name)).then_some((name, value))
+    let taken = command
+        .flags()
+        .iter()
+        .any(|own| own.name == flag || own.old_name == Some(flag));
+    (!taken && names.contains(&name)).then_some((name, value))
 }
 
 fn names() -> BTreeSet<String> {

@@ -1,5 +1,6 @@
-//! Flags of commands that share those of `run`: of `load`, all that have a meaning where nothing but
-//! rows is written; of `find` and `tune`, all that concern each probe; and of `workloads`.
+//! Flags of commands that share those of `run`: `load` has those that apply when only rows are
+//! written, `find` and `tune` those that concern each probe, and `workloads` the one for colors.
+//! Must not define flags of its own where `run` has them.
 
 use std::sync::LazyLock;
 
@@ -76,15 +77,14 @@ const OF_PROBES: &[&str] = &[
     "json",
     "no-color",
 ];
-/// And besides.
+/// Also shared by one of them.
 const OF_FIND: &[&str] = &["min-rate"];
 const OF_TUNE: &[&str] = &["rate"];
 
-/// What `--rows` and `--rate` mean to `load`.
-const ROWS: &str = "Rows that the table is to have, those included that are there, such as 314M \
-                    [default: the workload's own, as --set rows=…]";
-const RATE: &str =
-    "Write so many rows per second, such as 50k [default: as fast as the sessions go]";
+/// Help of `--rows` and `--rate` for `load`.
+const ROWS: &str = "Fill the table to N rows, including those it already holds, such as 314M \
+                    [default: set by the workload, as --set rows=…]";
+const RATE: &str = "Write RATE rows per second, such as 50k [default: as fast as the sessions go]";
 
 /// Those of `run` that have these names, in its order.
 fn of_run(names: &[&str]) -> Vec<Flag> {
@@ -117,8 +117,8 @@ pub(super) fn tune_flags() -> &'static [Flag] {
     &FLAGS
 }
 
-fn of_probes(own: &[Flag], besides: &[&str]) -> Vec<Flag> {
-    [own, &of_run(&[OF_PROBES, besides].concat())].concat()
+fn of_probes(own: &[Flag], also: &[&str]) -> Vec<Flag> {
+    [own, &of_run(&[OF_PROBES, also].concat())].concat()
 }
 
 /// Flags of `workloads`.
@@ -127,12 +127,12 @@ pub(super) fn workloads_flags() -> &'static [Flag] {
         let table = Flag {
             name: "table",
             short: None,
-            alias: None,
+            old_name: None,
             value: Some("NAME"),
             repeats: false,
             default: None,
             heading: "Workload",
-            help: "Table to sketch a workload from, with `from` [default: none]",
+            help: "Sketch a workload from table NAME (with `from`)",
         };
         [vec![table], of_run(&["no-color"])].concat()
     });

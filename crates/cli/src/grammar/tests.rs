@@ -1,4 +1,4 @@
-//! The table of flags holds together, and other words than a command's are answered.
+//! The table of flags is consistent, and wrong words of the command line have helpful errors.
 
 use std::collections::BTreeSet;
 
@@ -17,21 +17,53 @@ fn the_grammar_is_consistent() {
 }
 
 #[test]
-fn every_flag_has_a_heading_a_help_and_says_its_default_once() {
+fn every_flag_has_a_heading_a_help_and_at_most_one_default() {
     for command in Command::ALL {
         let mut names = BTreeSet::new();
         for flag in command.flags() {
             let name = flag.name;
-            assert!(names.insert(name), "{name} stands twice");
+            assert!(names.insert(name), "{name} is listed twice");
             assert!(!flag.heading.is_empty(), "{name} has no heading");
             assert!(flag.help.len() > 8, "{name} has no help");
-            let told = flag.help.contains("[default: ") || flag.help.ends_with("[required]");
-            let needs = flag.value.is_some();
-            assert_eq!(told || flag.default.is_some(), needs, "default of {name}");
+            let stated = flag.help.contains("[default: ") || flag.help.ends_with("[required]");
+            assert!(!flag.help.contains("[default: none"), "default of {name}");
+            assert!(flag.value.is_some() || !stated, "{name} is a switch");
             assert!(
-                !(told && flag.default.is_some()),
-                "{name} tells two defaults"
+                !(stated && flag.default.is_some()),
+                "{name} states two defaults"
             );
+        }
+    }
+}
+
+#[test]
+fn an_old_name_is_no_other_setting_and_appears_in_no_help_or_completion() {
+    let retired: Vec<(Command, &str)> = Command::ALL
+        .into_iter()
+        .flat_map(|command| {
+            let flags = command.flags().iter();
+            flags.filter_map(move |flag| Some((command, flag.old_name?)))
+        })
+        .collect();
+    assert!(retired.len() >= 10, "{retired:?}");
+    let current: BTreeSet<&str> = Command::ALL
+        .into_iter()
+        .flat_map(Command::settings)
+        .collect();
+    let mut completions = Vec::new();
+    for shell in [clap_complete::Shell::Bash, clap_complete::Shell::Zsh] {
+        clap_complete::generate(shell, &mut command_line(), "highwater", &mut completions);
+    }
+    let completions = String::from_utf8(completions).unwrap();
+    for (command, old_name) in retired {
+        assert!(!current.contains(old_name), "{old_name} is a setting");
+        let mut grammar = command_line();
+        let help = grammar.find_subcommand_mut(command.name()).unwrap();
+        let help = help.render_long_help().to_string();
+        for text in [&help, &completions] {
+            let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+            let flag = format!("--{old_name}");
+            assert_eq!(words.filter(|word| *word == flag).count(), 0, "{flag}");
         }
     }
 }

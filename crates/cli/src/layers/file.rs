@@ -1,9 +1,10 @@
 //! `highwater.toml` in the working directory: defaults under the names of the long flags.
 //!
-//! At the top they hold for every command that knows them; in a table named after a command, such
-//! as `[run]`, for that one, and there they win over the top. Anything unknown is an error, with
-//! its place: a misspelt default must not be passed over in silence.
+//! Keys at the top apply to every command that has the flag. Keys in a table named after a command,
+//! such as `[run]`, apply to that command and override the top. An unknown key is an error with its
+//! place, so that a misspelled default is never ignored. Must not interpret a value.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::ops::Range;
 use std::path::Path;
@@ -11,7 +12,9 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use super::{Layers, Origin, Strength};
+use super::names::{is_list, names};
+use super::stack::{Layers, Strength};
+use super::value::Origin;
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::grammar::Command;
 
@@ -29,8 +32,12 @@ pub struct ConfigFile {
     pub text: String,
 }
 
-/// A setting's name and its value.
-type Entry<'a> = (&'static str, &'a Spanned<DeValue<'a>>);
+/// A key of the file, as the setting that it names, and its value.
+#[derive(Clone, Copy)]
+struct Entry<'a> {
+    setting: &'static str,
+    value: &'a Spanned<DeValue<'a>>,
+}
 
 impl ConfigFile {
     /// Reads the file of a directory, if there is one.
@@ -55,105 +62,126 @@ impl ConfigFile {
         }))
     }
 
-    /// Adds what the file says for a command. The rest of the file is checked all the same.
+    /// Adds the values for a command. The rest of the file is checked all the same.
     pub(super) fn fill(&self, command: Command, layers: &mut Layers) -> Result<(), Failure> {
         let table = DeTable::parse(&self.text).map_err(|error| {
             let cause = error.message().lines().next().unwrap_or_default();
             let place = error.span().map(|span| self.place(&span));
             Failure::usage(format!("{} is not TOML: {cause}", self.name)).at(place)
         })?;
+        let mut top = BTreeMap::new();
         for (key, value) in table.get_ref() {
-            let table_of = Command::ALL
+            let owner = Command::ALL
                 .into_iter()
                 .find(|command| command.name() == key.get_ref().as_ref());
-            if let (Some(owner), DeValue::Table(table)) = (table_of, value.get_ref()) {
+            if let (Some(owner), DeValue::Table(table)) = (owner, value.get_ref()) {
+                let mut written = BTreeMap::new();
                 for (key, value) in table {
-                    let entry = self.known(key, value, &[owner])?;
-                    self.add(layers, Strength::FileTable, owner == command, entry)?;
+                    let entry = self.entry(key, value, &[owner], &mut written)?;
+                    let texts = self.texts(entry)?;
+                    if owner == command {
+                        self.add(layers, Strength::FileTable, entry, texts);
+                    }
                 }
             } else {
-                let entry = self.known(key, value, &Command::ALL)?;
-                let ours = command.settings().any(|name| name == entry.0);
-                self.add(layers, Strength::File, ours, entry)?;
+                let entry = self.entry(key, value, &Command::ALL, &mut top)?;
+                let texts = self.texts(entry)?;
+                if command.settings().any(|name| name == entry.setting) {
+                    self.add(layers, Strength::File, entry, texts);
+                }
             }
         }
         Ok(())
     }
 
-    fn known<'a>(
+    /// The setting that a key names; `written` holds the keys of the same table by setting.
+    fn entry<'a>(
         &self,
         key: &Spanned<DeString<'_>>,
         value: &'a Spanned<DeValue<'a>>,
         owners: &[Command],
+        written: &mut BTreeMap<&'static str, String>,
     ) -> Result<Entry<'a>, Failure> {
-        let settings: Vec<&'static str> = owners
-            .iter()
-            .flat_map(|command| command.settings())
-            .collect();
         let word = key.get_ref().as_ref();
-        if let Some(name) = settings.iter().find(|name| **name == word) {
-            return Ok((name, value));
+        let mut of_owners = owners.iter().flat_map(|command| names(*command));
+        let Some(name) = of_owners.find(|name| name.written == word) else {
+            return Err(self.unknown_key(key, owners));
+        };
+        if let Some(other) = written.insert(name.setting, word.to_owned())
+            && other != word
+        {
+            return Err(Failure::usage(format!(
+                "`{other}` and `{word}` are two names of one setting"
+            ))
+            .at(Some(self.place(&key.span())))
+            .with_hint(format!("set only `{}`", name.setting)));
         }
+        Ok(Entry {
+            setting: name.setting,
+            value,
+        })
+    }
+
+    fn unknown_key(&self, key: &Spanned<DeString<'_>>, owners: &[Command]) -> Failure {
+        let word = key.get_ref().as_ref();
         let elsewhere = Command::ALL
             .into_iter()
-            .find(|command| command.settings().any(|name| name == word));
-        let tables = Command::ALL.map(Command::name);
-        let names = settings.into_iter().chain(tables);
-        let hint = match (elsewhere, did_you_mean(&word.replace('_', "-"), names)) {
+            .find(|command| names(*command).any(|name| name.written == word));
+        let settings = owners.iter().flat_map(|command| command.settings());
+        let near = settings.chain(Command::ALL.map(Command::name));
+        let hint = match (elsewhere, did_you_mean(&word.replace('_', "-"), near)) {
             (Some(owner), _) => format!("it is a setting of `[{}]`", owner.name()),
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => "settings have the names of the long flags".to_owned(),
         };
-        Err(Failure::usage(format!("unknown setting `{word}`"))
+        Failure::usage(format!("unknown setting `{word}`"))
             .at(Some(self.place(&key.span())))
-            .with_hint(hint))
+            .with_hint(hint)
     }
 
-    /// Adds an entry if it is `ours`; judges its type in any case.
-    fn add(
-        &self,
-        layers: &mut Layers,
-        strength: Strength,
-        ours: bool,
-        (name, value): Entry<'_>,
-    ) -> Result<(), Failure> {
-        let place = self.place(&value.span());
+    /// The values of an entry as texts; fails if their type is wrong.
+    fn texts(&self, entry: Entry<'_>) -> Result<Vec<String>, Failure> {
+        let Entry { setting, value } = entry;
         let wrong = |expected: &str| {
             let found = value.get_ref().type_str();
-            Failure::usage(format!("{name}: expected {expected}, found type {found}"))
-                .at(Some(self.place(&value.span())))
+            Failure::usage(format!(
+                "{setting}: expected {expected}, found type {found}"
+            ))
+            .at(Some(self.place(&value.span())))
         };
-        let is_list = name == "target"
+        let is_list = setting == "target"
             || Command::ALL
                 .iter()
-                .any(|command| super::is_list(*command, name));
-        let texts = match value.get_ref() {
+                .any(|command| is_list(*command, setting));
+        match value.get_ref() {
             DeValue::Array(items) if is_list => items
                 .iter()
                 .map(|item| scalar(item.get_ref()).ok_or_else(|| wrong("a list of plain values")))
-                .collect::<Result<Vec<_>, _>>()?,
-            DeValue::Table(pairs) if matches!(name, "set" | "label") => pairs
+                .collect(),
+            DeValue::Table(pairs) if matches!(setting, "set" | "label") => pairs
                 .iter()
                 .map(|(key, value)| {
                     scalar(value.get_ref())
                         .map(|value| format!("{}={value}", key.get_ref()))
                         .ok_or_else(|| wrong("a table of plain values"))
                 })
-                .collect::<Result<Vec<_>, _>>()?,
-            plain => vec![scalar(plain).ok_or_else(|| {
-                wrong(if is_list {
+                .collect(),
+            plain => {
+                let expected = if is_list {
                     "a value or a list"
                 } else {
                     "one value"
-                })
-            })?],
-        };
-        if ours {
-            for text in texts {
-                layers.add(strength, name, text, Origin::File(place.clone()));
+                };
+                Ok(vec![scalar(plain).ok_or_else(|| wrong(expected))?])
             }
         }
-        Ok(())
+    }
+
+    fn add(&self, layers: &mut Layers, strength: Strength, entry: Entry<'_>, texts: Vec<String>) {
+        let place = self.place(&entry.value.span());
+        for text in texts {
+            layers.add(strength, entry.setting, text, Origin::File(place.clone()));
+        }
     }
 
     fn place(&self, range: &Range<usize>) -> Place {

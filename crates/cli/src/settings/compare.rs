@@ -50,7 +50,7 @@ impl CompareSettings {
         let gate: Option<Ppm> = layers.parse("fail-if-worse", parse_percent)?;
         let practical = match gate {
             Some(gate) => Some(gate),
-            None => layers.parse("practical", parse_percent)?,
+            None => layers.parse("threshold", parse_percent)?,
         };
         let practical = practical.map_or(PRACTICAL, |ppm| f64::from(ppm.0) / 1e6);
         if practical <= 0.0 {

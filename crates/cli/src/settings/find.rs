@@ -10,7 +10,7 @@ use super::{
     probes, words,
 };
 use crate::failure::Failure;
-use crate::layers::{Given, Layers};
+use crate::layers::{Layers, SettingValue};
 
 /// Marks the stream whose pace is searched.
 const SEARCHED: &str = "@find";
@@ -45,9 +45,9 @@ impl FindSettings {
             run,
             axis,
             searched,
-            first: value("begin")?.or(first_sessions),
-            highest: value("highest")?.or(most_sessions),
-            width: layers.require("width", words::width)?,
+            first: value("start")?.or(first_sessions),
+            max: value("max")?.or(most_sessions),
+            tolerance: layers.require("tolerance", words::tolerance)?,
             probe: length.at_most,
             confirm: match duration_above_zero(layers, "confirm")? {
                 Some(given) => given,
@@ -60,11 +60,11 @@ impl FindSettings {
             no_errors,
             dry_run: layers.switch("dry-run")?,
         };
-        if let (Some(first), Some(highest), Some(given)) =
-            (settings.first, settings.highest, layers.one("highest"))
-            && first > highest
+        if let (Some(first), Some(max), Some(given)) =
+            (settings.first, settings.max, layers.value("max"))
+            && first > max
         {
-            return Err(given.failure(format!("{highest} is below --begin {first}")));
+            return Err(given.failure(format!("{max} is below --start {first}")));
         }
         Ok(settings)
     }
@@ -130,7 +130,7 @@ fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamSetting>, usi
     }
 }
 
-fn fixed(given: &Given) -> Result<StreamSetting, Failure> {
+fn fixed(given: &SettingValue) -> Result<StreamSetting, Failure> {
     let stream = given.parse(load::stream)?;
     if stream.paces.len() > 1 {
         let error = QuantityError {

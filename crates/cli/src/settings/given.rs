@@ -14,10 +14,9 @@ const REPEATED: &[&str] = &[
     "arrivals",
     "audit",
     "audit-timeout",
-    "begin",
     "confirm",
-    "highest",
     "insert",
+    "max",
     "out",
     "probe",
     "retries",
@@ -25,10 +24,11 @@ const REPEATED: &[&str] = &[
     "seed",
     "settle",
     "spawn-rate",
+    "start",
     "timeout",
+    "tolerance",
     "until",
     "warm-up",
-    "width",
 ];
 /// Switches that are repeated.
 const SWITCHES: &[&str] = &["literals", "quick"];
@@ -49,7 +49,7 @@ pub(super) fn given(
     let mut given: BTreeMap<String, Vec<String>> = names
         .into_iter()
         .filter(|name| by_user(name))
-        .filter_map(|name| Some((name.to_owned(), vec![layers.one(name)?.text.clone()])))
+        .filter_map(|name| Some((name.to_owned(), vec![layers.value(name)?.text.clone()])))
         .collect();
     for name in SWITCHES {
         if by_user(name) && layers.switch(name).unwrap_or(false) {

@@ -16,7 +16,7 @@ const STREAM_HINT: &str = "a stream is written `NAME` or `NAME@PACE,PACE…`; a 
 
 pub(super) fn load(layers: &Layers) -> Result<Load, Failure> {
     let by_streams = layers.strength("stream").is_some()
-        && (layers.strength("rate").is_none() || layers.second_counts("rate", "stream")?);
+        && (layers.strength("rate").is_none() || layers.second_wins("rate", "stream")?);
     let streams = if by_streams {
         Streams::Named(streams(layers)?)
     } else {

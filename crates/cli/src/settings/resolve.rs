@@ -16,7 +16,7 @@ use super::{
     WorkloadsAction, WorkloadsSettings, load, words,
 };
 use crate::failure::{Failure, did_you_mean};
-use crate::layers::{Given, Layers, Origin, Strength, has_scheme};
+use crate::layers::{Layers, Origin, SettingValue, Strength, has_scheme};
 
 /// The workload when none is named.
 const DEFAULT_WORKLOAD: &str = "cpu";
@@ -124,7 +124,7 @@ impl CheckSettings {
         let subject = match &given[..] {
             [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
                 names: layers.positionals.clone(),
-                law: layers.parse("law", words::law)?,
+                model: layers.parse("model", words::model)?,
             },
             [] => CheckSubject::Target {
                 urls: targets(layers.list("target"), known)?,
@@ -145,7 +145,7 @@ impl CheckSettings {
 
 /// Only the command line counts: a table named once in a file would be dropped for ever after.
 pub(super) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
-    let named = layers.everywhere("drop-foreign");
+    let named = layers.every_layer("drop-foreign");
     named
         .map(|(strength, given)| match strength {
             Strength::CommandLine => given.parse(words::word),
@@ -185,8 +185,8 @@ impl WorkloadsSettings {
 }
 
 /// Words of the command line that are URLs of a target.
-fn as_targets(words: &[&str]) -> Vec<Given> {
-    let given = words.iter().map(|text| Given {
+fn as_targets(words: &[&str]) -> Vec<SettingValue> {
+    let given = words.iter().map(|text| SettingValue {
         name: "target",
         text: (*text).to_owned(),
         origin: Origin::CommandLine,
@@ -206,13 +206,11 @@ fn action_hint(first: &str) -> String {
 }
 
 pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
-    let file = layers.one("file");
-    let named = layers.one("workload");
+    let file = layers.value("file");
+    let named = layers.value("workload");
     match (named, file) {
         (None, None) => Ok(WorkloadChoice::Named(DEFAULT_WORKLOAD.to_owned())),
-        (Some(_), Some(_)) if layers.second_counts("workload", "file")? => {
-            files(layers.list("file"))
-        }
+        (Some(_), Some(_)) if layers.second_wins("workload", "file")? => files(layers.list("file")),
         (None, Some(_)) => files(layers.list("file")),
         (Some(named), _) => {
             let name = named.parse(words::word)?;
@@ -227,7 +225,7 @@ pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
 }
 
 /// One workload file, or SQL files with their weights.
-fn files(given: &[Given]) -> Result<WorkloadChoice, Failure> {
+fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
     let mut scripts = Vec::new();
     for one in given {
         let (path, weight) = one.parse(words::weighted_file)?;
@@ -253,7 +251,7 @@ fn files(given: &[Given]) -> Result<WorkloadChoice, Failure> {
 pub(super) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Failure> {
     let mut parameters = pairs(layers, "set")?;
     for name in ["batch", "shards", "replicas"] {
-        let Some(given) = layers.one(name) else {
+        let Some(given) = layers.value(name) else {
             continue;
         };
         let value = match name {
@@ -262,7 +260,7 @@ pub(super) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
             _ => given.parse(words::positive_long)?.to_string(),
         };
         let set_strength = layers
-            .everywhere("set")
+            .every_layer("set")
             .filter(|(_, set)| set.text.split('=').next() == Some(name))
             .map(|(strength, _)| strength)
             .last();
@@ -283,13 +281,13 @@ pub(super) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     let flags = [("shards", "--shards"), ("replicas", "--replicas")];
     let given = flags
         .into_iter()
-        .filter(|(name, _)| layers.one(name).is_some());
+        .filter(|(name, _)| layers.value(name).is_some());
     given.map(|(_, flag)| flag).collect()
 }
 
 pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
     let mut pairs = BTreeMap::new();
-    for (_, given) in layers.everywhere(name) {
+    for (_, given) in layers.every_layer(name) {
         let (key, value) = given.parse(words::pair)?;
         pairs.insert(key, value);
         if pairs.len() > MOST_PAIRS {
@@ -299,11 +297,14 @@ pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
     Ok(pairs)
 }
 
-pub(super) fn targets(given: &[Given], known: &TargetSchemes) -> Result<Vec<TargetUrl>, Failure> {
-    let fallback: Vec<Given> = known
+pub(super) fn targets(
+    given: &[SettingValue],
+    known: &TargetSchemes,
+) -> Result<Vec<TargetUrl>, Failure> {
+    let fallback: Vec<SettingValue> = known
         .default_url
         .filter(|_| given.is_empty())
-        .map(|url| Given {
+        .map(|url| SettingValue {
             name: "target",
             text: url.to_owned(),
             origin: Origin::Default,
@@ -327,7 +328,7 @@ pub(super) fn targets(given: &[Given], known: &TargetSchemes) -> Result<Vec<Targ
     }
 }
 
-fn target(given: &Given, text: &str, known: &TargetSchemes) -> Result<TargetUrl, Failure> {
+fn target(given: &SettingValue, text: &str, known: &TargetSchemes) -> Result<TargetUrl, Failure> {
     if !has_scheme(text) {
         return Err(given
             .failure(format!("`{text}` is not a URL"))
@@ -380,12 +381,12 @@ fn split_targets<'a>(text: &'a str, known: &TargetSchemes) -> Vec<&'a str> {
 fn length(layers: &Layers, load: &Load, share: Share) -> Result<Length, Failure> {
     let (at_least, duration) = layers.require("duration", parse_duration_range)?;
     let until = layers.parse("until", words::predicate)?;
-    if let Some(given) = layers.one("until").filter(|_| share.of > 1) {
+    if let Some(given) = layers.value("until").filter(|_| share.of > 1) {
         return Err(given
             .failure("a share sees its own part only, so shares would stop at different times")
             .with_hint("leave --until out, or run the plan on one load generator"));
     }
-    if let Some(given) = layers.one("duration") {
+    if let Some(given) = layers.value("duration") {
         if duration == Nanos::ZERO {
             return Err(given.failure("nothing can be measured in no time"));
         }
@@ -415,7 +416,7 @@ fn step(layers: &Layers, load: &Load) -> Result<Option<Nanos>, Failure> {
     };
     if stepped {
         layers
-            .second_counts("duration", "step")
+            .second_wins("duration", "step")
             .map(|counts| counts.then_some(step))
     } else if layers.strength("step") == Some(Strength::CommandLine) {
         Err(Failure::usage("--step: no stream has steps")
@@ -426,7 +427,7 @@ fn step(layers: &Layers, load: &Load) -> Result<Option<Nanos>, Failure> {
 }
 
 pub(super) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
-    match (layers.parse(name, parse_duration)?, layers.one(name)) {
+    match (layers.parse(name, parse_duration)?, layers.value(name)) {
         (Some(Nanos::ZERO), Some(given)) => Err(given.failure("is not above zero")),
         (duration, _) => Ok(duration),
     }

@@ -12,7 +12,7 @@ use highwater_core::model::units::Nanos;
 
 use super::words;
 use crate::failure::Failure;
-use crate::layers::{self, Given, Layers};
+use crate::layers::{self, Layers, SettingValue};
 
 /// Most nodes, copies, vCPUs or months that are taken seriously.
 const MOST: u32 = 100_000;
@@ -60,15 +60,15 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditions {
     /// Part of 1.
-    pub chance: Traced<f64>,
+    pub probability: Traced<f64>,
     /// Part of 1.
-    pub spare: Traced<f64>,
+    pub headroom: Traced<f64>,
     /// Part of 1, per month.
     pub growth_per_month: Traced<f64>,
     /// From now.
     pub months: Traced<u32>,
     /// Nodes.
-    pub survive: Traced<u32>,
+    pub tolerated_failures: Traced<u32>,
     /// Further copies; as measured when absent.
     pub replicas: Option<Traced<u32>>,
     /// Of each planned node; as measured when absent.
@@ -107,8 +107,8 @@ impl SizeSettings {
                 nodes: layers.parse("nodes", above_zero)?.map(f64::from),
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
-                replica_cost: layers.parse("copy-cost", part)?,
-                law: layers.parse("law", words::law)?,
+                replica_cost: layers.parse("replica-cost", part)?,
+                law: layers.parse("model", words::model)?,
                 published: false,
             },
             conditions: Conditions::resolve(layers)?,
@@ -124,11 +124,11 @@ impl SizeSettings {
 impl Conditions {
     fn resolve(layers: &Layers) -> Result<Self, Failure> {
         Ok(Self {
-            chance: required(layers, "chance", inner_part)?,
-            spare: required(layers, "spare", part_below_one)?,
+            probability: required(layers, "confidence", inner_part)?,
+            headroom: required(layers, "headroom", part_below_one)?,
             growth_per_month: required(layers, "growth", part)?,
             months: required(layers, "months", number)?,
-            survive: required(layers, "survive", number)?,
+            tolerated_failures: required(layers, "tolerate-failures", number)?,
             replicas: traced(layers, "replicas", number)?,
             vcpus_per_node: traced(layers, "vcpus", above_zero)?.map(float),
             retention_s: traced(layers, "retention", retention)?,
@@ -149,7 +149,7 @@ fn traced<T>(
     parser: fn(&str) -> Result<T, QuantityError>,
 ) -> Result<Option<Traced<T>>, Failure> {
     layers
-        .one(name)
+        .value(name)
         .map(|given| trace(given, parser))
         .transpose()
 }
@@ -163,7 +163,7 @@ fn required<T>(
 }
 
 fn trace<T>(
-    given: &Given,
+    given: &SettingValue,
     parser: fn(&str) -> Result<T, QuantityError>,
 ) -> Result<Traced<T>, Failure> {
     let origin = match given.origin {

@@ -12,7 +12,7 @@ use highwater_core::model::units::Nanos;
 use super::resolve::SIM_PARAMETERS;
 use super::{Load, RunSettings, Streams, TargetSchemes, probes, words};
 use crate::failure::Failure;
-use crate::layers::{Given, Layers, Origin, Strength};
+use crate::layers::{Layers, Origin, SettingValue, Strength};
 
 /// How long a cell is measured without and with `--quick`.
 const PROBE: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(5)];
@@ -145,7 +145,7 @@ fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
 
 fn check(
     layers: &Layers,
-    given: &Given,
+    given: &SettingValue,
     axis: &TuneAxis,
     before: &[TuneAxis],
 ) -> Result<(), Failure> {

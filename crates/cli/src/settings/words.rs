@@ -36,16 +36,16 @@ pub(super) fn arrivals(text: &str) -> Result<Arrivals, QuantityError> {
     }
 }
 
-/// A law of growth by its name in tables, in any case.
-pub(super) fn law(text: &str) -> Result<ScalingModel, QuantityError> {
+/// A scaling model by its name in tables, in any case.
+pub(super) fn model(text: &str) -> Result<ScalingModel, QuantityError> {
     let found = ScalingModel::ALL
         .into_iter()
-        .find(|law| law.name().eq_ignore_ascii_case(text));
+        .find(|model| model.name().eq_ignore_ascii_case(text));
     found.ok_or_else(|| {
         wrong(
             text,
-            "is not a law of growth",
-            "there are `linear`, `affine`, `amdahl`, `usl` and `power`",
+            "is not a scaling model",
+            "there are `linear`, `affine`, `amdahl`, `usl`, and `power`",
         )
     })
 }
@@ -62,10 +62,10 @@ pub(super) fn axis(text: &str) -> Result<SearchAxis, QuantityError> {
     }
 }
 
-/// A share from 0.5 % to 50 %.
-pub(super) fn width(text: &str) -> Result<Ppm, QuantityError> {
+/// A percentage from 0.5% to 50%.
+pub(super) fn tolerance(text: &str) -> Result<Ppm, QuantityError> {
     match parse_percent(text)? {
-        width if (5_000..=500_000).contains(&width.0) => Ok(width),
+        tolerance if (5_000..=500_000).contains(&tolerance.0) => Ok(tolerance),
         _ => Err(wrong(text, "is out of range", "give 0.5% to 50%")),
     }
 }

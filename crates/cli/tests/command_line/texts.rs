@@ -10,32 +10,32 @@ fn help_of_the_program() {
     Usage: highwater <COMMAND>
 
     Commands:
-      demo       Show the whole path on a simulated cluster, in seconds
-      run        Put load on a target, audit what it kept, judge the result
-      load       Fill a workload's tables to a size, audit what is kept, for later runs
+      demo       Search, growth, and sizing on a simulated cluster, in seconds
+      run        Load a database, verify what it stored, and judge the result
+      load       Fill a workload's tables to a size for later runs, and verify what they hold
       find       Find the highest rate that a target sustains under an objective
-      tune       Find the best batch, sessions, shards or other settings, with few probes
-      show       Show a finished run, or merge the shares of one
-      compare    Compare groups of runs: better, worse, equal, or cannot tell
-      import     Make a record of another tool's output, to show it and to compare it
-      size       Say which cluster a rate needs, from measured or published figures
-      table      Show what one setting does to the throughput, from a file or from runs
-      check      Check that a target can be used, a workload file is right, or figures can be right
-      workloads  List the workloads, show one's file, or begin a file of your own
+      tune       Find the best batch size, sessions, shards, or other settings with few trials
+      show       Show a finished run, or merge the shares of one run
+      compare    Compare groups of runs: better, worse, equal, or inconclusive
+      import     Import another tool's output as a record, to show or compare it
+      size       Estimate the cluster that a rate needs, from measured or published figures
+      table      Tabulate throughput over one setting, from a file or from runs
+      check      Check that a target is usable, a workload file is valid, or figures are plausible
+      workloads  List workloads, show the file of one, or start your own file
 
     Options:
       -h, --help     Print help
       -V, --version  Print version
 
     Examples:
-      highwater demo                                   the whole path on a simulated cluster
+      highwater demo                                   search, growth, and sizing in one demo
       highwater run                                    as fast as an embedded database goes, 10 s
       highwater run cpu $URL --rate 50k --p99 50ms     a gate: exit code 1 if it is missed
-      highwater find cpu $URL --p99 50ms               the highest rate that holds 50 ms
-      highwater show                                   the newest run again
-      highwater size 1M --from highwater-runs          which cluster carries a million rows per second
+      highwater find cpu $URL --p99 50ms               the highest rate with p99 ≤ 50 ms
+      highwater show                                   the latest run again
+      highwater size 1M --from highwater-runs          the cluster for a million rows per second
 
-    `highwater run --help` tells the rest.
+    `highwater run --help` describes each flag.
     ");
 }
 
@@ -47,14 +47,14 @@ fn help_of_run() {
 #[test]
 fn help_of_show() {
     assert_snapshot!(help(&["show", "--help"]), @"
-    Show a finished run, or merge the shares of one
+    Show a finished run, or merge the shares of one run
 
     Usage: highwater show [OPTIONS] [RUN]...
 
     Arguments:
       [RUN]...
-              Directory, record.json, id or unique beginning of an id; several are merged as shares of
-              one run [default: the newest]
+              Directory, record.json, ID, or unique prefix of an ID. Several are merged as shares of one
+              run [default: the latest]
 
     Options:
       -h, --help
@@ -62,43 +62,42 @@ fn help_of_show() {
 
     Output:
           --format <FORMAT>
-              text, json, csv, telemetry-csv, html or markdown [default: text]
+              Print text, json, csv, telemetry-csv, html, or markdown [default: text]
 
           --open
-              Write the run's page, report.html in its directory, anew and show it in the browser
+              Write report.html in the run's directory again, and open it in the browser
 
       -o, --out <DIR>
-              Directory that holds one directory per run [default: highwater-runs]
+              Store each run in its own directory under DIR [default: highwater-runs]
 
           --no-color
-              No colors, as with NO_COLOR set
+              Disable colors (same as setting NO_COLOR)
 
     Examples:
       highwater show
-          the newest run
+          the latest run
       highwater show 2026-11-20T18 --format csv
-          one run's intervals, found by the beginning of its id
+          the intervals of one run, named by a prefix of its ID
       highwater show m1/highwater-runs/a m2/highwater-runs/b
-          two load generators' shares as one run
+          two load generators' shares merged into one run
 
-    Numbers take k, M and G; durations ns, us, ms, s, m and h, also combined (1h30m).
+    Numbers take k, M, and G; durations ns, us, ms, s, m, and h, also combined (1h30m).
 
-    Every flag can also be set in the environment, as HIGHWATER_ and its name (HIGHWATER_RATE=50k,
-    HIGHWATER_WARM_UP=5s), and in highwater.toml in the working directory, under its long name, at the
-    top or in a table named after the command. The command line wins over the environment, the
-    environment over the file. Lists in the environment are separated by spaces; HIGHWATER_TARGET also
-    by commas.
+    Precedence: command line, then HIGHWATER_* variables, then highwater.toml. A variable is HIGHWATER_
+    and the flag's name (HIGHWATER_RATE=50k, HIGHWATER_WARM_UP=5s); lists are separated by spaces, in
+    HIGHWATER_TARGET also by commas. highwater.toml is read from the working directory. Its keys are the
+    long flag names, at the top for all commands, or in a table named after one command.
 
-    A password in a target's URL is cut out of the process title at once; one that is asked for, or
-    comes from the environment, is never there.
+    Highwater removes a password in a target URL from the process title at startup. Passwords from a
+    prompt or the environment never appear there.
 
     Exit codes:
-        0  all well
-        1  an objective was missed
-        2  bad usage or input
-        3  measurement or figures not sound, or data unverified although an audit was asked for
-        4  data lost, duplicated or altered
-        5  target not reachable, or it refused
+        0  success
+        1  objective missed
+        2  invalid usage or input
+        3  measurement or figures not valid, or data unverified although an audit was requested
+        4  data lost, duplicated, or altered
+        5  target unreachable or rejected the connection or a statement
       130  interrupted
     ");
 }
@@ -106,30 +105,31 @@ fn help_of_show() {
 #[test]
 fn help_of_check() {
     assert_snapshot!(help(&["check", "-h"]), @"
-    Check that a target can be used, a workload file is right, or figures can be right
+    Check that a target is usable, a workload file is valid, or figures are plausible
 
     Usage: highwater check [OPTIONS] [TARGET... | FILE.toml | FILE.csv | RUN]...
 
     Arguments:
-      [TARGET|FILE]...  URLs of a database, one workload file, or figures: CSV files, record.json files
-                        and directories of runs [default: HIGHWATER_TARGET, else a fresh embedded
-                        database]
+      [TARGET|FILE]...  Database URLs, one workload file, or figures: CSV files, record.json files, and
+                        directories of runs [default: $HIGHWATER_TARGET, else a new embedded database]
 
     Options:
       -h, --help  Print help (see more with '--help')
 
     Workload:
-          --insert <MODE>  Way to insert, one of the target's own [default: the target's first]
+          --insert <MODE>  Insert with MODE, one of the target's insert modes [default: the target's
+                           first]
 
     Figures:
-          --law <LAW>  The law of growth that is asked for, with too few sizes for it named: linear,
-                       affine, amdahl, usl or power [default: all five, averaged]
+          --model <MODEL>  Predict with this scaling model alone, and warn if too few sizes were
+                           measured for it: linear, affine, amdahl, usl, or power [default: all five,
+                           averaged]
 
     Output:
-      -o, --out <DIR>  Directory that holds one directory per run [default: highwater-runs]
-          --no-color   No colors, as with NO_COLOR set
+      -o, --out <DIR>  Store each run in its own directory under DIR [default: highwater-runs]
+          --no-color   Disable colors (same as setting NO_COLOR)
 
-    `--help` adds examples, the environment, the file and the exit codes.
+    `--help` adds examples, environment variables, the file, and the exit codes.
     ");
 }
 

@@ -109,8 +109,8 @@ fn what_a_percentile_takes_is_said_before_anything_is_asked() {
     let called = place.call(&[&p99[..], &beside].concat());
     assert!(called.stdout.contains("probes of 3 min 5"), "{called:?}");
     for (more, said) in [
-        (&["--begin", "1k"][..], "--begin: at 1,000 rows/s"),
-        (&["--highest", "2k"], "--highest: at 2,000 rows/s"),
+        (&["--start", "1k"][..], "--start: at 1,000 rows/s"),
+        (&["--max", "2k"], "--max: at 2,000 rows/s"),
         (
             &["--stream", "insert@1k", "--stream", "dashboards@find"],
             "--stream insert: a probe of 19 min 19 s",
@@ -173,7 +173,7 @@ const SHORT: &[&str] = &[
     "1s",
     "--settle",
     "50ms",
-    "--width",
+    "--tolerance",
     "20%",
     "--budget",
     "15s",
@@ -270,7 +270,7 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
         "sqlite:own.db",
         "--confirm",
         "300ms",
-        "--width",
+        "--tolerance",
         "50%",
         "--budget",
         "60s",

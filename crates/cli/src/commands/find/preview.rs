@@ -69,8 +69,8 @@ impl Preview {
             axis: settings.axis,
             first: settings.first,
             lowest: 1.0,
-            highest: settings.highest,
-            width: f64::from(settings.width.0) / 1e6,
+            highest: settings.max,
+            width: f64::from(settings.tolerance.0) / 1e6,
             confirmations: CONFIRMATIONS,
             probes_max: PROBES_MAX,
             budget_ns: Some(settings.budget.0),
@@ -110,7 +110,7 @@ impl Preview {
         let most = policy.highest.unwrap_or(f64::MAX);
         self.search.policy.lowest = hardly_any.min(most).max(self.rarest());
         let policy = &self.search.policy;
-        let given = [("--begin", policy.first), ("--highest", policy.highest)];
+        let given = [("--start", policy.first), ("--max", policy.highest)];
         let too_low = given
             .into_iter()
             .find_map(|(flag, value)| Some((flag, value.filter(|value| *value < self.rarest())?)));

@@ -1,85 +1,77 @@
-//! What `find` alone has of flags, and what it shares with `tune`; and the flags of `demo`.
+//! Flags of `find` alone, and those of `demo`.
 
-use super::{Flag, LOAD, NO_COLOR, OUT, switch, value};
+use super::flag::{Flag, switch, value};
+use super::shared::{BUDGET, DRY_RUN, LOAD, NO_COLOR, OUT};
 
 const SEARCH: &str = "Search";
-
-/// Of `find` and `tune`.
-pub(super) const BUDGET: Flag = value(
-    "budget",
-    "DURATION",
-    "Time for all probes together; when it runs out, the best so far is confirmed while there is \
-     time for that",
-)
-.default("1h");
-pub(super) const DRY_RUN: Flag = switch(
-    "dry-run",
-    "Say what would be done and how long it takes, and stop",
-);
 
 /// Flags of `find` alone.
 pub const SEARCHING: &[Flag] = &[
     value(
         "axis",
         "AXIS",
-        "What is varied: rate (open load) or sessions (closed load)",
+        "Search over rate (open load) or sessions (closed load)",
     )
     .default("rate")
     .under(SEARCH),
     value(
-        "begin",
+        "start",
         "VALUE",
-        "Where to begin: a rate, or sessions [default: what closed load reaches tells; 1 session]",
+        "Start at this rate or number of sessions [default: estimated with a closed-load probe; 1 \
+         with --axis sessions]",
     )
+    .old_name("begin")
     .under(SEARCH),
     value(
-        "highest",
+        "max",
         "VALUE",
-        "Probe nothing above this rate, or these sessions [default: no bound; 65536 sessions]",
+        "Never probe above this rate or number of sessions [default: no limit; 65536 sessions]",
     )
+    .old_name("highest")
     .under(SEARCH),
     value(
-        "width",
+        "tolerance",
         "PERCENT",
-        "The mark is narrow enough when the highest confirmed and the lowest failed value differ \
-         by this, 0.5% to 50%",
+        "Stop narrowing when the highest confirmed and the lowest failed value differ by at most \
+         PERCENT, 0.5% to 50%",
     )
+    .old_name("width")
     .default("2%")
     .under(SEARCH),
     value(
         "probe",
         "DURATION",
-        "How long each probe is measured [default: 60s; 15s with --quick]",
+        "Measure each probe for DURATION [default: 60s; 15s with --quick]",
     )
     .under(SEARCH),
     value(
         "confirm",
         "DURATION",
-        "How long each of three confirmations is measured; long enough for a checkpoint or a \
-         merge of the database [default: 5m; 30s with --quick]",
+        "Measure each of the three confirmations for DURATION. Choose a time that covers a \
+         checkpoint or merge [default: 5m; 30s with --quick]",
     )
     .under(SEARCH),
     value(
         "settle",
         "DURATION",
-        "Leave the target alone for so long between probes [default: 5s; 1s with --quick]",
+        "Leave the target idle for DURATION between probes [default: 5s; 1s with --quick]",
     )
     .under(SEARCH),
     BUDGET.under(SEARCH),
     value(
         "then",
         "soak=DURATION",
-        "After the mark, run its confirmed value for so long, beside the budget: whether it holds, \
-         and what drifts, changes or stalls [default: none]",
+        "After the search, run at the confirmed value for DURATION, outside the budget, and \
+         report whether it holds and any drift, changes, or stalls",
     )
     .under(SEARCH),
-    switch("quick", "Shorter probes: a rough mark, soon").under(SEARCH),
+    switch("quick", "Use shorter probes for a rough mark").under(SEARCH),
     DRY_RUN.under(SEARCH),
     value(
         "stream",
         "NAME[@PACE]",
-        "Ask this stream of the workload; @find marks the one whose pace is searched, the others \
-         have a fixed one (1k, 50/s, 8c or max) [default: the workload's first stream, @find]",
+        "Run stream NAME. @find marks the stream to search; the others keep a fixed pace (1k, \
+         50/s, 8c, or max) [default: the first stream, @find]",
     )
     .repeats()
     .under(LOAD),

@@ -1,171 +1,174 @@
-//! Flags of `size`: a part of the table in the module above, and nothing else.
+//! Flags of `size`.
 
-use super::{
-    CLUSTER, CONDITIONS, FIGURES, Flag, LAW, NO_COLOR, OUT, OUTPUT, STORAGE, switch, value,
-};
+use super::flag::{Flag, switch, value};
+use super::shared::{CLUSTER, CONDITIONS, FIGURES, MODEL, NO_COLOR, OUT, OUTPUT, STORAGE};
 
 /// Flags of `size`.
 pub const SIZE: &[Flag] = &[
     value(
         "from",
         "FILE|RUN",
-        "Measured throughputs: a CSV file, a run, or a directory of runs [default: none, but \
-         --assume]",
+        "Use measured throughputs from a CSV file, a run, or a directory of runs [default: \
+         --assume alone]",
     )
     .repeats()
     .under(FIGURES),
     value(
         "series",
         "NAME",
-        "Take this series of the files, by name or unique beginning [default: the only one of its \
-         unit]",
+        "Use only this series of the files, by name or unique prefix [default: the only one of \
+         its unit]",
     )
     .repeats()
     .under(FIGURES),
     value(
         "assume",
         "NAME",
-        "Take the growth of a published series as an assumption, and its throughputs too where \
-         nothing was measured; once for rows, once for queries [default: none]",
+        "Assume the growth of a published series, and also its throughputs if --from gives none. \
+         Give it once for rows and once for queries",
     )
     .repeats()
     .under(FIGURES),
     value(
         "nodes",
         "N",
-        "Nodes of the measured cluster, where a run or file does not say [default: as stated]",
+        "Set the number of nodes of the measured cluster, if a run or file does not state it",
     )
     .under(FIGURES),
     value(
         "error",
         "PERCENT",
-        "Standard deviation of one measurement, never taken below 3% [default: from sizes measured \
+        "Set the standard deviation of one measurement, at least 3% [default: from sizes measured \
          several times, else 3%]",
     )
     .under(FIGURES),
     value(
-        "copy-cost",
+        "replica-cost",
         "PERCENT",
-        "Cost of writing a further copy, of that of the first [default: as measured, else 100% for \
-         rows and 0% for queries]",
+        "Set the cost of writing a replica, relative to the primary [default: as measured, else \
+         100% for rows and 0% for queries]",
     )
+    .old_name("copy-cost")
     .under(FIGURES),
-    LAW,
+    MODEL,
     value(
         "squares",
         "KIND",
-        "Squares that the fits shown make least, relative or absolute; predictions do not depend \
-         on it",
+        "Minimize relative or absolute squares in the fits shown; predictions do not depend on it",
     )
     .default("relative")
     .under(FIGURES),
     switch(
         "extrapolate",
-        "Name nodes beyond twice the largest measured size; the plan says so",
+        "Allow plans beyond twice the largest measured size; the plan is marked",
     )
     .under(FIGURES),
     value(
         "p99",
         "DURATION",
-        "Use only points whose 99th percentile of latency is at most this [default: none]",
+        "Use only points with p99 latency of at most DURATION",
     )
     .under(CONDITIONS),
     value(
-        "chance",
+        "confidence",
         "PERCENT",
-        "Chance with which the planned nodes must be enough",
+        "Plan enough nodes with a probability of at least PERCENT",
     )
+    .old_name("chance")
     .default("95%")
     .under(CONDITIONS),
-    value(
-        "spare",
-        "PERCENT",
-        "Part of the capacity that must stay free",
-    )
-    .default("0%")
-    .under(CONDITIONS),
-    value("growth", "PERCENT", "Growth of the rates per month")
+    value("headroom", "PERCENT", "Keep PERCENT of the capacity free")
+        .old_name("spare")
         .default("0%")
         .under(CONDITIONS),
     value(
+        "growth",
+        "PERCENT",
+        "Let the rates grow by PERCENT per month",
+    )
+    .default("0%")
+    .under(CONDITIONS),
+    value(
         "months",
         "N",
-        "Months ahead for which the cluster must be enough",
+        "Plan a cluster that is still large enough in N months",
     )
     .default("12")
     .under(CONDITIONS),
     value(
-        "survive",
+        "tolerate-failures",
         "N",
-        "Nodes that may be lost while the rates are still carried",
+        "Sustain the rates while N nodes are down",
     )
+    .old_name("survive")
     .default("0")
     .under(CONDITIONS),
     value(
         "replicas",
         "N",
-        "Further copies of each shard [default: as measured, and no fewer than --survive]",
+        "Plan N replicas of each shard [default: as measured, and at least --tolerate-failures]",
     )
     .under(CLUSTER),
     value(
         "vcpus",
         "N",
-        "vCPUs of each planned node; throughput is taken in proportion [default: as measured]",
+        "Plan nodes with N vCPUs; throughput is scaled in proportion [default: as measured]",
     )
     .under(CLUSTER),
     value(
         "price",
         "AMOUNT",
-        "Price of one node for one hour, such as 0.80 [default: none]",
+        "Set the price of one node for one hour, such as 0.80",
     )
     .under(CLUSTER),
     value(
         "shards-per-vcpu",
         "N",
-        "Primary shards written at once for each vCPU [default: as the database's makers advise]",
+        "Plan N primary shards being written per vCPU [default: as the database's vendor advises]",
     )
     .under(CLUSTER),
     value(
         "shard-size",
         "BYTES",
-        "Greatest size of a shard, such as 50GB [default: as the database's makers advise]",
+        "Keep shards at or below BYTES, such as 50GB [default: as the database's vendor advises]",
     )
     .under(CLUSTER),
     value(
         "disk-fill",
         "PERCENT",
-        "Part of a disk that may be in use [default: as the database's makers advise]",
+        "Fill disks to at most PERCENT [default: as the database's vendor advises]",
     )
     .under(CLUSTER),
     value(
         "retention",
         "DURATION",
-        "How long rows are kept, such as 90d, 12w or 2y [default: none; disk is not sized]",
+        "Keep rows for DURATION, such as 90d, 12w, or 2y [default: disk is not sized]",
     )
     .under(STORAGE),
     value(
         "bytes-per-row",
         "BYTES",
-        "A row on disk, each copy [default: as measured, else none; disk is not sized]",
+        "Set the size of one copy of a row on disk [default: as measured, else disk is not sized]",
     )
     .under(STORAGE),
     value(
         "sent-bytes-per-row",
         "BYTES",
-        "A row as it is sent [default: as stated in the files, else none; network is not sized]",
+        "Set the size of a row as sent [default: as stated in the files, else network is not \
+         sized]",
     )
     .under(STORAGE),
     value(
         "bytes-per-answer",
         "BYTES",
-        "An answer to a query [default: none; network is not sized]",
+        "Set the size of a query's response [default: network is not sized]",
     )
     .under(STORAGE),
     switch("json", "Print the plan as JSON instead of the report").under(OUTPUT),
     value(
         "html",
         "FILE",
-        "Also write the plan as a page to this file [default: none]",
+        "Also write the plan as an HTML page to FILE",
     )
     .under(OUTPUT),
     OUT,

@@ -1,7 +1,7 @@
-//! What `tune` alone has of flags.
+//! Flags of `tune` alone.
 
-use super::find::{BUDGET, DRY_RUN};
-use super::{Flag, switch, value};
+use super::flag::{Flag, switch, value};
+use super::shared::{BUDGET, DRY_RUN};
 
 const HEADING: &str = "Tuning";
 
@@ -10,41 +10,41 @@ pub const TUNING: &[Flag] = &[
     value(
         "over",
         "AXIS=VALUES",
-        "Vary this: batch, sessions, shards, replicas, rows (of the workload, loaded before), \
-         with.NAME (a setting of new tables) or sim.NAME (a parameter of the simulated cluster); \
-         values are a list (3,9,12) or a range, which doubles (500..32k), or steps by one for \
-         replicas and sim.nodes (1..5) [required]",
+        "Vary AXIS: batch, sessions, shards, replicas, rows (preloaded), with.NAME \
+         (a setting of new tables), or sim.NAME (a parameter of the simulated cluster). VALUES is \
+         a list (3,9,12) or a range, which doubles (500..32k), or steps by one for replicas and \
+         sim.nodes (1..5) [required]",
     )
     .repeats()
     .under(HEADING),
     value(
         "by",
         "FIGURE",
-        "What the best cell has most of: throughput; or least of: server_cpu_per_row, \
-         disk_bytes_per_row",
+        "Choose the configuration with the highest throughput, or with the lowest \
+         server_cpu_per_row or disk_bytes_per_row",
     )
     .default("throughput")
     .under(HEADING),
     value(
         "probe",
         "DURATION",
-        "How long each cell is measured [default: 20s; 5s with --quick]",
+        "Measure each trial for DURATION [default: 20s; 5s with --quick]",
     )
     .under(HEADING),
     value(
         "settle",
         "DURATION",
-        "Leave the target alone for so long before each cell [default: 5s; 1s with --quick]",
+        "Leave the target idle for DURATION before each trial [default: 5s; 1s with --quick]",
     )
     .under(HEADING),
     BUDGET.under(HEADING),
     value(
         "resume",
         "RUN",
-        "Go on with this tuning, by directory or id: its cells are not measured again; all other \
-         flags must be the same but the budget [default: a new one]",
+        "Resume this tuning (directory or ID) without repeating its trials. All other flags must \
+         be the same, except --budget [default: start a new one]",
     )
     .under(HEADING),
-    switch("quick", "Shorter cells: a rough answer, soon").under(HEADING),
+    switch("quick", "Use shorter trials for a rough result").under(HEADING),
     DRY_RUN.under(HEADING),
 ];

@@ -21,8 +21,8 @@ fn find(words: &str) -> FindSettings {
 fn a_search_without_a_flag_has_an_objective_all_the_same() {
     let settings = find("");
     assert_eq!(settings.axis, SearchAxis::Rate);
-    assert_eq!((settings.first, settings.highest), (None, None));
-    assert_eq!(settings.width, Ppm(20_000));
+    assert_eq!((settings.first, settings.max), (None, None));
+    assert_eq!(settings.tolerance, Ppm(20_000));
     assert_eq!(settings.probe, Nanos::from_secs(60));
     assert_eq!(settings.confirm, Nanos::from_secs(300));
     assert_eq!(settings.budget, Nanos::from_secs(3_600));
@@ -70,27 +70,21 @@ fn one_stream_of_a_mix_is_searched() {
 
 #[test]
 fn values_of_a_search_are_those_of_its_axis() {
-    let settings = find("--begin|10k|--highest|1M");
-    assert_eq!(
-        (settings.first, settings.highest),
-        (Some(10_000.0), Some(1e6))
-    );
+    let settings = find("--start|10k|--max|1M");
+    assert_eq!((settings.first, settings.max), (Some(10_000.0), Some(1e6)));
     let settings = find("--axis|sessions|--p99|50ms");
-    assert_eq!(
-        (settings.first, settings.highest),
-        (Some(1.0), Some(65_536.0))
-    );
+    assert_eq!((settings.first, settings.max), (Some(1.0), Some(65_536.0)));
 }
 
 #[test]
 fn mistakes_in_a_search_are_told_with_their_place() {
     let lines = [
         "--axis|nodes",
-        "--width|90%",
+        "--tolerance|90%",
         "--stream|insert@1k",
         "--stream|a@find|--stream|b@find",
         "--stream|a@find|--stream|b@1,2",
-        "--begin|10k|--highest|1k",
+        "--start|10k|--max|1k",
         "--rate|5k",
     ];
     let said: String = lines
@@ -103,7 +97,7 @@ fn mistakes_in_a_search_are_told_with_their_place() {
     assert_snapshot!(said, @"
     error: --axis: `nodes` is not an axis
     hint: there are `rate` and `sessions`
-    error: --width: `90%` is out of range
+    error: --tolerance: `90%` is out of range
     hint: give 0.5% to 50%
     error: --stream: no stream is marked `@find`
     hint: write `--stream NAME@find` for the one whose pace is searched
@@ -111,7 +105,7 @@ fn mistakes_in_a_search_are_told_with_their_place() {
     hint: one pace is searched while the others stay fixed
     error: --stream: `b@1,2` has several paces
     hint: a stream that is not searched has one pace
-    error: --highest: 1000 is below --begin 10000
+    error: --max: 1000 is below --start 10000
     error: unknown flag `--rate`
     hint: `highwater find --help` lists the flags
     ");

@@ -2,6 +2,7 @@
 
 mod find;
 mod layers;
+mod old_names;
 mod others;
 mod run;
 mod tune;

@@ -37,7 +37,7 @@ fn check_takes_targets_or_a_workload_file() {
         check("check|my.toml|a.csv", &[]).unwrap(),
         CheckSubject::Files {
             names: vec!["my.toml".to_owned(), "a.csv".to_owned()],
-            law: None,
+            model: None,
         }
     );
     for (words, expected) in [
@@ -69,10 +69,10 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
     };
     for (words, practical, gate) in [
         ("compare|a|b", 0.05, false),
-        ("compare|a|b|--practical|2%", 0.02, false),
+        ("compare|a|b|--threshold|2%", 0.02, false),
         ("compare|a|b|--fail-if-worse|10%", 0.1, true),
         // The gate is about differences from its own on.
-        ("compare|a|b|--practical|2%|--fail-if-worse|10%", 0.1, true),
+        ("compare|a|b|--threshold|2%|--fail-if-worse|10%", 0.1, true),
     ] {
         let settings = compare(words).unwrap();
         assert!((settings.practical - practical).abs() < 1e-9, "{words}");
@@ -81,7 +81,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         assert_eq!(settings.format, CompareFormat::Text);
     }
     assert!(compare("compare|a").is_err());
-    assert!(compare("compare|a|b|--practical|0%").is_err());
+    assert!(compare("compare|a|b|--threshold|0%").is_err());
 }
 
 #[test]

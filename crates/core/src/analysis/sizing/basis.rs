@@ -280,7 +280,7 @@ fn replica_cost(
     origin: &Origin,
 ) -> Traced<ReplicaCost> {
     if let Some(cost) = given {
-        return Traced::given(ReplicaCost { cost, error: 0.0 }, "--copy-cost");
+        return Traced::given(ReplicaCost { cost, error: 0.0 }, "--replica-cost");
     }
     let copies: Vec<Copies> = sized
         .iter()

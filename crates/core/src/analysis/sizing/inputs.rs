@@ -42,10 +42,10 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
         Origin::Assumed("no law is known to hold; what predicts best counts most".to_owned()),
     );
     let (law, origin) = basis.law.map_or(averaged, |law| {
-        (law.name(), Origin::Given("--law".to_owned()))
+        (law.name(), Origin::Given("--model".to_owned()))
     });
     let growth = Traced { value: (), origin };
-    list.push(growth.input(&format!("law of growth, {unit}"), law.to_owned(), "--law"));
+    list.push(growth.input(&format!("law of growth, {unit}"), law.to_owned(), "--model"));
     let error = format!("{} of each measurement", percent(basis.average.error()));
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.replica_cost.value.cost;
@@ -53,7 +53,7 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     list.push(basis.replica_cost.input(
         &format!("cost of a further copy, {unit}"),
         text,
-        "--copy-cost",
+        "--replica-cost",
     ));
 }
 
@@ -62,10 +62,14 @@ fn of_cluster(request: &Request, list: &mut Vec<Input>) {
     list.push(
         request
             .chance
-            .input("chance that the nodes suffice", chance, "--chance"),
+            .input("chance that the nodes suffice", chance, "--confidence"),
     );
     let spare = percent(request.spare.value);
-    list.push(request.spare.input("capacity kept free", spare, "--spare"));
+    list.push(
+        request
+            .spare
+            .input("capacity kept free", spare, "--headroom"),
+    );
     let growth = format!("{} a month", percent(request.growth_per_month.value));
     list.push(request.growth_per_month.input("growth", growth, "--growth"));
     let months = request.months.value.to_string();
@@ -74,7 +78,7 @@ fn of_cluster(request: &Request, list: &mut Vec<Input>) {
     list.push(
         request
             .survive
-            .input("nodes that may be lost", survive, "--survive"),
+            .input("nodes that may be lost", survive, "--tolerate-failures"),
     );
     let replicas = request.replicas.value.to_string();
     list.push(

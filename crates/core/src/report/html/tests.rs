@@ -14,7 +14,7 @@ const PAGE_MAX: usize = 2_000_000;
 fn size_plan() -> SizePlan {
     let basis = sizing::basis("rows/s", &sizing::INGEST);
     let mut request = sizing::request(vec![sizing::need(1e6, basis)]);
-    request.survive = Traced::given(1, "--survive");
+    request.survive = Traced::given(1, "--tolerate-failures");
     size(&request).unwrap()
 }
 

@@ -12,7 +12,7 @@ fn plan() -> SizePlan {
         1e6,
         fixture::basis("rows/s", &fixture::INGEST),
     )]);
-    request.survive = Traced::given(1, "--survive");
+    request.survive = Traced::given(1, "--tolerate-failures");
     request.retention_s = Some(Traced::given(90.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     request.sent_bytes_per_row = Some(Traced::given(700.0, "--sent-bytes-per-row"));

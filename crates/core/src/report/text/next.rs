@@ -18,7 +18,13 @@ const FURTHER: f64 = 1.25;
 const LONGER: u64 = 3;
 /// Flags that only a search takes.
 const OF_SEARCHES: &[&str] = &[
-    "begin", "confirm", "highest", "probe", "quick", "settle", "width",
+    "confirm",
+    "max",
+    "probe",
+    "quick",
+    "settle",
+    "start",
+    "tolerance",
 ];
 /// The shortest run that is proposed, seconds.
 const SHORTEST_S: u64 = 30;

@@ -36,7 +36,7 @@ fn nodes_beyond_twice_the_measured_range_are_refused_and_labeled_on_demand() {
 #[test]
 fn nodes_that_may_be_lost_are_added_and_their_headroom_shown() {
     let mut request = million();
-    request.survive = Traced::given(1, "--survive");
+    request.survive = Traced::given(1, "--tolerate-failures");
     let plan = size(&request).unwrap();
     assert_eq!((plan.nodes.expected, plan.nodes.planned), (6, 7));
     assert!(plan.nodes.headroom_after_loss.expected < plan.nodes.headroom.expected);
@@ -59,7 +59,7 @@ fn a_copy_that_costs_as_much_as_the_first_doubles_the_work() {
     let cost = plan
         .inputs
         .iter()
-        .find(|input| input.flag == "--copy-cost")
+        .find(|input| input.flag == "--replica-cost")
         .unwrap();
     assert!(matches!(cost.origin, Origin::Assumed(_)));
 }
@@ -79,7 +79,7 @@ fn capacity_that_must_stay_free_is_not_used() {
     let mut request = million();
     let chance = |request: &Request| request.carried(6, 0).unwrap().chance();
     let all = chance(&request);
-    request.spare = Traced::given(0.2, "--spare");
+    request.spare = Traced::given(0.2, "--headroom");
     assert!(chance(&request) < all - 0.1);
     assert!(size(&request).unwrap().nodes.planned > 6);
 }
@@ -116,7 +116,7 @@ fn one_measured_cluster_grows_as_a_published_one_does() {
 fn disk_holds_all_copies_of_the_retention_with_room_to_spare() {
     let mut request = million();
     request.replicas = Traced::given(1, "--replicas");
-    request.survive = Traced::given(1, "--survive");
+    request.survive = Traced::given(1, "--tolerate-failures");
     request.retention_s = Some(Traced::given(10.0 * 86_400.0, "--retention"));
     request.stored_bytes_per_row = Some(Traced::given(100.0, "--bytes-per-row"));
     let disk = request.disk(11, 1).unwrap();

@@ -27,7 +27,7 @@ use crate::{terminal, workload_file};
 pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
     if settings.dry_run {
         let (_, preview, _) = begun(settings)?;
-        return terminal::data(&preview.text(settings)).map(|()| exit::WELL);
+        return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
     let found = record(settings, &run::signals()?)?;
     probes::print(settings.run.output, &found)

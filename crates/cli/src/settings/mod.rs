@@ -228,12 +228,12 @@ pub struct FindSettings {
     pub axis: SearchAxis,
     /// Position of the searched stream in the settings of the run.
     pub searched: usize,
-    /// Where to begin.
+    /// First value of the search.
     pub first: Option<f64>,
-    /// Nothing above this is probed.
-    pub highest: Option<f64>,
-    /// How near the ends of the mark must be, as a share.
-    pub width: Ppm,
+    /// Greatest value that is probed.
+    pub max: Option<f64>,
+    /// Greatest relative difference between the ends of the mark.
+    pub tolerance: Ppm,
     /// How long each probe is measured.
     pub probe: Nanos,
     /// How long each confirmation is measured.
@@ -317,8 +317,8 @@ pub enum CheckSubject {
     Files {
         /// Their names.
         names: Vec<String>,
-        /// The law of growth that figures shall be fit for.
-        law: Option<ScalingModel>,
+        /// The scaling model that the figures are checked for.
+        model: Option<ScalingModel>,
     },
 }
 

@@ -1,0 +1,231 @@
+//! Parses the arguments of the command line into a command and its flags, as texts. Must not judge
+//! any value.
+
+use std::collections::BTreeMap;
+
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, ArgAction, ArgMatches};
+
+use super::command::Command;
+use super::flags::Flag;
+use super::{examples, parameters};
+use crate::exit;
+use crate::failure::{Failure, did_you_mean};
+
+/// The action that the command line requests.
+#[derive(Debug)]
+pub enum Request {
+    /// Print this text (help, version) and exit with 0.
+    Text(StyledStr),
+    /// Print a completion script for a shell.
+    Completions(String),
+    /// Print the manual page.
+    Manual,
+    /// Run a command with these arguments.
+    Command(Command, Arguments),
+}
+
+/// The arguments of a command, as texts, by the names of settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// Values by long name; a switch has the value `true`.
+    pub flags: BTreeMap<&'static str, Vec<String>>,
+    /// Positional arguments in order.
+    pub positionals: Vec<String>,
+}
+
+/// Reads the command line; `arguments` begins with the program's name.
+pub fn parse(arguments: &[String]) -> Result<Request, Failure> {
+    let mut parsed = command_line().try_get_matches_from(arguments);
+    if parsed
+        .as_ref()
+        .is_err_and(|error| error.kind() == ErrorKind::UnknownArgument)
+        && let Some(arguments) = parameters::as_settings(arguments)
+    {
+        parsed = command_line().try_get_matches_from(arguments);
+    }
+    let matches = match parsed {
+        Ok(matches) => matches,
+        Err(error) => return text_or_failure(&error, arguments),
+    };
+    let Some((name, given)) = matches.subcommand() else {
+        return Ok(Request::Text(command_line().render_help()));
+    };
+    if let Some(command) = Command::ALL.into_iter().find(|c| c.name() == name) {
+        return Ok(Request::Command(command, texts(command, given)));
+    }
+    match given.try_get_one::<String>("shell") {
+        Ok(Some(shell)) => Ok(Request::Completions(shell.clone())),
+        _ => Ok(Request::Manual),
+    }
+}
+
+/// The grammar as a clap command.
+pub fn command_line() -> clap::Command {
+    let hidden =
+        |name: &'static str, about: &'static str| clap::Command::new(name).hide(true).about(about);
+    clap::Command::new("highwater")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Load-test a SQL database and get a number you can defend")
+        .after_help(examples::TOP)
+        .help_expected(true)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .max_term_width(100)
+        .subcommands(Command::ALL.map(subcommand))
+        .subcommand(
+            hidden("completions", "Print a completion script").arg(
+                Arg::new("shell")
+                    .value_name("SHELL")
+                    .required(true)
+                    .help("bash, elvish, fish, powershell, or zsh"),
+            ),
+        )
+        .subcommand(hidden("man", "Print the manual page"))
+}
+
+fn subcommand(command: Command) -> clap::Command {
+    let (short, long) = examples::of(command);
+    clap::Command::new(command.name())
+        .about(command.about())
+        .override_usage(command.usage())
+        .after_help(short)
+        .after_long_help(format!(
+            "{long}\n\n{}\n\n{}",
+            examples::SETTINGS,
+            exit::help()
+        ))
+        .help_expected(true)
+        .args(command.positional_arguments())
+        .args(command.flags().iter().map(argument))
+}
+
+fn argument(flag: &Flag) -> Arg {
+    let help = match flag.default {
+        Some(default) => format!("{} [default: {default}]", flag.help),
+        None => flag.help.to_owned(),
+    };
+    let argument = Arg::new(flag.name)
+        .long(flag.name)
+        .help(help)
+        .help_heading(flag.heading)
+        .short(flag.short)
+        .aliases(flag.old_name);
+    match flag.value {
+        None => argument.action(ArgAction::SetTrue),
+        Some(value) => argument
+            .value_name(value)
+            .allow_negative_numbers(true)
+            .action(if flag.repeats {
+                ArgAction::Append
+            } else {
+                ArgAction::Set
+            }),
+    }
+}
+
+fn texts(command: Command, matches: &ArgMatches) -> Arguments {
+    let values_of = |id: &str| -> Vec<String> {
+        match matches.try_get_many::<String>(id) {
+            Ok(Some(values)) => values.cloned().collect(),
+            _ => Vec::new(),
+        }
+    };
+    let mut arguments = Arguments::default();
+    for flag in command.flags() {
+        let values = match flag.value {
+            None if matches.get_flag(flag.name) => vec!["true".to_owned()],
+            None => Vec::new(),
+            Some(_) => values_of(flag.name),
+        };
+        if !values.is_empty() {
+            arguments.flags.insert(flag.name, values);
+        }
+    }
+    arguments.positionals = values_of("first");
+    arguments.positionals.extend(values_of("rest"));
+    arguments
+}
+
+/// The text of help and version; every other clap error becomes a failure in our words.
+fn text_or_failure(error: &clap::Error, arguments: &[String]) -> Result<Request, Failure> {
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.clone()),
+        Some(ContextValue::Strings(texts)) => texts.first().cloned(),
+        _ => None,
+    };
+    let command = arguments
+        .iter()
+        .skip(1)
+        .find_map(|word| Command::ALL.into_iter().find(|c| c.name() == word));
+    let help = match command {
+        Some(command) => format!("`highwater {} --help` lists the flags", command.name()),
+        None => "`highwater --help` lists the commands".to_owned(),
+    };
+    let argument = context(ContextKind::InvalidArg).unwrap_or_default();
+    let flag = argument.split([' ', '=']).next().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(Request::Text(error.render())),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Err(Failure::usage("no command given").with_hint(help))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let word = context(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let near = did_you_mean(&word, Command::ALL.map(Command::name));
+            Err(Failure::usage(format!("unknown command `{word}`"))
+                .with_hint(suggestion(near, help)))
+        }
+        ErrorKind::UnknownArgument => {
+            let flags = command.map_or(&[][..], Command::flags);
+            let near = flag
+                .strip_prefix("--")
+                .and_then(|name| did_you_mean(name, flags.iter().map(|flag| flag.name)))
+                .map(|name| format!("--{name}"));
+            Err(Failure::usage(format!("unknown flag `{flag}`"))
+                .with_hint(suggestion(near.as_deref(), help)))
+        }
+        ErrorKind::ArgumentConflict => {
+            let cause = match command.and_then(|command| both_names(command, flag, arguments)) {
+                Some(old_name) => format!("{flag} and {old_name} are two names of one flag"),
+                None => format!("{flag} is given more than once"),
+            };
+            Err(Failure::usage(cause).with_hint(help))
+        }
+        ErrorKind::TooManyValues => {
+            Err(Failure::usage(format!("{flag} takes no value")).with_hint(help))
+        }
+        ErrorKind::InvalidValue => {
+            Err(Failure::usage(format!("{flag} needs a value")).with_hint(help))
+        }
+        ErrorKind::MissingRequiredArgument => {
+            Err(Failure::usage(format!("{argument} is missing")).with_hint(help))
+        }
+        _ => {
+            let text = error.render().to_string();
+            let first = text.lines().next().unwrap_or_default();
+            let cause = first.strip_prefix("error: ").unwrap_or(first);
+            Err(Failure::usage(cause).with_hint(help))
+        }
+    }
+}
+
+/// The old name of a flag that was given under both of its names.
+fn both_names(command: Command, flag: &str, arguments: &[String]) -> Option<String> {
+    let names = |flag: &Flag| Some((format!("--{}", flag.name), format!("--{}", flag.old_name?)));
+    let (name, old_name) = command
+        .flags()
+        .iter()
+        .filter_map(names)
+        .find(|(name, _)| name == flag)?;
+    let is_given = |name: &str| {
+        let mut given = arguments.iter().map(|word| word.split('=').next());
+        given.any(|word| word == Some(name))
+    };
+    (is_given(&name) && is_given(&old_name)).then_some(old_name)
+}
+
+fn suggestion(near: Option<&str>, otherwise: String) -> String {
+    near.map_or(otherwise, |near| format!("did you mean `{near}`?"))
+}

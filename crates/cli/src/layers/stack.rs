@@ -1,0 +1,131 @@
+//! The layers of values of one command: the strongest layer that has a setting decides. Must not
+//! read the environment or a file.
+
+use std::collections::BTreeMap;
+
+use highwater_core::model::quantity::QuantityError;
+
+use super::value::{Origin, SettingValue};
+use crate::failure::Failure;
+
+/// The precedence of a layer; the greater one wins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    /// Built in.
+    Default,
+    /// The top of the file.
+    File,
+    /// The command's own table in the file.
+    FileTable,
+    /// The environment.
+    Environment,
+    /// The result of the tuning named by `--tuned`.
+    Tuned,
+    /// The command line.
+    CommandLine,
+}
+
+/// The values given for one command.
+#[derive(Debug, Clone, Default)]
+pub struct Layers {
+    by_strength: BTreeMap<Strength, BTreeMap<&'static str, Vec<SettingValue>>>,
+    /// Positional arguments that are not settings: runs to show, what to check.
+    pub positionals: Vec<String>,
+    /// Warnings for the user.
+    pub warnings: Vec<String>,
+}
+
+impl Layers {
+    /// Adds a value to a layer.
+    pub(crate) fn add(
+        &mut self,
+        strength: Strength,
+        name: &'static str,
+        text: impl Into<String>,
+        origin: Origin,
+    ) {
+        let layer = self.by_strength.entry(strength).or_default();
+        layer.entry(name).or_default().push(SettingValue {
+            name,
+            text: text.into(),
+            origin,
+        });
+    }
+
+    /// The strongest layer that has this setting.
+    pub fn strength(&self, name: &str) -> Option<Strength> {
+        let mut strongest_first = self.by_strength.iter().rev();
+        strongest_first
+            .find(|(_, layer)| layer.contains_key(name))
+            .map(|(strength, _)| *strength)
+    }
+
+    /// The values of a setting in the strongest layer that has it.
+    pub fn list(&self, name: &str) -> &[SettingValue] {
+        let mut strongest_first = self.by_strength.values().rev();
+        strongest_first
+            .find_map(|layer| layer.get(name))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// The values of a setting in all layers, the weakest first.
+    pub fn every_layer(&self, name: &str) -> impl Iterator<Item = (Strength, &SettingValue)> {
+        self.by_strength.iter().flat_map(move |(strength, layer)| {
+            let values = layer.get(name).map_or(&[][..], Vec::as_slice);
+            values.iter().map(|given| (*strength, given))
+        })
+    }
+
+    /// The value of a setting.
+    pub fn value(&self, name: &str) -> Option<&SettingValue> {
+        self.list(name).last()
+    }
+
+    /// The value of a setting, parsed, if it is given or has a default.
+    pub fn parse<T>(
+        &self,
+        name: &str,
+        parser: fn(&str) -> Result<T, QuantityError>,
+    ) -> Result<Option<T>, Failure> {
+        self.value(name)
+            .map(|given| given.parse(parser))
+            .transpose()
+    }
+
+    /// The value of a setting that has a default.
+    pub fn require<T>(
+        &self,
+        name: &str,
+        parser: fn(&str) -> Result<T, QuantityError>,
+    ) -> Result<T, Failure> {
+        self.parse(name, parser)?
+            .ok_or_else(|| Failure::usage(format!("--{name} is missing")))
+    }
+
+    /// Whether a switch is on.
+    pub fn switch(&self, name: &str) -> Result<bool, Failure> {
+        Ok(self.parse(name, parse_switch)?.unwrap_or(false))
+    }
+
+    /// Whether the second of two settings that exclude each other wins: the stronger layer does.
+    /// Both in the same layer are an error.
+    pub fn second_wins(&self, first: &str, second: &str) -> Result<bool, Failure> {
+        match (self.value(first), self.value(second)) {
+            (Some(a), Some(b)) if self.strength(first) == self.strength(second) => {
+                Err(b.failure(format!("cannot be given together with {}", a.label())))
+            }
+            _ => Ok(self.strength(second) > self.strength(first)),
+        }
+    }
+}
+
+fn parse_switch(text: &str) -> Result<bool, QuantityError> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Ok(true),
+        "0" | "false" | "no" | "off" => Ok(false),
+        _ => Err(QuantityError {
+            message: format!("`{text}` is neither true nor false"),
+            hint: "a switch is `true` or `false`",
+        }),
+    }
+}

@@ -1,0 +1,83 @@
+//! A value as the user gave it: still text, with its origin, so that an error can name its place.
+
+use std::fmt;
+
+use highwater_core::model::quantity::QuantityError;
+
+use crate::failure::{Failure, Place};
+
+/// The source of a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// On the command line.
+    CommandLine,
+    /// In this environment variable.
+    Environment(String),
+    /// In `highwater.toml`.
+    File(Place),
+    /// The default.
+    Default,
+}
+
+/// A value as the user gave it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SettingValue {
+    /// The setting's name.
+    pub name: &'static str,
+    /// The value. It may hold a password, so this type's `Debug` does not show it.
+    pub text: String,
+    /// Its source.
+    pub origin: Origin,
+}
+
+impl fmt::Debug for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SettingValue({} from {:?})", self.name, self.origin)
+    }
+}
+
+impl SettingValue {
+    /// Its name as the user wrote it: flag, variable or key.
+    pub(super) fn label(&self) -> String {
+        match (&self.origin, self.name) {
+            (Origin::CommandLine | Origin::Default, "workload" | "target") => {
+                self.name.to_uppercase()
+            }
+            (Origin::CommandLine | Origin::Default, name) => format!("--{name}"),
+            (Origin::Environment(variable), _) => variable.clone(),
+            (Origin::File(_), name) => name.to_owned(),
+        }
+    }
+
+    /// Its name and file, for the reader of a result.
+    pub fn place(&self) -> String {
+        match &self.origin {
+            Origin::File(place) => format!("{} in {}", self.name, place.file),
+            _ => self.label(),
+        }
+    }
+
+    /// An error of this value, at its place.
+    pub fn failure(&self, cause: impl fmt::Display) -> Failure {
+        let place = match &self.origin {
+            Origin::File(place) => Some(place.clone()),
+            Origin::CommandLine | Origin::Environment(_) | Origin::Default => None,
+        };
+        Failure::usage(format!("{}: {cause}", self.label())).at(place)
+    }
+
+    /// The value, parsed; an error names its place.
+    pub fn parse<T>(&self, parser: fn(&str) -> Result<T, QuantityError>) -> Result<T, Failure> {
+        parser(&self.text).map_err(|error| self.failure(&error).with_hint(error.hint))
+    }
+}
+
+/// Whether the text begins with `scheme:`.
+pub fn has_scheme(text: &str) -> bool {
+    text.split_once(':').is_some_and(|(scheme, _)| {
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+            && scheme
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    })
+}
