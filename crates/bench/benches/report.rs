@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let place = tempfile::tempdir()?;
     let path = place.path().join("report.html");
     fs::write(&path, &page)?;
-    let mut browser = chromium::Browser::start(program, WINDOW, false);
+    let mut browser = chromium::Browser::start(&program, WINDOW, false);
     let mut paints = Vec::new();
     for _ in 0..ROUNDS {
         browser.open(&path);
