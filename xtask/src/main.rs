@@ -15,6 +15,9 @@ Usage: cargo xtask TASK
   test [ARGUMENTS]         installs the programs that tests need, and runs every test
   tidy                     checks of the house; see STYLE.md
   circles                  files and folders that use each other in a circle
+  retired                  names and phrases that are retired, and still in use
+  tuples                   parameters of functions that are tuples
+  modules                  modules that are a file beside a folder of the same name
   docs                     rewrites the generated parts of the documents
   docs --check             fails where a generated part is out of date
   docs --measured          runs the README's first command and keeps its output
@@ -41,6 +44,9 @@ fn task(words: &[&str], out: &mut dyn Write) -> Result<String, String> {
     match words {
         ["tidy"] => run_tidy(),
         ["circles"] => run_rule("circles", tidy::circles),
+        ["retired"] => run_rule("retired", tidy::retired),
+        ["tuples"] => run_rule("tuples", tidy::tuples),
+        ["modules"] => run_rule("modules", tidy::module_style),
         ["docs"] => docs::run(Mode::Write).map(lines),
         ["docs", "--check"] => docs::run(Mode::Check).map(lines),
         ["docs", "--measured"] => docs::run(Mode::WriteMeasured).map(lines),

@@ -13,8 +13,10 @@ pub mod licenses;
 pub mod markdown;
 mod modules;
 mod purity;
+mod retired;
 mod tokens;
 mod tree;
+mod tuples;
 mod words;
 
 #[cfg(test)]
@@ -57,4 +59,19 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
 /// Files and folders that use each other in a circle.
 pub fn circles(tree: &Tree) -> Vec<Finding> {
     circles::no_circles(tree)
+}
+
+/// Retired names and phrases that are still in use.
+pub fn retired(tree: &Tree) -> Vec<Finding> {
+    retired::stays_retired(tree)
+}
+
+/// Parameters of functions that are tuples.
+pub fn tuples(tree: &Tree) -> Vec<Finding> {
+    tuples::no_tuple_parameters(tree)
+}
+
+/// Modules in two places: a file `a.rs` beside a folder `a`.
+pub fn module_style(tree: &Tree) -> Vec<Finding> {
+    modules::one_style(tree)
 }

@@ -29,6 +29,24 @@ pub(super) fn every_file_is_reached(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
+/// A module with children is `a/mod.rs`, so that all of it is in one folder; never `a.rs` and `a/`.
+pub(super) fn one_style(tree: &Tree) -> Vec<Finding> {
+    tree.with_extension("rs")
+        .filter(|(path, _)| {
+            let folder = path.trim_end_matches(".rs");
+            path.contains("/src/") && tree.contains_folder_of_rust(folder)
+        })
+        .map(|(path, _)| {
+            Finding::at(
+                path,
+                1,
+                "the module is a file beside a folder of its name",
+                "move it to `mod.rs` in the folder",
+            )
+        })
+        .collect()
+}
+
 /// Where compilation starts: by cargo's conventions, and by `path = "….rs"` in manifests.
 fn roots(tree: &Tree) -> Vec<String> {
     let mut roots = Vec::new();

@@ -94,6 +94,13 @@ impl Tree {
             || self.files.contains_key(path)
             || self.paths().any(|known| known.starts_with(&inside))
     }
+
+    /// Whether a folder of this name holds Rust files.
+    pub(super) fn contains_folder_of_rust(&self, path: &str) -> bool {
+        let inside = format!("{path}/");
+        self.with_extension("rs")
+            .any(|(found, _)| found.starts_with(&inside))
+    }
 }
 
 /// Whether a Rust file holds tests or benchmarks only.

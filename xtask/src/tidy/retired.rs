@@ -1,0 +1,263 @@
+//! The rule that retired names and phrases do not come back; each has one plain word instead.
+//!
+//! Identifiers are looked for in Rust code only, so that ordinary English stays free; names of
+//! files, keys, flags, and phrases are looked for wherever people read them.
+
+use std::path::Path;
+
+use super::finding::Finding;
+use super::tokens::{Token, tokens};
+use super::tree::{Tree, has_word};
+
+/// Identifiers of Rust, with what replaces them.
+const IDENTIFIERS: [(&str, &str); 66] = [
+    ("Asking", "TelemetryPoller"),
+    ("Asks", "SqlQuery"),
+    ("BatchLaw", "BatchCostModel"),
+    ("Beat", "PeriodicSlowdown"),
+    ("Belief", "ModelPosterior"),
+    ("Believed", "WeightedCurve"),
+    ("CannotTell", "Inconclusive"),
+    ("Carried", "CapacityUse"),
+    ("CellRecord", "TrialRecord"),
+    ("CellWish", "CellRequest"),
+    ("CopyCost", "ReplicaCost"),
+    ("Course", "SearchState, TuneState, or a time series"),
+    ("Departed", "LingeringBackends"),
+    ("Desk", "ConnectionWorker"),
+    ("Fate", "RowOutcome or TableAction"),
+    ("Ground", "ExistingTables"),
+    ("Heard", "client_rejections"),
+    ("Known", "ProbeHistory or EstimateInput"),
+    ("Law", "ScalingModel"),
+    ("Look", "NodeSnapshot"),
+    ("Looked", "TargetInspection"),
+    ("Mistake", "InputError"),
+    ("Moved", "TelemetryShift"),
+    ("Objection", "PlausibilityWarning"),
+    ("Pressure", "ObjectiveMargin"),
+    ("ProbeWish", "ProbeRequest"),
+    ("STILL_AT_WORK", "STILL_RUNNING"),
+    ("Stretch", "TimeRange"),
+    ("TableNote", "RegistryEntry"),
+    ("TableWish", "TablePolicy"),
+    ("Telling", "AuditProgressReporter"),
+    ("Told", "RuleFinding or ImportedRun"),
+    ("Trouble", "ClusterStability"),
+    ("Turn", "ChangePoint"),
+    ("Turns", "FairWriterLock"),
+    ("Unasked", "SkippedAudit"),
+    ("Unsound", "Invalid"),
+    ("Untold", "MissingField"),
+    ("Wish", "a request or a policy"),
+    ("asked", "sent, planned, or requested"),
+    ("asking", "polling"),
+    ("asks", "queries"),
+    ("belief", "posterior"),
+    ("beats", "periodicity"),
+    ("chance", "probability"),
+    ("departed", "lingering_backends"),
+    ("desk", "worker"),
+    ("fate", "outcome"),
+    ("give_up", "time_out or abandon"),
+    ("ground", "table_setup"),
+    ("heard", "client_rejections"),
+    ("hindsight", "backtest"),
+    ("lateness", "exceedance"),
+    ("looked", "inspection"),
+    ("mistake", "error"),
+    ("objection", "warning"),
+    ("summing", "summary"),
+    ("tell", "report or show"),
+    ("tells", "reports or shows"),
+    ("told", "reported or parsed"),
+    ("unasked", "skipped"),
+    ("unsound", "invalid"),
+    ("untold", "missing"),
+    ("wanted", "requested or expected"),
+    ("wish", "request"),
+    ("wished", "requested"),
+];
+
+/// Names of Rust files and folders; those of identifiers are retired for files, too.
+const FILES: [(&str, &str); 4] = [
+    ("course", "change_points, search_state, or progress"),
+    ("law", "model"),
+    ("turns", "fair_lock"),
+    ("door", "session_wait"),
+];
+
+/// Keys of records, values, flags, and settings, found as whole words.
+const WORDS: [(&str, &str); 15] = [
+    ("--begin", "--start"),
+    ("--chance", "--confidence"),
+    ("--copy-cost", "--replica-cost"),
+    ("--highest", "--max"),
+    ("--law", "--model"),
+    ("--practical", "--threshold"),
+    ("--spare", "--headroom"),
+    ("--survive", "--tolerate-failures"),
+    ("--width", "--tolerance"),
+    ("HIGHWATER_SKIP_POSTGRES", "HIGHWATER_REQUIRE_ALL"),
+    ("cpu_share", "cpu_fraction"),
+    ("door_wait", "session_wait"),
+    ("door_wait_ns", "session_wait_ns"),
+    ("not_quiet", "not_idle"),
+    ("rate_asked", "planned_rate"),
+];
+
+/// Phrases and British spellings, found in any case and inside of words.
+const PHRASES: [(&str, &str); 19] = [
+    ("behaviour", "behavior"),
+    ("catalogue", "catalog"),
+    ("centre", "center"),
+    ("colour", "color"),
+    ("door wait", "session wait"),
+    ("favour", "favor"),
+    ("gone on with", "resumed"),
+    ("initialis", "initializ"),
+    ("judgement", "judgment"),
+    ("labelled", "labeled"),
+    ("licence", "license"),
+    ("list of tables", "table registry"),
+    ("load machine", "load generator"),
+    ("neighbour", "neighbor"),
+    ("normalis", "normaliz"),
+    ("optimis", "optimiz"),
+    ("organis", "organiz"),
+    ("recognis", "recogniz"),
+    ("wait at the door", "wait for a session"),
+];
+
+/// Files that must name what is retired: history, the reader of old records, flags that still
+/// work under their old names, and what other programs wrote.
+const EXCEPTIONS: [&str; 7] = [
+    "CHANGELOG.md",
+    "crates/cli/src/grammar/flags/",
+    "crates/cli/tests/fixtures/version-1",
+    "crates/core/src/import/samples/",
+    "crates/core/src/report/version1",
+    "xtask/src/tidy/retired.rs",
+    "target/",
+];
+
+/// No retired identifier, file name, key, flag, phrase, or spelling is used.
+pub(super) fn stays_retired(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, text) in tree.texts() {
+        let extension = Path::new(path).extension().and_then(|e| e.to_str());
+        let is_text = matches!(extension, Some("rs" | "md" | "snap" | "toml"));
+        if !is_text || EXCEPTIONS.iter().any(|start| path.starts_with(start)) {
+            continue;
+        }
+        findings.extend(retired_text(path, text));
+        if extension == Some("rs") {
+            findings.extend(retired_path(path));
+            findings.extend(retired_identifiers(path, text));
+        }
+    }
+    findings
+}
+
+fn retired_text(path: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (i, line) in text.lines().enumerate() {
+        for (word, instead) in WORDS {
+            // `--width-of` is a flag of its own.
+            let longer = word.starts_with("--") && line.contains(&format!("{word}-"));
+            if has_word(line, word) && !longer {
+                findings.push(finding(path, i + 1, word, instead));
+            }
+        }
+        let lower = line.to_lowercase();
+        for (phrase, instead) in PHRASES {
+            if lower.contains(phrase) {
+                findings.push(finding(path, i + 1, phrase, instead));
+            }
+        }
+    }
+    findings
+}
+
+fn retired_path(path: &str) -> Option<Finding> {
+    path.split('/').find_map(|part| {
+        let stem = part.strip_suffix(".rs").unwrap_or(part);
+        let mut names = IDENTIFIERS.iter().chain(&FILES);
+        let (name, instead) = names.find(|(name, _)| *name == stem)?;
+        Some(finding(path, 1, name, instead))
+    })
+}
+
+fn retired_identifiers(path: &str, text: &str) -> Vec<Finding> {
+    tokens(text)
+        .iter()
+        .filter_map(|token| {
+            let word = Token::word(token)?;
+            let (name, instead) = IDENTIFIERS.iter().find(|(name, _)| *name == word)?;
+            Some(finding(path, token.line, name, instead))
+        })
+        .collect()
+}
+
+fn finding(path: &str, line: usize, retired: &str, instead: &str) -> Finding {
+    let what = format!("`{retired}` is retired");
+    Finding::at(path, line, what, format!("use {instead}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(path: &str, text: &str, expected: &[&str]) {
+        let found: Vec<String> = stays_retired(&Tree::of(&[(path, text)]))
+            .iter()
+            .map(|finding| format!("{}: {}", finding.line, finding.what))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn identifiers_count_in_code_and_not_in_prose() {
+        let code = "//! A Wish.\nstruct Wish;\nfn f() { let told = \"Told\"; wished_for() }\n";
+        let found = ["2: `Wish` is retired", "3: `told` is retired"];
+        check("crates/core/src/a.rs", code, &found);
+        check("docs/a.md", "You can tell, as told.\n", &[]);
+    }
+
+    #[test]
+    fn keys_flags_phrases_and_spellings_count_everywhere() {
+        check(
+            "docs/a.md",
+            "`door_wait_ns` and `--spare 2`\nthe Load machine's colours\n--width-of door_waits\n",
+            &[
+                "1: `--spare` is retired",
+                "1: `door_wait_ns` is retired",
+                "2: `colour` is retired",
+                "2: `load machine` is retired",
+            ],
+        );
+    }
+
+    #[test]
+    fn files_and_folders_count() {
+        check("crates/core/src/desk.rs", "", &["1: `desk` is retired"]);
+        check(
+            "crates/core/src/turns/mod.rs",
+            "",
+            &["1: `turns` is retired"],
+        );
+        check("crates/core/src/golden_course.rs", "", &[]);
+    }
+
+    #[test]
+    fn history_and_foreign_text_may_name_them() {
+        check("CHANGELOG.md", "`--spare`, colour\n", &[]);
+        check(
+            "crates/core/src/report/version1.rs",
+            "// door_wait_ns\n",
+            &[],
+        );
+        check("a.sql", "-- colour\n", &[]);
+    }
+}
