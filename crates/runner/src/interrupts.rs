@@ -1,29 +1,30 @@
-//! "Stop", as it reaches a run: once means stop asking and finish, twice means at once.
+//! Stop requests to a run: one ends the load and finishes the run, two end it at once. What must not
+//! be here: signals of the operating system, and what a run does about a request.
 
 use tokio::sync::watch;
 
-/// What the user wishes.
+/// How the user wants a run to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
-    /// End the phases, wait for the answers, audit, report.
+pub enum StopRequest {
+    /// End the phases, wait for outstanding responses, audit, report.
     Stop,
-    /// Give up what is in flight, too, and do not audit.
+    /// Also abandon the ops in flight, and skip the audit.
     StopAtOnce,
 }
 
-/// Where wishes are sent from: a signal handler, or a test.
+/// Sends stop requests, from a signal handler or a test.
 #[derive(Debug, Clone)]
 pub struct Interrupter {
     count: watch::Sender<u32>,
 }
 
-/// Where a run receives them.
+/// Receives the stop requests of a run.
 #[derive(Debug, Clone)]
 pub struct Interrupts {
     count: watch::Receiver<u32>,
 }
 
-/// A pair.
+/// A connected pair of sender and receiver.
 pub fn channel() -> (Interrupter, Interrupts) {
     let (sender, receiver) = watch::channel(0);
     (
@@ -33,7 +34,7 @@ pub fn channel() -> (Interrupter, Interrupts) {
 }
 
 impl Interrupter {
-    /// Wishes once more.
+    /// Sends one more stop request.
     pub fn interrupt(&self) {
         self.count
             .send_modify(|count| *count = count.saturating_add(1));
@@ -41,24 +42,24 @@ impl Interrupter {
 }
 
 impl Interrupts {
-    /// The next wish; waits for ever if none can come.
-    pub async fn next(&mut self) -> Wish {
+    /// The next stop request; never returns if the sender is gone.
+    pub async fn next(&mut self) -> StopRequest {
         if self.count.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
         if *self.count.borrow_and_update() > 1 {
-            Wish::StopAtOnce
+            StopRequest::StopAtOnce
         } else {
-            Wish::Stop
+            StopRequest::Stop
         }
     }
 
-    /// Whether anything was wished so far, and how urgently.
-    pub fn wished(&self) -> Option<Wish> {
+    /// Whether anything was requested so far, and how urgently.
+    pub fn requested(&self) -> Option<StopRequest> {
         match *self.count.borrow() {
             0 => None,
-            1 => Some(Wish::Stop),
-            _ => Some(Wish::StopAtOnce),
+            1 => Some(StopRequest::Stop),
+            _ => Some(StopRequest::StopAtOnce),
         }
     }
 }

@@ -3,19 +3,17 @@
 //! Planner, pacer, the one worker loop, recorder, ledger, audit, telemetry, store. Knows no
 //! database by name: it talks to the driver contract only.
 
-mod answers;
-mod asking;
 mod assemble;
 mod audit;
 pub mod ceilings;
 pub mod clock;
 mod collector;
 mod disk_guard;
+mod empty_responses;
 mod environment;
 mod estimate;
 mod executor;
 mod feed;
-mod ground;
 pub mod interrupts;
 pub mod ledger;
 pub mod observer;
@@ -32,6 +30,8 @@ pub mod source;
 mod stop;
 pub mod store;
 mod summing;
+mod table_setup;
+mod target_polling;
 pub mod telemetry;
 pub mod tune;
 mod watchdog;

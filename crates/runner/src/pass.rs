@@ -14,7 +14,7 @@ use crate::clock::{RealClock, RealTimeline};
 use crate::collector::Collector;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
-use crate::interrupts::{Interrupts, Wish};
+use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;
 use crate::recorder::{KeyStats, Recorder};
 use crate::schedule::{EarlyEnd, PhaseTimes};
@@ -153,8 +153,8 @@ async fn control(
             wish = interrupts.next() => {
                 interrupted = true;
                 match wish {
-                    Wish::Stop => pass.schedule.stop(timeline.now()),
-                    Wish::StopAtOnce => pass.schedule.abort(timeline.now()),
+                    StopRequest::Stop => pass.schedule.stop(timeline.now()),
+                    StopRequest::StopAtOnce => pass.schedule.abort(timeline.now()),
                 }
             }
             tick = ticks.recv() => match tick {

@@ -86,7 +86,7 @@ impl<'a> Probes<'a> {
         } else {
             self.pause()?
         };
-        if self.interrupts.wished().is_some() && !is_first {
+        if self.interrupts.requested().is_some() && !is_first {
             request.directory.discard();
             self.note_stop();
             return Ok(None);

@@ -17,17 +17,17 @@ use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, DiskSpace, TargetError, TargetFacts, Timeline};
 
-use crate::answers;
-use crate::asking::TelemetryPoller;
-use crate::audit::Audited;
+use crate::audit::AuditOutcome;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::collector::Collector;
+use crate::empty_responses;
 use crate::executor;
-use crate::ground::{self, ExistingTables, Intention};
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
 use crate::summing::{self, Parts};
+use crate::table_setup::{self, ExistingTables, SetupRequest};
+use crate::target_polling::TelemetryPoller;
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
@@ -80,13 +80,13 @@ struct Run {
     timeline: Rc<dyn Timeline>,
     executors: Executors,
     /// What was there before this run.
-    ground: ExistingTables,
+    tables: ExistingTables,
     /// Room on the target's disk before the load, if it is watched.
     space: Option<DiskSpace>,
     /// Why the run was stopped before the disk was full.
     disk_full: Option<String>,
     /// What is asked of the target beside the load.
-    asking: TelemetryPoller,
+    poller: TelemetryPoller,
 }
 
 impl Run {
@@ -96,18 +96,18 @@ impl Run {
         interrupts: Interrupts,
         (timeline, executors): (Rc<dyn Timeline>, Executors),
     ) -> Self {
-        // Of all shares one is enough to ask.
-        let asks = !request.telemetry.off && request.plan.share.index == 1;
-        let mut asking = if asks {
+        // One of all shares is enough to poll the target.
+        let polls = !request.telemetry.off && request.plan.share.index == 1;
+        let mut poller = if polls {
             TelemetryPoller::of_target(&request.target, &timeline)
         } else {
             TelemetryPoller::new(Rc::clone(&timeline))
         };
-        for endpoint in request.telemetry.endpoints.iter().filter(|_| asks) {
-            let asked = endpoint.clone();
-            asking.add(
+        for endpoint in request.telemetry.endpoints.iter().filter(|_| polls) {
+            let opened = endpoint.clone();
+            poller.add(
                 endpoint.name(),
-                Box::new(move |timeline| asked.open(timeline)),
+                Box::new(move |timeline| opened.open(timeline)),
             );
         }
         Self {
@@ -116,10 +116,10 @@ impl Run {
             interrupts,
             timeline,
             executors,
-            ground: ExistingTables::default(),
+            tables: ExistingTables::default(),
             space: None,
             disk_full: None,
-            asking,
+            poller,
         }
     }
 
@@ -134,14 +134,14 @@ impl Run {
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
         if plan.share.index == 1 {
-            let intention = Intention::of(&self.request);
-            self.ground =
-                ground::prepare(admin.as_mut(), &bound, &intention, &self.timeline).await?;
+            let setup = SetupRequest::of(&self.request);
+            self.tables =
+                table_setup::prepare(admin.as_mut(), &bound, &setup, &self.timeline).await?;
         }
-        let mut parts = Parts::new(&self.request, facts, &self.ground);
+        let mut parts = Parts::new(&self.request, facts, &self.tables);
         let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
-        if plan.share.index == 1 && Intention::of(&self.request).writes {
-            self.ground.begin(admin.as_mut()).await?;
+        if plan.share.index == 1 && SetupRequest::of(&self.request).writes {
+            self.tables.begin(admin.as_mut()).await?;
         }
         self.request.directory.write_draft(&parts.draft())?;
         self.announce(&parts);
@@ -164,7 +164,7 @@ impl Run {
         if !stopped {
             self.wait_for_start().await;
         }
-        let main = if stopped || self.interrupts.wished().is_some() {
+        let main = if stopped || self.interrupts.requested().is_some() {
             None
         } else {
             let main = self.measure(&plan, &bound, &mut admin, &mut collector);
@@ -218,11 +218,11 @@ impl Run {
         let asked = (invariants.as_slice(), fatal.is_some());
         let audit = self.audit(&bound, &mut ledgers, &mut admin, asked);
         let audited = audit.await;
-        let noted = self.close_ground(&passes, &audited, admin.as_mut()).await;
-        parts.set_tables(&self.ground);
-        let Audited {
+        let noted = self.register_end(&passes, &audited, admin.as_mut()).await;
+        parts.set_tables(&self.tables);
+        let AuditOutcome {
             record: audit,
-            quiet,
+            idle,
             ..
         } = audited;
         let mut remarks = Vec::new();
@@ -231,7 +231,7 @@ impl Run {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
             remarks = self.remarks(admin.as_mut()).await;
         }
-        let interrupted = passes.interrupted() || self.interrupts.wished().is_some();
+        let interrupted = passes.interrupted() || self.interrupts.requested().is_some();
         let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
         let journal_error = collector.journal_error.take();
         parts.notes = self.findings([
@@ -242,13 +242,13 @@ impl Run {
             (
                 "audit_interrupted",
                 (interrupted && measured)
-                    .then(|| "the user wished to stop when all had been measured".to_owned()),
+                    .then(|| "the user requested to stop when all had been measured".to_owned()),
             ),
             (
                 "target_lost",
                 fatal.as_ref().map(|error| error.message.clone()),
             ),
-            ("not_idle", (!quiet).then(|| STILL_RUNNING.to_owned())),
+            ("not_idle", (!idle).then(|| STILL_RUNNING.to_owned())),
             ("record_incomplete", journal_error),
             ("disk_full", self.disk_full.clone()),
             ("not_noted", noted.err().map(|error| error.message)),
@@ -264,8 +264,8 @@ impl Run {
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
         };
         let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
-        record.target_telemetry = self.asking.record();
-        let empty = answers::empty(&record, &self.request.workload);
+        record.target_telemetry = self.poller.record();
+        let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);
         record.judgments = analysis::judge(&record);
         self.keep(&mut record);
@@ -281,11 +281,11 @@ impl Run {
     fn findings(&self, ended: [(&str, Option<String>); 7]) -> Vec<RunNote> {
         let sink = self.request.target.is_sink();
         let before = [
-            ("continued", self.ground.told()),
+            ("continued", self.tables.continued_note()),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             (
                 "invariants_not_asked",
-                auditing::unasked_share(&self.request),
+                auditing::skipped_invariants(&self.request),
             ),
         ];
         let all = ended.into_iter().chain(before);
@@ -300,18 +300,18 @@ impl Run {
 
     /// Says in the list of tables how far this run came. What shares wrote together, none of them
     /// can say.
-    async fn close_ground(
+    async fn register_end(
         &mut self,
         passes: &Passes,
-        audited: &Audited,
+        audited: &AuditOutcome,
         admin: &mut dyn Admin,
     ) -> Result<(), TargetError> {
-        if self.request.plan.share.of > 1 || !Intention::of(&self.request).writes {
+        if self.request.plan.share.of > 1 || !SetupRequest::of(&self.request).writes {
             return Ok(());
         }
-        let end = self.ground.rows_end(&self.request, passes);
+        let end = self.tables.rows_end(&self.request, passes);
         let rows = audited.rows.as_deref();
-        self.ground.close(admin, end, rows, &self.timeline).await
+        self.tables.close(admin, end, rows, &self.timeline).await
     }
 
     /// Good to know, but not worth a long wait.

@@ -21,12 +21,12 @@ use crate::assemble::{
 use crate::ceilings::{self, CeilingKey};
 use crate::collector::Collector;
 use crate::environment;
-use crate::ground::ExistingTables;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::run::RunRequest;
 use crate::schedule::EarlyEnd;
+use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
 /// What is known besides the figures.
@@ -42,7 +42,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) fn new(request: &RunRequest, facts: TargetFacts, ground: &ExistingTables) -> Self {
+    pub(crate) fn new(request: &RunRequest, facts: TargetFacts, existing: &ExistingTables) -> Self {
         let audit_phase = PhaseRecord {
             name: "audit".to_owned(),
             kind: PhaseKind::Audit,
@@ -52,7 +52,7 @@ impl Parts {
         };
         let mut skeleton = skeleton(request, &facts);
         let ceiling = ceiling(request, &facts);
-        skeleton.target.tables.clone_from(&ground.tables);
+        skeleton.target.tables.clone_from(&existing.tables);
         for (name, value) in &request.tables.settings {
             let settings = &mut skeleton.target.settings;
             settings.insert(format!("with.{name}"), value.clone());
@@ -79,8 +79,8 @@ impl Parts {
     }
 
     /// What became of the tables.
-    pub(crate) fn set_tables(&mut self, ground: &ExistingTables) {
-        self.skeleton.target.tables.clone_from(&ground.tables);
+    pub(crate) fn set_tables(&mut self, existing: &ExistingTables) {
+        self.skeleton.target.tables.clone_from(&existing.tables);
     }
 
     /// One line about what runs against what.

@@ -22,7 +22,7 @@ use highwater_driver::{
 use tokio::sync::watch;
 
 use crate::feed::{Feed, inserts_into};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, ReplacingWrite};
 use crate::recorder::{Ended, Recorder};
 use crate::schedule::Schedule;
 use crate::source::{Claim, Source, Ticket};
@@ -113,7 +113,7 @@ impl Worker {
                     Claim::Idle(until) => {
                         self.wait_until(until, Some(&mut changed)).await;
                         if self.ahead {
-                            // Nothing was asked of this session: the pause is not our lag.
+                            // The session had no op to send: the pause is not client lag.
                             link.free = self.timeline.now();
                         }
                         continue;
@@ -144,7 +144,7 @@ impl Worker {
         }
     }
 
-    /// An op was claimed and will not be asked: its rows are meant for nobody.
+    /// Notes the rows of an op that was claimed and will not be sent.
     fn note_not_sent(&self, index: u64) {
         if let Some(table) = inserts_into(&self.bound, self.feed.op_id(index)) {
             let (first, rows) = self.feed.rows(index);
@@ -172,14 +172,14 @@ impl Worker {
         let intended = ticket.intended.unwrap_or(started);
         let mut retries = 0;
         let mut from = started;
-        let mut told = 0;
+        let mut reported = 0;
         let (outcome, finished) = loop {
             let deadline = from.saturating_add(self.timeout);
             let mut outcome = self
                 .execute(link, &mut prepared.request, deadline, ready)
                 .await;
             if matches!(prepared.request.op.body, OpBody::Query(_)) {
-                told = outcome.rows_applied;
+                reported = outcome.rows_applied;
                 outcome = outcome.of_rows(rows);
             }
             let finished = self.timeline.now();
@@ -216,9 +216,14 @@ impl Worker {
             retries,
             outcome: &outcome,
         });
-        let times = (started, finished);
+        let write = ReplacingWrite {
+            started,
+            finished,
+            rows,
+            reported,
+        };
         let op = &prepared.request.op;
-        self.note(&mut record.ledgers, op, times, (rows, told), &outcome);
+        self.note(&mut record.ledgers, op, write, &outcome);
         if outcome.is_success() {
             record.hosts[link.host].1 += 1;
         }
@@ -229,29 +234,22 @@ impl Worker {
         outcome.session_usable
     }
 
-    /// Enters what became of an op's rows; `told` is how many the target says that it wrote.
-    fn note(
-        &self,
-        ledgers: &mut [Ledger],
-        op: &Op,
-        times: (Nanos, Nanos),
-        (rows, told): (u64, u64),
-        outcome: &Outcome,
-    ) {
+    /// Enters the outcome of an op's rows into the ledger of their table.
+    fn note(&self, ledgers: &mut [Ledger], op: &Op, write: ReplacingWrite, outcome: &Outcome) {
         if let Some(replaced) = self.feed.replaced(op) {
             let ledger = &mut ledgers[replaced.table];
-            ledger.note_replaced(&replaced, times, (rows, told), outcome);
+            ledger.note_replaced(&replaced, write, outcome);
         } else if let Some(table) = inserts_into(&self.bound, op.id) {
             let batch = match &op.body {
                 OpBody::Insert(batch) => Some(batch),
                 OpBody::Query(_) => None,
             };
             let (first, _) = self.feed.rows(op.index);
-            ledgers[table].note(first, rows, batch, outcome);
+            ledgers[table].note(first, write.rows, batch, outcome);
         }
     }
 
-    /// A target without disk or memory will not recover by being asked on.
+    /// Counts errors for want of resources: more load does not help a target without disk or memory.
     fn watch_resources(&self, link: &mut Connected, outcome: &Outcome) {
         let Some(error) = outcome
             .error

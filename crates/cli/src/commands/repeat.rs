@@ -31,7 +31,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
     for round in 0..settings.times {
         for position in order(settings.variants.len(), round) {
             let variant = &settings.variants[position];
-            if interrupts.wished().is_some() {
+            if interrupts.requested().is_some() {
                 break;
             }
             terminal::note(&format!(

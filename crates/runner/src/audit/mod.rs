@@ -1,63 +1,43 @@
-//! The audit: what was acknowledged against what is found, after everything has come to rest.
+//! The audit: compares acknowledged rows with the rows found, after all statements have ended.
 //!
-//! Quiesce, resolve what is unknown, compare per key bucket, narrow wrong buckets to their rows;
-//! then the server's own counters and copies.
+//! It waits until the target is idle, resolves unknown outcomes, compares per key bucket, narrows
+//! wrong buckets to their rows, and then reads the server's own counters and replicas. What must not
+//! be here: whether a run is audited at all, and judgments.
 
+mod input;
 mod narrow;
+mod progress;
 mod replaced;
 mod resolve;
 mod rows;
 mod table;
-mod telling;
 
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::EXAMPLES_MAX;
 use highwater_core::model::display::duration;
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{AuditLevel, Share};
+use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{AuditRecord, InvariantRecord};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{Invariant, Workload};
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 
-use crate::ground::ExistingTables;
 use crate::ledger::{Ledger, Totals};
-use crate::store::RunDirectory;
 use rows::Regenerator;
 use table::{Figures, TableAudit};
 
-pub(crate) use telling::AuditProgressReporter;
+pub(crate) use input::AuditInput;
+pub(crate) use progress::AuditProgressReporter;
 
-/// An admin that does not answer the simplest question within this time is replaced.
-const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
+/// An admin connection that does not respond to the simplest query in this time is replaced.
+const RESPONSE_LIMIT: Nanos = Nanos::from_secs(10);
 /// Between two attempts to replace it.
 const RENEW_PAUSE: Nanos = Nanos::from_millis(250);
 /// Shards with different copies that are named.
 const SHARDS_NAMED_MAX: usize = 20;
-/// Of the limit, this part is kept for what comes after rows were read back: one of so many.
-const REST_PART: u64 = 10;
-
-/// What an audit needs to know.
-pub(crate) struct AuditInput<'a> {
-    /// What is compared: what was asked for, or less where the target cannot stand it.
-    pub(crate) level: AuditLevel,
-    pub(crate) limit: Nanos,
-    pub(crate) seed: Seed,
-    pub(crate) share: &'a Share,
-    pub(crate) bound: &'a BoundWorkload,
-    /// What was there before; in `bound` rows of earlier runs have no key.
-    pub(crate) ground: &'a ExistingTables,
-    pub(crate) workload: &'a Workload,
-    /// Per table, whether statements changed it of which nobody knows the effect.
-    pub(crate) changed: &'a [bool],
-    /// What must be so besides; asked by who knows all that was written.
-    pub(crate) invariants: &'a [Invariant],
-    pub(crate) directory: &'a RunDirectory,
-    /// What is being done, and how far it is.
-    pub(crate) telling: AuditProgressReporter<'a>,
-}
+/// One part in this many of the limit is kept for the steps after rows are read back.
+const RESERVED_PARTS: u64 = 10;
 
 /// Whether this run wrote anything that could be audited.
 pub(crate) fn is_due(ledgers: &[Ledger]) -> bool {
@@ -68,13 +48,16 @@ pub(crate) fn is_due(ledgers: &[Ledger]) -> bool {
 pub(crate) fn estimate(level: AuditLevel, ledgers: &[Ledger], ns_per_row: u64) -> Nanos {
     let totals = ledgers.iter().map(Ledger::totals);
     let rows: u64 = totals.map(|all| all.acknowledged + all.unknown).sum();
-    let looks = match level {
+    let reads_per_row = match level {
         AuditLevel::Off => 0,
         AuditLevel::Count | AuditLevel::Sums => 1,
         // Counted first, then read back.
         AuditLevel::Full => 2,
     };
-    Nanos(rows.saturating_mul(ns_per_row).saturating_mul(looks))
+    Nanos(
+        rows.saturating_mul(ns_per_row)
+            .saturating_mul(reads_per_row),
+    )
 }
 
 /// Replaces an admin whose connection went in mid-run, with sessions of the load or with the
@@ -86,11 +69,11 @@ pub(crate) async fn renew(
     patience: Nanos,
 ) -> Result<(), TargetError> {
     let begin = timeline.now();
-    let limit = timeline.sleep_until(begin.saturating_add(ANSWER_LIMIT));
+    let limit = timeline.sleep_until(begin.saturating_add(RESPONSE_LIMIT));
     if let Either::Left((Ok(_), _)) = select(admin.quiesce(Nanos::ZERO), limit).await {
         return Ok(());
     }
-    let give_up = begin.saturating_add(patience);
+    let deadline = begin.saturating_add(patience);
     loop {
         let error = match target.administer(Rc::clone(timeline)).await {
             Ok(fresh) => {
@@ -100,57 +83,53 @@ pub(crate) async fn renew(
             Err(error) => error,
         };
         let next = timeline.now().saturating_add(RENEW_PAUSE);
-        if error.kind != TargetErrorKind::Unreachable || next >= give_up {
+        if error.kind != TargetErrorKind::Unreachable || next >= deadline {
             return Err(error);
         }
         timeline.sleep_until(next).await;
     }
 }
 
-/// What an audit came to.
-pub(crate) struct Audited {
+/// The result of an audit.
+pub(crate) struct AuditOutcome {
     pub(crate) record: AuditRecord,
-    /// False if something may not have come to rest.
-    pub(crate) quiet: bool,
+    /// False if statements may still be running.
+    pub(crate) idle: bool,
     /// Rows in each table, those of earlier runs included; absent if they were not counted.
     pub(crate) rows: Option<Vec<u64>>,
 }
 
-impl Audited {
-    /// Nothing was asked.
-    pub(crate) fn unasked(record: AuditRecord) -> Self {
+impl AuditOutcome {
+    /// The outcome of an audit that did not run.
+    pub(crate) fn skipped(record: AuditRecord) -> Self {
         Self {
             record,
-            quiet: true,
+            idle: true,
             rows: None,
         }
     }
 }
 
-/// Waits for rest and compares, within the limit.
+/// Waits until the target is idle and compares, within the limit.
 pub(crate) async fn audit(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
     admin: &mut dyn Admin,
     timeline: &Rc<dyn Timeline>,
-) -> Audited {
+) -> AuditOutcome {
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.limit);
     let mut record = not_done(input.level, ledgers, "off", None);
-    let answer = {
-        let asked = std::pin::pin!(ask(
-            input,
-            ledgers,
-            admin,
-            (timeline, deadline),
-            &mut record
-        ));
-        match select(asked, timeline.sleep_until(deadline)).await {
-            Either::Left((answer, _)) => Some(answer),
+    let limit = timeline.sleep_until(deadline);
+    let found = {
+        let clock = AuditClock { timeline, deadline };
+        let comparison = std::pin::pin!(compare(input, ledgers, admin, &clock, &mut record));
+        match select(comparison, limit).await {
+            Either::Left((found, _)) => Some(found),
             Either::Right(_) => None,
         }
     };
-    match &answer {
+    match &found {
         Some(Ok(_)) => {
             let status = if input.share.of > 1 {
                 "partial"
@@ -165,43 +144,65 @@ pub(crate) async fn audit(
         }
         None => {
             "timeout".clone_into(&mut record.status);
-            record.error = Some(format!("it was still {}", input.telling.now()));
+            record.error = Some(format!("it was still {}", input.progress.current_stage()));
         }
     }
     record.duration_ns = timeline.now().saturating_sub(begin).0;
-    Audited {
+    AuditOutcome {
         record,
-        quiet: matches!(answer, Some(Ok((true, _)) | Err(_))),
-        rows: match answer {
-            Some(Ok((true, rows))) => rows,
+        idle: match &found {
+            Some(Ok(found)) => found.idle,
+            Some(Err(_)) => true,
+            None => false,
+        },
+        rows: match found {
+            Some(Ok(found)) if found.idle => found.rows,
             _ => None,
         },
     }
 }
 
-async fn ask(
+/// The time of an audit.
+struct AuditClock<'a> {
+    timeline: &'a Rc<dyn Timeline>,
+    deadline: Nanos,
+}
+
+/// What a comparison found besides its record.
+struct FoundRows {
+    /// False if statements may still be running.
+    idle: bool,
+    /// Rows in each table, those of earlier runs included; absent if they were not counted.
+    rows: Option<Vec<u64>>,
+}
+
+/// Compares all tables, and checks the invariants, the server's counters and the replicas.
+async fn compare(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
     admin: &mut dyn Admin,
-    (timeline, deadline): (&Rc<dyn Timeline>, Nanos),
+    clock: &AuditClock<'_>,
     record: &mut AuditRecord,
-) -> Result<(bool, Option<Vec<u64>>), TargetError> {
-    input.telling.stage("waiting for statements to end", 0);
-    let mut quiet = admin.quiesce(deadline).await?;
+) -> Result<FoundRows, TargetError> {
+    let AuditClock { timeline, deadline } = *clock;
+    input.progress.stage("waiting for statements to end", 0);
+    let mut idle = admin.quiesce(deadline).await?;
     for invariant in input.invariants {
         let stage = format!("asking invariant `{}`", invariant.name);
-        input.telling.stage(stage, 0);
-        record.invariants.push(asked(invariant, admin).await?);
+        input.progress.stage(stage, 0);
+        record
+            .invariants
+            .push(check_invariant(invariant, admin).await?);
     }
     if !is_due(ledgers) {
-        // What there is was written by statements that only the invariants know.
-        return Ok((quiet, None));
+        // All writes came from statements whose effect only the invariants check.
+        return Ok(FoundRows { idle, rows: None });
     }
-    let narrow_until = deadline.saturating_sub(Nanos(input.limit.0 / REST_PART));
+    let narrow_until = deadline.saturating_sub(Nanos(input.limit.0 / RESERVED_PARTS));
     let tables = input.bound.tables.iter().zip(ledgers).enumerate();
     record.narrowed = true;
     let mut rows = Some(Vec::new());
-    let rows_before = input.ground.rows_before();
+    let rows_before = input.tables.rows_before();
     for (position, (table, ledger)) in tables {
         if input.changed.get(position) == Some(&true) {
             let unknown = ledger.totals();
@@ -224,7 +225,7 @@ async fn ask(
             Some(column) => audit.run_replaced(column).await?,
             None => audit.run(timeline, narrow_until).await?,
         };
-        quiet &= figures.late == 0;
+        idle &= figures.late == 0;
         if let Some(rows) = &mut rows {
             rows.push(figures.rows_in_all);
         }
@@ -232,15 +233,18 @@ async fn ask(
     }
     let wrong = record.missing + record.surplus + record.altered > 0;
     if wrong && !record.narrowed && timeline.now() >= narrow_until {
-        // The question that was cut short may still be on the connection.
-        record.error = Some(format!("time was up while {}", input.telling.now()));
-        return Ok((quiet, rows));
+        // The interrupted query may still be running on the connection.
+        record.error = Some(format!(
+            "time was up while {}",
+            input.progress.current_stage()
+        ));
+        return Ok(FoundRows { idle, rows });
     }
-    input.telling.stage("reading the server's counters", 0);
+    input.progress.stage("reading the server's counters", 0);
     if record.replaced.is_none() {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
-            counter.map(|now| now.saturating_sub(input.ground.counter.unwrap_or(0)));
+            counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
     for shard in admin.copies(input.bound).await? {
         record.copies += shard.rows.len() as u64;
@@ -251,10 +255,10 @@ async fn ask(
             record.copies_differ.push(named);
         }
     }
-    Ok((quiet, rows))
+    Ok(FoundRows { idle, rows })
 }
 
-async fn asked(
+async fn check_invariant(
     invariant: &Invariant,
     admin: &mut dyn Admin,
 ) -> Result<InvariantRecord, TargetError> {
@@ -295,13 +299,13 @@ fn add(record: &mut AuditRecord, figures: Figures) {
     sum.rows_found += more.rows_found;
 }
 
-/// The record of a run whose user did not wait for the audit.
+/// The record of a run whose user stopped it before the end of the audit.
 pub(crate) fn stopped_at_once(level: AuditLevel, ledgers: &[Ledger]) -> AuditRecord {
     let why = "the run was stopped at once".to_owned();
     not_done(level, ledgers, "failed", Some(why))
 }
 
-/// What is compared, and about how long that takes.
+/// Describes what is compared, and about how long that takes.
 pub(crate) fn about(level: AuditLevel, estimate: Nanos) -> String {
     let what = match level {
         AuditLevel::Off => "nothing",

@@ -9,7 +9,7 @@ use highwater_driver::TargetError;
 
 use super::rows::{Marks, push_range};
 use super::table::{Figures, TableAudit};
-use crate::ledger::exceptions::{Exception, Fate};
+use crate::ledger::exceptions::{Exception, RowOutcome};
 
 /// Keys of one pass, at most, but for a bucket that is wider: three bitmaps of 2 MiB.
 const PASS_KEYS: u64 = 1 << 24;
@@ -54,7 +54,8 @@ impl Pass<'_> {
             for key in first..end {
                 if let Some(position) = self.position(key) {
                     self.expected.set(position, false);
-                    self.late.set(position, exception.fate == Fate::Absent);
+                    self.late
+                        .set(position, exception.outcome == RowOutcome::Absent);
                 }
             }
         }
@@ -85,7 +86,7 @@ impl TableAudit<'_> {
             push_range(&mut ranges, bucket * width..(bucket + 1) * width);
         }
         let (rows, table) = (&mut self.rows, self.table);
-        let telling = &self.input.telling;
+        let progress = &self.input.progress;
         let example = |fault, key, found, difference: Option<Difference>| AuditExample {
             fault,
             table: table.name.clone(),
@@ -102,7 +103,7 @@ impl TableAudit<'_> {
             stored: difference.map(|d| d.found),
         };
         let mut take = |row: StoredRow| {
-            telling.row();
+            progress.row();
             figures.read_back += 1;
             let Some(position) = pass.position(row.key) else {
                 return;
@@ -141,10 +142,10 @@ impl TableAudit<'_> {
             late: Marks::new(marks),
             seen: Marks::new(marks),
         };
-        let meant = self.ledger.rows();
+        let planned = self.ledger.rows();
         for bucket in buckets {
-            let first = meant.start.max(bucket * width);
-            let end = meant.end.min((bucket + 1) * width);
+            let first = planned.start.max(bucket * width);
+            let end = planned.end.min((bucket + 1) * width);
             for key in first..end {
                 if let Some(position) = pass.position(key) {
                     pass.expected.set(position, true);

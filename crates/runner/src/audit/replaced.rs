@@ -8,8 +8,8 @@ use highwater_core::model::record::{AuditExample, Fault};
 use highwater_core::model::stored::{KeyRange, StoredRow, difference};
 use highwater_driver::TargetError;
 
+use super::progress::rows_of;
 use super::table::{Figures, TableAudit};
-use super::telling::rows_of;
 use crate::ledger::replaced::{Replacements, Verdict};
 
 /// Every key.
@@ -24,20 +24,20 @@ impl TableAudit<'_> {
         let mut kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
-        self.tell("counting rows", rows_of(self.ledger));
+        self.begin_stage("counting rows", rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, u64::MAX).await?;
         let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
         self.figures.rows_in_all = with_key + counts.without_key;
-        self.tell("reading back the rows", self.figures.rows_in_all);
+        self.begin_stage("reading back the rows", self.figures.rows_in_all);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
         {
             let (figures, workload) = (&mut self.figures, self.input.workload);
-            let telling = &self.input.telling;
-            let (position, first_row) = (self.position, self.input.ground.first_row);
+            let progress = &self.input.progress;
+            let (position, first_row) = (self.position, self.input.tables.first_row);
             let columns = &read.columns;
             let mut take = |row: StoredRow| {
-                telling.row();
+                progress.row();
                 figures.found += 1;
                 figures.read_back += 1;
                 let Some(Value::Integer(key)) = row.values.get(at) else {
@@ -86,7 +86,7 @@ impl TableAudit<'_> {
         table
     }
 
-    /// Keys without a row. Where not all keys were kept and none comes twice, counts tell more.
+    /// Keys without a row. Where not all keys were kept and none comes twice, counts begin_stage more.
     fn note_missing(&mut self, kept: &Replacements) {
         for (key, row) in kept.missing() {
             self.figures.missing += 1;
@@ -99,7 +99,7 @@ impl TableAudit<'_> {
         }
         let countable = !kept.is_whole()
             && !kept.has_deletes()
-            && self.input.ground.first_row == 0
+            && self.input.tables.first_row == 0
             && self.input.workload.keys_never_repeat(self.position);
         if countable {
             let acknowledged = self.ledger.totals().acknowledged;

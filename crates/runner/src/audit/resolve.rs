@@ -1,7 +1,7 @@
-//! What became of rows of unknown fate, by key; and a sample of the others, value by value.
+//! Resolves rows of unknown outcome by key, and reads a sample of the others value by value.
 //!
-//! What is found becomes part of what is expected, so that the comparison afterwards is exact.
-//! What must not be here: the comparison.
+//! Found rows become expected rows, so that the comparison afterwards is exact. What must not be
+//! here: the comparison.
 
 use std::collections::BTreeSet;
 
@@ -12,22 +12,22 @@ use highwater_driver::{TargetError, TargetErrorKind};
 
 use super::rows::{Marks, push_range};
 use super::table::TableAudit;
-use crate::ledger::exceptions::{Exception, Fate};
+use crate::ledger::exceptions::{Exception, RowOutcome};
 
-/// Rows that one statement looks for, at most.
-const LOOKED_FOR_MAX: u64 = 1 << 20;
+/// Rows that one statement reads, at most.
+const STATEMENT_ROWS_MAX: u64 = 1 << 20;
 /// Rows of the sample.
 const SAMPLE: u64 = 200;
-/// Rows with other values that are remembered; their buckets are narrowed whatever their sums say.
+/// Rows with other values that are kept; their buckets are narrowed even if their sums are right.
 const SUSPECTS_MAX: usize = 10_000;
 
 impl TableAudit<'_> {
-    /// Looks for every row of unknown fate and reads the sample; the rows that came back with
-    /// other values than were sent.
+    /// Searches for every row of unknown outcome and reads the sample; returns the rows whose stored
+    /// values differ from those sent.
     pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, TargetError> {
         let mut suspects = BTreeSet::new();
         let mut sample = if sample {
-            self.drawn()
+            self.sampled_rows()
         } else {
             BTreeSet::new()
         };
@@ -50,14 +50,14 @@ impl TableAudit<'_> {
                 self.ledger.exceptions().push(exception);
             }
             for group in groups(&open) {
-                self.look_for(group, &mut suspects).await?;
+                self.find_rows(group, &mut suspects).await?;
             }
         }
         let lost = old.lost().or(self.ledger.exceptions().lost());
         if let Some(lost) = lost {
             return Err(TargetError {
                 kind: TargetErrorKind::Statement,
-                message: format!("rows of unknown fate could not be kept: {lost}"),
+                message: format!("rows of unknown outcome could not be kept: {lost}"),
                 hint: None,
             });
         }
@@ -65,7 +65,7 @@ impl TableAudit<'_> {
         Ok(suspects)
     }
 
-    fn drawn(&self) -> BTreeSet<u64> {
+    fn sampled_rows(&self) -> BTreeSet<u64> {
         let rows = self.ledger.rows();
         let draws = Draws::of(self.input.seed, &["audit", &self.table.name]);
         let count = rows.end - rows.start;
@@ -102,7 +102,7 @@ impl TableAudit<'_> {
         Ok(())
     }
 
-    async fn look_for(
+    async fn find_rows(
         &mut self,
         group: &[Exception],
         suspects: &mut BTreeSet<u64>,
@@ -135,7 +135,7 @@ impl TableAudit<'_> {
         Ok(())
     }
 
-    /// Folds what was found of an exception into what is expected.
+    /// Adds the rows that were found of an exception to the expected ones.
     fn fold(&mut self, exception: &Exception, there: &Marks, offset: usize) {
         let rows = usize::try_from(exception.rows).unwrap_or(0);
         let mut found = 0;
@@ -155,19 +155,21 @@ impl TableAudit<'_> {
             start += count;
         }
         let resolved = &mut self.figures.resolved;
-        match exception.fate {
-            Fate::Partly { least, most } => self.compare_partly(exception, found, (least, most)),
+        match exception.outcome {
+            RowOutcome::Partly { least, most } => {
+                self.compare_partly(exception, found, least, most)
+            }
             _ if found == 0 => resolved.not_applied += 1,
             _ if found == u64::from(exception.rows) => resolved.applied += 1,
             _ => resolved.partly += 1,
         }
-        if exception.fate == Fate::Unknown {
+        if exception.outcome == RowOutcome::Unknown {
             self.figures.resolved.rows_found += found;
         }
     }
 
-    /// The target said how many rows it stored of a batch, and so many must be there.
-    fn compare_partly(&mut self, exception: &Exception, found: u64, (least, most): (u32, u32)) {
+    /// Compares with the number of rows that the target reported as stored of a batch.
+    fn compare_partly(&mut self, exception: &Exception, found: u64, least: u32, most: u32) {
         let missing = u64::from(least).saturating_sub(found);
         let surplus = found.saturating_sub(most.into());
         self.figures.missing += missing;
@@ -199,7 +201,7 @@ fn groups(open: &[Exception]) -> impl Iterator<Item = &[Exception]> {
         let mut rows = 0;
         let fits = rest.iter().take_while(|exception| {
             rows += u64::from(exception.rows);
-            rows <= LOOKED_FOR_MAX
+            rows <= STATEMENT_ROWS_MAX
         });
         let count = fits.count().max(1).min(rest.len());
         let (group, behind) = rest.split_at(count);

@@ -14,9 +14,9 @@ use highwater_core::model::record::{
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Admin, KeySums, TargetError, Timeline};
 
-use super::AuditInput;
+use super::input::AuditInput;
+use super::progress::rows_of;
 use super::rows::Regenerator;
-use super::telling::rows_of;
 use crate::ledger::Ledger;
 
 /// Examples of one fault, so that none crowds out another.
@@ -92,13 +92,16 @@ impl TableAudit<'_> {
         let level = self.input.level;
         let mut wrong = BTreeSet::new();
         if level >= AuditLevel::Sums {
-            self.tell("looking for rows of unknown fate, and reading a sample", 0);
+            self.begin_stage(
+                "searching for rows of unknown outcome, and reading a sample",
+                0,
+            );
             let suspects = self.resolve(level == AuditLevel::Sums).await?;
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
         let sums = match level {
             AuditLevel::Sums => {
-                self.tell("adding up checksums", rows_of(self.ledger));
+                self.begin_stage("adding up checksums", rows_of(self.ledger));
                 let sums = self.admin.sums_by_key(self.table, self.ledger.width());
                 sums.await?
             }
@@ -125,7 +128,7 @@ impl TableAudit<'_> {
         }
         let wrong: Vec<u64> = wrong.into_iter().collect();
         let in_wrong = self.ledger.width().saturating_mul(wrong.len() as u64);
-        self.tell("reading back rows", in_wrong.min(rows_of(self.ledger)));
+        self.begin_stage("reading back rows", in_wrong.min(rows_of(self.ledger)));
         let narrowed = {
             let narrow = std::pin::pin!(self.narrow(&wrong));
             match select(narrow, timeline.sleep_until(narrow_until)).await {
@@ -149,7 +152,7 @@ impl TableAudit<'_> {
                 fault: Fault::Missing,
                 table: self.table.name.clone(),
                 first_key: 0,
-                last_key: self.input.ground.first_row.saturating_sub(1),
+                last_key: self.input.tables.first_row.saturating_sub(1),
                 acknowledged: self.before,
                 unknown: 0,
                 found,
@@ -193,7 +196,7 @@ impl TableAudit<'_> {
 
     /// Counts in the shape of checksums without columns.
     async fn counts(&mut self) -> Result<KeySums, TargetError> {
-        self.tell("counting rows", rows_of(self.ledger));
+        self.begin_stage("counting rows", rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, self.ledger.width());
         let counts = counts.await?;
         let mut sums = KeySums {
@@ -237,8 +240,8 @@ impl TableAudit<'_> {
         }
     }
 
-    pub(super) fn tell(&self, what: &str, rows: u64) {
+    pub(super) fn begin_stage(&self, what: &str, rows: u64) {
         let stage = format!("{what} of table `{}`", self.table.name);
-        self.input.telling.stage(stage, rows);
+        self.input.progress.stage(stage, rows);
     }
 }

@@ -1,7 +1,7 @@
-//! Rows that were meant to be sent and were not acknowledged, by batch and row.
+//! Planned rows that were not acknowledged, by batch and row.
 //!
-//! Held in a bounded list and beyond that in a file of the run's directory, which is bounded too.
-//! What must not be here: what is made of them.
+//! They are held in a bounded list and, beyond that, in a bounded file in the run's directory. What
+//! must not be here: how they are resolved.
 
 use crate::store::Spill;
 
@@ -14,17 +14,16 @@ const SPILLED_MAX: u64 = (256 << 20) / BYTES as u64;
 
 /// Why rows are not among the acknowledged ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
-    /// The target said that it did not store them.
+pub(crate) enum RowOutcome {
+    /// The target reported that it did not store them.
     Refused,
-    /// Nobody can say.
+    /// Unknown.
     Unknown,
-    /// The target stored some of them and did not say which: from `least` to `most`, which differ
-    /// by what it leaves open.
+    /// The target stored some of them without reporting which: at least `least`, at most `most`.
     Partly { least: u32, most: u32 },
     /// They were never sent.
     NotSent,
-    /// Of unknown fate, looked for and not found.
+    /// Of unknown outcome, searched for and not found.
     Absent,
 }
 
@@ -35,7 +34,7 @@ pub(crate) struct Exception {
     pub(crate) first: u64,
     /// At least 1.
     pub(crate) rows: u32,
-    pub(crate) fate: Fate,
+    pub(crate) outcome: RowOutcome,
 }
 
 impl Exception {
@@ -44,18 +43,21 @@ impl Exception {
         self.first.saturating_add(self.rows.into())
     }
 
-    /// Whether the audit has to look for them.
+    /// Whether the audit has to search for them.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.fate, Fate::Unknown | Fate::Partly { .. })
+        matches!(
+            self.outcome,
+            RowOutcome::Unknown | RowOutcome::Partly { .. }
+        )
     }
 
     fn write(&self, bytes: &mut Vec<u8>) {
-        let (kind, least, most) = match self.fate {
-            Fate::Refused => (0_u8, 0, 0),
-            Fate::Unknown => (1, 0, 0),
-            Fate::Partly { least, most } => (2, least, most),
-            Fate::NotSent => (3, 0, 0),
-            Fate::Absent => (4, 0, 0),
+        let (kind, least, most) = match self.outcome {
+            RowOutcome::Refused => (0_u8, 0, 0),
+            RowOutcome::Unknown => (1, 0, 0),
+            RowOutcome::Partly { least, most } => (2, least, most),
+            RowOutcome::NotSent => (3, 0, 0),
+            RowOutcome::Absent => (4, 0, 0),
         };
         bytes.extend_from_slice(&self.first.to_le_bytes());
         bytes.extend_from_slice(&self.rows.to_le_bytes());
@@ -70,20 +72,20 @@ impl Exception {
             let four = rest.get(at..at + 4).and_then(|four| four.try_into().ok());
             u32::from_le_bytes(four.unwrap_or_default())
         };
-        let fate = match rest[4] {
-            0 => Fate::Refused,
-            1 => Fate::Unknown,
-            2 => Fate::Partly {
+        let outcome = match rest[4] {
+            0 => RowOutcome::Refused,
+            1 => RowOutcome::Unknown,
+            2 => RowOutcome::Partly {
                 least: number(5),
                 most: number(9),
             },
-            3 => Fate::NotSent,
-            _ => Fate::Absent,
+            3 => RowOutcome::NotSent,
+            _ => RowOutcome::Absent,
         };
         Self {
             first: u64::from_le_bytes(first.try_into().unwrap_or_default()),
             rows: number(0),
-            fate,
+            outcome,
         }
     }
 }
@@ -109,15 +111,15 @@ impl Exceptions {
         }
     }
 
-    /// Adds some; neighbors of one fate become one, but for those that the audit looks for: it
-    /// tells batch by batch what became of them.
+    /// Adds an exception. Neighbors with the same outcome become one, except those that the audit
+    /// searches for: it reports their outcome batch by batch.
     pub(crate) fn push(&mut self, exception: Exception) {
         if exception.rows == 0 {
             return;
         }
         if let Some(last) = self.held.last_mut()
             && last.end() == exception.first
-            && last.fate == exception.fate
+            && last.outcome == exception.outcome
             && !last.is_open()
             && let Some(rows) = last.rows.checked_add(exception.rows)
         {
@@ -131,14 +133,14 @@ impl Exceptions {
     }
 
     /// Adds rows that may be more than one exception holds.
-    pub(crate) fn push_rows(&mut self, first: u64, rows: u64, fate: Fate) {
+    pub(crate) fn push_rows(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
         let (mut first, mut left) = (first, rows);
         while left > 0 {
             let part = u32::try_from(left).unwrap_or(u32::MAX);
             self.push(Exception {
                 first,
                 rows: part,
-                fate,
+                outcome,
             });
             first = first.saturating_add(part.into());
             left -= u64::from(part);
@@ -165,7 +167,7 @@ impl Exceptions {
         self.held.clear();
     }
 
-    /// Why some could not be kept, if so: then nothing exact can be said.
+    /// Why some could not be kept, if so: then the audit cannot be exact.
     pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.as_deref()
     }
@@ -239,43 +241,47 @@ mod tests {
         found
     }
 
-    fn one(first: u64, rows: u32, fate: Fate) -> Exception {
-        Exception { first, rows, fate }
+    fn one(first: u64, rows: u32, outcome: RowOutcome) -> Exception {
+        Exception {
+            first,
+            rows,
+            outcome,
+        }
     }
 
     #[test]
-    fn neighbors_of_one_fate_are_one_unless_they_are_looked_for() {
+    fn neighbors_with_one_outcome_are_merged_unless_the_audit_searches_for_them() {
         let root = tempfile::tempdir().unwrap();
         let mut list = Exceptions::new(Spill::at(root.path().join("a")));
-        list.push(one(0, 10, Fate::Refused));
-        list.push(one(10, 10, Fate::Refused));
-        list.push(one(20, 10, Fate::Unknown));
-        list.push(one(30, 10, Fate::Unknown));
-        list.push(one(40, 10, Fate::NotSent));
-        list.push(one(60, 0, Fate::Refused));
+        list.push(one(0, 10, RowOutcome::Refused));
+        list.push(one(10, 10, RowOutcome::Refused));
+        list.push(one(20, 10, RowOutcome::Unknown));
+        list.push(one(30, 10, RowOutcome::Unknown));
+        list.push(one(40, 10, RowOutcome::NotSent));
+        list.push(one(60, 0, RowOutcome::Refused));
         let rows: Vec<_> = all(&mut list).iter().map(|e| (e.first, e.rows)).collect();
         assert_eq!(rows, [(0, 20), (20, 10), (30, 10), (40, 10)]);
     }
 
     #[test]
-    fn what_does_not_fit_memory_comes_back_from_the_file_and_the_file_goes() {
+    fn exceptions_beyond_memory_are_read_back_from_the_file_which_is_then_removed() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("spilled");
         let mut list = Exceptions::new(Spill::at(path.clone()));
-        let fates = [
-            Fate::Refused,
-            Fate::Unknown,
-            Fate::Partly { least: 7, most: 9 },
-            Fate::NotSent,
-            Fate::Absent,
+        let outcomes = [
+            RowOutcome::Refused,
+            RowOutcome::Unknown,
+            RowOutcome::Partly { least: 7, most: 9 },
+            RowOutcome::NotSent,
+            RowOutcome::Absent,
         ];
         let count = HELD_MAX as u64 * 2 + 5;
-        let made = |at: u64| one(at * 10, 3, fates[usize::try_from(at % 5).unwrap()]);
+        let made = |at: u64| one(at * 10, 3, outcomes[usize::try_from(at % 5).unwrap()]);
         (0..count).for_each(|at| list.push(made(at)));
         assert_eq!(list.held.len(), 5);
         assert!(path.exists());
         let mut other = Exceptions::new(Spill::at(root.path().join("other")));
-        other.push(one(5, 1, Fate::Unknown));
+        other.push(one(5, 1, RowOutcome::Unknown));
         other.append(list);
         let found = all(&mut other);
         assert!(found[1..].iter().copied().eq((0..count).map(made)));
@@ -284,9 +290,9 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_written_is_told() {
+    fn a_file_that_cannot_be_written_is_reported() {
         let mut list = Exceptions::new(Spill::at("/nowhere/at/all".into()));
-        (0..=HELD_MAX as u64).for_each(|at| list.push(one(at * 10, 1, Fate::Refused)));
+        (0..=HELD_MAX as u64).for_each(|at| list.push(one(at * 10, 1, RowOutcome::Refused)));
         assert!(list.lost().unwrap().contains("/nowhere/at/all"));
     }
 }

@@ -1,8 +1,8 @@
-//! The ledger: what was acknowledged, refused and unknown, per key bucket.
+//! The ledger: acknowledged, refused and unknown rows, per key bucket.
 //!
 //! Keys are row indexes. A bucket has the number of its acknowledged rows and, per column, their
-//! checksum ([`highwater_core::analysis::sums`]), in bounded memory; what was not acknowledged is
-//! kept by batch and row.
+//! checksum ([`highwater_core::analysis::sums`]), in bounded memory; rows that were not acknowledged
+//! are kept by batch and row. What must not be here: queries, and comparisons with the target.
 
 pub(crate) mod exceptions;
 pub(crate) mod replaced;
@@ -17,32 +17,43 @@ use highwater_core::model::units::Nanos;
 use highwater_core::workload::Replaced;
 
 use crate::store::Spill;
-use exceptions::{Exceptions, Fate};
-use replaced::Replacements;
+use exceptions::{Exceptions, RowOutcome};
+use replaced::{Replacements, WriteTimes};
 
 /// Rows of a table, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The target said that it stored them.
+    /// Rows that the target reported as stored.
     pub acknowledged: u64,
-    /// The target said that it did not.
+    /// Rows that the target reported as not stored.
     pub refused: u64,
-    /// Nobody can say.
+    /// Rows with an unknown outcome.
     pub unknown: u64,
 }
 
-/// What became of the rows of one table.
+/// Times and row counts of a write of rows that replace each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReplacingWrite {
+    pub(crate) started: Nanos,
+    pub(crate) finished: Nanos,
+    /// Rows written; 0 for deletes.
+    pub(crate) rows: u64,
+    /// Rows that the target reported as written or deleted.
+    pub(crate) reported: u64,
+}
+
+/// The outcomes of the rows of one table.
 #[derive(Debug)]
 pub struct Ledger {
-    /// What must be there.
+    /// Acknowledged rows.
     expected: Buckets,
-    /// Rows of which nobody can say, in buckets of the same width.
+    /// Rows with an unknown outcome, in buckets of the same width.
     unknown: Buckets,
     totals: Totals,
     exceptions: Exceptions,
-    /// By key, where rows replace each other; then there is nothing else but the totals.
+    /// By key, if rows replace each other; then only the totals are used besides.
     replaced: Option<Box<Replacements>>,
-    /// Rows from `begin` to `end` are acknowledged or excepted; no others were meant.
+    /// Rows from `begin` to `end` are acknowledged or excepted; no others were planned.
     begin: u64,
     end: u64,
 }
@@ -61,31 +72,35 @@ impl Ledger {
         }
     }
 
-    /// Notes what became of the rows `first .. first + rows`; `batch` is what was sent of them.
+    /// Notes the outcome of the rows `first .. first + rows`; `batch` holds the rows as sent.
     pub fn note(&mut self, first: u64, rows: u64, batch: Option<&RowBatch>, outcome: &Outcome) {
-        self.meant(first, rows);
+        self.plan_rows(first, rows);
         let batch = batch.filter(|batch| batch.first_row == first && batch.rows as u64 == rows);
         match (outcome.certainty, batch) {
             (Certainty::Applied, Some(batch)) => self.note_applied(batch, rows, outcome),
-            (Certainty::NotApplied, _) => self.refuse(first, rows),
-            // Rows that nobody has any more cannot be added up: the audit looks for them.
-            (Certainty::Applied, None) | (Certainty::Unknown, _) => self.doubt(first, rows),
+            (Certainty::NotApplied, _) => self.add_refused(first, rows),
+            // Rows that are no longer in memory cannot be added up: the audit searches for them.
+            (Certainty::Applied, None) | (Certainty::Unknown, _) => self.add_unknown(first, rows),
         }
     }
 
-    /// Notes what became of rows that replace others: `rows` are those written, none for deletes;
-    /// `told` are rows that the target says it wrote or deleted.
+    /// Notes the outcome of rows that replace others.
     ///
-    /// A delete that says it found fewer rows than it has keys promises nothing: a target whose
-    /// deletes search may not have seen the latest row of a key yet.
+    /// A delete that reports fewer rows than it has keys is not certain: a target whose deletes
+    /// search may not have seen the latest row of a key yet.
     pub(crate) fn note_replaced(
         &mut self,
         written: &Replaced,
-        (started, finished): (Nanos, Nanos),
-        (rows, told): (u64, u64),
+        write: ReplacingWrite,
         outcome: &Outcome,
     ) {
-        let promised = written.first_row.is_some() || told >= written.keys.len() as u64;
+        let ReplacingWrite {
+            started,
+            finished,
+            rows,
+            reported,
+        } = write;
+        let promised = written.first_row.is_some() || reported >= written.keys.len() as u64;
         let replaced = self.replaced.get_or_insert_default();
         let certain = match outcome.certainty {
             Certainty::NotApplied => {
@@ -99,10 +114,14 @@ impl Ledger {
             Some(_) => self.totals.acknowledged += rows,
             None => self.totals.unknown += rows,
         }
-        replaced.note(&written.keys, written.first_row, (started, certain));
+        let times = WriteTimes {
+            started,
+            finished: certain,
+        };
+        replaced.note(&written.keys, written.first_row, times);
     }
 
-    /// Gives away what became of rows that replace each other.
+    /// Takes the history of rows that replace each other.
     pub(crate) fn take_replacements(&mut self) -> Replacements {
         self.replaced.take().map(|kept| *kept).unwrap_or_default()
     }
@@ -114,8 +133,8 @@ impl Ledger {
 
     /// These rows were never sent, although later ones were.
     pub fn not_sent(&mut self, first: u64, rows: u64) {
-        self.meant(first, rows);
-        self.exceptions.push_rows(first, rows, Fate::NotSent);
+        self.plan_rows(first, rows);
+        self.exceptions.push_rows(first, rows, RowOutcome::NotSent);
     }
 
     fn note_applied(&mut self, batch: &RowBatch, rows: u64, outcome: &Outcome) {
@@ -142,11 +161,11 @@ impl Ledger {
         }
         self.unknown
             .count(batch.first_row, rows, |all, n| *all += n);
-        self.level();
+        self.equalize_widths();
         self.exceptions.push(exceptions::Exception {
             first: batch.first_row,
             rows: u32::try_from(rows).unwrap_or(u32::MAX),
-            fate: Fate::Partly {
+            outcome: RowOutcome::Partly {
                 least: u32::try_from(outcome.rows_applied).unwrap_or(u32::MAX),
                 most: u32::try_from(outcome.rows_applied + outcome.rows_unknown)
                     .unwrap_or(u32::MAX),
@@ -154,7 +173,7 @@ impl Ledger {
         });
     }
 
-    /// The target said which rows it did not apply.
+    /// Notes the rows that the target reported as not applied, one by one.
     fn note_by_row(&mut self, batch: &RowBatch, outcome: &Outcome) {
         let mut next = 0;
         for span in &outcome.exceptions {
@@ -162,53 +181,53 @@ impl Ledger {
             self.acknowledge(batch, next..at);
             let first = batch.first_row + u64::from(span.first);
             match span.certainty {
-                Certainty::Unknown => self.doubt(first, rows),
-                Certainty::Applied | Certainty::NotApplied => self.refuse(first, rows),
+                Certainty::Unknown => self.add_unknown(first, rows),
+                Certainty::Applied | Certainty::NotApplied => self.add_refused(first, rows),
             }
             next = at + span.rows as usize;
         }
         self.acknowledge(batch, next..batch.rows);
     }
 
-    fn refuse(&mut self, first: u64, rows: u64) {
+    fn add_refused(&mut self, first: u64, rows: u64) {
         self.totals.refused += rows;
-        self.exceptions.push_rows(first, rows, Fate::Refused);
+        self.exceptions.push_rows(first, rows, RowOutcome::Refused);
     }
 
-    fn doubt(&mut self, first: u64, rows: u64) {
+    fn add_unknown(&mut self, first: u64, rows: u64) {
         self.totals.unknown += rows;
         self.unknown.count(first, rows, |all, n| *all += n);
-        self.level();
-        self.exceptions.push_rows(first, rows, Fate::Unknown);
+        self.equalize_widths();
+        self.exceptions.push_rows(first, rows, RowOutcome::Unknown);
     }
 
     fn acknowledge(&mut self, batch: &RowBatch, rows: Range<usize>) {
         self.totals.acknowledged += rows.len() as u64;
         self.expected.add(batch, rows);
-        self.level();
+        self.equalize_widths();
     }
 
-    /// Rows of unknown fate, or of a batch that was applied in part, were found.
+    /// Adds rows of unknown outcome, or of a batch that was applied in part, that were found.
     pub(crate) fn found(&mut self, batch: &RowBatch, rows: Range<usize>) {
-        self.known(batch.first_row + rows.start as u64, rows.len() as u64);
+        self.settle_unknown(batch.first_row + rows.start as u64, rows.len() as u64);
         self.expected.add(batch, rows);
-        self.level();
+        self.equalize_widths();
     }
 
-    /// Rows of unknown fate were looked for and not found.
+    /// Adds rows of unknown outcome that were not found.
     pub(crate) fn absent(&mut self, first: u64, rows: u64) {
-        self.known(first, rows);
-        self.exceptions.push_rows(first, rows, Fate::Absent);
+        self.settle_unknown(first, rows);
+        self.exceptions.push_rows(first, rows, RowOutcome::Absent);
     }
 
-    fn known(&mut self, first: u64, rows: u64) {
+    fn settle_unknown(&mut self, first: u64, rows: u64) {
         self.unknown
             .count(first, rows, |all, n| *all = all.saturating_sub(n));
-        self.level();
+        self.equalize_widths();
     }
 
     /// Gives both kinds of buckets one width.
-    fn level(&mut self) {
+    fn equalize_widths(&mut self) {
         self.expected.widen(self.unknown.width());
         self.unknown.widen(self.expected.width());
     }
@@ -249,22 +268,22 @@ impl Ledger {
         self.totals
     }
 
-    /// Whether anything was meant to be written.
+    /// Whether no writes were planned.
     pub fn is_empty(&self) -> bool {
         self.totals == Totals::default() && self.replaced.is_none()
     }
 
-    /// All rows that were meant lie in here.
+    /// The range of all planned rows.
     pub(crate) fn rows(&self) -> Range<u64> {
         self.begin.min(self.end)..self.end
     }
 
-    /// What was not acknowledged.
+    /// Rows that were not acknowledged.
     pub(crate) fn exceptions(&mut self) -> &mut Exceptions {
         &mut self.exceptions
     }
 
-    /// Gives away what was not acknowledged, so that it can be resolved into a new list.
+    /// Takes the rows that were not acknowledged, so that they can be resolved into a new list.
     pub(crate) fn take_exceptions(&mut self, fresh: Spill) -> Exceptions {
         std::mem::replace(&mut self.exceptions, Exceptions::new(fresh))
     }
@@ -273,7 +292,7 @@ impl Ledger {
     pub fn merge(&mut self, other: Self) {
         self.expected.merge(other.expected);
         self.unknown.merge(other.unknown);
-        self.level();
+        self.equalize_widths();
         self.totals.acknowledged += other.totals.acknowledged;
         self.totals.refused += other.totals.refused;
         self.totals.unknown += other.totals.unknown;
@@ -285,7 +304,7 @@ impl Ledger {
         }
     }
 
-    fn meant(&mut self, first: u64, rows: u64) {
+    fn plan_rows(&mut self, first: u64, rows: u64) {
         self.begin = self.begin.min(first);
         self.end = self.end.max(first.saturating_add(rows));
     }

@@ -1,11 +1,11 @@
-//! What became of rows that replace each other: per key, the writes of which one must be there.
+//! The history of rows that replace each other: per key, the writes that may be its last one.
 //!
-//! Of a key the last value is that of a write for which no acknowledged write to the same key
-//! started after it had finished; of writes that overlapped in time any may be the last. What is of
-//! unknown fate may be applied at any time, and is never too old.
+//! A write may be the last one of its key if no acknowledged write to the key started after it had
+//! finished. Among writes that overlapped in time, any may be the last. A write with an unknown
+//! outcome may be applied at any time, and is never too old.
 //!
-//! Memory is bounded: when there are too many keys, half of them are let go of, chosen by a hash, so
-//! that what is left is a random part of all. What must not be here: what is in the target.
+//! Memory is bounded: when there are too many keys, half of them are dropped, chosen by a hash, so
+//! that a random sample is left. What must not be here: queries of the target.
 
 use std::collections::HashMap;
 
@@ -26,29 +26,29 @@ pub(crate) struct Write {
     finished: Nanos,
 }
 
-/// What is known of one key.
+/// The writes to one key.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Fates {
+pub(crate) struct KeyHistory {
     /// When the latest acknowledged write started.
     latest: Option<Nanos>,
     /// Writes that may be the last one.
     writes: Vec<Write>,
-    /// Writes were let go of: nothing is said about this key.
+    /// Writes were dropped, so this key cannot be judged.
     unclear: bool,
-    /// The audit saw a row with this key.
+    /// The audit found a row with this key.
     seen: bool,
 }
 
-/// What a row that was found says about its key.
+/// The judgment of a row that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// As it may be.
+    /// A possible last row.
     Fits,
     /// An older row than this one, which was acknowledged.
     Stale(u64),
     /// A row that was deleted.
     Deleted,
-    /// A row that nobody was told about.
+    /// A row that was never sent.
     Unsent,
     /// A second row with this key.
     Twice,
@@ -59,7 +59,7 @@ pub(crate) enum Verdict {
 /// The keys of one table.
 #[derive(Debug, Default)]
 pub(crate) struct Replacements {
-    keys: HashMap<i64, Fates>,
+    keys: HashMap<i64, KeyHistory>,
     /// Keys are kept if so many low bits of their hash are 0.
     sieve: u32,
     /// Writes beside one a key.
@@ -68,68 +68,72 @@ pub(crate) struct Replacements {
     deletes: bool,
 }
 
-impl Fates {
+impl KeyHistory {
     fn add(&mut self, write: Write, started: Nanos) {
         if write.finished < Nanos::MAX {
             self.latest = self.latest.max(Some(started));
         } else if write.row.is_none() && self.writes.contains(&write) {
-            // One delete that may have happened says as much as many.
+            // One delete that may have happened is equivalent to many.
             return;
         }
         self.writes.push(write);
         self.settle();
     }
 
-    /// Lets go of writes that were replaced for certain.
+    /// Drops writes that were certainly replaced.
     fn settle(&mut self) {
         if let Some(latest) = self.latest {
             self.writes.retain(|write| write.finished >= latest);
         }
     }
 
-    /// Whether it may be that there is no row.
+    /// Whether the key may have no row.
     fn may_be_absent(&self) -> bool {
         self.unclear || self.latest.is_none() || self.writes.iter().any(|w| w.row.is_none())
     }
 
-    /// The newest row that must have been there.
+    /// The newest row that may be there.
     fn newest(&self) -> Option<u64> {
         self.writes.iter().filter_map(|write| write.row).max()
     }
 }
 
+/// When a write started and finished.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteTimes {
+    pub(crate) started: Nanos,
+    /// Absent if the outcome is unknown.
+    pub(crate) finished: Option<Nanos>,
+}
+
 impl Replacements {
-    /// Notes writes to keys: `times` are start and finish, without a finish of unknown fate.
-    pub(crate) fn note(
-        &mut self,
-        keys: &[i64],
-        first_row: Option<u64>,
-        (started, finished): (Nanos, Option<Nanos>),
-    ) {
+    /// Notes writes to keys; `first_row` is absent for deletes.
+    pub(crate) fn note(&mut self, keys: &[i64], first_row: Option<u64>, times: WriteTimes) {
+        let WriteTimes { started, finished } = times;
         self.deletes |= first_row.is_none();
         for (key, offset) in keys.iter().zip(0..) {
             if !self.keeps(*key) {
                 continue;
             }
-            let fates = self.keys.entry(*key).or_default();
-            let before = fates.writes.len();
+            let history = self.keys.entry(*key).or_default();
+            let before = history.writes.len();
             let write = Write {
                 row: first_row.map(|row| row + offset),
                 finished: finished.unwrap_or(Nanos::MAX),
             };
-            fates.add(write, started);
-            if fates.writes.len() > before && before > 0 {
+            history.add(write, started);
+            if history.writes.len() > before && before > 0 {
                 self.more += 1;
                 if self.more > MORE_MAX {
-                    fates.unclear = true;
+                    history.unclear = true;
                 }
             } else {
                 self.more = self
                     .more
-                    .saturating_sub(before.saturating_sub(fates.writes.len()));
+                    .saturating_sub(before.saturating_sub(history.writes.len()));
             }
-            if fates.unclear {
-                fates.writes.clear();
+            if history.unclear {
+                history.writes.clear();
             }
         }
         self.fit();
@@ -150,7 +154,7 @@ impl Replacements {
         self.keys.retain(|key, _| kept(*key, sieve));
     }
 
-    /// Whether all keys are kept that were written.
+    /// Whether all written keys are kept.
     pub(crate) fn is_whole(&self) -> bool {
         self.sieve == 0
     }
@@ -165,33 +169,33 @@ impl Replacements {
         self.keys.len() as u64
     }
 
-    /// Whether any row was meant to be deleted.
+    /// Whether any deletes were sent.
     pub(crate) fn has_deletes(&self) -> bool {
         self.deletes
     }
 
-    /// Judges a row that was found; `row` is its index, where it has one in it.
+    /// Judges a row that was found; `row` is its index, if the row contains it.
     pub(crate) fn judge(&mut self, key: i64, row: Option<u64>) -> Verdict {
         if !self.keeps(key) {
             return Verdict::NotKept;
         }
-        let Some(fates) = self.keys.get_mut(&key) else {
+        let Some(history) = self.keys.get_mut(&key) else {
             return Verdict::Unsent;
         };
-        if std::mem::replace(&mut fates.seen, true) {
+        if std::mem::replace(&mut history.seen, true) {
             return Verdict::Twice;
         }
-        if fates.unclear {
+        if history.unclear {
             return Verdict::Fits;
         }
         let fits = |write: &Write| match row {
             Some(_) => write.row == row,
             None => write.row.is_some(),
         };
-        if fates.writes.iter().any(fits) {
+        if history.writes.iter().any(fits) {
             return Verdict::Fits;
         }
-        match (fates.latest, fates.newest()) {
+        match (history.latest, history.newest()) {
             (Some(_), Some(newest)) => Verdict::Stale(newest),
             (Some(_), None) => Verdict::Deleted,
             (None, _) if row.is_none() => Verdict::Fits,
@@ -201,17 +205,17 @@ impl Replacements {
 
     /// Keys without a row that must have one, and the newest of the rows that it can be.
     pub(crate) fn missing(&self) -> impl Iterator<Item = (i64, u64)> + '_ {
-        let unseen = self.keys.iter().filter(|(_, fates)| !fates.seen);
+        let unseen = self.keys.iter().filter(|(_, history)| !history.seen);
         unseen
-            .filter(|(_, fates)| !fates.may_be_absent())
-            .filter_map(|(key, fates)| Some((*key, fates.newest()?)))
+            .filter(|(_, history)| !history.may_be_absent())
+            .filter_map(|(key, history)| Some((*key, history.newest()?)))
     }
 
     fn keeps(&self, key: i64) -> bool {
         kept(key, self.sieve)
     }
 
-    /// Lets go of keys until the others fit.
+    /// Drops keys until the others fit.
     fn fit(&mut self) {
         while self.keys.len() > KEYS_MAX {
             self.sieve += 1;
@@ -220,7 +224,7 @@ impl Replacements {
             self.more = self
                 .keys
                 .values()
-                .map(|fates| fates.writes.len().saturating_sub(1))
+                .map(|history| history.writes.len().saturating_sub(1))
                 .sum();
         }
     }
@@ -241,7 +245,11 @@ mod tests {
     fn noted(writes: &[(Option<u64>, u64, Option<u64>)]) -> Replacements {
         let mut all = Replacements::default();
         for (row, started, finished) in writes {
-            all.note(&[1], *row, (MS(*started), finished.map(MS)));
+            let times = WriteTimes {
+                started: MS(*started),
+                finished: finished.map(MS),
+            };
+            all.note(&[1], *row, times);
         }
         all
     }
@@ -277,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_of_unknown_fate_is_never_too_old_and_replaces_nothing() {
+    fn a_write_with_an_unknown_outcome_is_never_too_old_and_replaces_nothing() {
         let unknown = [
             (Some(4), 0, None),
             (Some(5), 50, Some(60)),
@@ -328,7 +336,11 @@ mod tests {
         let mut all = Replacements::default();
         let keys: Vec<i64> = (0..400_000).collect();
         for chunk in keys.chunks(1_000) {
-            all.note(chunk, Some(0), (MS(0), Some(MS(1))));
+            let times = WriteTimes {
+                started: MS(0),
+                finished: Some(MS(1)),
+            };
+            all.note(chunk, Some(0), times);
         }
         assert_eq!(all.one_in(), 4);
         // A quarter of them, within five deviations: √(400,000 · ¼ · ¾) = 274.

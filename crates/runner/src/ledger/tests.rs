@@ -88,13 +88,16 @@ fn an_answer_for_each_row_is_exact() {
     );
     let found: Vec<_> = exceptions(&mut ledger)
         .iter()
-        .map(|e| (e.first, e.rows, e.fate))
+        .map(|e| (e.first, e.rows, e.outcome))
         .collect();
-    assert_eq!(found, [(102, 2, Fate::Refused), (107, 1, Fate::Unknown)]);
+    assert_eq!(
+        found,
+        [(102, 2, RowOutcome::Refused), (107, 1, RowOutcome::Unknown)]
+    );
 }
 
 #[test]
-fn a_count_without_rows_leaves_the_batch_to_be_looked_for() {
+fn a_count_without_rows_leaves_the_batch_for_the_audit_to_resolve() {
     let mut ledger = ledger();
     let outcome = Outcome {
         rows_refused: 4,
@@ -103,25 +106,25 @@ fn a_count_without_rows_leaves_the_batch_to_be_looked_for() {
     };
     note(&mut ledger, 0, 10, &outcome);
     assert_eq!(figures(&ledger), [(0, 0, 10, 0)]);
-    let fate = Fate::Partly { least: 6, most: 6 };
-    assert_eq!(exceptions(&mut ledger)[0].fate, fate);
+    let outcome = RowOutcome::Partly { least: 6, most: 6 };
+    assert_eq!(exceptions(&mut ledger)[0].outcome, outcome);
     assert_eq!(ledger.totals().acknowledged, 6);
-    // By key it turns out which ones.
+    // The audit finds out which ones by key.
     ledger.found(&batch(0, 10), 0..6);
     ledger.absent(6, 4);
     assert_eq!(figures(&ledger), [(0, 6, 0, sum(0..6))]);
 }
 
 #[test]
-fn a_request_that_was_given_up_has_no_rows_and_is_unknown() {
+fn a_request_that_timed_out_has_no_rows_and_is_unknown() {
     let mut ledger = ledger();
     ledger.note(0, 10, None, &unknown());
     ledger.note(10, 10, None, &Outcome::applied(10));
     assert_eq!(figures(&ledger), [(0, 0, 20, 0)]);
 }
 
-/// A row, then a delete of its key that says it deleted so many rows; whether the row may be there.
-fn may_be_there_after_a_delete_of(told: u64) -> bool {
+/// A row, then deletes of its key that report this number of rows; whether the row may be there.
+fn may_be_there_after_a_delete_of(reported: u64) -> bool {
     let mut ledger = ledger();
     let keys = |first_row| Replaced {
         table: 0,
@@ -129,11 +132,17 @@ fn may_be_there_after_a_delete_of(told: u64) -> bool {
         first_row,
     };
     let ms = Nanos::from_millis;
-    let times = |start| (ms(start), ms(start + 1));
-    ledger.note_replaced(&keys(Some(4)), times(0), (1, 1), &Outcome::applied(1));
-    // Many say no more than one.
+    let write = |start, rows, reported| ReplacingWrite {
+        started: ms(start),
+        finished: ms(start + 1),
+        rows,
+        reported,
+    };
+    ledger.note_replaced(&keys(Some(4)), write(0, 1, 1), &Outcome::applied(1));
+    // Two deletes prove no more than one.
     for start in [2, 4] {
-        ledger.note_replaced(&keys(None), times(start), (0, told), &Outcome::applied(0));
+        let delete = write(start, 0, reported);
+        ledger.note_replaced(&keys(None), delete, &Outcome::applied(0));
     }
     let mut replacements = ledger.take_replacements();
     assert_eq!(replacements.missing().count(), 0, "the row may be gone");
@@ -141,7 +150,7 @@ fn may_be_there_after_a_delete_of(told: u64) -> bool {
 }
 
 #[test]
-fn a_delete_that_found_nothing_promises_nothing() {
+fn a_delete_that_found_no_row_is_not_certain() {
     assert!(may_be_there_after_a_delete_of(0));
     assert!(!may_be_there_after_a_delete_of(1));
 }

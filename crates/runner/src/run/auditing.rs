@@ -10,8 +10,8 @@ use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
 
 use super::Run;
-use crate::audit::{self, AuditInput, AuditProgressReporter, Audited};
-use crate::interrupts::{Interrupts, Wish};
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter};
+use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;
 use crate::request::RunRequest;
 
@@ -29,14 +29,14 @@ const NO_KEY: &str = "its statements write, and nothing says what should be ther
 type SkippedAudit = (&'static str, Option<&'static str>);
 
 /// What the reader of a share's record must know, where the workload has invariants.
-pub(super) fn unasked_share(request: &RunRequest) -> Option<String> {
+pub(super) fn skipped_invariants(request: &RunRequest) -> Option<String> {
     let plan = &request.plan;
     let audits = plan.share.of > 1 && plan.audit.level != AuditLevel::Off;
     (audits && request.workload.has_invariants()).then(|| OF_THE_WHOLE.to_owned())
 }
 
 /// The status where none of these invariants is asked.
-fn unasked(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
+fn skipped(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
     match invariants {
         [] => Some(("no_invariant", Some(NO_KEY))),
         // Who writes a part only cannot say of the whole.
@@ -51,16 +51,16 @@ impl Run {
         &self,
         ledgers: &[Ledger],
         level: AuditLevel,
-        (unasked, is_unknown): (Option<SkippedAudit>, bool),
+        (skipped, is_unknown): (Option<SkippedAudit>, bool),
     ) -> Option<SkippedAudit> {
         let capabilities = self.request.target.capabilities();
         let replaced = ledgers.iter().any(Ledger::has_replacements);
         match (audit::is_due(ledgers), self.request.plan.audit.level, level) {
             (_, AuditLevel::Off, _) => Some(("off", None)),
-            (false, ..) if self.request.workload.changes_unknown_rows() => unasked,
+            (false, ..) if self.request.workload.changes_unknown_rows() => skipped,
             (false, ..) => Some(("nothing_written", None)),
             (true, _, AuditLevel::Off) => Some(("stores_nothing", None)),
-            _ if is_unknown => unasked,
+            _ if is_unknown => skipped,
             _ if replaced && !capabilities.stores_values => Some(("no_invariant", Some(NO_VALUES))),
             _ => None,
         }
@@ -73,22 +73,22 @@ impl Run {
         ledgers: &mut [Ledger],
         admin: &mut Box<dyn Admin>,
         (invariants, lost): (&[Invariant], bool),
-    ) -> Audited {
+    ) -> AuditOutcome {
         let plan = &self.request.plan;
-        let unasked = unasked(invariants, &plan.share);
-        let invariants = if unasked.is_some() { &[] } else { invariants };
+        let skipped = skipped(invariants, &plan.share);
+        let invariants = if skipped.is_some() { &[] } else { invariants };
         let target = Arc::clone(&self.request.target);
         let capabilities = target.capabilities();
         let level = plan.audit.level.min(capabilities.auditable);
         let streams = plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(streams);
-        let is_unknown = changed.contains(&true) && unasked.is_some();
-        if let Some((status, why)) = self.not_due(ledgers, level, (unasked, is_unknown)) {
+        let is_unknown = changed.contains(&true) && skipped.is_some();
+        if let Some((status, why)) = self.not_due(ledgers, level, (skipped, is_unknown)) {
             let why = why.map(str::to_owned);
-            return Audited::unasked(audit::not_done(level, ledgers, status, why));
+            return AuditOutcome::skipped(audit::not_done(level, ledgers, status, why));
         }
-        if self.interrupts.wished() == Some(Wish::StopAtOnce) {
-            return Audited::unasked(audit::stopped_at_once(level, ledgers));
+        if self.interrupts.requested() == Some(StopRequest::StopAtOnce) {
+            return AuditOutcome::skipped(audit::stopped_at_once(level, ledgers));
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
         self.phase("audit", &audit::about(level, estimate));
@@ -98,18 +98,20 @@ impl Run {
         } else {
             self.request.plan.retry.reconnect_limit
         };
+        let observer = self.observer.as_ref();
+        let reporter = AuditProgressReporter::new(observer, level, estimate, ledgers);
         let input = AuditInput {
             level,
             limit: self.request.plan.audit.limit,
             seed: self.request.plan.seed,
             share: &self.request.plan.share,
-            bound: &self.ground.own_rows(bound),
-            ground: &self.ground,
+            bound: &self.tables.own_rows(bound),
+            tables: &self.tables,
             workload: &self.request.workload,
             changed: &changed,
             invariants,
             directory: &self.request.directory,
-            telling: AuditProgressReporter::new(self.observer.as_ref(), (level, estimate), ledgers),
+            progress: reporter,
         };
         let audited = {
             let audit = async {
@@ -117,7 +119,7 @@ impl Run {
                     Ok(()) => audit::audit(&input, ledgers, admin.as_mut(), &self.timeline).await,
                     Err(error) => {
                         let why = Some(error.message);
-                        Audited::unasked(audit::not_done(level, ledgers, "failed", why))
+                        AuditOutcome::skipped(audit::not_done(level, ledgers, "failed", why))
                     }
                 }
             };
@@ -127,7 +129,7 @@ impl Run {
                 Either::Left(_) => None,
             }
         };
-        let stopped = || Audited::unasked(audit::stopped_at_once(level, ledgers));
+        let stopped = || AuditOutcome::skipped(audit::stopped_at_once(level, ledgers));
         let mut audited = audited.unwrap_or_else(stopped);
         audited.record.estimate_ns = estimate.0;
         audited
@@ -135,5 +137,5 @@ impl Run {
 }
 
 async fn stop_at_once(interrupts: &mut Interrupts) {
-    while interrupts.next().await != Wish::StopAtOnce {}
+    while interrupts.next().await != StopRequest::StopAtOnce {}
 }

@@ -18,7 +18,6 @@ use crate::disk_guard::Watch;
 use crate::estimate::{self, Known};
 use crate::executor::{Pass, PassStream, key_plans, sessions_of};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
-use crate::ground::Intention;
 use crate::observer::Event;
 use crate::pass::{self, PassRecord};
 use crate::planner::load_plan;
@@ -26,6 +25,7 @@ use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};
 use crate::summing::Parts;
+use crate::table_setup::SetupRequest;
 
 /// What ends the phases with a pace: rows, where a stream writes any, or time.
 fn bounds(plan: &Plan, there: u64) -> LoadBounds {
@@ -48,10 +48,10 @@ impl Run {
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
     ) -> Result<String, TargetError> {
-        if self.request.guard_disk && Intention::of(&self.request).writes {
+        if self.request.guard_disk && SetupRequest::of(&self.request).writes {
             self.space = admin.disk().await?;
         }
-        let rows = self.ground.rows_before().iter().sum();
+        let rows = self.tables.rows_before().iter().sum();
         let stored = if rows > 0 {
             admin.storage_bytes(bound).await.ok().flatten()
         } else {
@@ -60,8 +60,8 @@ impl Run {
         let known = Known {
             plan: &self.request.plan,
             workload: &self.request.workload,
-            first_row: self.ground.first_row,
-            filled: self.ground.filled(&self.request.workload),
+            first_row: self.tables.first_row,
+            filled: self.tables.filled(&self.request.workload),
             stored: stored.map(|bytes| (rows, bytes)),
             space: self.space.clone(),
         };
@@ -83,8 +83,8 @@ impl Run {
         let workload = Arc::clone(&self.request.workload);
         let op = workload
             .load_op()
-            .filter(|_| plan.workload.rows_to_load > self.ground.first_row)?;
-        let first = self.ground.first_row;
+            .filter(|_| plan.workload.rows_to_load > self.tables.first_row)?;
+        let first = self.tables.first_row;
         let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
         self.phase("load", &format!("{rows} rows"));
         let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
@@ -119,10 +119,10 @@ impl Run {
         collector: &mut Collector<'_>,
     ) -> PassRecord {
         let context = OpContext {
-            first_row: self.ground.first_row.max(plan.workload.rows_to_load),
+            first_row: self.tables.first_row.max(plan.workload.rows_to_load),
         };
         let there = if plan.stop.fills {
-            self.ground.filled(&self.request.workload)
+            self.tables.filled(&self.request.workload)
         } else {
             0
         };
@@ -172,7 +172,7 @@ impl Run {
         bound: &Arc<BoundWorkload>,
         feeds: Vec<(Arc<dyn Feed>, Option<u64>)>,
     ) -> Arc<Pass> {
-        self.asking.begin().await;
+        self.poller.begin().await;
         let durations: Vec<Nanos> = plan.phases.iter().map(|phase| phase.duration).collect();
         let start = self.timeline.now();
         let schedule = Arc::new(Schedule::new(start, &durations));
@@ -226,7 +226,7 @@ impl Run {
         let (record, in_step) = {
             let interrupts = &mut self.interrupts;
             let running = pass::run(pass, self.executors, &timeline, collector, interrupts);
-            let running = self.asking.beside(running);
+            let running = self.poller.beside(running);
             let full = watch.full(admin.as_mut(), space, &timeline);
             match select(std::pin::pin!(running), std::pin::pin!(full)).await {
                 Either::Left((record, full)) => (record, watch.end(full, &timeline).await),

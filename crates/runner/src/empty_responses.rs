@@ -1,5 +1,6 @@
-//! Answers without rows: a query that finds nothing is fast, and its figures say little. The usual
-//! cause is a query about the clock's time on data of another time.
+//! Notes queries with mostly empty responses: a query that finds no rows is fast, so its figures
+//! mean little. The usual cause is a query for the current time on data of another time. What must
+//! not be here: anything that decides a judgment.
 
 use highwater_core::model::display::{count, percent_of};
 use highwater_core::model::op::OpId;
@@ -7,12 +8,12 @@ use highwater_core::model::plan::PhaseKind;
 use highwater_core::model::record::{RunNote, RunRecord};
 use highwater_core::workload::Workload;
 
-/// Fewer answers say nothing.
-const ANSWERS_MIN: u64 = 10;
+/// Fewer responses are not judged.
+const RESPONSES_MIN: u64 = 10;
 
-/// A sentence for each query of which at least half of the answers in measured phases were empty:
-/// so many rows fewer than answers came back.
-pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
+/// A note for each query of which at least half of the responses in measured phases were empty: at
+/// least as many as responses exceed rows.
+pub(crate) fn notes(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
     if record.target.sink || record.target.simulated {
         return Vec::new();
     }
@@ -24,17 +25,18 @@ pub(crate) fn empty(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
     let found = ops.filter_map(|(id, name)| {
         let of_op = |phase: &str, op: &str| op == name && measured.contains(&phase);
         let results = record.results.iter().filter(|r| of_op(&r.phase, &r.op));
-        let (answers, rows) = results.fold((0, 0), |(answers, rows), result| {
-            (answers + result.acknowledged, rows + result.response_rows)
+        let (responses, rows) = results.fold((0, 0), |(responses, rows), result| {
+            (responses + result.acknowledged, rows + result.response_rows)
         });
-        let empty = answers.checked_sub(rows).filter(|empty| empty * 2 >= answers)?;
-        (answers >= ANSWERS_MIN && workload.only_asks(id)).then(|| RunNote {
+        let empty = responses.checked_sub(rows);
+        let empty = empty.filter(|empty| empty * 2 >= responses)?;
+        (responses >= RESPONSES_MIN && workload.only_asks(id)).then(|| RunNote {
             code: "empty_answers".to_owned(),
             message: format!(
                 "{name}: at least {} of {} answers had no row; a query about the clock's time finds \
                  none in data of another time",
-                percent_of(empty, answers),
-                count(answers)
+                percent_of(empty, responses),
+                count(responses)
             ),
         })
     });

@@ -1,4 +1,4 @@
-//! How far an audit is, for whoever watches the run; and what it was doing, if it ends early.
+//! Reports the progress of an audit to the run's observer, and names its stage if it ends early.
 
 use std::cell::RefCell;
 
@@ -10,28 +10,29 @@ use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 
 /// Rows that are read between two events.
-const ROWS_TOLD: u64 = 1 << 14;
+const ROWS_PER_EVENT: u64 = 1 << 14;
 
-/// Tells of an audit.
+/// Reports the progress of an audit.
 pub(crate) struct AuditProgressReporter<'a> {
     observer: &'a dyn Observer,
     progress: RefCell<AuditProgress>,
 }
 
 impl<'a> AuditProgressReporter<'a> {
-    /// Of an audit at this level, which is expected to take so long.
+    /// The reporter of an audit at this level, with its estimated duration.
     pub(crate) fn new(
         observer: &'a dyn Observer,
-        (level, estimate): (AuditLevel, Nanos),
+        level: AuditLevel,
+        estimate: Nanos,
         ledgers: &[Ledger],
     ) -> Self {
-        let looks = ledgers.iter().map(|ledger| {
+        let reads = ledgers.iter().map(|ledger| {
             // Rows that replace each other are counted and read back, as all are by `full`.
             let twice = level == AuditLevel::Full || ledger.has_replacements();
             rows_of(ledger).saturating_mul(if twice { 2 } else { 1 })
         });
         let progress = AuditProgress {
-            of: looks.fold(0, u64::saturating_add),
+            of: reads.fold(0, u64::saturating_add),
             estimate,
             ..AuditProgress::default()
         };
@@ -41,7 +42,7 @@ impl<'a> AuditProgressReporter<'a> {
         }
     }
 
-    /// Something else begins, which looks at so many rows; what was under way is done.
+    /// Begins the next stage, which reads `rows` rows; the previous stage is complete.
     pub(crate) fn stage(&self, what: impl Into<String>, rows: u64) {
         let mut progress = self.progress.borrow_mut();
         progress.rows += std::mem::replace(&mut progress.under_way, rows);
@@ -50,25 +51,25 @@ impl<'a> AuditProgressReporter<'a> {
         self.observer.event(&Event::Audit(progress.clone()));
     }
 
-    /// A row came back.
+    /// Counts one row that was read.
     pub(crate) fn row(&self) {
         let mut progress = self.progress.borrow_mut();
         if progress.under_way > 0 {
             progress.under_way -= 1;
             progress.rows += 1;
         }
-        if progress.rows.is_multiple_of(ROWS_TOLD) {
+        if progress.rows.is_multiple_of(ROWS_PER_EVENT) {
             self.observer.event(&Event::Audit(progress.clone()));
         }
     }
 
-    /// What is being done.
-    pub(crate) fn now(&self) -> String {
+    /// The current stage.
+    pub(crate) fn current_stage(&self) -> String {
         self.progress.borrow().stage.clone()
     }
 }
 
-/// Rows that an audit of a table looks at.
+/// Rows that an audit of a table reads.
 pub(crate) fn rows_of(ledger: &Ledger) -> u64 {
     let totals = ledger.totals();
     totals.acknowledged.saturating_add(totals.unknown)
@@ -79,31 +80,32 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Heard(RefCell<Vec<(String, u64, u64, u64)>>);
+    struct ReceivedEvents(RefCell<Vec<(String, u64, u64, u64)>>);
 
-    impl Observer for Heard {
+    impl Observer for ReceivedEvents {
         fn event(&self, event: &Event) {
-            if let Event::Audit(told) = event {
-                let told = (told.stage.clone(), told.rows, told.under_way, told.of);
-                self.0.borrow_mut().push(told);
+            if let Event::Audit(progress) = event {
+                let stage = progress.stage.clone();
+                let figures = (stage, progress.rows, progress.under_way, progress.of);
+                self.0.borrow_mut().push(figures);
             }
         }
     }
 
     #[test]
-    fn an_audit_tells_what_it_did_what_it_does_and_what_is_to_come() {
-        let heard = Heard::default();
-        let telling = AuditProgressReporter::new(&heard, (AuditLevel::Sums, Nanos::SECOND), &[]);
-        telling.stage("counting", 20_000);
-        telling.stage("reading", 30_000);
-        for _ in 0..ROWS_TOLD {
-            telling.row();
+    fn an_audit_reports_rows_read_under_way_and_in_total() {
+        let events = ReceivedEvents::default();
+        let reporter = AuditProgressReporter::new(&events, AuditLevel::Sums, Nanos::SECOND, &[]);
+        reporter.stage("counting", 20_000);
+        reporter.stage("reading", 30_000);
+        for _ in 0..ROWS_PER_EVENT {
+            reporter.row();
         }
-        telling.stage("waiting", 0);
-        assert_eq!(telling.now(), "waiting");
+        reporter.stage("waiting", 0);
+        assert_eq!(reporter.current_stage(), "waiting");
         let of = |stage: &str, rows, under_way, of| (stage.to_owned(), rows, under_way, of);
         assert_eq!(
-            *heard.0.borrow(),
+            *events.0.borrow(),
             [
                 of("counting", 0, 20_000, 20_000),
                 of("reading", 20_000, 30_000, 50_000),

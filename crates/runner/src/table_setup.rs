@@ -1,8 +1,8 @@
-//! The ground that a run builds on: which tables it finds, and at which row its own rows begin.
+//! Sets up the tables of a run: creates or keeps them, and finds the index of the first new row.
 //!
-//! While a run writes, the list of tables says so. A run that ended without a word, because it was
-//! killed, leaves that mark; the next one then asks the table itself how far the rows go. What
-//! must not be here: SQL, and names of databases.
+//! While a run writes, the table registry says so. A run that was killed leaves this mark; the next
+//! run then queries the table itself for its last row. What must not be here: SQL, and names of
+//! databases.
 
 use std::rc::Rc;
 
@@ -20,19 +20,19 @@ use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::request::{RunRequest, rows_per_op};
 
-/// Keys per range when the end of a table's rows is looked for; so few are then looked at one by
-/// one.
-const LOOK_WIDTH: u64 = 65_536;
-/// How long statements that an ended run left behind are waited for.
-const QUIET_LIMIT: Nanos = Nanos::from_secs(30);
-/// How long writing the list may take after a run.
-const NOTE_LIMIT: Nanos = Nanos::from_secs(10);
+/// Keys per range when searching for the end of a table's rows; only the keys of the last range are
+/// then counted one by one.
+const END_SEARCH_WIDTH: u64 = 65_536;
+/// Longest wait for statements that an ended run left behind.
+const IDLE_LIMIT: Nanos = Nanos::from_secs(30);
+/// Longest time for writing the table registry after a run.
+const REGISTER_LIMIT: Nanos = Nanos::from_secs(10);
 
-/// What was there before the run.
+/// The tables as this run found them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ExistingTables {
-    notes: Vec<RegistryEntry>,
-    /// Of each table; rows that nobody has counted are absent.
+    entries: Vec<RegistryEntry>,
+    /// One record per table; row counts that are unknown are absent.
     pub(crate) tables: Vec<TableRecord>,
     /// Index of the first row that this run may write.
     pub(crate) first_row: u64,
@@ -40,27 +40,27 @@ pub(crate) struct ExistingTables {
     pub(crate) counter: Option<u64>,
 }
 
-/// What a run intends with its tables.
-pub(crate) struct Intention<'a> {
-    pub(crate) wish: TablePolicy<'a>,
+/// What a run requires of its tables.
+pub(crate) struct SetupRequest<'a> {
+    pub(crate) policy: TablePolicy<'a>,
     /// Whether it may write rows.
     pub(crate) writes: bool,
-    /// Whether rows are compared afterwards, so that those of earlier runs must be known.
+    /// Whether rows are compared afterwards, so that those of earlier runs must be counted.
     pub(crate) audits: bool,
     /// Load generators of the plan.
     pub(crate) shares: u32,
-    /// Bound of counting rows of earlier runs.
+    /// Longest time for counting rows of earlier runs.
     pub(crate) limit: Nanos,
 }
 
-impl<'a> Intention<'a> {
-    /// What a request intends.
+impl<'a> SetupRequest<'a> {
+    /// The requirements of a run.
     pub(crate) fn of(request: &'a RunRequest) -> Self {
         let plan = &request.plan;
         let streams = plan.streams.iter();
         let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
         Self {
-            wish: TablePolicy {
+            policy: TablePolicy {
                 fingerprint: &plan.workload.fingerprint,
                 seed: plan.seed,
                 drop: request.drop_tables,
@@ -75,66 +75,71 @@ impl<'a> Intention<'a> {
     }
 }
 
-/// Creates or keeps the tables, and finds out where rows go on.
+/// Creates or keeps the tables, and finds the index of the first new row.
 pub(crate) async fn prepare(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    definition: &Intention<'_>,
+    request: &SetupRequest<'_>,
     timeline: &Rc<dyn Timeline>,
 ) -> Result<ExistingTables, TargetError> {
     if bound.tables.is_empty() {
-        // The user's own tables are nothing that this run creates, fills or notes.
+        // The user's own tables are neither created, filled nor registered by a run.
         return Ok(ExistingTables::default());
     }
-    let mut notes = admin.create_tables(bound, &definition.wish).await?;
-    if definition.shares > 1 {
-        refuse_to_share(&notes)?;
+    let mut entries = admin.create_tables(bound, &request.policy).await?;
+    if request.shares > 1 {
+        refuse_to_share(&entries)?;
     }
-    let recovered: Vec<bool> = notes.iter().map(|note| note.writing).collect();
-    let deadline = timeline.now().saturating_add(definition.limit);
+    let recovered: Vec<bool> = entries.iter().map(|entry| entry.writing).collect();
+    let deadline = timeline.now().saturating_add(request.limit);
     {
-        let look = std::pin::pin!(look(admin, bound, definition, &mut notes, timeline));
-        match select(look, timeline.sleep_until(deadline)).await {
-            Either::Left((looked, _)) => looked?,
-            Either::Right(_) => return Err(too_long(definition.limit)),
+        let completed = complete_entries(admin, bound, request, &mut entries, timeline);
+        let completed = std::pin::pin!(completed);
+        match select(completed, timeline.sleep_until(deadline)).await {
+            Either::Left((completed, _)) => completed?,
+            Either::Right(_) => return Err(too_long(request.limit)),
         }
     }
-    let first_row = notes.iter().map(|note| note.next_index).max().unwrap_or(0);
-    let counter = if first_row > 0 && definition.writes && definition.audits {
+    let first_row = entries
+        .iter()
+        .map(|entry| entry.next_index)
+        .max()
+        .unwrap_or(0);
+    let counter = if first_row > 0 && request.writes && request.audits {
         admin.rows_inserted(bound).await?
     } else {
         None
     };
-    let tables = notes
+    let tables = entries
         .iter()
         .zip(recovered)
-        .map(|(note, recovered)| TableRecord {
-            name: note.name.clone(),
-            rows_before: note.rows,
+        .map(|(entry, recovered)| TableRecord {
+            name: entry.name.clone(),
+            rows_before: entry.rows,
             first_index: first_row,
             next_index: None,
             recovered,
         });
-    let ground = ExistingTables {
-        tables: tables.collect(),
+    let tables = tables.collect();
+    Ok(ExistingTables {
+        entries,
+        tables,
         first_row,
         counter,
-        notes,
-    };
-    Ok(ground)
+    })
 }
 
-/// Each load generator would have to know where the rows of the others begin.
-fn refuse_to_share(notes: &[RegistryEntry]) -> Result<(), TargetError> {
-    let Some(note) = notes
+/// Rejects shares on tables with rows: each load generator would need the others' first rows.
+fn refuse_to_share(entries: &[RegistryEntry]) -> Result<(), TargetError> {
+    let Some(entry) = entries
         .iter()
-        .find(|note| note.writing || note.next_index > 0)
+        .find(|entry| entry.writing || entry.next_index > 0)
     else {
         return Ok(());
     };
     let message = format!(
         "--share: table `{}` holds rows already, and shares begin with empty tables",
-        note.name
+        entry.name
     );
     Err(TargetError::usage(message).with_hint("give --drop to the first share"))
 }
@@ -150,39 +155,39 @@ fn too_long(limit: Nanos) -> TargetError {
     }
 }
 
-/// Completes the notes of tables that an earlier run left without saying what they hold.
-async fn look(
+/// Completes the entries of tables that an earlier run left without their number of rows.
+async fn complete_entries(
     admin: &mut dyn Admin,
     bound: &BoundWorkload,
-    definition: &Intention<'_>,
-    notes: &mut [RegistryEntry],
+    request: &SetupRequest<'_>,
+    entries: &mut [RegistryEntry],
     timeline: &Rc<dyn Timeline>,
 ) -> Result<(), TargetError> {
-    let unclear = |note: &RegistryEntry| {
-        note.writing || (note.rows.is_none() && definition.writes && definition.audits)
+    let unclear = |entry: &RegistryEntry| {
+        entry.writing || (entry.rows.is_none() && request.writes && request.audits)
     };
-    if !notes.iter().any(unclear) {
+    if !entries.iter().any(unclear) {
         return Ok(());
     }
-    let deadline = timeline.now().saturating_add(QUIET_LIMIT);
+    let deadline = timeline.now().saturating_add(IDLE_LIMIT);
     if !admin.quiesce(deadline).await? {
-        return Err(busy(notes));
+        return Err(busy(entries));
     }
-    for (note, table) in notes.iter_mut().zip(&bound.tables) {
-        if note.writing {
+    for (entry, table) in entries.iter_mut().zip(&bound.tables) {
+        if entry.writing {
             let (next_index, rows) = end_of(admin, table).await?;
-            note.next_index = note.next_index.max(next_index);
-            note.rows = Some(rows);
-            note.writing = false;
-        } else if unclear(note) {
-            note.rows = Some(rows_of(&admin.count_by_key(table, u64::MAX).await?));
+            entry.next_index = entry.next_index.max(next_index);
+            entry.rows = Some(rows);
+            entry.writing = false;
+        } else if unclear(entry) {
+            entry.rows = Some(rows_of(&admin.count_by_key(table, u64::MAX).await?));
         }
     }
     Ok(())
 }
 
-fn busy(notes: &[RegistryEntry]) -> TargetError {
-    let names: Vec<&str> = notes.iter().map(|note| note.name.as_str()).collect();
+fn busy(entries: &[RegistryEntry]) -> TargetError {
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
     TargetError {
         kind: TargetErrorKind::ForeignTable,
         message: format!(
@@ -193,14 +198,14 @@ fn busy(notes: &[RegistryEntry]) -> TargetError {
     }
 }
 
-/// The index after the last row of a table, and the number of its rows. All is visible.
+/// The index after the last row of a table, and the number of its rows. All rows are visible.
 async fn end_of(admin: &mut dyn Admin, table: &BoundTable) -> Result<(u64, u64), TargetError> {
-    let counts = admin.count_by_key(table, LOOK_WIDTH).await?;
+    let counts = admin.count_by_key(table, END_SEARCH_WIDTH).await?;
     let rows = rows_of(&counts);
     let Some((last, _)) = counts.buckets.last() else {
         return Ok((0, rows));
     };
-    let begin = last.saturating_mul(LOOK_WIDTH);
+    let begin = last.saturating_mul(END_SEARCH_WIDTH);
     let within = admin.count_by_key(&from_key(table, begin), 1).await?;
     let end = within.buckets.last().map_or(begin, |(key, _)| key + 1);
     Ok((end, rows))
@@ -211,7 +216,7 @@ fn rows_of(counts: &KeyCounts) -> u64 {
     with_key + counts.without_key
 }
 
-/// The same table, whose rows below a key have no key: they are counted apart from the others.
+/// The same table, in which rows below a key have no key, so that they are counted separately.
 fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     let key = &table.key;
     BoundTable {
@@ -232,26 +237,26 @@ impl ExistingTables {
         own
     }
 
-    /// Says in the list that a run writes from here on.
+    /// Registers that a run writes from here on.
     pub(crate) async fn begin(&self, admin: &mut dyn Admin) -> Result<(), TargetError> {
-        let notes = self.notes_with(self.first_row, true, None);
-        admin.note_tables(&notes).await
+        let entries = self.entries_with(self.first_row, true, None);
+        admin.note_tables(&entries).await
     }
 
     /// Rows of earlier runs, by table.
     pub(crate) fn rows_before(&self) -> Vec<u64> {
-        let rows = self.notes.iter().map(|note| note.rows.unwrap_or(0));
+        let rows = self.entries.iter().map(|entry| entry.rows.unwrap_or(0));
         rows.collect()
     }
 
-    /// Rows that a load finds. A run that was killed leaves gaps before its last row: what was
-    /// counted is what is there. Where rows replace each other, and where nobody counted, as many as
-    /// were ever written.
+    /// Rows that a load finds. A run that was killed leaves gaps before its last row, so counted rows
+    /// are preferred. If rows replace each other or were not counted, it is the number of rows ever
+    /// written.
     pub(crate) fn filled(&self, workload: &Workload) -> u64 {
         let replaces =
-            (0..self.notes.len()).any(|table| workload.replacing_column(table).is_some());
-        let last = self.notes.iter().max_by_key(|note| note.next_index);
-        let counted = last.and_then(|note| note.rows).filter(|_| !replaces);
+            (0..self.entries.len()).any(|table| workload.replacing_column(table).is_some());
+        let last = self.entries.iter().max_by_key(|entry| entry.next_index);
+        let counted = last.and_then(|entry| entry.rows).filter(|_| !replaces);
         counted.map_or(self.first_row, |rows| rows.min(self.first_row))
     }
 
@@ -276,13 +281,13 @@ impl ExistingTables {
         ends.fold(loaded, u64::max)
     }
 
-    /// One sentence for the reader, where earlier runs have left something.
-    pub(crate) fn told(&self) -> Option<String> {
-        let known: Option<u64> = self.notes.iter().map(|note| note.rows).sum();
-        let found = self.tables.iter().any(|table| table.recovered);
+    /// One sentence for the reader, if earlier runs left rows.
+    pub(crate) fn continued_note(&self) -> Option<String> {
+        let rows: Option<u64> = self.entries.iter().map(|entry| entry.rows).sum();
+        let recovered = self.tables.iter().any(|table| table.recovered);
         (self.first_row > 0).then(|| {
-            let rows = known.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-            let how = if found {
+            let rows = rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
+            let how = if recovered {
                 "; an earlier run did not say how far it came, so the table was asked"
             } else {
                 ""
@@ -294,7 +299,7 @@ impl ExistingTables {
         })
     }
 
-    /// Writes into the list how far this run came, and the rows that its audit found.
+    /// Registers the end of this run's rows, and the rows that its audit found.
     pub(crate) async fn close(
         &mut self,
         admin: &mut dyn Admin,
@@ -305,29 +310,29 @@ impl ExistingTables {
         for table in &mut self.tables {
             table.next_index = Some(next_index);
         }
-        let notes = self.notes_with(next_index, false, rows);
-        let limit = timeline.sleep_until(timeline.now().saturating_add(NOTE_LIMIT));
-        match select(admin.note_tables(&notes), limit).await {
-            Either::Left((noted, _)) => noted,
+        let entries = self.entries_with(next_index, false, rows);
+        let limit = timeline.sleep_until(timeline.now().saturating_add(REGISTER_LIMIT));
+        match select(admin.note_tables(&entries), limit).await {
+            Either::Left((registered, _)) => registered,
             Either::Right(_) => Err(TargetError::unreachable(
                 "the target did not answer in time",
             )),
         }
     }
 
-    fn notes_with(
+    fn entries_with(
         &self,
         next_index: u64,
         writing: bool,
         rows: Option<&[u64]>,
     ) -> Vec<RegistryEntry> {
-        let notes = self.notes.iter().enumerate();
-        notes
-            .map(|(table, note)| RegistryEntry {
+        let entries = self.entries.iter().enumerate();
+        entries
+            .map(|(table, entry)| RegistryEntry {
                 next_index,
                 writing,
                 rows: rows.and_then(|rows| rows.get(table).copied()),
-                ..note.clone()
+                ..entry.clone()
             })
             .collect()
     }

@@ -1,0 +1,30 @@
+//! What an audit compares, and with which limits. What must not be here: queries and comparisons.
+
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::plan::{AuditLevel, Share};
+use highwater_core::model::units::{Nanos, Seed};
+use highwater_core::workload::{Invariant, Workload};
+
+use super::progress::AuditProgressReporter;
+use crate::store::RunDirectory;
+use crate::table_setup::ExistingTables;
+
+/// The input of an audit.
+pub(crate) struct AuditInput<'a> {
+    /// The planned level, or a lower one if the target supports no more.
+    pub(crate) level: AuditLevel,
+    pub(crate) limit: Nanos,
+    pub(crate) seed: Seed,
+    pub(crate) share: &'a Share,
+    pub(crate) bound: &'a BoundWorkload,
+    /// The tables before this run; in `bound`, rows of earlier runs have no key.
+    pub(crate) tables: &'a ExistingTables,
+    pub(crate) workload: &'a Workload,
+    /// Per table, whether statements with an unknown effect changed it.
+    pub(crate) changed: &'a [bool],
+    /// Invariants to check; empty for one share of several, which cannot see all writes.
+    pub(crate) invariants: &'a [Invariant],
+    pub(crate) directory: &'a RunDirectory,
+    /// Reports the current stage and its progress.
+    pub(crate) progress: AuditProgressReporter<'a>,
+}
