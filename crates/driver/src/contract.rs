@@ -274,12 +274,12 @@ pub trait Admin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>>;
     /// Replaces the notes of these tables, which are in the list.
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        notes: &'a [RegistryEntry],
+        entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>>;
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.

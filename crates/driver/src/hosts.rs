@@ -5,7 +5,7 @@
 use crate::error::TargetError;
 
 /// The host that session `number` takes for its attempt: in turns, and another one each time.
-pub(crate) fn in_turns(number: u32, attempt: u32, hosts: usize) -> usize {
+pub(crate) fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
     let position = u64::from(number) + u64::from(attempt);
     usize::try_from(position).unwrap_or(0) % hosts.max(1)
 }

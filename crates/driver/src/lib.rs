@@ -32,4 +32,4 @@ pub use disk::DiskSpace;
 pub use rights::Right;
 pub use table_registry::{RegistryEntry, TablePolicy};
 pub use target_url::{Secret, TargetUrl};
-pub use telemetry::{Reading, TelemetryReader};
+pub use telemetry::{MetricSample, TelemetryReader};

@@ -47,7 +47,7 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
         .iter()
         .find(|driver| driver.schemes().contains(&first.scheme.as_str()));
     let Some(driver) = found else {
-        let known: Vec<String> = drivers()
+        let schemes: Vec<String> = drivers()
             .iter()
             .flat_map(|d| d.schemes().iter().map(|s| format!("{s}:")))
             .collect();
@@ -55,7 +55,7 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
             "target `{first}`: unknown scheme `{}:`",
             first.scheme
         ))
-        .with_hint(format!("known schemes are {}", known.join(", "))));
+        .with_hint(format!("known schemes are {}", schemes.join(", "))));
     };
     match urls
         .iter()

@@ -57,7 +57,7 @@ impl Rights {
     }
 
     /// All of them.
-    pub(crate) fn told(self) -> Vec<Right> {
+    pub(crate) fn into_list(self) -> Vec<Right> {
         self.0
     }
 }

@@ -9,7 +9,7 @@ use highwater_core::model::units::Seed;
 use crate::error::{TargetError, TargetErrorKind};
 
 /// The list's own name.
-pub const TABLE_LIST: &str = "highwater_tables";
+pub const REGISTRY_TABLE: &str = "highwater_tables";
 
 /// What is noted of a table. Its column names in the list are those of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub struct TablePolicy<'a> {
 
 /// What becomes of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum TableAction {
     /// It is not there: create and note it.
     Create,
     /// It holds rows of this workload: keep it, and go on where they end.
@@ -72,7 +72,7 @@ impl<'a> TablePolicy<'a> {
     }
 
     /// The note of a table that was made just now.
-    pub fn fresh(&self, table: &str) -> RegistryEntry {
+    pub fn new_entry(&self, table: &str) -> RegistryEntry {
         RegistryEntry {
             name: table.to_owned(),
             fingerprint: self.fingerprint.to_owned(),
@@ -85,22 +85,22 @@ impl<'a> TablePolicy<'a> {
 
     /// What becomes of the table of this name. A refusal changes nothing: ask for all tables of a
     /// workload before the first one is touched.
-    pub fn fate(
+    pub fn action(
         &self,
         table: &str,
         exists: bool,
-        note: Option<RegistryEntry>,
-    ) -> Result<Fate, TargetError> {
-        if table.eq_ignore_ascii_case(TABLE_LIST) {
+        entry: Option<RegistryEntry>,
+    ) -> Result<TableAction, TargetError> {
+        if table.eq_ignore_ascii_case(REGISTRY_TABLE) {
             return Err(refused(
-                format!("a workload's table must not be named `{TABLE_LIST}`"),
+                format!("a workload's table must not be named `{REGISTRY_TABLE}`"),
                 "Highwater notes its tables under that name; choose another one",
             ));
         }
         let foreign = || self.drop_foreign.iter().any(|name| name == table);
-        match (exists, note) {
-            (false, _) => Ok(Fate::Create),
-            (true, None) if foreign() => Ok(Fate::Replace),
+        match (exists, entry) {
+            (false, _) => Ok(TableAction::Create),
+            (true, None) if foreign() => Ok(TableAction::Replace),
             (true, None) => Err(refused(
                 format!("table `{table}` exists and was not created by Highwater"),
                 &format!(
@@ -108,22 +108,22 @@ impl<'a> TablePolicy<'a> {
                      `--drop-foreign {table}`"
                 ),
             )),
-            (true, Some(_)) if self.drop || foreign() => Ok(Fate::Replace),
-            (true, Some(note)) if note.fingerprint == self.fingerprint => {
+            (true, Some(_)) if self.drop || foreign() => Ok(TableAction::Replace),
+            (true, Some(entry)) if entry.fingerprint == self.fingerprint => {
                 if self.settings.is_empty() {
-                    return Ok(Fate::Keep(note));
+                    return Ok(TableAction::Keep(entry));
                 }
                 Err(refused(
                     format!("table `{table}` is there already, and --with is for new tables"),
                     "give --drop to make it anew, or leave --with out to go on with it",
                 ))
             }
-            (true, Some(note)) => Err(refused(
+            (true, Some(entry)) => Err(refused(
                 format!(
                     "table `{table}` holds another workload: fingerprint {} with seed {}, and \
                      this run has {} with seed {}",
-                    short(&note.fingerprint),
-                    note.seed,
+                    short(&entry.fingerprint),
+                    entry.seed,
                     short(self.fingerprint),
                     self.seed
                 ),
@@ -151,27 +151,32 @@ fn refused(message: String, hint: &str) -> TargetError {
 mod tests {
     use super::*;
 
-    fn note(fingerprint: &str) -> RegistryEntry {
+    fn entry(fingerprint: &str) -> RegistryEntry {
         RegistryEntry {
             rows: Some(70),
             next_index: 100,
-            ..TablePolicy::new(fingerprint, Seed(1)).fresh("t")
+            ..TablePolicy::new(fingerprint, Seed(1)).new_entry("t")
         }
     }
 
     #[test]
     fn settings_are_for_new_tables_only() {
         let settings = [("a".to_owned(), "1".to_owned())];
-        let wish = |drop| TablePolicy {
+        let policy = |drop| TablePolicy {
             settings: &settings,
-            ..wish(drop, &[])
+            ..policy(drop, &[])
         };
-        assert_eq!(wish(false).fate("t", false, None), Ok(Fate::Create));
         assert_eq!(
-            wish(true).fate("t", true, Some(note("mine"))),
-            Ok(Fate::Replace)
+            policy(false).action("t", false, None),
+            Ok(TableAction::Create)
         );
-        let error = wish(false).fate("t", true, Some(note("mine"))).unwrap_err();
+        assert_eq!(
+            policy(true).action("t", true, Some(entry("mine"))),
+            Ok(TableAction::Replace)
+        );
+        let error = policy(false)
+            .action("t", true, Some(entry("mine")))
+            .unwrap_err();
         assert!(
             error.message.contains("--with is for new tables"),
             "{error}"
@@ -179,7 +184,7 @@ mod tests {
         assert!(error.hint.unwrap().contains("--drop"));
     }
 
-    fn wish(drop: bool, foreign: &[String]) -> TablePolicy<'_> {
+    fn policy(drop: bool, foreign: &[String]) -> TablePolicy<'_> {
         TablePolicy {
             drop,
             drop_foreign: foreign,
@@ -190,25 +195,35 @@ mod tests {
     #[test]
     fn a_table_is_made_kept_or_replaced() {
         let named = ["t".to_owned()];
-        for (exists, noted, drop, foreign, fate) in [
-            (false, None, false, &[][..], Fate::Create),
+        for (exists, registered, drop, foreign, action) in [
+            (false, None, false, &[][..], TableAction::Create),
             // Somebody dropped it: the note has lost its table.
-            (false, Some("mine"), false, &[], Fate::Create),
-            (true, Some("mine"), false, &[], Fate::Keep(note("mine"))),
-            (true, Some("mine"), true, &[], Fate::Replace),
-            (true, Some("other"), true, &[], Fate::Replace),
-            (true, None, false, &named, Fate::Replace),
-            (true, Some("other"), false, &named, Fate::Replace),
+            (false, Some("mine"), false, &[], TableAction::Create),
+            (
+                true,
+                Some("mine"),
+                false,
+                &[],
+                TableAction::Keep(entry("mine")),
+            ),
+            (true, Some("mine"), true, &[], TableAction::Replace),
+            (true, Some("other"), true, &[], TableAction::Replace),
+            (true, None, false, &named, TableAction::Replace),
+            (true, Some("other"), false, &named, TableAction::Replace),
         ] {
-            let got = wish(drop, foreign).fate("t", exists, noted.map(note));
-            assert_eq!(got, Ok(fate), "{exists} {noted:?} {drop} {foreign:?}");
+            let got = policy(drop, foreign).action("t", exists, registered.map(entry));
+            assert_eq!(
+                got,
+                Ok(action),
+                "{exists} {registered:?} {drop} {foreign:?}"
+            );
         }
     }
 
     #[test]
     fn what_is_not_ours_or_holds_something_else_is_refused_with_a_hint() {
         let elsewhere = ["u".to_owned()];
-        for (table, noted, drop, says, hint) in [
+        for (table, registered, drop, says, hint) in [
             (
                 "t",
                 None,
@@ -233,8 +248,8 @@ mod tests {
                 "choose another",
             ),
         ] {
-            let error = wish(drop, &elsewhere)
-                .fate(table, true, noted.map(note))
+            let error = policy(drop, &elsewhere)
+                .action(table, true, registered.map(entry))
                 .unwrap_err();
             assert_eq!(error.kind, TargetErrorKind::ForeignTable);
             assert!(error.message.contains(says), "{error}");

@@ -89,12 +89,12 @@ impl TargetUrl {
         Ok(url)
     }
 
-    /// Parameters as they stand in a URL, behind `first` and without those that are `told`
+    /// Parameters as they stand in a URL, behind `first` and without those that are `server_parameters`
     /// elsewhere in it; a password is left out, so that what is left can be used again.
-    pub fn parameters_but(&self, told: &[&str], first: char) -> String {
+    pub fn parameters_but(&self, server_parameters: &[&str], first: char) -> String {
         let mut text = String::new();
         for (name, value) in &self.parameters {
-            if told.contains(&name.as_str()) || is_secret(name) || value.is_empty() {
+            if server_parameters.contains(&name.as_str()) || is_secret(name) || value.is_empty() {
                 continue;
             }
             text.push(if text.is_empty() { first } else { '&' });
@@ -218,8 +218,8 @@ mod tests {
         assert_eq!(shown, "?options=-c%20a=b%26c&sslmode=require");
         let again = TargetUrl::parse(&format!("db://u@h{shown}")).unwrap();
         assert_eq!(again.parameters["options"], url.parameters["options"]);
-        let told = ["user", "sslmode", "options"];
-        assert_eq!(url.parameters_but(&told, '&'), "");
+        let server_parameters = ["user", "sslmode", "options"];
+        assert_eq!(url.parameters_but(&server_parameters, '&'), "");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What a target says of itself beside the load: readings, and who reads them.
+//! A target's telemetry during the load: metric samples, and the reader that polls them.
 //!
-//! A reader has a connection of its own and may fail at any time; nothing that it does may disturb
-//! or end a load. It keeps no history: what counters mean over time is the runner's business.
+//! A reader has its own connection and may fail at any time. Must not disturb or end a load, and
+//! must not keep history: the runner computes rates of counters.
 
 use std::borrow::Cow;
 
@@ -10,33 +10,33 @@ use crate::future::BoxFuture;
 
 pub use highwater_core::model::target_telemetry::names;
 
-/// One figure, as it stands now.
+/// The current value of one metric.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct MetricSample {
     /// One of [`names`], or another word of the target's own.
     pub name: Cow<'static, str>,
     /// What it is counted in: `share` (0 to 1), `bytes`, `s`, or `1`.
     pub unit: Cow<'static, str>,
     /// Which node, disk or network it is of, where there are several.
     pub node: Option<String>,
-    /// How it is to be read.
+    /// How the value is to be read.
     pub measure: Measure,
-    /// Its value; one that is not finite is passed over.
+    /// Its value; a value that is not finite is ignored.
     pub value: f64,
 }
 
-/// How a reading is to be read.
+/// How the value of a metric is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Measure {
     /// It goes up and down.
     Level,
     /// It only goes up, until a restart.
     Count,
-    /// Seconds that only go up; their share of the time that passed is a level.
+    /// Seconds that only go up; their increase as a fraction of the elapsed time is a level.
     Seconds,
 }
 
-impl Reading {
+impl MetricSample {
     /// A level.
     pub fn level(name: &'static str, unit: &'static str, value: f64) -> Self {
         Self::new(name, unit, Measure::Level, value)
@@ -47,7 +47,7 @@ impl Reading {
         Self::new(name, unit, Measure::Count, value)
     }
 
-    /// A counter of seconds, told as a share of the time.
+    /// A counter of seconds, reported as a fraction of the time.
     pub fn seconds(name: &'static str, value: f64) -> Self {
         Self::new(name, "share", Measure::Seconds, value)
     }
@@ -70,9 +70,10 @@ impl Reading {
     }
 }
 
-/// SqlQuery for readings.
+/// Polls a target's metrics.
 pub trait TelemetryReader {
-    /// All figures as they stand now; as few and as cheap questions as they can be, about once a
-    /// second. Dropping the future abandons the reader. After an error it is not asked again.
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>>;
+    /// The current samples, about once a second; an implementation uses as few and as cheap
+    /// statements as possible. Dropping the future abandons the reader. After an error it is not
+    /// polled again.
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>>;
 }

@@ -96,13 +96,13 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
     let timeline = support::WallTimeline::start();
     let options = support::options();
     let urls = vec![url.to_owned()];
-    let told = |error: TargetError| error.to_string();
-    let target = registry::open(&urls, &options).map_err(told)?;
+    let message = |error: TargetError| error.to_string();
+    let target = registry::open(&urls, &options).map_err(message)?;
     if target.capabilities().simulated_clock {
         return Err("the suite runs on the wall's time here: add `clock=real`".to_owned());
     }
-    let mut admin = target.administer(timeline.clone()).await.map_err(told)?;
-    let dialects = admin.facts().await.map_err(told)?.dialects;
+    let mut admin = target.administer(timeline.clone()).await.map_err(message)?;
+    let dialects = admin.facts().await.map_err(message)?.dialects;
     drop(admin);
     // The statements of a target that stores nothing are never read.
     let best = match dialects.first() {
@@ -116,7 +116,7 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
         timeline,
         sql,
     };
-    let broken = broken_rules(&subject).await.map_err(told)?;
+    let broken = broken_rules(&subject).await.map_err(message)?;
     Ok(broken.iter().map(ToString::to_string).collect())
 }
 

@@ -239,10 +239,10 @@ fn service_answers_a_newest_row_of_the_environment() {
         let newest = of_environment().map(|row| row.ts).max().unwrap();
         let answer = case.answer("service", &parameters);
         assert_eq!(answer.len(), 1);
-        let known = of_environment().filter(|row| row.ts == newest).any(|row| {
+        let is_listed = of_environment().filter(|row| row.ts == newest).any(|row| {
             answer[0][0] == row.tag("hostname") && answer[0][1..] == texts(&row.usage[..2])
         });
-        assert!(known, "{answer:?}");
+        assert!(is_listed, "{answer:?}");
     }
 }
 
@@ -259,10 +259,10 @@ fn high_cpu_hosts_are_five_of_the_newest_busy_rows() {
     let answer = case.answer("high-cpu-hosts", &[]);
     assert_eq!(answer.len(), 5);
     for found in answer {
-        let known = newest
+        let is_listed = newest
             .iter()
             .any(|row| found == [row.tag("hostname").to_owned(), row.usage[0].to_string()]);
-        assert!(known, "{found:?}");
+        assert!(is_listed, "{found:?}");
     }
 }
 

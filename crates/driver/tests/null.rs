@@ -115,7 +115,7 @@ fn queries_are_answered_with_a_row() {
 }
 
 #[test]
-fn its_cpu_is_told_apart_and_it_says_that_it_stores_nothing() {
+fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
     let workload = cpu();
     for url in SINKS {
         let target = open(url, None);

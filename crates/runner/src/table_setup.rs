@@ -240,7 +240,7 @@ impl ExistingTables {
     /// Registers that a run writes from here on.
     pub(crate) async fn begin(&self, admin: &mut dyn Admin) -> Result<(), TargetError> {
         let entries = self.entries_with(self.first_row, true, None);
-        admin.note_tables(&entries).await
+        admin.update_registry(&entries).await
     }
 
     /// Rows of earlier runs, by table.
@@ -312,7 +312,7 @@ impl ExistingTables {
         }
         let entries = self.entries_with(next_index, false, rows);
         let limit = timeline.sleep_until(timeline.now().saturating_add(REGISTER_LIMIT));
-        match select(admin.note_tables(&entries), limit).await {
+        match select(admin.update_registry(&entries), limit).await {
             Either::Left((registered, _)) => registered,
             Either::Right(_) => Err(TargetError::unreachable(
                 "the target did not answer in time",

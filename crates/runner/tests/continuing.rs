@@ -43,7 +43,7 @@ fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> Registry
         let wish = TablePolicy::new(workload.fingerprint(), workload.seed());
         let mut notes = admin.create_tables(&bound, &wish).await.unwrap();
         notes.iter_mut().for_each(&change);
-        admin.note_tables(&notes).await.unwrap();
+        admin.update_registry(&notes).await.unwrap();
         notes.remove(0)
     })
     .unwrap()

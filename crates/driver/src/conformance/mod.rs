@@ -115,7 +115,7 @@ const RULES: &[Rule] = &[
         "every host has a URL for display, without the password of the URL that was given"
     ),
     rule!(
-        serving::facts_are_told,
+        serving::facts_are_reported,
         Nothing,
         "version, dialects, durability and insert mode are told"
     ),
@@ -140,17 +140,17 @@ const RULES: &[Rule] = &[
         "a session dropped in the middle of an op disturbs no other"
     ),
     rule!(
-        serving::quiet_targets_quiesce,
+        serving::idle_targets_quiesce,
         Nothing,
         "without ops under way the target is quiet at once"
     ),
     rule!(
-        serving::work_is_not_quiet,
+        serving::running_ops_are_not_idle,
         StoredValues,
         "while an op is under way the target is not called quiet"
     ),
     rule!(
-        refusing::tables_are_noted,
+        refusing::tables_are_registered,
         StoredValues,
         "a table that Highwater created for another workload is kept without `drop` and made \
          anew with it"
@@ -182,12 +182,12 @@ const RULES: &[Rule] = &[
         "every insert mode stores every value of every type exactly"
     ),
     rule!(
-        storing::answers_are_counted,
+        storing::responses_are_counted,
         StoredValues,
         "the outcome of a query has the number of its rows, none included"
     ),
     rule!(
-        storing::queries_of_the_audit_are_answered_as_text,
+        storing::queries_of_the_audit_return_text,
         StoredValues,
         "a query of the workload's own is answered with its rows as text, null as none, and a wrong \
          one with an error"

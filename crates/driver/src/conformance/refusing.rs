@@ -9,9 +9,9 @@ use crate::table_registry::{RegistryEntry, TablePolicy};
 use super::broken::{Broken, require};
 use super::sample;
 use super::serving::expect_applied;
-use super::subject::{Client, SEED, Subject, WISH};
+use super::subject::{Client, POLICY, SEED, Subject};
 
-pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
+pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("noted", subject.sql);
     let table = &workload.tables[0];
@@ -28,11 +28,14 @@ pub(super) async fn tables_are_noted(subject: &Subject) -> Result<(), Broken> {
     require!(found == 10, "10 rows before a refusal, {found} after it");
     // With `drop` another admin, as of a later run, starts anew.
     let mut later = subject.admin(target.as_ref()).await?;
-    let anew = later
+    let recreated = later
         .create_tables(&workload, &other.dropping(true))
         .await?;
-    let fresh = other.fresh(&table.name);
-    require!(anew == [fresh], "the note of a table made anew: {anew:?}");
+    let new_entry = other.new_entry(&table.name);
+    require!(
+        recreated == [new_entry],
+        "the note of a table made anew: {recreated:?}"
+    );
     let found = subject.count(later.as_mut(), table).await?;
     require!(found == 0, "{found} rows in a table that was made anew");
     Ok(())
@@ -52,7 +55,7 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         rows: None,
         next_index: 1 << 40,
         writing: true,
-        ..WISH.fresh(&table.name)
+        ..POLICY.new_entry(&table.name)
     };
     let counted = RegistryEntry {
         rows: Some(u64::from(u32::MAX)),
@@ -60,10 +63,10 @@ pub(super) async fn tables_are_continued(subject: &Subject) -> Result<(), Broken
         ..written.clone()
     };
     for note in [written, counted] {
-        admin.note_tables(std::slice::from_ref(&note)).await?;
+        admin.update_registry(std::slice::from_ref(&note)).await?;
         // As a later run of the same workload finds it.
         let mut later = subject.admin(target.as_ref()).await?;
-        let found = later.create_tables(&workload, &WISH).await?;
+        let found = later.create_tables(&workload, &POLICY).await?;
         require!(
             found == [note.clone()],
             "{note:?} was noted, {found:?} found"
@@ -91,7 +94,7 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     }
     let mut admin = subject.admin(target).await?;
     for drop in [false, true] {
-        expect_foreign(admin.as_mut(), &workload, WISH.dropping(drop)).await?;
+        expect_foreign(admin.as_mut(), &workload, POLICY.dropping(drop)).await?;
         let found = subject.count(admin.as_mut(), table).await?;
         require!(
             found == 10,
@@ -100,11 +103,11 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
     }
     // Unless the user gave it up by its name.
     let foreign = [table.name.clone()];
-    let wish = TablePolicy {
+    let policy = TablePolicy {
         drop_foreign: &foreign,
-        ..WISH
+        ..POLICY
     };
-    admin.create_tables(&workload, &wish).await?;
+    admin.create_tables(&workload, &policy).await?;
     let found = subject.count(admin.as_mut(), table).await?;
     require!(found == 0, "{found} rows in a table that was given up");
     Ok(())
@@ -113,10 +116,10 @@ pub(super) async fn foreign_tables_are_left_alone(subject: &Subject) -> Result<(
 async fn expect_foreign(
     admin: &mut dyn Admin,
     workload: &BoundWorkload,
-    wish: TablePolicy<'_>,
+    policy: TablePolicy<'_>,
 ) -> Result<(), Broken> {
-    let drop = wish.drop;
-    match admin.create_tables(workload, &wish).await {
+    let drop = policy.drop;
+    match admin.create_tables(workload, &policy).await {
         Ok(_) => Err(Broken::new(format!(
             "drop={drop}: a table that exists was accepted"
         ))),
@@ -213,7 +216,7 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
             "a missing table is {:?} on connecting: {error}",
             error.kind
         ),
-        Ok(mut client) => expect_statement_error(&client.ask(OpId(0), &[]).await)?,
+        Ok(mut client) => expect_statement_error(&client.send(OpId(0), &[]).await)?,
     }
     // A table that goes away under a prepared statement.
     let mut workload = sample::insert_only("going", subject.sql);
@@ -229,9 +232,9 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
     subject
         .statement(target, &format!("DROP TABLE {name}"))
         .await?;
-    expect_statement_error(&client.ask(OpId(1), &[]).await)?;
+    expect_statement_error(&client.send(OpId(1), &[]).await)?;
     expect_statement_error(&client.insert(sample::batch(0, 3)).await)?;
-    let outcome = client.ask(OpId(2), &[]).await;
+    let outcome = client.send(OpId(2), &[]).await;
     require!(
         outcome.is_success() && outcome.response_rows == 1,
         "the session cannot go on after refused statements: {outcome:?}"

@@ -22,7 +22,7 @@ pub(super) const MANY_ROWS: usize = 8_003;
 /// Rows that no target stores within a few looks.
 const BUSY_ROWS: usize = 50_000;
 /// Between two looks at whether it is at work.
-const BUSY_LOOKS: Nanos = Nanos::from_millis(1);
+const BUSY_POLL_PAUSE: Nanos = Nanos::from_millis(1);
 
 pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
@@ -72,17 +72,17 @@ pub(super) async fn urls_show_no_secret(subject: &Subject) -> Result<(), Broken>
     Ok(())
 }
 
-pub(super) async fn facts_are_told(subject: &Subject) -> Result<(), Broken> {
+pub(super) async fn facts_are_reported(subject: &Subject) -> Result<(), Broken> {
     for mode in subject.insert_modes().await? {
         let target = subject.open(Some(mode))?;
         let facts = subject.admin(target.as_ref()).await?.facts().await?;
         require!(!facts.version.is_empty(), "no version");
         require!(!facts.version.contains('\n'), "the version is not one line");
         require!(!facts.dialects.is_empty(), "no dialect");
-        let told = facts.settings.get("insert").map(String::as_str);
+        let insert_fact = facts.settings.get("insert").map(String::as_str);
         require!(
-            told == Some(mode),
-            "the setting `insert` is {told:?}, asked was {mode}"
+            insert_fact == Some(mode),
+            "the setting `insert` is {insert_fact:?}, asked was {mode}"
         );
         require!(
             target.capabilities().simulated || facts.settings.contains_key("durability"),
@@ -176,7 +176,7 @@ pub(super) async fn abandoned_ops_leave_the_target_usable(subject: &Subject) -> 
     expect_applied(&outcome, 10, "default")
 }
 
-pub(super) async fn quiet_targets_quiesce(subject: &Subject) -> Result<(), Broken> {
+pub(super) async fn idle_targets_quiesce(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("quiet", subject.sql);
     let mut admin = subject.create(target.as_ref(), &workload).await?;
@@ -187,7 +187,7 @@ pub(super) async fn quiet_targets_quiesce(subject: &Subject) -> Result<(), Broke
     subject.quiesce(admin.as_mut()).await
 }
 
-pub(super) async fn work_is_not_quiet(subject: &Subject) -> Result<(), Broken> {
+pub(super) async fn running_ops_are_not_idle(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("busy", subject.sql);
     let mut admin = subject.create(target.as_ref(), &workload).await?;
@@ -198,22 +198,22 @@ pub(super) async fn work_is_not_quiet(subject: &Subject) -> Result<(), Broken> {
         answered.set(true);
         outcome
     };
-    let look = async {
+    let poll_busy = async {
         let mut seen = 0_u32;
         while !answered.get() {
             if !admin.quiesce(Nanos::ZERO).await? {
                 seen += 1;
             }
-            let next = subject.timeline.now().saturating_add(BUSY_LOOKS);
+            let next = subject.timeline.now().saturating_add(BUSY_POLL_PAUSE);
             subject.timeline.sleep_until(next).await;
         }
         Ok::<u32, Broken>(seen)
     };
-    let (outcome, seen) = join(work, look).await;
+    let (outcome, seen) = join(work, poll_busy).await;
     expect_applied(&outcome, BUSY_ROWS, "default")?;
     require!(
         seen? > 0,
-        "the target was called quiet whenever it was asked while it stored {BUSY_ROWS} rows"
+        "the target reported itself as idle at every poll while it stored {BUSY_ROWS} rows"
     );
     subject.quiesce(admin.as_mut()).await
 }

@@ -11,7 +11,7 @@ use super::broken::{Broken, require};
 use super::dialect::placeholder;
 use super::sample;
 use super::serving::{MANY_ROWS, abandon, expect_applied};
-use super::subject::{Client, Subject, WISH, insert_request};
+use super::subject::{Client, POLICY, Subject, insert_request};
 use crate::contract::KeySums;
 
 /// Rows of a batch that is abandoned: enough to be under way when it is.
@@ -44,7 +44,7 @@ pub(super) async fn values_come_back_exactly(subject: &Subject) -> Result<(), Br
 
 async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), Broken> {
     for (op, column, value) in sample::finders(row) {
-        let outcome = client.ask(op, &[key(row), value.clone()]).await;
+        let outcome = client.send(op, &[key(row), value.clone()]).await;
         require!(
             outcome.is_success() && outcome.response_rows == 1,
             "insert mode {mode}: row {row} has not {value:?} in `{column}`: {outcome:?}"
@@ -53,9 +53,7 @@ async fn expect_stored(client: &mut Client, row: u64, mode: &str) -> Result<(), 
     Ok(())
 }
 
-pub(super) async fn queries_of_the_audit_are_answered_as_text(
-    subject: &Subject,
-) -> Result<(), Broken> {
+pub(super) async fn queries_of_the_audit_return_text(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let workload = sample::insert_only("asked", subject.sql);
     let mut admin = subject.create(target.as_ref(), &workload).await?;
@@ -67,11 +65,11 @@ pub(super) async fn queries_of_the_audit_are_answered_as_text(
         )
         .await?;
     let text = |text: &str| Some(text.to_owned());
-    let wanted = [
+    let expected = [
         vec![text("12345678901234567"), text("it's"), None],
         vec![text("-1"), text(""), text("")],
     ];
-    require!(found == wanted, "asked for {wanted:?}, answered {found:?}");
+    require!(found == expected, "expected {expected:?}, found {found:?}");
     let mut client = subject.connect(target.as_ref(), &workload).await?;
     let outcome = client.insert(sample::batch(0, MANY_ROWS)).await;
     expect_applied(&outcome, MANY_ROWS, "default")?;
@@ -80,12 +78,15 @@ pub(super) async fn queries_of_the_audit_are_answered_as_text(
     subject.quiesce(admin.as_mut()).await?;
     let sql = format!("SELECT count(*) FROM {}", workload.tables[0].name);
     let found = admin.query(&sql).await?;
-    let wanted = [[text(&MANY_ROWS.to_string())]];
-    require!(found == wanted, "`{sql}`: {wanted:?}, answered {found:?}");
+    let expected = [[text(&MANY_ROWS.to_string())]];
+    require!(
+        found == expected,
+        "`{sql}`: expected {expected:?}, found {found:?}"
+    );
     Ok(())
 }
 
-pub(super) async fn answers_are_counted(subject: &Subject) -> Result<(), Broken> {
+pub(super) async fn responses_are_counted(subject: &Subject) -> Result<(), Broken> {
     let target = subject.open(None)?;
     let mut workload = sample::insert_only("answers", subject.sql);
     let p1 = placeholder(target.placeholders(), 1);
@@ -100,7 +101,7 @@ pub(super) async fn answers_are_counted(subject: &Subject) -> Result<(), Broken>
     expect_applied(&outcome, 3_000, "default")?;
     subject.quiesce(admin.as_mut()).await?;
     for rows in [0, 1, 2_500, 0, 3_000] {
-        let outcome = client.ask(OpId(1), &[key(rows)]).await;
+        let outcome = client.send(OpId(1), &[key(rows)]).await;
         require!(
             outcome.is_success() && outcome.response_rows == rows && outcome.rows_applied == 0,
             "a query for {rows} rows: {outcome:?}"
@@ -121,7 +122,7 @@ pub(super) async fn parameters_of_each_type_are_bound(subject: &Subject) -> Resu
     for row in 0..sample::CYCLE {
         for (op, column, value) in sample::finders(row) {
             let near = sample::near_miss(column, &value);
-            let outcome = client.ask(op, &[key(row), near.clone()]).await;
+            let outcome = client.send(op, &[key(row), near.clone()]).await;
             require!(
                 outcome.is_success() && outcome.response_rows == 0,
                 "row {row} has {value:?} in `{column}` and is found by {near:?}: {outcome:?}"
@@ -239,13 +240,13 @@ pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), 
         };
         admin.read_rows(table, &ranges, &mut take).await?;
         require!(wrong.is_none(), "a row came back otherwise: {wrong:?}");
-        let wanted = (0..2_000).filter(|key| is_within(&ranges, *key));
-        let wanted: BTreeMap<u64, i32> = wanted.map(|key| (key, 1)).collect();
+        let expected_keys = (0..2_000).filter(|key| is_within(&ranges, *key));
+        let expected_keys: BTreeMap<u64, i32> = expected_keys.map(|key| (key, 1)).collect();
         require!(
-            found == wanted,
+            found == expected_keys,
             "{} rows of {} came back for {ranges:?}",
             found.len(),
-            wanted.len()
+            expected_keys.len()
         );
     }
     Ok(())
@@ -284,7 +285,9 @@ pub(super) async fn abandoned_batches_are_whole(subject: &Subject) -> Result<(),
                 later == found,
                 "insert mode {mode}: {found} rows after quiescence, then {later}"
             );
-            admin.create_tables(&workload, &WISH.dropping(true)).await?;
+            admin
+                .create_tables(&workload, &POLICY.dropping(true))
+                .await?;
         }
     }
     Ok(())

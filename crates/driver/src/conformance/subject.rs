@@ -23,7 +23,7 @@ const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
 /// The seed that is noted of the suite's tables; above 63 bits, because all 64 must come back.
 pub(super) const SEED: Seed = Seed(u64::MAX - 1);
 /// What the suite asks of its tables, with nothing dropped.
-pub(super) const WISH: TablePolicy<'_> = TablePolicy::new("conformance", SEED);
+pub(super) const POLICY: TablePolicy<'_> = TablePolicy::new("conformance", SEED);
 
 /// A target under test: how to open it, its time, and its SQL.
 pub struct Subject {
@@ -73,7 +73,9 @@ impl Subject {
         workload: &BoundWorkload,
     ) -> Result<Box<dyn Admin>, TargetError> {
         let mut admin = self.admin(target).await?;
-        admin.create_tables(workload, &WISH.dropping(true)).await?;
+        admin
+            .create_tables(workload, &POLICY.dropping(true))
+            .await?;
         Ok(admin)
     }
 
@@ -106,7 +108,7 @@ impl Subject {
         let outcome = self
             .connect(target, &workload)
             .await?
-            .ask(OpId(0), &[])
+            .send(OpId(0), &[])
             .await;
         require!(outcome.is_success(), "`{sql}` failed: {outcome:?}");
         Ok(())
@@ -115,8 +117,8 @@ impl Subject {
     /// Waits until nothing runs and all is visible.
     pub(super) async fn quiesce(&self, admin: &mut dyn Admin) -> Result<(), Broken> {
         let deadline = self.timeline.now().saturating_add(QUIESCE_LIMIT);
-        let quiet = admin.quiesce(deadline).await?;
-        require!(quiet, "not quiet after {} s", QUIESCE_LIMIT.as_secs_f64());
+        let idle = admin.quiesce(deadline).await?;
+        require!(idle, "not quiet after {} s", QUIESCE_LIMIT.as_secs_f64());
         Ok(())
     }
 
@@ -149,7 +151,7 @@ impl Client {
         self.execute(&mut insert_request(batch)).await
     }
 
-    pub(super) async fn ask(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
+    pub(super) async fn send(&mut self, id: OpId, parameters: &[Value]) -> Outcome {
         let mut request = Request {
             op: Op {
                 id,

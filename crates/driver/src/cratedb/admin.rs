@@ -112,7 +112,7 @@ impl HttpAdmin {
                 && self
                     .connection
                     .node
-                    .trouble
+                    .stability
                     .is_settled(begun, AFTER_ABANDONED)
             {
                 break;
@@ -170,7 +170,7 @@ impl HttpAdmin {
             .zip(before)
             .and_then(|(now, before)| now.checked_sub(before));
         if let Some(requests @ 1..) = rejected {
-            remarks.push(pools::told(requests));
+            remarks.push(pools::rejection_remark(requests));
         }
         Ok(remarks)
     }
@@ -248,13 +248,13 @@ impl Admin for HttpAdmin {
         })
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        notes: &'a [RegistryEntry],
+        entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::note(
+        Box::pin(tables::update(
             &mut self.connection,
-            notes,
+            entries,
             &mut self.registry_rows,
         ))
     }
@@ -350,7 +350,7 @@ impl Admin for HttpAdmin {
                     break;
                 }
             }
-            Ok(Some(rights.told()))
+            Ok(Some(rights.into_list()))
         })
     }
 

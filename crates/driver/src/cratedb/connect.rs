@@ -15,10 +15,11 @@ use super::health;
 use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure};
+use super::stability::Health;
 use crate::contract::{TargetError, Timeline};
 use crate::network::{Stream, describe};
 
-/// Pause between two looks at a cluster that is not well.
+/// Pause between two polls of a cluster that is not well.
 const PAUSE: Nanos = Nanos::from_millis(100);
 
 /// Connects within the node's bound.
@@ -52,37 +53,37 @@ async fn open_unbounded(
 ) -> Result<HttpConnection, TargetError> {
     let begun = timeline.now();
     let (mut connection, first) = first_answer(node).await?;
-    let mut looked = first;
+    let mut health = first;
     loop {
         let now = timeline.now();
-        let well = match &looked {
-            Ok(health) => {
-                node.trouble.looked(*health, now);
-                node.trouble.is_calm(begun)
+        let well = match &health {
+            Ok(state) => {
+                node.stability.record_health(*state, now);
+                node.stability.is_stable(begun)
             }
             Err(Failure::Server { status: 401, .. } | Failure::Io(_)) => false,
             Err(_) => {
-                node.trouble.note(now);
+                node.stability.record_instability(now);
                 false
             }
         };
-        let give_up = now >= limit;
-        match looked {
-            Ok(health) if well || give_up || health.severity <= 1 => return Ok(connection),
-            Err(failure) if give_up || !failure.is_of_a_start() => {
+        let timed_out = now >= limit;
+        match health {
+            Ok(state) if well || timed_out || state.severity <= 1 => return Ok(connection),
+            Err(failure) if timed_out || !failure.is_of_a_start() => {
                 return Err(failure.into_target_error(&node.shown));
             }
             Ok(_) | Err(_) => {}
         }
         timeline.sleep_until(now.saturating_add(PAUSE)).await;
-        looked = health::look(&mut connection, node).await;
+        health = health::poll(&mut connection, node).await;
     }
 }
 
 /// Tries the kinds of connection that the mode allows, and asks the first question on each.
 async fn first_answer(
     node: &Node,
-) -> Result<(HttpConnection, Result<health::Health, Failure>), TargetError> {
+) -> Result<(HttpConnection, Result<Health, Failure>), TargetError> {
     let kinds = node.tls.mode().kinds();
     // What was found out once is not tried again by every session.
     let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
@@ -91,11 +92,11 @@ async fn first_answer(
         let opened = match connect(node, *encrypted).await {
             Ok(stream) => {
                 let mut connection = HttpConnection::new(stream);
-                let looked = health::look(&mut connection, node).await;
+                let health = health::poll(&mut connection, node).await;
                 // A plain question to a port that speaks TLS is not answered, or not in HTTP.
-                match looked {
+                match health {
                     Err(Failure::Io(error)) => Err(query::lost(&node.shown, &error)),
-                    looked => Ok((connection, looked)),
+                    health => Ok((connection, health)),
                 }
             }
             Err(error) => Err(error),

@@ -22,83 +22,85 @@ const BLOCKED_HINT: &str = "a disk may be fuller than \
 
 /// How sure a failure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sure {
+pub(super) enum NotAppliedIf {
     /// Nothing was written, whatever happens to the cluster.
     Always,
     /// Nothing was written, unless a node was lost meanwhile: then an attempt before may have.
-    WhileCalm,
-    /// As [`Sure::WhileCalm`], and only if the table has a key: without one there are no
+    Stable,
+    /// As [`NotAppliedIf::Stable`], and only if the table has a key: without one there are no
     /// duplicates but those that the server's own repetition makes.
-    WhileCalmWithKey,
+    StableWithKey,
     /// It may have been written.
     Never,
 }
 
 /// What a failure is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Meaning {
+pub(super) struct Classification {
     pub(super) class: ErrorClass,
-    pub(super) sure: Sure,
+    pub(super) not_applied_if: NotAppliedIf,
     /// Its entries carry an error only up to ten a shard.
     pub(super) capped: bool,
 }
 
-impl Meaning {
-    const fn new(class: ErrorClass, sure: Sure) -> Self {
+impl Classification {
+    const fn new(class: ErrorClass, not_applied_if: NotAppliedIf) -> Self {
         Self {
             class,
-            sure,
+            not_applied_if,
             capped: true,
         }
     }
 }
 
 /// What it means that a row of a bulk request was not applied.
-pub(super) fn of_row(reason: &Reason) -> Meaning {
+pub(super) fn classify_row(reason: &Reason) -> Classification {
     use ErrorClass::{Constraint, Data, Resource, Statement, Unavailable};
     if reason.text.starts_with(REJECTED) {
-        return Meaning {
+        return Classification {
             capped: false,
-            ..Meaning::new(ErrorClass::Rejected, Sure::WhileCalm)
+            ..Classification::new(ErrorClass::Rejected, NotAppliedIf::Stable)
         };
     }
     match reason.code {
-        4091 => Meaning::new(Constraint, Sure::WhileCalmWithKey),
-        4000 if violates_constraint(&reason.text) => Meaning::new(Constraint, Sure::Always),
-        4000 | 4003 | 4005 => Meaning::new(Data, Sure::Always),
-        4007 | BLOCKED => Meaning::new(Statement, Sure::WhileCalm),
-        40411 => Meaning::new(Constraint, Sure::WhileCalm),
-        5000 if is_resource(&reason.text) => Meaning::new(Resource, Sure::Never),
-        _ => Meaning::new(Unavailable, Sure::Never),
+        4091 => Classification::new(Constraint, NotAppliedIf::StableWithKey),
+        4000 if violates_constraint(&reason.text) => {
+            Classification::new(Constraint, NotAppliedIf::Always)
+        }
+        4000 | 4003 | 4005 => Classification::new(Data, NotAppliedIf::Always),
+        4007 | BLOCKED => Classification::new(Statement, NotAppliedIf::Stable),
+        40411 => Classification::new(Constraint, NotAppliedIf::Stable),
+        5000 if is_resource(&reason.text) => Classification::new(Resource, NotAppliedIf::Never),
+        _ => Classification::new(Unavailable, NotAppliedIf::Never),
     }
 }
 
 /// What it means that a whole request failed.
-pub(super) fn of_request(status: u16, reason: &Reason) -> Meaning {
+pub(super) fn classify_request(status: u16, reason: &Reason) -> Classification {
     use ErrorClass::{
         Authentication, Constraint, Data, Protocol, Rejected, Resource, Statement, Timeout,
         Unavailable,
     };
     let text = reason.text.as_str();
-    let (class, sure) = match (status, reason.code) {
-        (401, _) => (Authentication, Sure::Always),
+    let (class, not_applied_if) = match (status, reason.code) {
+        (401, _) => (Authentication, NotAppliedIf::Always),
         // More than the server takes in one request; it was not read.
-        (413, _) => (Statement, Sure::Always),
-        (429, _) => (Rejected, Sure::Always),
-        _ if text.starts_with(REJECTED) => (Rejected, Sure::WhileCalm),
-        (400, 4000) if violates_constraint(text) => (Constraint, Sure::Always),
-        (400, 4000) if is_about_values(text) => (Data, Sure::Always),
-        (400, 4003) => (Data, Sure::Always),
-        (_, 4091) => (Constraint, Sure::WhileCalmWithKey),
+        (413, _) => (Statement, NotAppliedIf::Always),
+        (429, _) => (Rejected, NotAppliedIf::Always),
+        _ if text.starts_with(REJECTED) => (Rejected, NotAppliedIf::Stable),
+        (400, 4000) if violates_constraint(text) => (Constraint, NotAppliedIf::Always),
+        (400, 4000) if is_about_values(text) => (Data, NotAppliedIf::Always),
+        (400, 4003) => (Data, NotAppliedIf::Always),
+        (_, 4091) => (Constraint, NotAppliedIf::StableWithKey),
         // Tables that are there are missing for a while after a node has started.
-        (404, 4040..=4049) | (403, _) => (Statement, Sure::Always),
-        (_, 5005) => (Timeout, Sure::Never),
-        (_, 5000) if is_resource(text) => (Resource, Sure::Never),
-        (400..=499, code) if code != 0 => (Statement, Sure::Always),
-        (500..=599, _) => (Unavailable, Sure::Never),
-        _ => (Protocol, Sure::Never),
+        (404, 4040..=4049) | (403, _) => (Statement, NotAppliedIf::Always),
+        (_, 5005) => (Timeout, NotAppliedIf::Never),
+        (_, 5000) if is_resource(text) => (Resource, NotAppliedIf::Never),
+        (400..=499, code) if code != 0 => (Statement, NotAppliedIf::Always),
+        (500..=599, _) => (Unavailable, NotAppliedIf::Never),
+        _ => (Protocol, NotAppliedIf::Never),
     };
-    Meaning::new(class, sure)
+    Classification::new(class, not_applied_if)
 }
 
 /// CHECK, NOT NULL and a missing key are constraints, although their code is that of a wrong
@@ -157,8 +159,8 @@ pub(super) fn reason_of(answer: &Answer) -> Reason {
 
 /// Why a target cannot be used; `place` says what was tried.
 pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetError {
-    let meaning = of_request(status, reason);
-    let kind = match meaning.class {
+    let classification = classify_request(status, reason);
+    let kind = match classification.class {
         ErrorClass::Authentication => TargetErrorKind::Refused,
         ErrorClass::Unavailable | ErrorClass::Timeout | ErrorClass::Protocol => {
             TargetErrorKind::Unreachable
@@ -182,7 +184,7 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
              disk beyond its watermark",
         ),
         (503, _) => Some("the cluster has no master: it is starting, or more than half is lost"),
-        _ if meaning.class == ErrorClass::Protocol => {
+        _ if classification.class == ErrorClass::Protocol => {
             Some("is this the HTTP port (4200), and not the PostgreSQL port (5432)?")
         }
         _ => None,

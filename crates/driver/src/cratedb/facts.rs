@@ -1,4 +1,6 @@
-//! What the cluster says of itself: version, nodes, and the settings that matter for a repetition.
+//! Reads the facts of the cluster: version, nodes, and the settings needed to repeat a run.
+//!
+//! Must not change a setting.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +11,8 @@ use super::pools::{self, Pool};
 use crate::contract::{TableFeatures, TargetError, TargetFacts};
 use crate::network::one_line;
 
-/// Settings of the cluster that change what a load sees, by the beginning of their names.
-const TOLD: [&str; 6] = [
+/// Settings of the cluster that affect a load, by the beginning of their names.
+const RECORDED: [&str; 6] = [
     "bulk.",
     "cluster.routing.rebalance.",
     "indices.breaker.",
@@ -18,8 +20,8 @@ const TOLD: [&str; 6] = [
     "stats.enabled",
     "statement_timeout",
 ];
-/// Settings of the cluster with their defaults in 6.4; those that differ are told by name. Limits
-/// that are shares of the heap are not here: they differ from machine to machine.
+/// Settings of the cluster with their defaults in 6.4; those that differ are listed by name. Limits
+/// that are fractions of the heap are not here: they differ from machine to machine.
 const DEFAULTS: [(&str, &str); 24] = [
     ("bulk.request_timeout", "1m"),
     ("cluster.max_shards_per_node", "1000"),
@@ -55,7 +57,7 @@ const DEFAULTS: [(&str, &str); 24] = [
     ("stats.operations_log_size", "10000"),
     ("statement_timeout", "0ms"),
 ];
-/// Most settings that are told.
+/// Most settings that are recorded.
 const SETTINGS_MAX: usize = 80;
 
 /// See [`crate::contract::Admin::facts`].
@@ -68,7 +70,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         flatten("", value, &mut settings);
     }
     let changed = changed(&settings);
-    settings.retain(|name: &String, _| TOLD.iter().any(|told| name.starts_with(told)));
+    settings.retain(|name: &String, _| RECORDED.iter().any(|prefix| name.starts_with(prefix)));
     let nodes = connection
         .rows(
             "SELECT count(*), min(heap['max']), min(os_info['available_processors']), \
@@ -90,8 +92,9 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
             queued,
             rejected,
         } = pool;
-        let told = format!("{threads} threads, {queued} queued, {rejected} rejected since start");
-        settings.insert("write_pool".to_owned(), told);
+        let write_pool =
+            format!("{threads} threads, {queued} queued, {rejected} rejected since start");
+        settings.insert("write_pool".to_owned(), write_pool);
     }
     settings.insert("insert".to_owned(), connection.insert().to_owned());
     // The translog is synchronized before each answer, unless a table says otherwise.
@@ -166,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_that_is_not_at_its_default_is_told() {
+    fn a_setting_that_is_not_at_its_default_is_listed() {
         let value = serde_json::json!({
             "bulk": {"request_timeout": "1m"},
             "overload_protection": {"dml": {"queue_size": 100}},

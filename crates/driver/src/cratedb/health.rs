@@ -1,16 +1,16 @@
-//! How the cluster is: one look.
+//! Polls the health of the cluster. Must not judge it; see `stability`.
 
 use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure, Rows};
-pub(super) use super::stability::Health;
+use super::stability::Health;
 
-/// Health and nodes in one statement. `sys.health` says GREEN even without a master; this does not.
-const LOOK: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
+/// Health and nodes in one statement. `sys.health` reports GREEN even without a master; this does not.
+const HEALTH: &str = "SELECT severity, (SELECT count(*) FROM sys.nodes) FROM sys.cluster_health";
 
-/// SqlQuery a node how its cluster is.
-pub(super) async fn look(connection: &mut HttpConnection, node: &Node) -> Result<Health, Failure> {
-    query::rows(connection, node, LOOK)
+/// Queries a node for the health of its cluster.
+pub(super) async fn poll(connection: &mut HttpConnection, node: &Node) -> Result<Health, Failure> {
+    query::rows(connection, node, HEALTH)
         .await
         .map(|rows| read(&rows))
 }
@@ -21,7 +21,7 @@ fn read(rows: &Rows) -> Health {
         value.and_then(serde_json::Value::as_u64)
     };
     Health {
-        // What does not say how it is, is not well.
+        // A cluster that reports no severity is not well.
         severity: number(0).unwrap_or(u64::MAX),
         nodes: number(1).unwrap_or(0),
     }

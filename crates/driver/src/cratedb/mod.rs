@@ -4,7 +4,7 @@
 //! of headers: a session writes what its encoder made with one system call, and an answer of a
 //! thousand entries is counted as it comes, without a tree of values. Where to read: `http`
 //! (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge` (counts to an
-//! outcome), `trouble` (is the cluster calm?), `session` (one op), `connect`, `admin` (around the
+//! outcome), `stability` (is the cluster calm?), `session` (one op), `connect`, `admin` (around the
 //! load).
 //!
 //! What must not be here: clocks, retries, text for a terminal.
@@ -89,11 +89,11 @@ impl Driver for CrateDbDriver {
                     .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
             })?,
         };
-        let trouble = Arc::new(ClusterStability::default());
+        let stability = Arc::new(ClusterStability::default());
         let environment = |name: &str| std::env::var(name).ok();
         let mut nodes = Vec::new();
         for url in urls {
-            nodes.extend(options::nodes(url, options, &environment, &trouble)?);
+            nodes.extend(options::nodes(url, options, &environment, &stability)?);
         }
         if nodes.is_empty() {
             return Err(hosts::none_given());
@@ -135,7 +135,7 @@ impl Target for CrateDbTarget {
     }
 
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::in_turns(number, attempt, self.nodes.len())
+        hosts::round_robin(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {

@@ -29,7 +29,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool
 }
 
 /// A sentence about requests that were rejected during a run.
-pub(super) fn told(requests: u64) -> String {
+pub(super) fn rejection_remark(requests: u64) -> String {
     format!(
         "the write pools rejected {requests} requests to shards during the run; the cluster tries \
          each three times again"

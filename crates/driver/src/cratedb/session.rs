@@ -1,4 +1,4 @@
-//! One connection under load: sends what the encoder made, reads the answer, has it judged.
+//! One connection under load: sends what the encoder made, reads the response, and judges it.
 //!
 //! The connection moves into the future of an op and comes back only if it is still in step with
 //! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
@@ -71,16 +71,16 @@ impl HttpSession {
         let usable = match exchanged {
             Ok(usable) => usable,
             Err(error) => {
-                self.node.trouble.note(self.timeline.now());
+                self.node.stability.record_instability(self.timeline.now());
                 return lost(op, &error, connection.all_sent());
             }
         };
         let mut context = self.context(op);
-        context.calm = self.node.trouble.is_calm(started);
+        context.stable = self.node.stability.is_stable(started);
         let mut usable = usable;
-        if usable && context.calm && judge::depends_on_calm(&answer, context) {
-            usable = self.look(&mut connection).await;
-            context.calm = self.node.trouble.is_calm(started);
+        if usable && context.stable && judge::depends_on_stability(&answer, context) {
+            usable = self.check_health(&mut connection).await;
+            context.stable = self.node.stability.is_stable(started);
         }
         let mut outcome = judge::judge(&answer, context);
         if usable {
@@ -90,21 +90,21 @@ impl HttpSession {
         outcome
     }
 
-    /// SqlQuery how the cluster is, unless another session has just done so; false if the connection
-    /// did not survive it.
-    async fn look(&self, connection: &mut HttpConnection) -> bool {
-        if !self.node.trouble.may_look(self.timeline.now()) {
+    /// Polls the cluster's health, unless another session has just done so; false if the connection
+    /// was lost.
+    async fn check_health(&self, connection: &mut HttpConnection) -> bool {
+        if !self.node.stability.may_check(self.timeline.now()) {
             return true;
         }
-        let looked = health::look(connection, &self.node).await;
+        let polled = health::poll(connection, &self.node).await;
         let now = self.timeline.now();
-        match looked {
+        match polled {
             Ok(health) => {
-                self.node.trouble.looked(health, now);
+                self.node.stability.record_health(health, now);
                 true
             }
             Err(failure) => {
-                self.node.trouble.note(now);
+                self.node.stability.record_instability(now);
                 matches!(failure, query::Failure::Server { .. })
             }
         }
@@ -121,7 +121,7 @@ impl HttpSession {
             insert: matches!(op.body, OpBody::Insert(_)),
             bulk,
             has_key,
-            calm: true,
+            stable: true,
         }
     }
 }
@@ -151,7 +151,7 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         if !self.ended {
-            self.node.trouble.abandoned(self.timeline.now());
+            self.node.stability.record_abandoned(self.timeline.now());
         }
     }
 }

@@ -35,8 +35,8 @@ pub(super) async fn settle(
     let mut pause = PAUSE_MIN;
     let mut at_rest_since = None;
     loop {
-        let health = health::look(http, node).await.map_err(failed)?;
-        let shards = look(http, node, tables).await.map_err(failed)?;
+        let health = health::poll(http, node).await.map_err(failed)?;
+        let shards = poll_shards(http, node, tables).await.map_err(failed)?;
         let now = timeline.now();
         let at_rest = health.severity <= 1 && shards.moving == 0;
         let since = *at_rest_since.get_or_insert(now);
@@ -46,7 +46,7 @@ pub(super) async fn settle(
         let uneven = shards.uneven(health.nodes);
         let waited = at_rest && now >= since.saturating_add(UNEVEN_WAIT_MAX);
         if (at_rest && uneven.is_empty()) || waited || now >= limit {
-            node.trouble.set_normal(health);
+            node.stability.set_normal(health);
             let mut remarks = Vec::new();
             if !at_rest {
                 let why = unassigned(http, node, tables).await.map_err(failed)?;
@@ -118,7 +118,7 @@ impl Shards {
     }
 }
 
-async fn look(
+async fn poll_shards(
     connection: &mut HttpConnection,
     node: &Node,
     tables: &[String],

@@ -1,19 +1,18 @@
-//! Whether the cluster is calm: what the sessions of one target saw of lost nodes, shared.
+//! Whether the cluster is stable: signs of lost nodes, shared by all sessions of one target.
 //!
-//! For a while around the loss of a node the answers about single rows cannot be taken at their
-//! word; see `judge`. Sessions note connections that broke and unhealthy states that they saw.
-//! What must not be here: I/O, and a clock.
+//! For a while around the loss of a node, responses about single rows are not reliable; see `judge`.
+//! Sessions record broken connections and unhealthy states. Must not do I/O, or read a clock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use highwater_core::model::units::Nanos;
 
-/// How long after a sign of trouble answers are still doubted. A frozen node was seen to hold
-/// requests for 63 s, and a lost copy is made anew after a minute by default.
+/// How long the cluster counts as unstable after a sign of it. A frozen node held requests for 63 s,
+/// and by default a lost copy is recreated after a minute.
 const WINDOW: Nanos = Nanos::from_secs(120);
-/// Shortest time between two looks at the cluster's health by the sessions of one target.
-const LOOK_EVERY: Nanos = Nanos::from_millis(500);
-/// Nothing happened yet.
+/// Shortest time between two health checks by the sessions of one target.
+const CHECK_INTERVAL: Nanos = Nanos::from_millis(500);
+/// No such event yet.
 const NEVER: u64 = u64::MAX;
 
 /// Health, and how many nodes there are.
@@ -24,14 +23,14 @@ pub(super) struct Health {
     pub(super) nodes: u64,
 }
 
-/// What is known of a cluster's trouble. Times are those of the run.
+/// See the module. Times are those of the run.
 #[derive(Debug)]
 pub(super) struct ClusterStability {
     last: AtomicU64,
-    last_look: AtomicU64,
-    /// When an op was last given up that the server may still carry out.
+    last_check: AtomicU64,
+    /// When an op was last abandoned that the server may still execute.
     abandoned: AtomicU64,
-    /// The state that is normal for this cluster: at the last time that it was waited for.
+    /// The normal state of this cluster: after the last time that Highwater waited for it.
     severity: AtomicU64,
     nodes: AtomicU64,
 }
@@ -40,7 +39,7 @@ impl Default for ClusterStability {
     fn default() -> Self {
         Self {
             last: AtomicU64::new(NEVER),
-            last_look: AtomicU64::new(NEVER),
+            last_check: AtomicU64::new(NEVER),
             abandoned: AtomicU64::new(NEVER),
             severity: AtomicU64::new(1),
             nodes: AtomicU64::new(0),
@@ -49,25 +48,25 @@ impl Default for ClusterStability {
 }
 
 impl ClusterStability {
-    /// A connection broke, or a node was seen to be missing.
-    pub(super) fn note(&self, now: Nanos) {
+    /// Records that a connection broke, or a node was missing.
+    pub(super) fn record_instability(&self, now: Nanos) {
         self.last.store(now.0, Ordering::Relaxed);
     }
 
-    /// No trouble was seen between `started` and now, nor shortly before.
-    pub(super) fn is_calm(&self, started: Nanos) -> bool {
+    /// Whether there was no sign of instability between `started` and now, nor shortly before.
+    pub(super) fn is_stable(&self, started: Nanos) -> bool {
         match self.last.load(Ordering::Relaxed) {
             NEVER => true,
             last => last.saturating_add(WINDOW.0) < started.0,
         }
     }
 
-    /// An op was given up whose request had left.
-    pub(super) fn abandoned(&self, now: Nanos) {
+    /// Records that an op was abandoned after its request was sent.
+    pub(super) fn record_abandoned(&self, now: Nanos) {
         self.abandoned.store(now.0, Ordering::Relaxed);
     }
 
-    /// The last op that was given up lies so long back.
+    /// Whether the last op was abandoned at least `margin` ago.
     pub(super) fn is_settled(&self, now: Nanos, margin: Nanos) -> bool {
         match self.abandoned.load(Ordering::Relaxed) {
             NEVER => true,
@@ -75,28 +74,28 @@ impl ClusterStability {
         }
     }
 
-    /// This is how the cluster is when all is well; a single node with a replica that has no
-    /// place is YELLOW for ever.
+    /// Sets the normal state of the cluster. A single node with a replica that cannot be allocated
+    /// is always YELLOW.
     pub(super) fn set_normal(&self, health: Health) {
         self.severity.store(health.severity, Ordering::Relaxed);
         self.nodes.store(health.nodes, Ordering::Relaxed);
     }
 
-    /// Compares a look at the cluster with what is normal.
-    pub(super) fn looked(&self, health: Health, now: Nanos) {
+    /// Compares the cluster's health with its normal state.
+    pub(super) fn record_health(&self, health: Health, now: Nanos) {
         let worse = health.severity > self.severity.load(Ordering::Relaxed);
         let fewer = health.nodes < self.nodes.load(Ordering::Relaxed);
         if worse || fewer {
-            self.note(now);
+            self.record_instability(now);
         }
     }
 
-    /// Whether it is time for another look; true for one of the sessions that ask.
-    pub(super) fn may_look(&self, now: Nanos) -> bool {
-        let last = self.last_look.load(Ordering::Relaxed);
-        let due = last == NEVER || now.0 >= last.saturating_add(LOOK_EVERY.0);
+    /// Whether another health check is due; true for only one of the sessions that call it.
+    pub(super) fn may_check(&self, now: Nanos) -> bool {
+        let last = self.last_check.load(Ordering::Relaxed);
+        let due = last == NEVER || now.0 >= last.saturating_add(CHECK_INTERVAL.0);
         due && self
-            .last_look
+            .last_check
             .compare_exchange(last, now.0, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
     }
@@ -113,30 +112,31 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_doubted_during_trouble_and_two_minutes_after() {
-        let trouble = ClusterStability::default();
-        assert!(trouble.is_calm(Nanos::ZERO));
-        trouble.note(at(0));
+    fn the_cluster_is_unstable_for_two_minutes_after_a_sign_of_it() {
+        let stability = ClusterStability::default();
+        assert!(stability.is_stable(Nanos::ZERO));
+        stability.record_instability(at(0));
         assert!(
-            !trouble.is_calm(at(0).saturating_sub(SECOND)),
+            !stability.is_stable(at(0).saturating_sub(SECOND)),
             "under way when it came"
         );
-        assert!(!trouble.is_calm(at(120)));
-        assert!(trouble.is_calm(at(121)));
+        assert!(!stability.is_stable(at(120)));
+        assert!(stability.is_stable(at(121)));
     }
 
     #[test]
-    fn worse_health_or_fewer_nodes_than_normal_are_trouble() {
-        for (severity, nodes, calm) in [(1, 3, true), (2, 3, false), (1, 2, false), (1, 4, true)] {
-            let trouble = ClusterStability::default();
-            trouble.set_normal(Health {
+    fn worse_health_or_fewer_nodes_than_normal_are_instability() {
+        for (severity, nodes, stable) in [(1, 3, true), (2, 3, false), (1, 2, false), (1, 4, true)]
+        {
+            let stability = ClusterStability::default();
+            stability.set_normal(Health {
                 severity: 1,
                 nodes: 3,
             });
-            trouble.looked(Health { severity, nodes }, at(0));
+            stability.record_health(Health { severity, nodes }, at(0));
             assert_eq!(
-                trouble.is_calm(at(0)),
-                calm,
+                stability.is_stable(at(0)),
+                stable,
                 "severity {severity}, {nodes} nodes"
             );
         }
@@ -145,7 +145,7 @@ mod tests {
             severity: 2,
             nodes: 1,
         });
-        lonely.looked(
+        lonely.record_health(
             Health {
                 severity: 2,
                 nodes: 1,
@@ -153,18 +153,18 @@ mod tests {
             at(0),
         );
         assert!(
-            lonely.is_calm(at(0)),
+            lonely.is_stable(at(0)),
             "YELLOW is normal for a replica without a place"
         );
     }
 
     #[test]
-    fn sessions_look_in_turns_and_not_too_often() {
-        let trouble = ClusterStability::default();
-        assert!(trouble.may_look(Nanos::ZERO));
-        assert!(!trouble.may_look(Nanos::ZERO));
-        assert!(!trouble.may_look(Nanos::from_millis(499)));
-        assert!(trouble.may_look(Nanos::from_millis(500)));
-        assert!(!trouble.may_look(Nanos::from_millis(501)));
+    fn only_one_session_checks_health_and_not_too_often() {
+        let stability = ClusterStability::default();
+        assert!(stability.may_check(Nanos::ZERO));
+        assert!(!stability.may_check(Nanos::ZERO));
+        assert!(!stability.may_check(Nanos::from_millis(499)));
+        assert!(stability.may_check(Nanos::from_millis(500)));
+        assert!(!stability.may_check(Nanos::from_millis(501)));
     }
 }

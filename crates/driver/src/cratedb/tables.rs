@@ -12,7 +12,7 @@ use super::query::number;
 use crate::contract::TargetError;
 use crate::sql::quoting::{literal, quoted};
 use crate::sql::with_clause::with_settings;
-use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
+use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
@@ -22,46 +22,49 @@ const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 pub(super) async fn create(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,
-    wish: &TablePolicy<'_>,
+    policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     connection
         .run(&format!(
-            "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY, \
+            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name TEXT PRIMARY KEY, \
              fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" BIGINT, \
              next_index BIGINT NOT NULL, writing BOOLEAN NOT NULL) \
              CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')"
         ))
         .await?;
-    connection.refresh(TABLE_LIST).await?;
+    connection.refresh(REGISTRY_TABLE).await?;
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
         let there = exists(connection, &table.name).await?;
-        let note = read(connection, &table.name).await?;
+        let entry = read(connection, &table.name).await?;
         let placed = |error: TargetError| TargetError {
             message: format!("{}: {}", connection.place(), error.message),
             ..error
         };
-        steps.push((table, wish.fate(&table.name, there, note).map_err(placed)?));
+        steps.push((
+            table,
+            policy.action(&table.name, there, entry).map_err(placed)?,
+        ));
     }
-    let mut notes = Vec::with_capacity(steps.len());
-    for (table, fate) in steps {
-        notes.push(apply(connection, table, fate, wish).await?);
+    let mut entries = Vec::with_capacity(steps.len());
+    for (table, action) in steps {
+        entries.push(apply(connection, table, action, policy).await?);
     }
-    connection.refresh(TABLE_LIST).await?;
-    Ok(notes)
+    connection.refresh(REGISTRY_TABLE).await?;
+    Ok(entries)
 }
 
-/// See [`crate::contract::Admin::note_tables`]. Adds the rows that it writes to `written`.
-pub(super) async fn note(
+/// See [`crate::contract::Admin::update_registry`]. Adds the rows that it writes to `written`.
+pub(super) async fn update(
     connection: &mut AdminConnection,
-    notes: &[RegistryEntry],
+    entries: &[RegistryEntry],
     written: &mut u64,
 ) -> Result<(), TargetError> {
-    for note in notes {
-        write(connection, note).await?;
+    for entry in entries {
+        write(connection, entry).await?;
         *written += 1;
     }
-    connection.refresh(TABLE_LIST).await
+    connection.refresh(REGISTRY_TABLE).await
 }
 
 async fn exists(connection: &mut AdminConnection, name: &str) -> Result<bool, TargetError> {
@@ -81,7 +84,7 @@ async fn read(
 ) -> Result<Option<RegistryEntry>, TargetError> {
     let rows = connection
         .rows(&format!(
-            "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
+            "SELECT {COLUMNS} FROM {REGISTRY_TABLE} WHERE name = {}",
             literal(name)
         ))
         .await?;
@@ -104,23 +107,23 @@ async fn read(
     }))
 }
 
-async fn write(connection: &mut AdminConnection, note: &RegistryEntry) -> Result<(), TargetError> {
+async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let rows = note
+    let rows = entry
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
     connection
         .run(&format!(
-            "INSERT INTO {TABLE_LIST} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
+            "INSERT INTO {REGISTRY_TABLE} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
              ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
              seed = excluded.seed, \"rows\" = excluded.\"rows\", \
              next_index = excluded.next_index, writing = excluded.writing",
-            literal(&note.name),
-            literal(&note.fingerprint),
-            note.seed.0,
-            bounded(note.next_index),
-            note.writing
+            literal(&entry.name),
+            literal(&entry.fingerprint),
+            entry.seed.0,
+            bounded(entry.next_index),
+            entry.writing
         ))
         .await
 }
@@ -128,13 +131,13 @@ async fn write(connection: &mut AdminConnection, note: &RegistryEntry) -> Result
 async fn apply(
     connection: &mut AdminConnection,
     table: &BoundTable,
-    fate: Fate,
-    wish: &TablePolicy<'_>,
+    action: TableAction,
+    policy: &TablePolicy<'_>,
 ) -> Result<RegistryEntry, TargetError> {
-    match fate {
-        Fate::Keep(note) => return Ok(note),
-        Fate::Create => {}
-        Fate::Replace => {
+    match action {
+        TableAction::Keep(entry) => return Ok(entry),
+        TableAction::Create => {}
+        TableAction::Replace => {
             connection
                 .run(&format!("DROP TABLE {}", quoted(&table.name)))
                 .await?;
@@ -143,10 +146,10 @@ async fn apply(
     // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
         connection
-            .run(&with_settings(statement, wish.settings, quoted))
+            .run(&with_settings(statement, policy.settings, quoted))
             .await?;
     }
-    let note = wish.fresh(&table.name);
-    write(connection, &note).await?;
-    Ok(note)
+    let entry = policy.new_entry(&table.name);
+    write(connection, &entry).await?;
+    Ok(entry)
 }

@@ -5,8 +5,8 @@ use super::http::HttpConnection;
 use super::options::Node;
 use super::query;
 use crate::contract::{BoxFuture, TargetError};
-use crate::sql::cratedb_telemetry::{STATEMENTS, readings};
-use crate::telemetry::{Reading, TelemetryReader};
+use crate::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
+use crate::telemetry::{MetricSample, TelemetryReader};
 
 /// SqlQuery over HTTP.
 pub(super) struct HttpReader {
@@ -21,15 +21,15 @@ impl HttpReader {
 }
 
 impl TelemetryReader for HttpReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
         Box::pin(async move {
-            let mut answers = Vec::new();
+            let mut responses = Vec::new();
             for sql in STATEMENTS {
                 let rows = query::rows(&mut self.connection, &self.node, sql).await;
                 let rows = rows.map_err(|failure| failure.into_target_error(&self.node.shown))?;
-                answers.push(rows.into_iter().map(query::texts).collect());
+                responses.push(rows.into_iter().map(query::texts).collect());
             }
-            Ok(readings(&answers))
+            Ok(metric_samples(&responses))
         })
     }
 }

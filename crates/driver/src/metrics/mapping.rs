@@ -1,4 +1,4 @@
-//! Which metrics become which readings.
+//! Maps metrics of an endpoint to the names of a record. Must not read text; see `text`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use highwater_core::model::quantity::QuantityError;
 
 use super::text::Sample;
-use crate::telemetry::{Measure, Reading};
+use crate::telemetry::{Measure, MetricSample};
 
-/// What a mapping looks like.
+/// The form of a mapping.
 const HINT: &str = "write NAME=METRIC, such as queue=tasks_waiting, queue=tasks{state=\"waiting\"}, or \
                     disk_written[device]=disk_bytes_total for a series for each value of a label";
 /// Longest mapping.
@@ -18,12 +18,12 @@ const LENGTH_MAX: usize = 500;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mapping {
     name: String,
-    /// The label whose values are told apart, as nodes.
+    /// The label whose values become nodes, one series each.
     by: Option<String>,
     pub(super) metric: String,
     /// Labels that a sample must have.
     labels: Vec<(String, String)>,
-    /// How it is to be read, where the endpoint need not be asked.
+    /// How the metric is to be read, if the endpoint's type is not needed.
     measure: Option<Measure>,
     unit: Cow<'static, str>,
 }
@@ -88,11 +88,11 @@ impl Mapping {
         self.metric == sample.metric
             && self.labels.iter().all(|(name, value)| {
                 let mut labels = sample.labels.iter();
-                labels.any(|(known, told)| known == name && told == value)
+                labels.any(|(label, found)| label == name && found == value)
             })
     }
 
-    /// A counter of seconds is told as their share of the time.
+    /// A counter of seconds becomes a fraction of the time.
     fn measure(&self, sample: &Sample<'_>) -> Measure {
         let seconds = self.metric.contains("_seconds");
         self.measure.unwrap_or(match (sample.counter, seconds) {
@@ -112,12 +112,12 @@ impl Mapping {
     }
 }
 
-/// Samples that differ only in labels nobody asked about are added up.
-pub(super) fn readings(mappings: &[Mapping], samples: &[Sample<'_>]) -> Vec<Reading> {
-    let mut readings = Vec::new();
+/// Adds up samples that differ only in labels that the mapping does not name.
+pub(super) fn metric_samples(mappings: &[Mapping], lines: &[Sample<'_>]) -> Vec<MetricSample> {
+    let mut samples = Vec::new();
     for mapping in mappings {
         let mut sums: BTreeMap<Option<&str>, (f64, Measure)> = BTreeMap::new();
-        for sample in samples.iter().filter(|sample| mapping.takes(sample)) {
+        for sample in lines.iter().filter(|sample| mapping.takes(sample)) {
             let node = mapping.by.as_ref().map(|by| {
                 let label = sample.labels.iter().find(|(name, _)| name == by);
                 label.map_or("", |(_, value)| value.as_str())
@@ -125,19 +125,22 @@ pub(super) fn readings(mappings: &[Mapping], samples: &[Sample<'_>]) -> Vec<Read
             let sum = sums.entry(node).or_insert((0.0, mapping.measure(sample)));
             sum.0 += sample.value;
         }
-        readings.extend(sums.into_iter().map(|(node, (value, measure))| Reading {
-            name: Cow::Owned(mapping.name.clone()),
-            unit: mapping.unit(measure),
-            node: node.map(str::to_owned),
-            measure,
-            value,
-        }));
+        samples.extend(
+            sums.into_iter()
+                .map(|(node, (value, measure))| MetricSample {
+                    name: Cow::Owned(mapping.name.clone()),
+                    unit: mapping.unit(measure),
+                    node: node.map(str::to_owned),
+                    measure,
+                    value,
+                }),
+        );
     }
-    readings
+    samples
 }
 
-/// Name, label whose values are told apart, metric, how it is read, unit.
-type Known = (
+/// Name, label whose values become nodes, metric, how it is read, unit.
+type StandardMapping = (
     &'static str,
     &'static str,
     &'static str,
@@ -145,10 +148,10 @@ type Known = (
     &'static str,
 );
 
-/// What processes, machines and one family of databases tell under names of their own. Sources: the
+/// Metrics of processes, machines and one family of databases under their own names. Sources: the
 /// Prometheus client libraries' `process_` metrics, node_exporter, and the list of metrics in that
 /// database's documentation (self-hosted, "essential metrics").
-const WELL_KNOWN: [Known; 17] = [
+const STANDARD_MAPPINGS: [StandardMapping; 17] = [
     (
         "process_cpu",
         "",
@@ -253,9 +256,9 @@ const WELL_KNOWN: [Known; 17] = [
 ];
 
 /// What is read where nobody says what.
-pub(super) fn well_known() -> Vec<Mapping> {
-    let known = WELL_KNOWN.iter();
-    known
+pub(super) fn standard_mappings() -> Vec<Mapping> {
+    let standard = STANDARD_MAPPINGS.iter();
+    standard
         .map(|(name, by, metric, measure, unit)| Mapping {
             name: (*name).to_owned(),
             by: (!by.is_empty()).then(|| (*by).to_owned()),
@@ -274,9 +277,9 @@ mod tests {
 
     fn read(mapping: &str, text: &str) -> Vec<(String, Option<String>, f64, Measure)> {
         let mappings = [Mapping::parse(mapping).unwrap()];
-        let samples = samples(text, |_| true);
-        let readings = readings(&mappings, &samples).into_iter();
-        readings
+        let lines = samples(text, |_| true);
+        metric_samples(&mappings, &lines)
+            .into_iter()
             .map(|r| (r.name.into_owned(), r.node, r.value, r.measure))
             .collect()
     }
@@ -286,7 +289,7 @@ mod tests {
                         # TYPE cpu_seconds_total counter\ncpu_seconds_total 16\n";
 
     #[test]
-    fn labels_choose_and_split_and_the_rest_is_added_up() {
+    fn labels_select_and_split_and_other_samples_are_added_up() {
         let name = || "n".to_owned();
         let node = |name: &str| Some(name.to_owned());
         assert_eq!(read("n=b", TEXT), [(name(), None, 7.0, Measure::Count)]);
@@ -314,7 +317,7 @@ mod tests {
         let samples = samples(text, |_| true);
         let unit = |metric: &str| {
             let mapping = Mapping::parse(&format!("n={metric}")).unwrap();
-            readings(&[mapping], &samples)[0].unit.clone()
+            metric_samples(&[mapping], &samples)[0].unit.clone()
         };
         // A level of seconds is no share of anything.
         let units = ["a_seconds", "b_bytes", "c_seconds", "d"].map(unit);

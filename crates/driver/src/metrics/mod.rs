@@ -19,7 +19,7 @@ pub use self::mapping::Mapping;
 use crate::contract::{BoxFuture, TargetError, TargetErrorKind, Timeline};
 use crate::network::{SslMode, Stream, Tls, TlsFiles, describe};
 use crate::target_url::{Host, Secret, TargetUrl};
-use crate::telemetry::{Reading, TelemetryReader};
+use crate::telemetry::{MetricSample, TelemetryReader};
 
 /// Longest answer that is read.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -61,7 +61,7 @@ impl Endpoint {
             return Err(wrong(&format!("`{parsed}` does not name one host")));
         };
         let mappings = if mappings.is_empty() {
-            mapping::well_known()
+            mapping::standard_mappings()
         } else {
             mappings.to_vec()
         };
@@ -92,7 +92,7 @@ impl Endpoint {
         Box::pin(std::future::ready(Ok(Some(reader))))
     }
 
-    async fn answer(&self) -> Result<Vec<u8>, TargetError> {
+    async fn response(&self) -> Result<Vec<u8>, TargetError> {
         let lost = |error: &std::io::Error| {
             TargetError::unreachable(format!("{}: {}", self.shown, describe(error)))
         };
@@ -109,14 +109,14 @@ impl Endpoint {
         let written = stream.write_all(request).await;
         written.map_err(|error| lost(&error))?;
         stream.flush().await.map_err(|error| lost(&error))?;
-        let mut answer = Vec::new();
+        let mut response = Vec::new();
         let limit = u64::try_from(ANSWER_BYTES_MAX).unwrap_or(u64::MAX);
-        let read = stream.take(limit + 1).read_to_end(&mut answer).await;
+        let read = stream.take(limit + 1).read_to_end(&mut response).await;
         read.map_err(|error| lost(&error))?;
-        if answer.len() > ANSWER_BYTES_MAX {
+        if response.len() > ANSWER_BYTES_MAX {
             return Err(self.refused("the answer is longer than 16 MiB"));
         }
-        Ok(answer)
+        Ok(response)
     }
 
     fn refused(&self, cause: &str) -> TargetError {
@@ -127,25 +127,25 @@ impl Endpoint {
         }
     }
 
-    fn readings(&self, answer: &[u8]) -> Result<Vec<Reading>, TargetError> {
+    fn samples(&self, response: &[u8]) -> Result<Vec<MetricSample>, TargetError> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
         let mut head = httparse::Response::new(&mut headers);
-        let Ok(httparse::Status::Complete(length)) = head.parse(answer) else {
+        let Ok(httparse::Status::Complete(length)) = head.parse(response) else {
             return Err(self.refused("what answers there does not speak HTTP"));
         };
         match head.code {
             Some(200) => {}
             code => return Err(self.refused(&format!("HTTP status {}", code.unwrap_or(0)))),
         }
-        let body = String::from_utf8_lossy(answer.get(length..).unwrap_or_default());
+        let body = String::from_utf8_lossy(response.get(length..).unwrap_or_default());
         let samples = text::samples(&body, |metric| {
             self.mappings.iter().any(|mapping| mapping.metric == metric)
         });
-        let readings = mapping::readings(&self.mappings, &samples);
-        if readings.is_empty() {
+        let samples = mapping::metric_samples(&self.mappings, &samples);
+        if samples.is_empty() {
             return Err(self.refused("it has none of the metrics that are read"));
         }
-        Ok(readings)
+        Ok(samples)
     }
 }
 
@@ -171,10 +171,10 @@ fn request(text: &str, url: &TargetUrl, host: &str) -> Secret {
 struct MetricsReader(Endpoint);
 
 impl TelemetryReader for MetricsReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
         Box::pin(async move {
-            let answer = self.0.answer().await?;
-            self.0.readings(&answer)
+            let response = self.0.response().await?;
+            self.0.samples(&response)
         })
     }
 }
@@ -243,20 +243,20 @@ mod tests {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_all().build().unwrap();
         let endpoint = Endpoint::new(&url, &[]).unwrap();
-        let error = runtime.block_on(endpoint.answer()).unwrap_err();
+        let error = runtime.block_on(endpoint.response()).unwrap_err();
         assert!(error.message.contains("longer than 16 MiB"), "{error}");
     }
 
     #[test]
     fn well_known_metrics_need_no_mapping() {
         let endpoint = Endpoint::new("http://h/", &[]).unwrap();
-        let answer = "HTTP/1.0 200 OK\r\n\r\n\
+        let response = "HTTP/1.0 200 OK\r\n\r\n\
             process_cpu_seconds_total 3\nnode_load1 0.5\nother 1\n\
             node_disk_io_time_seconds_total{device=\"sda\"} 7\n\
             sys_cpu_combined_percent_normalized{node_id=\"2\"} 0.25\n\
             # TYPE sys_host_disk_read_bytes gauge\nsys_host_disk_read_bytes{node_id=\"2\"} 9\n";
-        let readings = endpoint.readings(answer.as_bytes()).unwrap();
-        let told: Vec<_> = readings
+        let samples = endpoint.samples(response.as_bytes()).unwrap();
+        let found: Vec<_> = samples
             .iter()
             .map(|r| (&*r.name, &*r.unit, r.node.as_deref(), r.measure, r.value))
             .collect();
@@ -268,17 +268,17 @@ mod tests {
             // It grows, whatever its endpoint calls it.
             ("disk_read", "bytes", Some("2"), Measure::Count, 9.0),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn an_answer_without_what_is_read_says_so() {
         let mapping = Mapping::parse("queue=waiting").unwrap();
         let endpoint = Endpoint::new("http://h/", &[mapping]).unwrap();
-        let answer = |text: &str| endpoint.readings(text.as_bytes());
-        let read = answer("HTTP/1.0 200 OK\r\n\r\nwaiting 3\nother 4\n").unwrap();
+        let response = |text: &str| endpoint.samples(text.as_bytes());
+        let read = response("HTTP/1.0 200 OK\r\n\r\nwaiting 3\nother 4\n").unwrap();
         assert_eq!((read.len(), read[0].value.to_bits()), (1, 3_f64.to_bits()));
-        let message = |text: &str| answer(text).unwrap_err().message;
+        let message = |text: &str| response(text).unwrap_err().message;
         assert!(message("HTTP/1.0 200 OK\r\n\r\nother 4\n").contains("none of the metrics"));
         assert!(message("HTTP/1.0 404 Not Found\r\n\r\n").contains("HTTP status 404"));
         assert!(message("SSH-2.0-x\r\n").contains("does not speak HTTP"));

@@ -17,7 +17,7 @@ pub(super) struct Sample<'a> {
 }
 
 /// The samples of the wanted metrics.
-pub(super) fn samples(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<Sample<'_>> {
+pub(super) fn samples(text: &str, is_needed: impl Fn(&str) -> bool) -> Vec<Sample<'_>> {
     let mut samples = Vec::new();
     let mut counter = ("", false);
     for line in text.lines() {
@@ -30,16 +30,16 @@ pub(super) fn samples(text: &str, wanted: impl Fn(&str) -> bool) -> Vec<Sample<'
         }
         let end = line.find(|c: char| c == '{' || c.is_whitespace());
         let metric = line.get(..end.unwrap_or(line.len())).unwrap_or("");
-        if metric.is_empty() || !wanted(metric) {
+        if metric.is_empty() || !is_needed(metric) {
             continue;
         }
         if let Some((labels, value)) = labels_and_value(&line[metric.len()..]) {
-            let told = counter.0 == metric;
+            let is_counter = counter.0 == metric;
             samples.push(Sample {
                 metric,
                 labels,
                 value,
-                counter: if told {
+                counter: if is_counter {
                     counter.1
                 } else {
                     metric.ends_with("_total")

@@ -53,13 +53,13 @@ impl Admin for NullAdmin {
         policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         let tables = workload.tables.iter();
-        let notes = tables.map(|table| policy.fresh(&table.name)).collect();
-        Box::pin(ready(Ok(notes)))
+        let entries = tables.map(|table| policy.new_entry(&table.name)).collect();
+        Box::pin(ready(Ok(entries)))
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        _notes: &'a [RegistryEntry],
+        _entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(ready(Ok(())))
     }

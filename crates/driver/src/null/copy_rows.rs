@@ -64,12 +64,12 @@ impl Binary {
                 piece = &piece[passed..];
                 continue;
             }
-            let wanted = if self.fields == 0 { 2 } else { 4 };
-            let taken = (wanted - self.filled).min(piece.len());
+            let needed = if self.fields == 0 { 2 } else { 4 };
+            let taken = (needed - self.filled).min(piece.len());
             self.part[self.filled..self.filled + taken].copy_from_slice(&piece[..taken]);
             self.filled += taken;
             piece = &piece[taken..];
-            if self.filled < wanted {
+            if self.filled < needed {
                 break;
             }
             self.filled = 0;

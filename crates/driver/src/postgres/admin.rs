@@ -247,11 +247,11 @@ impl Admin for WireAdmin {
         Box::pin(tables::create(&mut self.connection, workload, policy))
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        notes: &'a [RegistryEntry],
+        entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        Box::pin(tables::note(&mut self.connection, notes))
+        Box::pin(tables::update(&mut self.connection, entries))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
@@ -331,7 +331,7 @@ impl Admin for WireAdmin {
                     break;
                 }
             }
-            Ok(Some(rights.told()))
+            Ok(Some(rights.into_list()))
         })
     }
 

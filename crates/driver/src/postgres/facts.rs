@@ -28,12 +28,12 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         .cloned()
         .flatten()
         .unwrap_or_default();
-    let told = Dialect::of_version(&version);
+    let reported = Dialect::of_version(&version);
     // What start-up told is the better witness; a relative may keep PostgreSQL's version text.
-    let dialect = if told == Dialect::PostgreSql {
+    let dialect = if reported == Dialect::PostgreSql {
         connection.dialect()
     } else {
-        told
+        reported
     };
     let mut settings = match dialect {
         Dialect::PostgreSql => bounded(
@@ -108,13 +108,13 @@ fn traits(settings: &BTreeMap<String, String>, insert: &str) -> Vec<String> {
 /// Settings with which less of an acknowledged commit survives than usual.
 fn relaxed(settings: &BTreeMap<String, String>) -> Vec<String> {
     let usual = ["fsync", "full_page_writes", "synchronous_commit"];
-    let told = usual.iter().filter_map(|name| {
+    let reported = usual.iter().filter_map(|name| {
         let value = settings
             .get(*name)
             .filter(|value| !["on", "remote_apply"].contains(&value.as_str()))?;
         Some(format!("{name}={value}"))
     });
-    told.collect()
+    reported.collect()
 }
 
 #[cfg(test)]

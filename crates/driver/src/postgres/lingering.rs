@@ -16,23 +16,23 @@ pub(super) struct LingeringBackends(Mutex<BTreeSet<i32>>);
 impl LingeringBackends {
     /// Our connection to this backend has ended.
     pub(super) fn add(&self, backend: i32) {
-        self.change(|known| {
-            known.insert(backend);
-            if known.len() > BACKENDS_MAX {
-                known.pop_first();
+        self.change(|listed| {
+            listed.insert(backend);
+            if listed.len() > BACKENDS_MAX {
+                listed.pop_first();
             }
         });
     }
 
     /// These backends are gone, or their ids belong to new connections.
     pub(super) fn forget(&self, backends: &[i32]) {
-        self.change(|known| known.retain(|backend| !backends.contains(backend)));
+        self.change(|listed| listed.retain(|backend| !backends.contains(backend)));
     }
 
     /// All that are not known to be gone.
     pub(super) fn list(&self) -> Vec<i32> {
         let mut list = Vec::new();
-        self.change(|known| list.extend(known.iter().copied()));
+        self.change(|listed| list.extend(listed.iter().copied()));
         list
     }
 

@@ -156,7 +156,7 @@ impl Target for PostgresTarget {
     }
 
     fn host_of(&self, number: u32, attempt: u32) -> usize {
-        hosts::in_turns(number, attempt, self.nodes.len())
+        hosts::round_robin(number, attempt, self.nodes.len())
     }
 
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {

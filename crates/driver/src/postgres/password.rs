@@ -22,7 +22,9 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
     }
     let found = match &node.login.passfile {
         None => None,
-        Some(path) => read(path)?.and_then(|text| find(&text, &wanted(node)).map(Secret::new)),
+        Some(path) => {
+            read(path)?.and_then(|text| find(&text, &pgpass_fields(node)).map(Secret::new))
+        }
     };
     found.ok_or_else(|| TargetError {
         kind: TargetErrorKind::Refused,
@@ -38,7 +40,7 @@ pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
 }
 
 /// Host, port, database and user as a line names them.
-fn wanted(node: &Node) -> [String; 4] {
+fn pgpass_fields(node: &Node) -> [String; 4] {
     let (host, port) = match &node.address {
         Address::Tcp(host, port) => (host.clone(), port),
         Address::Socket(_, port) => ("localhost".to_owned(), port),
@@ -81,12 +83,12 @@ fn unreadable(path: &Path, cause: &str) -> TargetError {
 }
 
 /// The password of the first line whose four fields match.
-fn find(text: &str, wanted: &[String; 4]) -> Option<String> {
+fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
         .find_map(|line| {
             let mut rest = line;
-            for want in wanted {
+            for want in pgpass_fields {
                 let (field, after) = field(rest)?;
                 // A wildcard is a bare asterisk; an escaped one is a name.
                 if rest.get(..rest.len() - after.len() - 1) != Some("*") && field != *want {
@@ -129,7 +131,7 @@ fn unescape(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn wanted() -> [String; 4] {
+    fn pgpass_fields() -> [String; 4] {
         ["db.example", "5432", "bench", "ann"].map(str::to_owned)
     }
 
@@ -149,7 +151,7 @@ mod tests {
             ("*:*:*:no", None),
             ("", None),
         ] {
-            assert_eq!(find(text, &wanted()).as_deref(), password, "{text}");
+            assert_eq!(find(text, &pgpass_fields()).as_deref(), password, "{text}");
         }
     }
 

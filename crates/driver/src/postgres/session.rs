@@ -127,8 +127,8 @@ impl WireSession {
         let piece = plan.rows_per_statement();
         let whole = if batch >= piece { piece } else { 0 };
         for rows in [whole, batch % piece] {
-            let wanted = (id.0, rows);
-            if rows == 0 || self.prepared.contains(&wanted) {
+            let needed = (id.0, rows);
+            if rows == 0 || self.prepared.contains(&needed) {
                 continue;
             }
             let mut bytes = Vec::new();
@@ -144,7 +144,7 @@ impl WireSession {
             if answer.error.is_some() {
                 return Ok(());
             }
-            self.prepared.push(wanted);
+            self.prepared.push(needed);
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use postgres_protocol::escape::{escape_identifier, escape_literal};
 use super::admin_connection::{AdminConnection, number};
 use crate::contract::TargetError;
 use crate::sql::with_clause::with_settings;
-use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
+use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
 /// The columns of the list, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
@@ -19,11 +19,11 @@ const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 pub(super) async fn create(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,
-    wish: &TablePolicy<'_>,
+    policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     connection
         .run(&format!(
-            "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name text NOT NULL PRIMARY KEY, \
+            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name text NOT NULL PRIMARY KEY, \
              fingerprint text NOT NULL, seed text NOT NULL, \"rows\" bigint, \
              next_index bigint NOT NULL, writing boolean NOT NULL)"
         ))
@@ -33,26 +33,26 @@ pub(super) async fn create(
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
         let there = exists(connection, &table.name).await?;
-        let note = read(connection, &table.name).await?;
-        let fate = wish.fate(&table.name, there, note);
+        let entry = read(connection, &table.name).await?;
+        let action = policy.action(&table.name, there, entry);
         let placed = |error: TargetError| TargetError {
             message: format!("{}: {}", connection.place(), error.message),
             ..error
         };
-        steps.push((table, fate.map_err(placed)?));
+        steps.push((table, action.map_err(placed)?));
     }
     begin(connection).await?;
-    let applied = apply_all(connection, steps, wish).await;
+    let applied = apply_all(connection, steps, policy).await;
     end(connection, applied).await
 }
 
-/// See [`crate::contract::Admin::note_tables`].
-pub(super) async fn note(
+/// See [`crate::contract::Admin::update_registry`].
+pub(super) async fn update(
     connection: &mut AdminConnection,
-    notes: &[RegistryEntry],
+    entries: &[RegistryEntry],
 ) -> Result<(), TargetError> {
     begin(connection).await?;
-    let written = write_all(connection, notes).await;
+    let written = write_all(connection, entries).await;
     end(connection, written).await
 }
 
@@ -105,7 +105,7 @@ async fn read(
 ) -> Result<Option<RegistryEntry>, TargetError> {
     let rows = connection
         .rows(&format!(
-            "SELECT {COLUMNS} FROM {TABLE_LIST} WHERE name = {}",
+            "SELECT {COLUMNS} FROM {REGISTRY_TABLE} WHERE name = {}",
             escape_literal(name)
         ))
         .await?;
@@ -135,57 +135,57 @@ async fn read(
 
 async fn write_all(
     connection: &mut AdminConnection,
-    notes: &[RegistryEntry],
+    entries: &[RegistryEntry],
 ) -> Result<(), TargetError> {
-    for note in notes {
-        write(connection, note).await?;
+    for entry in entries {
+        write(connection, entry).await?;
     }
     Ok(())
 }
 
-async fn write(connection: &mut AdminConnection, note: &RegistryEntry) -> Result<(), TargetError> {
+async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
     // The columns of the list have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let rows = note
+    let rows = entry
         .rows
         .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
     connection
         .run(&format!(
-            "INSERT INTO {TABLE_LIST} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
+            "INSERT INTO {REGISTRY_TABLE} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
              ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
              seed = excluded.seed, \"rows\" = excluded.\"rows\", \
              next_index = excluded.next_index, writing = excluded.writing",
-            escape_literal(&note.name),
-            escape_literal(&note.fingerprint),
-            note.seed.0,
-            bounded(note.next_index),
-            note.writing
+            escape_literal(&entry.name),
+            escape_literal(&entry.fingerprint),
+            entry.seed.0,
+            bounded(entry.next_index),
+            entry.writing
         ))
         .await
 }
 
 async fn apply_all(
     connection: &mut AdminConnection,
-    steps: Vec<(&BoundTable, Fate)>,
-    wish: &TablePolicy<'_>,
+    steps: Vec<(&BoundTable, TableAction)>,
+    policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    let mut notes = Vec::with_capacity(steps.len());
-    for (table, fate) in steps {
-        notes.push(apply(connection, table, fate, wish).await?);
+    let mut entries = Vec::with_capacity(steps.len());
+    for (table, action) in steps {
+        entries.push(apply(connection, table, action, policy).await?);
     }
-    Ok(notes)
+    Ok(entries)
 }
 
 async fn apply(
     connection: &mut AdminConnection,
     table: &BoundTable,
-    fate: Fate,
-    wish: &TablePolicy<'_>,
+    action: TableAction,
+    policy: &TablePolicy<'_>,
 ) -> Result<RegistryEntry, TargetError> {
-    match fate {
-        Fate::Keep(note) => return Ok(note),
-        Fate::Create => {}
-        Fate::Replace => {
+    match action {
+        TableAction::Keep(entry) => return Ok(entry),
+        TableAction::Create => {}
+        TableAction::Replace => {
             let name = escape_identifier(&table.name);
             connection.run(&format!("DROP TABLE {name}")).await?;
         }
@@ -193,17 +193,17 @@ async fn apply(
     // Created before it is noted: a note without a table of ours would be a license to drop.
     for statement in &table.create {
         let quote = |name: &str| connection.dialect().setting(name);
-        let statement = with_settings(statement, wish.settings, quote);
+        let statement = with_settings(statement, policy.settings, quote);
         connection.run(&statement).await?;
     }
-    let note = wish.fresh(&table.name);
-    write(connection, &note).await?;
-    Ok(note)
+    let entry = policy.new_entry(&table.name);
+    write(connection, &entry).await?;
+    Ok(entry)
 }
 
 /// Makes the notes visible to the next look, where the dialect needs that.
 async fn refresh(connection: &mut AdminConnection) -> Result<(), TargetError> {
-    match connection.dialect().refresh(TABLE_LIST) {
+    match connection.dialect().refresh(REGISTRY_TABLE) {
         None => Ok(()),
         Some(statement) => connection.run(&statement).await,
     }

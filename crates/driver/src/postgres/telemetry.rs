@@ -9,7 +9,7 @@ use crate::contract::{BoxFuture, TargetError};
 use crate::sql::cratedb_telemetry;
 use crate::sql::describe::Texts;
 use crate::sql::dialect::Dialect;
-use crate::telemetry::{Measure, Reading, TelemetryReader, names};
+use crate::telemetry::{Measure, MetricSample, TelemetryReader, names};
 
 /// A figure: name, unit, how it is to be read, the versions that have it (the first one, and the
 /// first one that has it no more), and the expression.
@@ -133,11 +133,11 @@ const SESSIONS: &str = "(SELECT count(*) FILTER (WHERE state = 'active') AS acti
 
 /// Figures of this major version.
 fn figures(version: u32) -> impl Iterator<Item = &'static Figure> {
-    let known = move |figure: &&Figure| {
+    let is_supported = move |figure: &&Figure| {
         let (since, until) = figure.3;
         since <= version && version < until
     };
-    FIGURES.iter().filter(known)
+    FIGURES.iter().filter(is_supported)
 }
 
 fn statement(version: u32) -> String {
@@ -155,7 +155,7 @@ pub(super) struct WireReader {
     dialect: Dialect,
     node: Node,
     /// Major version and its statement, once it is known.
-    asked: Option<(u32, String)>,
+    prepared: Option<(u32, String)>,
 }
 
 impl WireReader {
@@ -165,16 +165,16 @@ impl WireReader {
             connection: opened.connection,
             dialect: opened.dialect,
             node,
-            asked: None,
+            prepared: None,
         })
     }
 
-    async fn of_server(&mut self) -> Result<Vec<Reading>, TargetError> {
-        let (version, sql) = if let Some(asked) = self.asked.take() {
-            asked
+    async fn of_server(&mut self) -> Result<Vec<MetricSample>, TargetError> {
+        let (version, sql) = if let Some(prepared) = self.prepared.take() {
+            prepared
         } else {
-            let told = self.rows("SHOW server_version_num").await?;
-            let number: u32 = told
+            let rows = self.rows("SHOW server_version_num").await?;
+            let number: u32 = rows
                 .first()
                 .and_then(|row| row.first()?.as_deref()?.parse().ok())
                 .unwrap_or(0);
@@ -182,25 +182,25 @@ impl WireReader {
             (version, statement(version))
         };
         let rows = self.rows(&sql).await?;
-        self.asked = Some((version, sql));
+        self.prepared = Some((version, sql));
         let values = rows.first().into_iter().flatten();
-        let readings = figures(version).zip(values).filter_map(|(figure, value)| {
+        let samples = figures(version).zip(values).filter_map(|(figure, value)| {
             let (name, unit, measure, ..) = *figure;
             let value = value.as_deref()?.parse().ok()?;
             Some(match measure {
-                Measure::Level => Reading::level(name, unit, value),
-                _ => Reading::count(name, unit, value),
+                Measure::Level => MetricSample::level(name, unit, value),
+                _ => MetricSample::count(name, unit, value),
             })
         });
-        Ok(readings.collect())
+        Ok(samples.collect())
     }
 
-    async fn of_cluster(&mut self) -> Result<Vec<Reading>, TargetError> {
-        let mut answers = Vec::new();
+    async fn of_cluster(&mut self) -> Result<Vec<MetricSample>, TargetError> {
+        let mut responses = Vec::new();
         for sql in cratedb_telemetry::STATEMENTS {
-            answers.push(self.rows(sql).await?);
+            responses.push(self.rows(sql).await?);
         }
-        Ok(cratedb_telemetry::readings(&answers))
+        Ok(cratedb_telemetry::metric_samples(&responses))
     }
 
     async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
@@ -209,7 +209,7 @@ impl WireReader {
 }
 
 impl TelemetryReader for WireReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
         Box::pin(async move {
             match self.dialect {
                 Dialect::CrateDb => self.of_cluster().await,
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn each_version_is_asked_for_the_views_that_it_has() {
-        let asks = |version: u32, view: &str| statement(version).contains(view);
+        let uses = |version: u32, view: &str| statement(version).contains(view);
         for (view, since, until) in [
             ("pg_stat_wal", 14, 99),
             ("pg_stat_bgwriter", 12, 17),
@@ -235,7 +235,7 @@ mod tests {
         ] {
             for version in 12..20 {
                 let there = (since..until).contains(&version);
-                assert_eq!(asks(version, view), there, "{view} in {version}");
+                assert_eq!(uses(version, view), there, "{view} in {version}");
             }
         }
     }

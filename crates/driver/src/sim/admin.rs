@@ -1,5 +1,5 @@
-//! What a run asks of the simulated cluster before and after the load. Costs no simulated time,
-//! but for waiting until the work in progress is done.
+//! Everything around the load of a simulated cluster. Must not cost simulated time, except to wait
+//! until the work in progress is done.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
@@ -7,7 +7,7 @@ use highwater_core::model::units::Nanos;
 
 use super::capacity::capacity;
 use super::parameters::SimParameters;
-use super::{INSERT_MODE, View, no_table};
+use super::view::{ClusterView, INSERT_MODE, no_table};
 use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
     TargetFacts,
@@ -24,18 +24,18 @@ const BATCHES: [u32; 4] = [1, 100, 1_000, 10_000];
 const DIALECTS: &str = include_str!("dialects.txt");
 
 /// The connection around the load.
-pub(super) struct SimAdmin(pub(super) View);
+pub(super) struct SimAdmin(pub(super) ClusterView);
 
 impl SimAdmin {
     fn create(
         &self,
         workload: &BoundWorkload,
-        wish: &TablePolicy<'_>,
+        policy: &TablePolicy<'_>,
     ) -> Result<Vec<RegistryEntry>, TargetError> {
         let mut cluster = self.0.alive()?;
         // All or nothing: no table is emptied while another one stands in the way.
         for table in &workload.tables {
-            if !wish.drop && cluster.table(&table.name).is_some() {
+            if !policy.drop && cluster.table(&table.name).is_some() {
                 return Err(TargetError {
                     kind: TargetErrorKind::ForeignTable,
                     message: format!("target `sim:`: table `{}` exists", table.name),
@@ -47,7 +47,7 @@ impl SimAdmin {
             cluster.create_table(workload, position);
         }
         let names = workload.tables.iter().map(|table| table.name.as_str());
-        Ok(names.map(|name| wish.fresh(name)).collect())
+        Ok(names.map(|name| policy.new_entry(name)).collect())
     }
 
     fn stored(&self, workload: &BoundWorkload) -> Result<u64, TargetError> {
@@ -88,16 +88,16 @@ impl Admin for SimAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         // Every table here was made by this process in this run: none is of another's making, and
         // there is no later run that could go on with it.
-        Box::pin(async move { self.create(workload, wish) })
+        Box::pin(async move { self.create(workload, policy) })
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        _notes: &'a [RegistryEntry],
+        _entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         // The list would have no later reader.
         Box::pin(std::future::ready(Ok(())))

@@ -1,7 +1,7 @@
-//! The state of a simulated cluster: its nodes, its tables, and the faults it was told to make.
+//! The state of a simulated cluster: its nodes, its tables, and its planted faults.
 //!
-//! Everything about an op is decided when it arrives: when it ends, what it leaves behind, what
-//! the client hears. The session then only waits. No clock is read here and nothing is awaited.
+//! Everything about an op is decided when it arrives: when it ends, which rows it stores, and its
+//! outcome. The session then only waits. Must not read a clock, or await anything.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
 
 use super::disk::Disk;
-use super::draw::{Draw, Purpose};
 use super::node::{Node, stall_at};
 use super::parameters::{ServiceDistribution, SimParameters};
-use super::store::{RowFate, Table};
-use super::values::{ValueFate, Values};
+use super::random::{Purpose, RandomKey};
+use super::store::{RowFaultModel, Table};
+use super::values::{ValueFaultModel, Values};
 
-/// An answer takes at least this long, so that simulated time moves even where a model costs
-/// nothing: else a closed load would ask for ever at one and the same moment.
-const LEAST_ANSWER: Nanos = Nanos::from_micros(1);
+/// A response takes at least this long, so that simulated time advances even if a model costs
+/// nothing. Otherwise a closed load would send ops at the same moment forever.
+const LEAST_RESPONSE: Nanos = Nanos::from_micros(1);
 
-/// Ops whose failed attempts are remembered, so that asking again draws anew.
+/// Ops whose failed attempts are remembered, so that a retry samples new random numbers.
 const MAX_REMEMBERED: usize = 65_536;
 
-/// What the model was told to do wrong and did, counted as it happened.
+/// The faults that the model planted, counted as they happened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Planted {
     /// Rows acknowledged (or their acknowledgement lost) but not stored.
@@ -46,16 +46,16 @@ pub struct Planted {
 
 /// One op as it arrives.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ask {
+pub(super) struct SimOp {
     /// Position of the op in the workload.
-    pub(super) op: u16,
+    pub(super) position: u16,
     /// Number of the op in its stream.
     pub(super) index: u64,
-    /// What it wants.
+    /// Its work.
     pub(super) work: Work,
 }
 
-/// What an op wants.
+/// The work of an op.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Work {
     /// Rows for a table, by the table's number in the cluster.
@@ -68,9 +68,9 @@ pub(super) enum Work {
     Query,
 }
 
-/// What the client will hear, and when.
+/// The outcome of an op, and when the client receives it.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct SimResponse {
     pub(super) at: Nanos,
     pub(super) outcome: Outcome,
 }
@@ -79,7 +79,7 @@ pub(super) struct Answer {
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     node: u32,
-    /// Core time at speed 1, before the service law.
+    /// Core time at speed 1, before service times are sampled.
     mean: f64,
     /// Rows for the node's disk.
     rows: u64,
@@ -99,7 +99,7 @@ pub(super) struct Cluster {
     latest: Nanos,
     /// When all work booked so far is done.
     busy_until: Nanos,
-    /// Attempts so far of ops that failed for a drawn reason.
+    /// Attempts so far of ops that failed at random.
     attempts: HashMap<Identity, u32>,
     /// Pieces of the op being booked; kept for its allocation.
     pieces: Vec<Piece>,
@@ -131,7 +131,7 @@ impl Cluster {
         }
     }
 
-    /// Its nodes, to be looked at.
+    /// Its nodes.
     pub(super) fn nodes(&mut self) -> &mut [Node] {
         &mut self.nodes
     }
@@ -161,23 +161,23 @@ impl Cluster {
         self.tables.iter().position(|table| table.name == name)
     }
 
-    /// Makes a table anew, empty; `position` is its place in the workload.
+    /// Creates a table, or recreates it empty; `position` is its place in the workload.
     pub(super) fn create_table(&mut self, workload: &BoundWorkload, position: usize) {
         let Some(bound) = workload.tables.get(position) else {
             return;
         };
         let parameters = &self.parameters;
-        let fate = RowFate::new(
+        let faults = RowFaultModel::new(
             self.seed,
             &bound.name,
             parameters.drop,
             parameters.duplicate,
         );
-        let values = workload.rows.as_ref().map(|maker| {
-            let fate = ValueFate::new(self.seed, &bound.name, parameters);
-            Values::new(maker.clone(), position, &bound.columns, fate)
+        let values = workload.rows.as_ref().map(|generator| {
+            let faults = ValueFaultModel::new(self.seed, &bound.name, parameters);
+            Values::new(generator.clone(), position, &bound.columns, faults)
         });
-        let table = Table::new(&bound.name, fate, values);
+        let table = Table::new(&bound.name, faults, values);
         match self.table_number(&bound.name) {
             Some(number) => self.tables[number] = table,
             None => self.tables.push(table),
@@ -185,52 +185,58 @@ impl Cluster {
     }
 
     /// Books an op that arrives now.
-    pub(super) fn ask(&mut self, now: Nanos, ask: &Ask) -> Answer {
+    pub(super) fn submit(&mut self, now: Nanos, op: &SimOp) -> SimResponse {
         // Threads on a real clock may come here in another order than they read the time.
         let now = now.max(self.latest);
         self.latest = now;
-        let soon = now.saturating_add(self.parameters.rtt.max(LEAST_ANSWER));
+        let soon = now.saturating_add(self.parameters.rtt.max(LEAST_RESPONSE));
         if self.is_dead(now) {
             return cut(soon, "the simulated cluster is down");
         }
-        let identity = identity_of(ask);
+        let identity = identity_of(op);
         let attempt = self.attempts.get(&identity).copied().unwrap_or(0);
-        let draw = Draw::new(self.seed, Purpose::Op)
-            .with(ask.op.into())
-            .with(ask.index)
+        let random = RandomKey::new(self.seed, Purpose::Op)
+            .with(op.position.into())
+            .with(op.index)
             .with(identity.2)
             .with(attempt.into());
-        if draw.with(1).happens(self.parameters.fail) {
+        if random.with(1).happens(self.parameters.fail) {
             self.planted.failed_ops += 1;
             self.remember(identity);
             return cut(soon, "connection reset before the op began");
         }
-        self.cut_into_pieces(ask, draw.with(2));
+        self.cut_into_pieces(op, random.with(2));
         if !self.has_room(now) {
             self.planted.rejected_ops += 1;
-            return rejected(soon, ask);
+            return rejected(soon, op);
         }
-        let finish = self.book(now, draw.with(3));
+        let finish = self.book(now, random.with(3));
         if let Some(die) = self.parameters.die.filter(|die| finish > *die) {
             self.busy_until = self.busy_until.min(die);
             return cut(die.max(soon), "the simulated cluster went down");
         }
-        self.answer(ask, identity, draw.with(4), finish)
+        self.respond(op, identity, random.with(4), finish)
             .at_least(soon)
     }
 
-    /// Applies a finished op and says what the client hears.
-    fn answer(&mut self, ask: &Ask, identity: Identity, draw: Draw, finish: Nanos) -> Answer {
+    /// Applies a finished op and returns its outcome.
+    fn respond(
+        &mut self,
+        op: &SimOp,
+        identity: Identity,
+        random: RandomKey,
+        finish: Nanos,
+    ) -> SimResponse {
         let at = finish.saturating_add(self.parameters.rtt);
         let Work::Insert {
             table,
             first_row,
             rows,
-        } = ask.work
+        } = op.work
         else {
             self.forget(identity);
             let outcome = Outcome::answered(1, self.parameters.answer_bytes);
-            return Answer { at, outcome };
+            return SimResponse { at, outcome };
         };
         let Some(table) = self.tables.get_mut(table) else {
             return no_table(at, rows);
@@ -239,14 +245,14 @@ impl Cluster {
         self.planted.dropped_rows += faults.dropped;
         self.planted.duplicated_rows += faults.duplicated;
         self.planted.altered_rows += faults.altered;
-        if draw.happens(self.parameters.lose_ack) {
+        if random.happens(self.parameters.lose_ack) {
             self.planted.lost_acks += 1;
             self.planted.lost_ack_rows += rows;
             self.remember(identity);
             return cut(at, "connection reset while waiting for the answer");
         }
         self.forget(identity);
-        Answer {
+        SimResponse {
             at,
             outcome: Outcome::applied(rows),
         }
@@ -265,14 +271,14 @@ impl Cluster {
         }
     }
 
-    /// A query is one piece on a random node. The rows of an insert are dealt evenly to the
-    /// shards, from a random one on; each copy of each shard that gets rows is a piece.
-    fn cut_into_pieces(&mut self, ask: &Ask, draw: Draw) {
+    /// A query is one piece on a random node. The rows of an insert are spread evenly over
+    /// the shards, from a random one on; each copy of each shard that gets rows is a piece.
+    fn cut_into_pieces(&mut self, op: &SimOp, random: RandomKey) {
         self.pieces.clear();
         let parameters = &self.parameters;
-        let Work::Insert { rows, .. } = ask.work else {
+        let Work::Insert { rows, .. } = op.work else {
             self.pieces.push(Piece {
-                node: draw.below(parameters.nodes),
+                node: random.below(parameters.nodes),
                 mean: to_f64(parameters.query.0),
                 rows: 0,
             });
@@ -280,7 +286,7 @@ impl Cluster {
         };
         let shards = u64::from(parameters.shards);
         let (each, one_more) = (rows / shards, rows % shards);
-        let mut shard = draw.below(parameters.shards);
+        let mut shard = random.below(parameters.shards);
         for dealt in 0..rows.clamp(1, shards) {
             let rows = each + u64::from(dealt < one_more);
             let mean = to_f64(parameters.request.0) + to_f64(parameters.row.0) * to_f64(rows);
@@ -314,7 +320,7 @@ impl Cluster {
     }
 
     /// Books all pieces and returns when the last one finishes.
-    fn book(&mut self, now: Nanos, draw: Draw) -> Nanos {
+    fn book(&mut self, now: Nanos, random: RandomKey) -> Nanos {
         let parameters = &self.parameters;
         let mut last = now;
         for (number, piece) in (0..).zip(&self.pieces) {
@@ -322,7 +328,7 @@ impl Cluster {
                 continue;
             };
             let mean = piece.mean / parameters.speed_of(piece.node);
-            let length = mean * scatter(parameters.service, draw.with(number));
+            let length = mean * scatter(parameters.service, random.with(number));
             let service = |start| nanos(length * parameters.slowness_at(start));
             last = last.max(node.book(now, &parameters.stall, service));
             last = last.max(node.write(now, piece.rows));
@@ -332,25 +338,25 @@ impl Cluster {
     }
 }
 
-impl Answer {
+impl SimResponse {
     fn at_least(mut self, soon: Nanos) -> Self {
         self.at = self.at.max(soon);
         self
     }
 }
 
-/// What makes an op the same op, whoever asks it again: its place in the workload, its number,
-/// and its first row, by which ops of two streams differ.
-fn identity_of(ask: &Ask) -> Identity {
-    let first_row = match ask.work {
+/// Identifies an op across retries: its position in the workload, its number, and its first row,
+/// by which ops of two streams differ.
+fn identity_of(op: &SimOp) -> Identity {
+    let first_row = match op.work {
         Work::Insert { first_row, .. } => first_row,
         Work::Query => 0,
     };
-    (ask.op, ask.index, first_row)
+    (op.position, op.index, first_row)
 }
 
-fn rejected(at: Nanos, ask: &Ask) -> Answer {
-    let rows = match ask.work {
+fn rejected(at: Nanos, op: &SimOp) -> SimResponse {
+    let rows = match op.work {
         Work::Insert { rows, .. } => rows,
         Work::Query => 0,
     };
@@ -359,38 +365,38 @@ fn rejected(at: Nanos, ask: &Ask) -> Answer {
         code: Some("queue_full".to_owned()),
         message: "a node's queue is full".to_owned(),
     };
-    Answer {
+    SimResponse {
         at,
         outcome: Outcome::refused(rows, error),
     }
 }
 
-fn no_table(at: Nanos, rows: u64) -> Answer {
+fn no_table(at: Nanos, rows: u64) -> SimResponse {
     let error = OpError {
         class: ErrorClass::Statement,
         code: Some("no_table".to_owned()),
         message: "the table does not exist".to_owned(),
     };
-    Answer {
+    SimResponse {
         at,
         outcome: Outcome::refused(rows, error),
     }
 }
 
-fn cut(at: Nanos, message: &str) -> Answer {
+fn cut(at: Nanos, message: &str) -> SimResponse {
     let outcome = Outcome::unknown(OpError {
         class: ErrorClass::Connection,
         code: None,
         message: message.to_owned(),
     });
-    Answer { at, outcome }
+    SimResponse { at, outcome }
 }
 
-fn scatter(law: ServiceDistribution, draw: Draw) -> f64 {
-    match law {
-        ServiceDistribution::Exponential => draw.exponential(),
+fn scatter(distribution: ServiceDistribution, random: RandomKey) -> f64 {
+    match distribution {
+        ServiceDistribution::Exponential => random.exponential(),
         ServiceDistribution::Constant => 1.0,
-        ServiceDistribution::Lognormal(cv) => draw.lognormal(cv),
+        ServiceDistribution::Lognormal(cv) => random.lognormal(cv),
     }
 }
 

@@ -1,30 +1,31 @@
 //! `sim:`, a queueing model of a sharded, replicated cluster whose capacity is known.
 //!
-//! It exists so that everything above a driver can be shown, and proved against a known truth,
-//! without a database and in no time: with a simulated clock a ten-minute run takes a moment. The
-//! model is described in `docs/reference/sim.md`.
+//! With it, everything above a driver can be demonstrated, and tested against a known truth, without
+//! a database: with a simulated clock, a ten-minute run takes a moment. `docs/reference/sim.md`
+//! describes the model.
 //!
-//! What must not be here: a clock (only the run's timeline), or state that makes an answer depend
-//! on anything but the seed, the ops and the times at which they arrive.
+//! Must not read a clock (only the run's timeline). A response must depend on nothing but the seed,
+//! the ops, and the times at which they arrive.
 
 mod admin;
 mod capacity;
 mod cluster;
 mod disk;
-mod draw;
 mod node;
 mod parameters;
+mod random;
 mod session;
 mod store;
 mod telemetry;
 mod text;
 mod values;
+mod view;
 
 #[cfg(test)]
 mod tests;
 
 use std::rc::Rc;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
 use highwater_core::model::plan::AuditLevel;
@@ -39,15 +40,13 @@ use self::admin::SimAdmin;
 use self::cluster::Cluster;
 use self::session::SimSession;
 use self::telemetry::SimReader;
+use self::view::{ClusterView, INSERT_MODE, alive, lock, no_table};
 use crate::contract::{
-    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetErrorKind,
-    TargetOptions, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
 };
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
-
-/// The only way to insert that the model knows.
-const INSERT_MODE: &str = "bulk";
 
 /// The driver for `sim:` URLs.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +116,7 @@ impl SimTarget {
         })
     }
 
-    /// What it is made of.
+    /// Its parameters.
     pub fn parameters(&self) -> &SimParameters {
         &self.parameters
     }
@@ -138,7 +137,7 @@ impl Target for SimTarget {
             // Rows are counted by their index and made again; no SQL finds them.
             stores_values: false,
             auditable: AuditLevel::Full,
-            // Its answers take no time of the run's.
+            // Its responses take no time of the run's.
             audit_ns_per_row: 0,
             atomic_batches: true,
             default_sessions: 16,
@@ -197,8 +196,8 @@ impl Target for SimTarget {
 }
 
 impl SimTarget {
-    fn view(&self, timeline: Rc<dyn Timeline>) -> View {
-        View {
+    fn view(&self, timeline: Rc<dyn Timeline>) -> ClusterView {
+        ClusterView {
             parameters: Arc::clone(&self.parameters),
             cluster: Arc::clone(&self.cluster),
             timeline,
@@ -212,7 +211,7 @@ impl SimTarget {
             .ops
             .iter()
             .map(|op| match &op.kind {
-                // A transaction is served as one question.
+                // A transaction is served as one query.
                 BoundOpKind::Query { .. }
                 | BoundOpKind::Literal(_)
                 | BoundOpKind::Transaction(_) => Ok(None),
@@ -225,43 +224,5 @@ impl SimTarget {
                 }
             })
             .collect()
-    }
-}
-
-/// What a connection beside the load has of the cluster, in the run's time.
-struct View {
-    parameters: Arc<SimParameters>,
-    cluster: Arc<Mutex<Cluster>>,
-    timeline: Rc<dyn Timeline>,
-}
-
-impl View {
-    fn alive(&self) -> Result<MutexGuard<'_, Cluster>, TargetError> {
-        alive(&self.cluster, self.timeline.now())
-    }
-}
-
-/// The cluster, if it answers.
-fn alive(cluster: &Mutex<Cluster>, now: Nanos) -> Result<MutexGuard<'_, Cluster>, TargetError> {
-    let cluster = lock(cluster);
-    if cluster.is_dead(now) {
-        return Err(TargetError::unreachable(
-            "target `sim:` is down, as its parameter `die` demands",
-        )
-        .with_hint("give `die` a later time, or leave it out"));
-    }
-    Ok(cluster)
-}
-
-/// A panic elsewhere must not hide what was counted, so poison is ignored.
-fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
-    cluster.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn no_table(name: &str) -> TargetError {
-    TargetError {
-        kind: TargetErrorKind::Statement,
-        message: format!("target `sim:`: table `{name}` does not exist"),
-        hint: None,
     }
 }

@@ -27,9 +27,9 @@ pub(super) struct Node {
     disk: Option<Disk>,
 }
 
-/// What a node looks like from outside.
+/// The state of a node at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Look {
+pub(super) struct NodeSnapshot {
     /// Time that its cores were occupied so far; none for infinitely many.
     pub(super) occupied: Option<Nanos>,
     /// Cores that are occupied now.
@@ -71,13 +71,13 @@ impl Node {
         }
     }
 
-    /// How it is now; work that was booked for later is not done yet.
-    pub(super) fn look(&mut self, now: Nanos) -> Look {
+    /// Its state now; work that was booked for later is not done yet.
+    pub(super) fn snapshot(&mut self, now: Nanos) -> NodeSnapshot {
         self.forget_started(now);
         let cores = || self.free.iter().flatten();
         let ahead = cores().map(|Reverse(free)| free.saturating_sub(now).0);
         let ahead = Nanos(ahead.fold(0, u64::saturating_add));
-        Look {
+        NodeSnapshot {
             occupied: self
                 .free
                 .as_ref()

@@ -1,4 +1,6 @@
-//! A connection to the simulated cluster: asks, then waits until the answer is due.
+//! A connection to the simulated cluster: submits an op, then waits until its response is due.
+//!
+//! Must not decide outcomes; see `cluster`.
 
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -6,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use highwater_core::model::op::{Op, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
-use super::cluster::{Ask, Cluster, Work};
-use super::lock;
+use super::cluster::{Cluster, SimOp, Work};
+use super::view::lock;
 use crate::contract::{BoxFuture, Encoder, Request, Session, Timeline};
 
 /// One connection.
@@ -34,8 +36,8 @@ impl SimSession {
         }
     }
 
-    /// What the op asks, or nothing if the workload has no such op.
-    fn ask_of(&self, op: &Op) -> Option<Ask> {
+    /// The op as the cluster takes it; none if the workload has no such op.
+    fn sim_op(&self, op: &Op) -> Option<SimOp> {
         let table = self.tables.get(usize::from(op.id.0))?;
         let work = match (&op.body, table) {
             (OpBody::Insert(batch), Some(table)) => Work::Insert {
@@ -46,8 +48,8 @@ impl SimSession {
             (OpBody::Query(_), None) => Work::Query,
             _ => return None,
         };
-        Some(Ask {
-            op: op.id.0,
+        Some(SimOp {
+            position: op.id.0,
             index: op.index,
             work,
         })
@@ -64,19 +66,19 @@ impl Session for SimSession {
             if !self.usable {
                 return gone(request.op.rows());
             }
-            let Some(ask) = self.ask_of(&request.op) else {
+            let Some(op) = self.sim_op(&request.op) else {
                 return not_prepared(request.op.rows());
             };
             self.usable = false;
-            let answer = lock(&self.cluster).ask(self.timeline.now(), &ask);
-            self.timeline.sleep_until(answer.at).await;
-            self.usable = answer.outcome.session_usable;
-            answer.outcome
+            let response = lock(&self.cluster).submit(self.timeline.now(), &op);
+            self.timeline.sleep_until(response.at).await;
+            self.usable = response.outcome.session_usable;
+            response.outcome
         })
     }
 }
 
-/// There is no wire, hence no wire form.
+/// No wire form is needed.
 struct NoWire;
 
 impl Encoder for NoWire {

@@ -1,9 +1,8 @@
-//! What a table holds: how often each row index was applied, as steps of constant count.
+//! The rows of a table: how often each row index was applied, as steps of constant count.
 //!
 //! Memory follows the number of gaps, not of rows: batches that arrive out of order coalesce. Rows
-//! that the model drops or stores twice need no entry: which ones they are is a pure function of
-//! the row index ([`RowFate`]), applied when rows are counted; so are altered values, and all
-//! others are made again ([`Values`]).
+//! that the model drops or stores twice need no entry: they are a pure function of the row index ([`RowFaultModel`]), applied when rows are counted; so are altered values, and all
+//! others are generated again ([`Values`]).
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use highwater_core::model::op::RowBatch;
 use highwater_core::model::stored::{KeyRange, StoredRow, value_at};
 use highwater_core::model::units::Seed;
 
-use super::draw::{Draw, Purpose};
+use super::random::{Purpose, RandomKey};
 use super::values::Values;
 use crate::contract::{KeyCounts, KeySums};
 
@@ -76,19 +75,19 @@ impl RowSet {
 
 /// How many copies of a row one application of it leaves in the table: 0, 1 or 2.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RowFate {
-    dropped: Draw,
-    duplicated: Draw,
+pub(super) struct RowFaultModel {
+    dropped: RandomKey,
+    duplicated: RandomKey,
     drop: f64,
     duplicate: f64,
 }
 
-impl RowFate {
-    /// The fates of one table's rows.
+impl RowFaultModel {
+    /// The faults of one table's rows.
     pub(super) fn new(seed: Seed, table: &str, drop: f64, duplicate: f64) -> Self {
         Self {
-            dropped: Draw::new(seed, Purpose::DroppedRow).with_text(table),
-            duplicated: Draw::new(seed, Purpose::DuplicatedRow).with_text(table),
+            dropped: RandomKey::new(seed, Purpose::DroppedRow).with_text(table),
+            duplicated: RandomKey::new(seed, Purpose::DuplicatedRow).with_text(table),
             drop,
             duplicate,
         }
@@ -119,12 +118,12 @@ pub(super) struct Table {
     /// Rows stored, copies included: what a server's own counter would say.
     pub(super) stored: u64,
     rows: RowSet,
-    fate: RowFate,
+    faults: RowFaultModel,
     /// Where the workload lends itself to be made again.
     values: Option<Values>,
 }
 
-/// What one batch left behind beyond its rows.
+/// The faults of one batch.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RowFaults {
     /// Rows not stored.
@@ -137,24 +136,24 @@ pub(super) struct RowFaults {
 
 impl Table {
     /// An empty table.
-    pub(super) fn new(name: &str, fate: RowFate, values: Option<Values>) -> Self {
+    pub(super) fn new(name: &str, faults: RowFaultModel, values: Option<Values>) -> Self {
         Self {
             name: name.to_owned(),
             stored: 0,
             rows: RowSet::default(),
-            fate,
+            faults,
             values,
         }
     }
 
-    /// Applies the rows `first..first + rows` and says which faults befell them.
+    /// Applies the rows `first..first + rows` and counts their faults.
     pub(super) fn apply(&mut self, first: u64, rows: u64) -> RowFaults {
         let end = first.saturating_add(rows);
         self.rows.add(first, end);
         let mut faults = RowFaults::default();
-        if !self.fate.is_faithful() {
+        if !self.faults.is_faithful() {
             for row in first..end {
-                match self.fate.copies(row) {
+                match self.faults.copies(row) {
                     0 => faults.dropped += 1,
                     1 => {}
                     _ => faults.duplicated += 1,
@@ -163,7 +162,7 @@ impl Table {
         }
         if let Some(values) = self.values.as_ref().filter(|values| !values.is_faithful()) {
             let altered = (first..end).filter(|row| values.is_altered(*row));
-            faults.altered = altered.map(|row| self.fate.copies(row)).sum();
+            faults.altered = altered.map(|row| self.faults.copies(row)).sum();
         }
         self.stored += end - first - faults.dropped + faults.duplicated;
         faults
@@ -203,12 +202,12 @@ impl Table {
 
     /// Adds the rows of a block, each as often as one application of it leaves it.
     fn add_up(&self, summer: &mut Summer, block: &RowBatch, sums: &mut [u64]) {
-        if self.fate.is_faithful() {
+        if self.faults.is_faithful() {
             summer.add(block, 0..block.rows, sums);
             return;
         }
         for (at, row) in (0..block.rows).zip(block.first_row..) {
-            for _ in 0..self.fate.copies(row) {
+            for _ in 0..self.faults.copies(row) {
                 summer.add(block, at..at + 1, sums);
             }
         }
@@ -225,7 +224,7 @@ impl Table {
                 let (first, end) = (first.max(range.first), end.min(range.end));
                 for block in values.blocks(first, end.max(first)) {
                     for (at, key) in (0..block.rows).zip(block.first_row..) {
-                        for _ in 0..self.fate.copies(key) * u64::from(times) {
+                        for _ in 0..self.faults.copies(key) * u64::from(times) {
                             let columns = values.columns().iter().zip(&block.columns);
                             let values = columns.map(|(column, data)| value_at(column, data, at));
                             take(StoredRow {
@@ -264,10 +263,10 @@ impl Table {
     }
 
     fn copies_between(&self, first: u64, end: u64) -> u64 {
-        if self.fate.is_faithful() {
+        if self.faults.is_faithful() {
             end - first
         } else {
-            (first..end).map(|row| self.fate.copies(row)).sum()
+            (first..end).map(|row| self.faults.copies(row)).sum()
         }
     }
 }

@@ -1,22 +1,22 @@
-//! What the model says of itself: nodes with their cores, queues and disks, and what they refused.
-//! Looking costs no simulated time.
+//! The telemetry of the model: cores, queues and disks of its nodes, and rejected ops. Must not cost
+//! simulated time.
 
 use highwater_core::model::numbers::{len_to_f64, to_f64};
 
-use super::View;
 use super::node::stall_at;
+use super::view::ClusterView;
 use crate::contract::{BoxFuture, TargetError};
-use crate::telemetry::{Reading, TelemetryReader, names};
+use crate::telemetry::{MetricSample, TelemetryReader, names};
 
-/// Nodes that are told one by one; all others are as alike as these.
-const NODES_TOLD: usize = 16;
+/// Nodes that have their own samples; all others are like these.
+const NODES_LISTED: usize = 16;
 
 /// Reads a cluster.
-pub(super) struct SimReader(pub(super) View);
+pub(super) struct SimReader(pub(super) ClusterView);
 
 impl SimReader {
-    fn readings(&self) -> Result<Vec<Reading>, TargetError> {
-        let View {
+    fn samples(&self) -> Result<Vec<MetricSample>, TargetError> {
+        let ClusterView {
             parameters,
             timeline,
             ..
@@ -24,10 +24,10 @@ impl SimReader {
         let now = timeline.now();
         let mut cluster = self.0.alive()?;
         let rejected = cluster.planted().rejected_ops;
-        let mut readings = vec![Reading::count(names::REJECTED, "1", to_f64(rejected))];
+        let mut samples = vec![MetricSample::count(names::REJECTED, "1", to_f64(rejected))];
         if !parameters.stall.is_empty() {
             let stalled = stall_at(&parameters.stall, now).is_some();
-            readings.push(Reading::level(
+            samples.push(MetricSample::level(
                 "stalled",
                 "share",
                 f64::from(u8::from(stalled)),
@@ -35,38 +35,38 @@ impl SimReader {
         }
         let cores = parameters.cores.map(f64::from);
         let nodes = cluster.nodes().iter_mut().enumerate();
-        for (number, node) in nodes.take(NODES_TOLD) {
-            let look = node.look(now);
-            let of = |reading: Reading| reading.of(number.to_string());
-            if let Some((occupied, cores)) = look.occupied.zip(cores) {
+        for (number, node) in nodes.take(NODES_LISTED) {
+            let snapshot = node.snapshot(now);
+            let of = |sample: MetricSample| sample.of(number.to_string());
+            if let Some((occupied, cores)) = snapshot.occupied.zip(cores) {
                 let busy = occupied.as_secs_f64() / cores;
-                readings.push(of(Reading::seconds(names::CPU_BUSY, busy)));
+                samples.push(of(MetricSample::seconds(names::CPU_BUSY, busy)));
             }
-            readings.push(of(Reading::level(
+            samples.push(of(MetricSample::level(
                 names::ACTIVE,
                 "1",
-                len_to_f64(look.active),
+                len_to_f64(snapshot.active),
             )));
-            readings.push(of(Reading::level(
+            samples.push(of(MetricSample::level(
                 names::QUEUE,
                 "1",
-                len_to_f64(look.waiting),
+                len_to_f64(snapshot.waiting),
             )));
             if let Some(disk) = node.disk() {
                 let held = f64::from(u8::from(disk.holds_back(now)));
-                readings.push(of(Reading::level(names::DISK_BUSY, "share", held)));
+                samples.push(of(MetricSample::level(names::DISK_BUSY, "share", held)));
                 let left = disk.credit_left(now);
-                readings.push(of(Reading::level("disk_credit", "share", left)));
+                samples.push(of(MetricSample::level("disk_credit", "share", left)));
                 let rows = to_f64(disk.rows());
-                readings.push(of(Reading::count("disk_rows", "rows", rows)));
+                samples.push(of(MetricSample::count("disk_rows", "rows", rows)));
             }
         }
-        Ok(readings)
+        Ok(samples)
     }
 }
 
 impl TelemetryReader for SimReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
-        Box::pin(std::future::ready(self.readings()))
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+        Box::pin(std::future::ready(self.samples()))
     }
 }

@@ -1,6 +1,7 @@
 //! The text form of [`SimParameters`]: the parameters of a `sim:` URL, with units.
 //!
-//! Every refusal names the parameter, quotes the value and says what would do.
+//! Every error names the parameter, quotes the value and says which values are accepted. Must not
+//! know what a parameter does.
 
 use std::collections::BTreeMap;
 
@@ -62,13 +63,13 @@ const UNITS: [(&str, u64); 7] = [
     ("ns", 1),
 ];
 
-/// What a value should have been.
+/// A description of the accepted values.
 type Expected = String;
 
 impl SimParameters {
     /// From the parameters of a URL; those not given keep their defaults.
     ///
-    /// Fails with a usage error that names the parameter, and hints at what would do.
+    /// Fails with a usage error that names the parameter, and lists the known ones.
     pub fn parse(given: &BTreeMap<String, String>) -> Result<Self, TargetError> {
         let mut parameters = Self::default();
         for (name, value) in given {
@@ -76,13 +77,13 @@ impl SimParameters {
                 return Err(TargetError::usage(format!(
                     "target `sim:`: unknown parameter `{name}`"
                 ))
-                .with_hint(known()));
+                .with_hint(parameter_list()));
             }
             parameters.set(name, value).map_err(|expected| {
                 TargetError::usage(format!(
                     "target `sim:`: parameter `{name}` is `{value}`, but should be {expected}"
                 ))
-                .with_hint(known())
+                .with_hint(parameter_list())
             })?;
         }
         parameters.check_together()?;
@@ -203,7 +204,7 @@ impl SimParameters {
     }
 }
 
-fn known() -> String {
+fn parameter_list() -> String {
     format!("known parameters are {}", PARAMETERS.join(", "))
 }
 

@@ -1,37 +1,37 @@
-//! The values of rows that the model stored: the workload's, made again, but for those that it was
-//! told to alter. Which ones is a pure function of the row index, so that nothing is kept.
+//! The values of stored rows: the workload's, generated again, except those that the model alters.
+//! Must not keep values: which ones are altered is a pure function of the row index.
 
 use highwater_core::analysis::sums::Summer;
 use highwater_core::model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowGenerator};
 use highwater_core::model::stored::value_at;
 use highwater_core::model::units::Seed;
 
-use super::draw::{Draw, Purpose};
 use super::parameters::SimParameters;
+use super::random::{Purpose, RandomKey};
 
-/// Rows that are made at once; even.
+/// Rows that are generated at once; even.
 const BLOCK: u64 = 4_096;
 
-/// Which rows of a table get other values. Two faults befall pairs of neighbors: an even row and
-/// the one behind it.
+/// Which rows of a table get other values. Two faults affect pairs of neighbors: an even row and
+/// the next one.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ValueFate {
-    altered: Draw,
-    swapped: Draw,
-    offset: Draw,
+pub(super) struct ValueFaultModel {
+    altered: RandomKey,
+    swapped: RandomKey,
+    offset: RandomKey,
     /// Probabilities: of a row, and of pairs.
     alter: f64,
     swap: f64,
     shift: f64,
 }
 
-impl ValueFate {
+impl ValueFaultModel {
     pub(super) fn new(seed: Seed, table: &str, parameters: &SimParameters) -> Self {
-        let draw = |purpose| Draw::new(seed, purpose).with_text(table);
+        let random = |purpose| RandomKey::new(seed, purpose).with_text(table);
         Self {
-            altered: draw(Purpose::AlteredRow),
-            swapped: draw(Purpose::SwappedPair),
-            offset: draw(Purpose::OffsetPair),
+            altered: random(Purpose::AlteredRow),
+            swapped: random(Purpose::SwappedPair),
+            offset: random(Purpose::OffsetPair),
             alter: parameters.alter,
             swap: parameters.swap,
             shift: parameters.offset,
@@ -43,7 +43,7 @@ impl ValueFate {
     }
 
     /// Whether a row may have another value than was sent.
-    fn befalls(&self, row: u64) -> bool {
+    fn affects(&self, row: u64) -> bool {
         let pair = row / 2;
         self.altered.with(row).happens(self.alter)
             || self.swapped.with(pair).happens(self.swap)
@@ -54,25 +54,25 @@ impl ValueFate {
 /// The values of a table's rows.
 #[derive(Debug, Clone)]
 pub(super) struct Values {
-    maker: RowGenerator,
+    generator: RowGenerator,
     /// The table's in the workload.
     position: usize,
     columns: Vec<BoundColumn>,
-    fate: ValueFate,
+    faults: ValueFaultModel,
 }
 
 impl Values {
     pub(super) fn new(
-        maker: RowGenerator,
+        generator: RowGenerator,
         position: usize,
         columns: &[BoundColumn],
-        fate: ValueFate,
+        faults: ValueFaultModel,
     ) -> Self {
         Self {
-            maker,
+            generator,
             position,
             columns: columns.to_vec(),
-            fate,
+            faults,
         }
     }
 
@@ -86,13 +86,12 @@ impl Values {
 
     /// Whether no row has another value than was sent.
     pub(super) fn is_faithful(&self) -> bool {
-        self.fate.is_faithful()
+        self.faults.is_faithful()
     }
 
-    /// Whether a row is stored otherwise than it was sent; not where it was told to become what it
-    /// is.
+    /// Whether a row is stored with other values than were sent; false if the change has no effect.
     pub(super) fn is_altered(&self, row: u64) -> bool {
-        if !self.fate.befalls(row) {
+        if !self.faults.affects(row) {
             return false;
         }
         let (sent, stored) = (self.sent(row, 1), self.stored(row, 1));
@@ -106,7 +105,7 @@ impl Values {
     fn sent(&self, first: u64, rows: u64) -> RowBatch {
         let mut batch = RowBatch::default();
         let rows = usize::try_from(rows).unwrap_or(0);
-        (self.maker.0)(self.position, first, rows, &mut batch);
+        (self.generator.0)(self.position, first, rows, &mut batch);
         batch
     }
 
@@ -115,7 +114,7 @@ impl Values {
         if self.is_faithful() {
             return self.sent(first, rows);
         }
-        // Whole pairs, of which what was not asked for is cut off.
+        // Whole pairs; rows outside of the request are cut off.
         let begin = first - first % 2;
         let end = (first + rows).next_multiple_of(2);
         let mut batch = self.sent(begin, end - begin);
@@ -142,12 +141,12 @@ impl Values {
     }
 
     fn alter(&self, batch: &mut RowBatch, row: u64) {
-        let draw = self.fate.altered.with(row);
-        if !draw.happens(self.fate.alter) {
+        let random = self.faults.altered.with(row);
+        if !random.happens(self.faults.alter) {
             return;
         }
         let at = usize::try_from(row - batch.first_row).unwrap_or(0);
-        if let Some(column) = batch.columns.get_mut(self.column_of(draw)) {
+        if let Some(column) = batch.columns.get_mut(self.column_of(random)) {
             change(column, at);
         }
     }
@@ -155,14 +154,14 @@ impl Values {
     /// `row` is the first one of a pair.
     fn alter_pair(&self, batch: &mut RowBatch, row: u64) {
         let at = usize::try_from(row - batch.first_row).unwrap_or(0);
-        let draw = self.fate.swapped.with(row / 2);
-        if draw.happens(self.fate.swap)
-            && let Some(column) = batch.columns.get_mut(self.column_of(draw))
+        let random = self.faults.swapped.with(row / 2);
+        if random.happens(self.faults.swap)
+            && let Some(column) = batch.columns.get_mut(self.column_of(random))
         {
             swap(column, at);
         }
-        let draw = self.fate.offset.with(row / 2);
-        if draw.happens(self.fate.shift) {
+        let random = self.faults.offset.with(row / 2);
+        if random.happens(self.faults.shift) {
             let numbers = self.columns.iter().enumerate().filter(|(_, column)| {
                 use ColumnType::{Bigint, Float, Integer};
                 matches!(column.kind, Integer | Bigint | Float)
@@ -170,15 +169,15 @@ impl Values {
             let numbers: Vec<usize> = numbers.map(|(at, _)| at).collect();
             let bound = u32::try_from(numbers.len()).unwrap_or(0);
             if bound > 0 {
-                let chosen = numbers[usize::try_from(draw.with(1).below(bound)).unwrap_or(0)];
+                let chosen = numbers[usize::try_from(random.with(1).below(bound)).unwrap_or(0)];
                 offset(&mut batch.columns[chosen], at);
             }
         }
     }
 
-    fn column_of(&self, draw: Draw) -> usize {
+    fn column_of(&self, random: RandomKey) -> usize {
         let columns = u32::try_from(self.columns.len()).unwrap_or(1).max(1);
-        usize::try_from(draw.with(1).below(columns)).unwrap_or(0)
+        usize::try_from(random.with(1).below(columns)).unwrap_or(0)
     }
 }
 

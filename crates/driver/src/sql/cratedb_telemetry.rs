@@ -1,10 +1,11 @@
-//! What the cluster says of itself during a load: nodes, the pools that write and read, health.
+//! Statements for the cluster's telemetry, and the samples of their responses: nodes, the thread
+//! pools that write and read, health.
 //!
 //! Three small statements, the same over HTTP and over the PostgreSQL wire. Circuit breakers are not
-//! among them: SQL does not show how full they are.
+//! among them: SQL does not show their use. Must not do I/O.
 
 use super::describe::Texts;
-use crate::telemetry::{Reading, names};
+use crate::telemetry::{MetricSample, names};
 
 /// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of
 /// a record would be left out anyway.
@@ -23,23 +24,23 @@ pub(crate) const STATEMENTS: [&str; 3] = [
      WHERE classification['type'] = 'INSERT')",
 ];
 
-/// The answers to [`STATEMENTS`], in their order, as readings.
-pub(crate) fn readings(answers: &[Texts]) -> Vec<Reading> {
-    let mut readings = Vec::new();
-    let rows = |statement: usize| answers.get(statement).into_iter().flatten();
+/// The responses to [`STATEMENTS`], in their order, as samples.
+pub(crate) fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
+    let mut samples = Vec::new();
+    let rows = |statement: usize| responses.get(statement).into_iter().flatten();
     for row in rows(0) {
-        node(row, &mut readings);
+        node(row, &mut samples);
     }
     for row in rows(1) {
-        pool(row, &mut readings);
+        pool(row, &mut samples);
     }
     for row in rows(2) {
-        cluster(row, &mut readings);
+        cluster(row, &mut samples);
     }
-    readings
+    samples
 }
 
-/// A cell as a number; what a node cannot tell is negative.
+/// A cell as a number; a node reports a negative number for a value that it does not have.
 fn number(row: &[Option<String>], column: usize) -> Option<f64> {
     let number: f64 = row.get(column)?.as_deref()?.parse().ok()?;
     (number >= 0.0).then_some(number)
@@ -49,22 +50,22 @@ fn text(row: &[Option<String>], column: usize) -> Option<&str> {
     row.get(column)?.as_deref()
 }
 
-fn node(row: &[Option<String>], readings: &mut Vec<Reading>) {
+fn node(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let Some(name) = text(row, 0) else { return };
-    let mut tell = |reading: Option<Reading>| readings.extend(reading.map(|r| r.of(name)));
-    let level = |name, unit, value| Reading::level(name, unit, value);
-    let count = |name, value| Reading::count(name, "bytes", value);
-    tell(number(row, 1).map(|load| level(names::LOAD, "1", load)));
-    tell(number(row, 2).map(|percent| level(names::CPU_BUSY, "share", percent / 100.0)));
+    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.of(name)));
+    let level = |name, unit, value| MetricSample::level(name, unit, value);
+    let count = |name, value| MetricSample::count(name, "bytes", value);
+    push(number(row, 1).map(|load| level(names::LOAD, "1", load)));
+    push(number(row, 2).map(|percent| level(names::CPU_BUSY, "share", percent / 100.0)));
     let heap = number(row, 3).zip(number(row, 4).filter(|most| *most > 0.0));
-    tell(heap.map(|(used, most)| level(names::HEAP_USED, "share", used / most)));
-    tell(number(row, 5).map(|bytes| count(names::DISK_WRITTEN, bytes)));
-    tell(number(row, 6).map(|bytes| count(names::DISK_READ, bytes)));
-    tell(number(row, 7).map(|bytes| level(names::DISK_FREE, "bytes", bytes)));
+    push(heap.map(|(used, most)| level(names::HEAP_USED, "share", used / most)));
+    push(number(row, 5).map(|bytes| count(names::DISK_WRITTEN, bytes)));
+    push(number(row, 6).map(|bytes| count(names::DISK_READ, bytes)));
+    push(number(row, 7).map(|bytes| level(names::DISK_FREE, "bytes", bytes)));
 }
 
-/// The pool that writes has the common names: its rejections are what a load of inserts meets.
-fn pool(row: &[Option<String>], readings: &mut Vec<Reading>) {
+/// The pool that writes has the common names: its rejections affect inserts.
+fn pool(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let (Some(node), Some(pool)) = (text(row, 0), text(row, 1)) else {
         return;
     };
@@ -73,20 +74,20 @@ fn pool(row: &[Option<String>], readings: &mut Vec<Reading>) {
     } else {
         ["search_active", "search_queue", "search_rejected"]
     };
-    let mut tell = |reading: Option<Reading>| readings.extend(reading.map(|r| r.of(node)));
-    tell(number(row, 2).map(|number| Reading::level(named[0], "1", number)));
-    tell(number(row, 3).map(|number| Reading::level(named[1], "1", number)));
-    tell(number(row, 4).map(|number| Reading::count(named[2], "1", number)));
+    let mut push = |sample: Option<MetricSample>| samples.extend(sample.map(|r| r.of(node)));
+    push(number(row, 2).map(|number| MetricSample::level(named[0], "1", number)));
+    push(number(row, 3).map(|number| MetricSample::level(named[1], "1", number)));
+    push(number(row, 4).map(|number| MetricSample::count(named[2], "1", number)));
 }
 
-fn cluster(row: &[Option<String>], readings: &mut Vec<Reading>) {
+fn cluster(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let levels = [
         (0, "health_severity"),
         (1, "shards_started"),
         (2, "statements_running"),
     ];
     for (column, name) in levels {
-        readings.extend(number(row, column).map(|value| Reading::level(name, "1", value)));
+        samples.extend(number(row, column).map(|value| MetricSample::level(name, "1", value)));
     }
     let counts = [
         (3, "statements", "1"),
@@ -94,7 +95,7 @@ fn cluster(row: &[Option<String>], readings: &mut Vec<Reading>) {
         (5, "rows_inserted", "rows"),
     ];
     for (column, name, unit) in counts {
-        readings.extend(number(row, column).map(|value| Reading::count(name, unit, value)));
+        samples.extend(number(row, column).map(|value| MetricSample::count(name, unit, value)));
     }
 }
 
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_of_a_node_become_readings_and_what_it_cannot_tell_is_absent() {
+    fn responses_become_samples_and_missing_values_are_absent() {
         let answers = [
             vec![row(&[
                 "n1",
@@ -127,12 +128,12 @@ mod tests {
             ],
             vec![row(&["1", "6", "4", "12", "0", "null"])],
         ];
-        let readings = readings(&answers);
+        let samples = metric_samples(&answers);
         let value = |name: &str| {
-            let found = readings.iter().find(|reading| reading.name == name)?;
+            let found = samples.iter().find(|sample| sample.name == name)?;
             Some((found.value, found.measure, found.node.as_deref()))
         };
-        assert_eq!(value(names::CPU_BUSY), None, "-1 is no share");
+        assert_eq!(value(names::CPU_BUSY), None, "-1 is not a fraction");
         assert_eq!(
             value(names::HEAP_USED),
             Some((0.25, Measure::Level, Some("n1")))
@@ -154,12 +155,12 @@ mod tests {
     }
 
     #[test]
-    fn strange_answers_do_no_harm() {
-        assert_eq!(readings(&[]), Vec::new());
+    fn malformed_responses_do_no_harm() {
+        assert_eq!(metric_samples(&[]), Vec::new());
         let short = [
             vec![row(&["n1"]), row(&["null"])],
             vec![row(&["n1", "write", "x"])],
         ];
-        assert_eq!(readings(&short), Vec::new());
+        assert_eq!(metric_samples(&short), Vec::new());
     }
 }

@@ -120,15 +120,15 @@ impl Admin for SqliteAdmin {
         }))
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
-        notes: &'a [RegistryEntry],
+        entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         let database = Arc::clone(&self.database);
-        let notes = notes.to_vec();
+        let entries = entries.to_vec();
         Box::pin(self.run(move |connection| {
             let _writer = database.writer_lock().acquire();
-            tables::note(connection, &notes)
+            tables::update(connection, &entries)
         }))
     }
 
@@ -136,8 +136,8 @@ impl Admin for SqliteAdmin {
         // What was committed is visible at once; only ops that still run can change anything.
         Box::pin(async move {
             let idle = std::pin::pin!(self.database.idle());
-            let quiet = select(idle, self.timeline.sleep_until(deadline)).await;
-            Ok(matches!(quiet, Either::Left(_)))
+            let first = select(idle, self.timeline.sleep_until(deadline)).await;
+            Ok(matches!(first, Either::Left(_)))
         })
     }
 
@@ -230,7 +230,7 @@ impl Admin for SqliteAdmin {
                     break;
                 }
             }
-            Ok(Some(rights.told()))
+            Ok(Some(rights.into_list()))
         }))
     }
 

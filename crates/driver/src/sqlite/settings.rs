@@ -178,8 +178,8 @@ fn path_of(url: &TargetUrl, options: &TargetOptions) -> Result<(PathBuf, bool), 
     Ok((directory.join(FRESH_FILE), true))
 }
 
-fn insert_mode(asked: Option<&str>) -> Result<InsertMode, TargetError> {
-    match asked {
+fn insert_mode(requested: Option<&str>) -> Result<InsertMode, TargetError> {
+    match requested {
         None | Some("prepared") => Ok(InsertMode::Prepared),
         Some("values") => Ok(InsertMode::Values),
         Some(other) => Err(
@@ -190,9 +190,9 @@ fn insert_mode(asked: Option<&str>) -> Result<InsertMode, TargetError> {
 }
 
 fn one_of(name: &str, value: &str, words: &[&'static str]) -> Result<&'static str, TargetError> {
-    let asked = value.to_ascii_lowercase();
-    let known = words.iter().find(|word| **word == asked);
-    known.copied().ok_or_else(|| {
+    let requested = value.to_ascii_lowercase();
+    let accepted = words.iter().find(|word| **word == requested);
+    accepted.copied().ok_or_else(|| {
         wrong(name, value).with_hint(format!("`{name}` is one of {}", words.join(", ")))
     })
 }

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::contract::{KeyCounts, TargetError, TargetErrorKind};
 use crate::sql::quoting::quoted;
-use crate::table_registry::{Fate, RegistryEntry, TABLE_LIST, TablePolicy};
+use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
 use super::error::statement_error;
 
@@ -17,33 +17,38 @@ use super::error::statement_error;
 pub(super) fn create(
     connection: &Connection,
     workload: &BoundWorkload,
-    wish: &TablePolicy<'_>,
+    policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
     in_transaction(connection, "cannot create tables", || {
         connection
             .execute_batch(&format!(
-                "CREATE TABLE IF NOT EXISTS {TABLE_LIST} (name TEXT PRIMARY KEY COLLATE NOCASE, \
+                "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name TEXT PRIMARY KEY COLLATE NOCASE, \
                  fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
                  next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
             ))
             .map_err(|error| list_failed(&error))?;
-        let fates = workload.tables.iter().map(|table| {
+        let actions = workload.tables.iter().map(|table| {
             let there = exists(connection, &table.name)?;
-            wish.fate(&table.name, there, noted(connection, &table.name)?)
+            policy.action(&table.name, there, registered(connection, &table.name)?)
         });
         // All are looked at before the first one is touched.
-        let fates: Vec<Fate> = fates.collect::<Result<_, _>>()?;
-        let tables = workload.tables.iter().zip(fates);
+        let actions: Vec<TableAction> = actions.collect::<Result<_, _>>()?;
+        let tables = workload.tables.iter().zip(actions);
         tables
-            .map(|(table, fate)| apply(connection, table, fate, wish))
+            .map(|(table, action)| apply(connection, table, action, policy))
             .collect()
     })
 }
 
 /// Replaces the notes of tables. The caller has its turn to write.
-pub(super) fn note(connection: &Connection, notes: &[RegistryEntry]) -> Result<(), TargetError> {
+pub(super) fn update(
+    connection: &Connection,
+    entries: &[RegistryEntry],
+) -> Result<(), TargetError> {
     in_transaction(connection, "cannot note tables", || {
-        notes.iter().try_for_each(|note| write(connection, note))
+        entries
+            .iter()
+            .try_for_each(|entry| write(connection, entry))
     })
 }
 
@@ -70,8 +75,8 @@ fn in_transaction<T>(
 fn apply(
     connection: &Connection,
     table: &BoundTable,
-    fate: Fate,
-    wish: &TablePolicy<'_>,
+    action: TableAction,
+    policy: &TablePolicy<'_>,
 ) -> Result<RegistryEntry, TargetError> {
     let what = format!("table `{}`", table.name);
     let run = |sql: &str| {
@@ -79,10 +84,10 @@ fn apply(
             .execute_batch(sql)
             .map_err(|error| statement_error(&what, &error))
     };
-    match fate {
-        Fate::Keep(note) => return Ok(note),
-        Fate::Create => {}
-        Fate::Replace => run(&format!("DROP TABLE {}", quoted(&table.name)))?,
+    match action {
+        TableAction::Keep(entry) => return Ok(entry),
+        TableAction::Create => {}
+        TableAction::Replace => run(&format!("DROP TABLE {}", quoted(&table.name)))?,
     }
     for sql in &table.create {
         run(sql)?;
@@ -94,12 +99,12 @@ fn apply(
             hint: Some("the name in the workload's CREATE TABLE must be the table's".to_owned()),
         });
     }
-    let note = wish.fresh(&table.name);
-    write(connection, &note)?;
-    Ok(note)
+    let entry = policy.new_entry(&table.name);
+    write(connection, &entry)?;
+    Ok(entry)
 }
 
-fn noted(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
+fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
     let read = |row: &rusqlite::Row<'_>| {
         let seed: String = row.get(2)?;
         Ok(RegistryEntry {
@@ -115,7 +120,7 @@ fn noted(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, T
         .query_row(
             &format!(
                 "SELECT name, fingerprint, seed, \"rows\", next_index, writing \
-                 FROM {TABLE_LIST} WHERE name = ?1"
+                 FROM {REGISTRY_TABLE} WHERE name = ?1"
             ),
             [name],
             read,
@@ -124,19 +129,19 @@ fn noted(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, T
         .map_err(|error| list_failed(&error))
 }
 
-fn write(connection: &Connection, note: &RegistryEntry) -> Result<(), TargetError> {
+fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), TargetError> {
     let sql = format!(
-        "INSERT OR REPLACE INTO {TABLE_LIST} \
+        "INSERT OR REPLACE INTO {REGISTRY_TABLE} \
          (name, fingerprint, seed, \"rows\", next_index, writing) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
     );
     let values = params![
-        note.name,
-        note.fingerprint,
-        note.seed.0.to_string(),
-        note.rows,
-        note.next_index,
-        note.writing
+        entry.name,
+        entry.fingerprint,
+        entry.seed.0.to_string(),
+        entry.rows,
+        entry.next_index,
+        entry.writing
     ];
     connection
         .execute(&sql, values)
@@ -145,7 +150,7 @@ fn write(connection: &Connection, note: &RegistryEntry) -> Result<(), TargetErro
 }
 
 fn list_failed(error: &rusqlite::Error) -> TargetError {
-    statement_error(&format!("table `{TABLE_LIST}`"), error)
+    statement_error(&format!("table `{REGISTRY_TABLE}`"), error)
 }
 
 fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {

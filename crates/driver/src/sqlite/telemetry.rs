@@ -8,7 +8,7 @@ use highwater_core::model::numbers::len_to_f64;
 
 use super::database::Database;
 use crate::contract::{BoxFuture, TargetError};
-use crate::telemetry::{Reading, TelemetryReader, names};
+use crate::telemetry::{MetricSample, TelemetryReader, names};
 
 /// Reads one database.
 pub(super) struct FileReader {
@@ -20,34 +20,34 @@ impl FileReader {
         Self { database }
     }
 
-    fn readings(&self) -> Vec<Reading> {
+    fn samples(&self) -> Vec<MetricSample> {
         let path = self.database.settings().path.as_path();
         let (active, waiting) = self.database.busy();
-        let mut readings = vec![
-            Reading::level(
+        let mut samples = vec![
+            MetricSample::level(
                 names::ACTIVE,
                 "1",
                 len_to_f64(active.saturating_sub(waiting)),
             ),
-            Reading::level(names::QUEUE, "1", len_to_f64(waiting)),
+            MetricSample::level(names::QUEUE, "1", len_to_f64(waiting)),
         ];
         let mut size = |name, path: &Path| {
             let bytes = std::fs::metadata(path).map(|file| file.len());
-            readings.extend(bytes.ok().map(|bytes| {
+            samples.extend(bytes.ok().map(|bytes| {
                 let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-                Reading::level(name, "bytes", len_to_f64(bytes))
+                MetricSample::level(name, "bytes", len_to_f64(bytes))
             }));
         };
         size("database_bytes", path);
         let mut log = path.as_os_str().to_owned();
         log.push("-wal");
         size("log_bytes", &PathBuf::from(log));
-        readings
+        samples
     }
 }
 
 impl TelemetryReader for FileReader {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
-        Box::pin(std::future::ready(Ok(self.readings())))
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+        Box::pin(std::future::ready(Ok(self.samples())))
     }
 }

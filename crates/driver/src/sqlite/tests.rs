@@ -46,10 +46,10 @@ fn urls_become_settings() {
     assert!(!plain.own_directory);
     assert!(plain.durability().contains("may lose"));
 
-    let fresh = settings("sqlite:").unwrap();
-    assert_eq!(fresh.path, PathBuf::from("runs/1/bench.db"));
-    assert_eq!(fresh.url, "sqlite:runs/1/bench.db");
-    assert!(fresh.own_directory);
+    let new_entry = settings("sqlite:").unwrap();
+    assert_eq!(new_entry.path, PathBuf::from("runs/1/bench.db"));
+    assert_eq!(new_entry.url, "sqlite:runs/1/bench.db");
+    assert!(new_entry.own_directory);
 
     let all = settings(
         "sqlite:/x.db?journal_mode=DELETE&synchronous=full&cache_size=-200&page_size=512\
@@ -91,7 +91,7 @@ fn wrong_urls_are_usage_errors_with_a_hint_and_without_secrets() {
 }
 
 #[test]
-fn turns_are_taken_one_at_a_time_in_the_order_of_asking() {
+fn the_writer_lock_is_acquired_in_the_order_of_arrival() {
     let lock = FairWriterLock::default();
     let order = Mutex::new(Vec::new());
     let inside = AtomicUsize::new(0);
@@ -117,7 +117,7 @@ fn turns_are_taken_one_at_a_time_in_the_order_of_asking() {
 }
 
 #[test]
-fn a_turn_that_is_handed_over_was_never_free() {
+fn a_writer_lock_that_is_handed_over_was_never_free() {
     let lock = FairWriterLock::default();
     let done = AtomicBool::new(false);
     let waited = thread::scope(|scope| {
@@ -146,7 +146,7 @@ fn a_turn_that_is_handed_over_was_never_free() {
 }
 
 #[test]
-fn a_turn_ends_with_a_panic_too() {
+fn a_panic_releases_the_writer_lock() {
     let lock = FairWriterLock::default();
     thread::scope(|scope| {
         let panicking = scope.spawn(|| {
@@ -223,7 +223,7 @@ fn transaction(name: &str, statements: &[&str]) -> BoundOp {
 fn pair(first: i64) -> Op {
     Op {
         body: OpBody::Query(vec![Value::Integer(first)]),
-        ..ask(3)
+        ..query_op(3)
     }
 }
 
@@ -246,7 +246,7 @@ fn insert(keys: std::ops::Range<i64>, value: &str) -> Op {
     }
 }
 
-fn ask(id: u16) -> Op {
+fn query_op(id: u16) -> Op {
     Op {
         id: OpId(id),
         index: 0,
@@ -295,8 +295,8 @@ fn with_database(
             .execute_batch(&format!("DROP TABLE IF EXISTS t; {create}"))
             .unwrap();
         let workload = workload(create);
-        let looks = Arc::clone(&abandoned);
-        let mut statements = Statements::prepare(&connection, &workload, &database, looks).unwrap();
+        let flag = Arc::clone(&abandoned);
+        let mut statements = Statements::prepare(&connection, &workload, &database, flag).unwrap();
         test(&database, &connection, &mut statements, &abandoned);
     }
 }
@@ -336,7 +336,7 @@ fn another_program_that_writes_is_a_conflict_and_nothing_is_applied() {
     with_statements("?busy_timeout=0", create, |connection, s, _| {
         let other = Connection::open(connection.path().unwrap()).unwrap();
         other.execute_batch("BEGIN IMMEDIATE").unwrap();
-        for op in [insert(0..5, "x"), ask(2)] {
+        for op in [insert(0..5, "x"), query_op(2)] {
             let outcome = s.execute(&op);
             assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
             assert_eq!(outcome.certainty, Certainty::NotApplied);
@@ -391,7 +391,7 @@ fn ops_that_do_not_fit_are_refused_and_leave_no_transaction() {
         }
         assert_eq!(class(&s.execute(&short)), Some(ErrorClass::Data));
         // An op that is not there, of the wrong kind, and one that would keep the lock.
-        for op in [ask(9), ask(0), ask(1)] {
+        for op in [query_op(9), query_op(0), query_op(1)] {
             let outcome = s.execute(&op);
             assert_eq!(class(&outcome), Some(ErrorClass::Statement), "{outcome:?}");
             assert!(connection.is_autocommit());
@@ -463,8 +463,8 @@ fn a_transaction_counts_as_a_whole_or_not_at_all() {
         assert!(outcome.session_usable && connection.is_autocommit());
         assert_eq!(count(connection), 2);
         assert!(s.execute(&pair(20)).is_success());
-        let looks = s.execute(&ask(4));
-        assert_eq!((looks.rows_applied, looks.response_rows), (0, 2));
+        let flag = s.execute(&query_op(4));
+        assert_eq!((flag.rows_applied, flag.response_rows), (0, 2));
         assert_eq!(count(connection), 4);
     });
 }
@@ -478,7 +478,7 @@ fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never()
         let outcome = s.execute(&pair(1));
         assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
         assert_eq!(outcome.certainty, Certainty::NotApplied);
-        assert!(s.execute(&ask(4)).is_success());
+        assert!(s.execute(&query_op(4)).is_success());
         other.execute_batch("COMMIT").unwrap();
         assert!(s.execute(&pair(1)).is_success());
         abandoned.store(true, Ordering::SeqCst);
@@ -488,8 +488,8 @@ fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never()
     });
 }
 
-/// Whether somebody waited for the turn to write while `ask` ran, which had to wait if so.
-fn waits_for_its_turn(database: &Database, ask: impl FnOnce()) -> bool {
+/// Whether somebody waited for the turn to write while `query_op` ran, which had to wait if so.
+fn waits_for_the_writer(database: &Database, query_op: impl FnOnce()) -> bool {
     let begun = Barrier::new(2);
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -505,32 +505,32 @@ fn waits_for_its_turn(database: &Database, ask: impl FnOnce()) -> bool {
             }
         });
         begun.wait();
-        ask();
+        query_op();
         done.store(true, Ordering::SeqCst);
         writer.join().unwrap()
     })
 }
 
 #[test]
-fn a_transaction_that_writes_waits_for_its_turn_and_one_that_reads_does_not() {
+fn a_transaction_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
     let create = "CREATE TABLE t (k INTEGER, v TEXT)";
     with_database("", create, |database, _, s, _| {
-        assert!(waits_for_its_turn(database, || {
+        assert!(waits_for_the_writer(database, || {
             assert!(s.execute(&pair(1)).is_success());
         }));
-        assert!(!waits_for_its_turn(database, || {
-            assert!(s.execute(&ask(4)).is_success());
+        assert!(!waits_for_the_writer(database, || {
+            assert!(s.execute(&query_op(4)).is_success());
         }));
     });
 }
 
 #[test]
-fn a_statement_that_writes_waits_for_its_turn_and_one_that_asks_does_not() {
+fn a_statement_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
     let create = "CREATE TABLE t (k INTEGER, v TEXT)";
     with_database("", create, |database, connection, s, abandoned| {
         assert!(s.execute(&pair(1)).is_success());
-        let (delete, counts) = (ask(2), ask(5));
-        assert!(!waits_for_its_turn(database, || {
+        let (delete, counts) = (query_op(2), query_op(5));
+        assert!(!waits_for_the_writer(database, || {
             assert_eq!(s.execute(&counts).response_rows, 1);
         }));
         // Nobody waits for the answer any more when it is this one's turn.
@@ -538,7 +538,7 @@ fn a_statement_that_writes_waits_for_its_turn_and_one_that_asks_does_not() {
         assert_eq!(s.execute(&delete).certainty, Certainty::Unknown);
         abandoned.store(false, Ordering::SeqCst);
         assert_eq!(count(connection), 2);
-        assert!(waits_for_its_turn(database, || {
+        assert!(waits_for_the_writer(database, || {
             assert_eq!(s.execute(&delete).rows_applied, 2);
         }));
     });
@@ -558,7 +558,7 @@ impl Timeline for NoTime {
 
 /// The connection around the load, which creates and notes tables and tries rights.
 #[test]
-fn who_administers_waits_for_the_turn_to_write() {
+fn the_admin_waits_for_the_writer() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("bench.db");
     let database = Arc::new(Database::new(
@@ -571,17 +571,17 @@ fn who_administers_waits_for_the_turn_to_write() {
     let mut admin = runtime
         .block_on(SqliteAdmin::open(&database, Rc::new(NoTime)))
         .unwrap();
-    let wish = TablePolicy::new("fingerprint", Seed(1));
-    let mut notes = Vec::new();
-    assert!(waits_for_its_turn(&database, || {
-        notes = runtime
-            .block_on(admin.create_tables(&workload, &wish))
+    let policy = TablePolicy::new("fingerprint", Seed(1));
+    let mut entries = Vec::new();
+    assert!(waits_for_the_writer(&database, || {
+        entries = runtime
+            .block_on(admin.create_tables(&workload, &policy))
             .unwrap();
     }));
-    assert!(waits_for_its_turn(&database, || {
-        runtime.block_on(admin.note_tables(&notes)).unwrap();
+    assert!(waits_for_the_writer(&database, || {
+        runtime.block_on(admin.update_registry(&entries)).unwrap();
     }));
-    assert!(waits_for_its_turn(&database, || {
+    assert!(waits_for_the_writer(&database, || {
         assert!(runtime.block_on(admin.try_rights("t2")).unwrap().is_some());
     }));
 }

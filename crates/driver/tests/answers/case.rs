@@ -24,7 +24,7 @@ pub(crate) trait Database {
     /// Where the driver finds it.
     fn url(&self) -> String;
     /// SqlQuery a statement with its parameters.
-    fn ask(&self, sql: &str, parameters: &[Value]) -> Answer;
+    fn run(&self, sql: &str, parameters: &[Value]) -> Answer;
 }
 
 /// A workload in a target's dialect, with parameters and with literals.
@@ -181,17 +181,17 @@ impl Case {
         assert_eq!(&self.on_sqlite(&ours, &[]), answers[0], "{ours}");
         let theirs = text(&self.other_words, TimestampLiteral::Cast);
         let is_ordered = theirs.contains("ORDER BY");
-        let told = self.other.ask(&theirs, &[]);
-        expect_same(&theirs, is_ordered, [told, answers[1].clone()]);
+        let reported = self.other.run(&theirs, &[]);
+        expect_same(&theirs, is_ordered, [reported, answers[1].clone()]);
         let ops = [self.op(query, index)];
         let rows = answers.map(|answer| vec![u64::try_from(answer.len()).unwrap()]);
         support::block_on(async {
             let literal = &self.sqlite_words.literal;
-            let told = answered(&self.sqlite_url, literal, &ops).await;
-            assert_eq!(told, rows[0], "{ours}");
+            let reported = answered(&self.sqlite_url, literal, &ops).await;
+            assert_eq!(reported, rows[0], "{ours}");
             let literal = &self.other_words.literal;
-            let told = answered(&self.other.url(), literal, &ops).await;
-            assert_eq!(told, rows[1], "{theirs}");
+            let reported = answered(&self.other.url(), literal, &ops).await;
+            assert_eq!(reported, rows[1], "{theirs}");
         });
     }
 
@@ -240,7 +240,7 @@ impl Case {
                 let context = format!("{} {parameters:?}", op.name);
                 let ours = self.on_sqlite(sql, &parameters);
                 let theirs = sql_of(&self.other_words.prepared, &op.name);
-                let theirs = self.other.ask(theirs, &parameters);
+                let theirs = self.other.run(theirs, &parameters);
                 if index == 0 {
                     self.compare_literals(&op.name, index, [&ours, &theirs]);
                 }
@@ -272,7 +272,7 @@ impl Case {
             let expected = counted(&made, &parameters);
             let ours = self.on_sqlite(sql_of(&self.sqlite_words.prepared, query), &parameters);
             let theirs = sql_of(&self.other_words.prepared, query);
-            let theirs = self.other.ask(theirs, &parameters);
+            let theirs = self.other.run(theirs, &parameters);
             let found = (ours.len(), theirs.len());
             assert_eq!(found, (expected, expected), "{query} {parameters:?}");
         }
@@ -280,15 +280,15 @@ impl Case {
 
     /// Every row has its own key: its index.
     pub(crate) fn check_keys(&self) {
-        let ask = |bound: &BoundWorkload| {
+        let run = |bound: &BoundWorkload| {
             let table = &bound.tables[0];
             let (name, key) = (&table.name, &table.key);
             format!("SELECT count(*), count(DISTINCT {key}), min({key}), max({key}) FROM {name}")
         };
         let last = self.rows - 1;
         let expected = [self.rows, self.rows, 0, last].map(|n| n.to_string());
-        let ours = self.on_sqlite(&ask(&self.sqlite_words.prepared), &[]);
-        let theirs = self.other.ask(&ask(&self.other_words.prepared), &[]);
+        let ours = self.on_sqlite(&run(&self.sqlite_words.prepared), &[]);
+        let theirs = self.other.run(&run(&self.other_words.prepared), &[]);
         assert_eq!(
             (ours, theirs),
             (vec![expected.to_vec()], vec![expected.to_vec()])

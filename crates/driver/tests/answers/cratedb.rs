@@ -41,7 +41,7 @@ impl Database for CrateDb {
         format!("crate://{}/{}", self.address, self.schema)
     }
 
-    fn ask(&self, sql: &str, parameters: &[Value]) -> Answer {
+    fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         let args = parameters.iter().map(|value| match value {
             Value::Text(text) => serde_json::Value::from(text.to_string()),
             Value::TimestampMs(number) | Value::Integer(number) => serde_json::Value::from(*number),

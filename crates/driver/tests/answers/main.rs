@@ -90,7 +90,7 @@ fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
         ] => (tags, ts, user),
         other => panic!("{other:?}"),
     };
-    let is_asked = |row: &usize| match host {
+    let is_requested = |row: &usize| match host {
         [Value::Text(host)] => {
             let tags = &tags.values[usize::try_from(tags.codes[*row]).unwrap()];
             tags.contains(&format!("\"hostname\":\"{host}\""))
@@ -99,7 +99,7 @@ fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
     };
     let busy = (0..made.rows).filter(|row| user[*row] > 90);
     let in_time = busy.filter(|row| (*since..*until).contains(&ts[*row]));
-    in_time.filter(is_asked).count()
+    in_time.filter(is_requested).count()
 }
 
 #[test]

@@ -11,7 +11,7 @@ impl Database for Postgres {
     }
 
     /// As the driver asks it: a prepared statement, timestamps declared.
-    fn ask(&self, sql: &str, parameters: &[Value]) -> Answer {
+    fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         let kinds = parameters.iter().map(|value| match value {
             Value::Text(_) => "text",
             Value::TimestampMs(_) => "timestamptz",

@@ -27,9 +27,9 @@ impl Recording {
     pub(crate) fn read(name: &str) -> Self {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cratedb/recordings");
         let text = std::fs::read_to_string(format!("{directory}/{name}.txt")).expect("a recording");
-        let (asked, answered) = text.split_once("\n<<< RESPONSE\n").expect("an answer");
-        let (_, asked) = asked.split_once("\n\n").expect("a request");
-        let (_, body) = asked.split_once("\n\n").expect("the request's body");
+        let (request, answered) = text.split_once("\n<<< RESPONSE\n").expect("an answer");
+        let (_, request) = request.split_once("\n\n").expect("a request");
+        let (_, body) = request.split_once("\n\n").expect("the request's body");
         let (head, rest) = answered.split_once("\n\n").unwrap_or((answered, ""));
         let head = head.trim_end().replace('\n', "\r\n");
         Self {
@@ -136,26 +136,26 @@ impl Double {
 
 fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     while let Some(body) = request(&mut stream) {
-        let asked = normal(&body);
+        let request = normal(&body);
         let answer = {
             let mut state = state.lock().expect("a state");
-            state.seen.push(asked.clone());
+            state.seen.push(request.clone());
             if is_pipelined(&stream) {
                 state
                     .wrong
-                    .push(format!("a request before the answer to {asked}"));
+                    .push(format!("a request before the answer to {request}"));
             }
-            if state.closing.contains(&asked) {
+            if state.closing.contains(&request) {
                 break;
             }
-            let answer = state.known.get_mut(&asked).and_then(|answers| {
+            let answer = state.known.get_mut(&request).and_then(|answers| {
                 if answers.len() > 1 {
                     return Some(answers.remove(0));
                 }
                 answers.first().cloned()
             });
             if answer.is_none() {
-                state.wrong.push(format!("not recorded: {asked}"));
+                state.wrong.push(format!("not recorded: {request}"));
             }
             answer
         };

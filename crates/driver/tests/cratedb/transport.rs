@@ -61,7 +61,7 @@ fn a_wrong_password_is_refused_with_a_hint_and_without_the_password() {
 }
 
 #[test]
-fn nobody_there_is_unreachable() {
+fn a_port_without_a_server_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     drop(listener);
@@ -126,7 +126,7 @@ fn sessions_go_round_the_hosts_and_an_attempt_takes_the_next() {
 }
 
 #[test]
-fn the_double_notes_a_request_that_was_not_recorded() {
+fn the_double_reports_a_request_that_was_not_recorded() {
     let double = Double::start(&["40-look-green"]);
     block_on(async {
         let target = open(&double.url(), "bulk").unwrap();

@@ -51,8 +51,8 @@ impl Stage {
     pub(crate) async fn set(target: &dyn Target) -> Self {
         let workload = points();
         let mut admin = admin(target).await.expect("an admin");
-        let wish = TablePolicy::new("f", Seed(1)).dropping(true);
-        let created = admin.create_tables(&workload, &wish).await;
+        let policy = TablePolicy::new("f", Seed(1)).dropping(true);
+        let created = admin.create_tables(&workload, &policy).await;
         created.expect("an empty table");
         let client = Client::connect(target, &workload).await;
         Self {
@@ -98,7 +98,7 @@ impl Client {
     }
 
     /// Encodes and executes one op.
-    pub(crate) async fn ask(&mut self, id: u16, body: OpBody) -> Outcome {
+    pub(crate) async fn send(&mut self, id: u16, body: OpBody) -> Outcome {
         self.request.op = Op {
             id: OpId(id),
             index: 0,
@@ -109,7 +109,7 @@ impl Client {
     }
 
     pub(crate) async fn insert(&mut self, first: i64, rows: i64) -> Outcome {
-        self.ask(0, OpBody::Insert(batch(first, rows))).await
+        self.send(0, OpBody::Insert(batch(first, rows))).await
     }
 }
 
@@ -120,7 +120,7 @@ pub(crate) async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetE
 }
 
 /// A workload without tables that asks these statements.
-pub(crate) fn asking(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
+pub(crate) fn workload_of_queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
     let ops = statements
         .iter()
         .map(|(sql, parameters)| BoundOp {

@@ -13,7 +13,7 @@ use highwater_core::model::units::Seed;
 use highwater_core::workload::{WorkloadSpec, builtin};
 use highwater_testing::postgres::{Postgres, skipped};
 
-use crate::client::{Client, admin, asking, open, points};
+use crate::client::{Client, admin, open, points, workload_of_queries};
 use crate::support;
 use crate::transactions::transaction;
 
@@ -27,11 +27,11 @@ const TEXTS_MAX: usize = 1_000;
 fn listening(version: &'static str, answers: Vec<Answer>) -> (Receiver<String>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let (told, texts) = sync_channel(TEXTS_MAX);
+    let (received, texts) = sync_channel(TEXTS_MAX);
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        let greeted = greet(&mut stream, version, &told);
-        drop(greeted.and_then(|()| serve(&mut stream, answers.into_iter(), &told)));
+        let greeted = greet(&mut stream, version, &received);
+        drop(greeted.and_then(|()| serve(&mut stream, answers.into_iter(), &received)));
     });
     (texts, format!("cockroach://root@127.0.0.1:{port}"))
 }
@@ -43,17 +43,21 @@ fn server(answers: Vec<Answer>) -> String {
 }
 
 /// Notes what the client says; who only gives answers does not listen.
-fn tell(told: &SyncSender<String>, text: &[u8]) {
+fn report(received: &SyncSender<String>, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
-    drop(told.send(text.trim_matches('\0').replace('\0', " ")));
+    drop(received.send(text.trim_matches('\0').replace('\0', " ")));
 }
 
 /// Start-up, up to the version that the server tells.
-fn greet(stream: &mut TcpStream, version: &str, told: &SyncSender<String>) -> std::io::Result<()> {
+fn greet(
+    stream: &mut TcpStream,
+    version: &str,
+    received: &SyncSender<String>,
+) -> std::io::Result<()> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
     let body = take(stream, length)?;
-    tell(told, body.get(4..).unwrap_or_default());
+    report(received, body.get(4..).unwrap_or_default());
     let mut out = message(b'R', &0_u32.to_be_bytes());
     let version = format!("crdb_version\0CockroachDB CCL {version}\0");
     out.extend(message(b'S', version.as_bytes()));
@@ -64,7 +68,7 @@ fn greet(stream: &mut TcpStream, version: &str, told: &SyncSender<String>) -> st
 fn serve(
     stream: &mut TcpStream,
     mut answers: impl Iterator<Item = Answer>,
-    told: &SyncSender<String>,
+    received: &SyncSender<String>,
 ) -> std::io::Result<()> {
     let mut out = Vec::new();
     let (mut parameters, mut failed) = (0, false);
@@ -87,7 +91,7 @@ fn serve(
                 failed = false;
             }
             b'Q' => {
-                tell(told, &body);
+                report(received, &body);
                 status = b'I';
                 out.extend(message(b'C', b"ROLLBACK\0"));
                 out.extend(message(b'Z', &[status]));
@@ -98,14 +102,14 @@ fn serve(
             // After an error all is passed over until Sync.
             _ if failed => {}
             b'P' => {
-                tell(told, &body);
+                report(received, &body);
                 parameters = body.split(|byte| *byte == b'$').count() - 1;
                 out.extend(message(b'1', b""));
             }
             b'D' => {
                 let mut types = u16::try_from(parameters).unwrap().to_be_bytes().to_vec();
-                let known = [20_u32, 17].iter().take(parameters);
-                known.for_each(|oid| types.extend(oid.to_be_bytes()));
+                let type_ids = [20_u32, 17].iter().take(parameters);
+                type_ids.for_each(|oid| types.extend(oid.to_be_bytes()));
                 out.extend(message(b't', &types));
                 out.extend(message(b'n', b""));
             }
@@ -166,25 +170,25 @@ fn a_retry_error_was_not_applied_and_an_ambiguous_result_is_unknown() {
         Ok("INSERT 0 1"),
     ]);
     let upsert = "UPSERT INTO kv (k, v) VALUES ($1, $2)";
-    let workload = asking(&[(upsert, &[ColumnType::Bigint, ColumnType::Text])]);
+    let workload = workload_of_queries(&[(upsert, &[ColumnType::Bigint, ColumnType::Text])]);
     let parameters = || OpBody::Query(vec![Value::Integer(-5), Value::Text("value".into())]);
     support::block_on(async {
         let target = open(&url, None).unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let outcome = client.ask(0, parameters()).await;
+        let outcome = client.send(0, parameters()).await;
         let error = outcome.error.unwrap();
         assert_eq!(outcome.certainty, Certainty::NotApplied);
         assert_eq!(error.class, ErrorClass::Conflict);
         assert!(error.class.is_transient() && outcome.session_usable);
-        let again = client.ask(0, parameters()).await;
+        let again = client.send(0, parameters()).await;
         assert_eq!(
             (again.certainty, again.rows_applied),
             (Certainty::Applied, 1)
         );
-        let ambiguous = client.ask(0, parameters()).await;
+        let ambiguous = client.send(0, parameters()).await;
         assert_eq!(ambiguous.certainty, Certainty::Unknown);
         assert_eq!(ambiguous.error.unwrap().code.as_deref(), Some("40003"));
-        assert!(client.ask(0, parameters()).await.is_success());
+        assert!(client.send(0, parameters()).await.is_success());
     });
 }
 
@@ -206,23 +210,23 @@ fn a_transaction_is_sent_statement_by_statement_and_retried_as_a_whole() {
     support::block_on(async {
         let target = open(&url, None).unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let mut ask = async || client.ask(0, parameters()).await;
-        let in_the_middle = ask().await;
+        let mut send = async || client.send(0, parameters()).await;
+        let in_the_middle = send().await;
         let error = in_the_middle.error.unwrap();
         assert_eq!(in_the_middle.certainty, Certainty::NotApplied);
         assert!(error.class.is_transient() && in_the_middle.session_usable);
-        let again = ask().await;
+        let again = send().await;
         assert!(again.is_success(), "{again:?}");
         assert_eq!(again.rows_applied, 2);
-        let by_commit = ask().await;
+        let by_commit = send().await;
         assert_eq!(by_commit.certainty, Certainty::NotApplied);
         assert!(by_commit.session_usable, "{by_commit:?}");
-        assert_eq!(ask().await.certainty, Certainty::Unknown);
+        assert_eq!(send().await.certainty, Certainty::Unknown);
     });
 }
 
 #[test]
-fn nothing_is_asked_after_a_statement_that_failed_but_to_roll_back() {
+fn only_a_rollback_is_sent_after_a_statement_that_failed() {
     let restart = || Err(("40001", "restart transaction: RETRY_SERIALIZABLE"));
     let first = vec![Ok("BEGIN"), restart()];
     let commit = vec![Ok("BEGIN"), Ok("UPDATE 1"), Ok("INSERT 0 1"), restart()];
@@ -235,23 +239,23 @@ fn nothing_is_asked_after_a_statement_that_failed_but_to_roll_back() {
         support::block_on(async {
             let target = open(&format!("{url}/defaultdb?sslmode=disable"), None).unwrap();
             let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-            let outcome = client.ask(0, OpBody::Query(vec![Value::Integer(1)])).await;
+            let outcome = client.send(0, OpBody::Query(vec![Value::Integer(1)])).await;
             assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
             assert!(outcome.session_usable, "{outcome:?}");
         });
-        let told: Vec<String> = texts.iter().collect();
-        assert_eq!(told.last().unwrap(), "ROLLBACK", "{told:?}");
+        let received: Vec<String> = texts.iter().collect();
+        assert_eq!(received.last().unwrap(), "ROLLBACK", "{received:?}");
     }
 }
 
 #[test]
-fn an_ambiguous_answer_before_commit_is_unknown_too() {
+fn an_ambiguous_response_before_commit_is_unknown_too() {
     let url = server(vec![Ok("BEGIN"), Err(("40003", "result is ambiguous"))]);
     let workload = transaction(&["UPDATE account SET balance = balance + $1"]);
     support::block_on(async {
         let target = open(&url, None).unwrap();
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let outcome = client.ask(0, OpBody::Query(vec![Value::Integer(1)])).await;
+        let outcome = client.send(0, OpBody::Query(vec![Value::Integer(1)])).await;
         assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
     });
 }
@@ -262,7 +266,7 @@ fn a_url_without_a_database_means_the_default_one() {
     support::block_on(async {
         let target = open(&format!("{url}?sslmode=disable"), None).unwrap();
         drop(
-            Client::connect(target.as_ref(), &asking(&[]))
+            Client::connect(target.as_ref(), &workload_of_queries(&[]))
                 .await
                 .unwrap(),
         );
@@ -350,8 +354,8 @@ fn a_table_of_kv_is_split_evenly_over_the_keys_of_its_order_or_between_its_bucke
         let table = kv("cockroachdb", &pairs);
         let mut created = table.create.iter();
         let split = created.find_map(|sql| sql.strip_prefix("ALTER TABLE kv SPLIT AT "));
-        let told = server.sql("postgres", &format!("{} ORDER BY place", split.unwrap()));
-        let places: Vec<i64> = told
+        let received = server.sql("postgres", &format!("{} ORDER BY place", split.unwrap()));
+        let places: Vec<i64> = received
             .lines()
             .map(|line| line.trim().parse().unwrap())
             .collect();
@@ -378,14 +382,14 @@ fn what_stands_for_a_value_of_kv_is_computed_as_postgresql_does() {
     };
     let values =
         "(VALUES ('AAAAAAAB'::bytea), ('Zz09-_Aax'), ('short'), ('abcdefgh'), ('________'))";
-    let asked = |pair: &str| {
+    let explained = |pair: &str| {
         server.sql(
             "postgres",
             &format!("SELECT {pair} FROM {values} AS kv (v)"),
         )
     };
     // Its whole numbers have 64 bits.
-    let told = asked(&pair(&ours).replace("- 1) *", "- 1::int8) *"));
-    assert_eq!(told, asked(&pair(&theirs)));
-    assert!(told.starts_with("1|"), "{told}");
+    let received = explained(&pair(&ours).replace("- 1) *", "- 1::int8) *"));
+    assert_eq!(received, explained(&pair(&theirs)));
+    assert!(received.starts_with("1|"), "{received}");
 }

@@ -7,7 +7,7 @@ use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use crate::client::{Client, admin, asking, open};
+use crate::client::{Client, admin, open, workload_of_queries};
 use crate::support::block_on;
 
 const SECRET: &str = "gehe:im@/%20";
@@ -16,9 +16,10 @@ const SECRET: &str = "gehe:im@/%20";
 fn try_url(url: &str) -> Result<u64, TargetError> {
     block_on(async {
         let target = open(url, None)?;
-        let mut client = Client::connect(target.as_ref(), &asking(&[("SELECT 1", &[])])).await?;
+        let mut client =
+            Client::connect(target.as_ref(), &workload_of_queries(&[("SELECT 1", &[])])).await?;
         let outcome = client
-            .ask(0, highwater_core::model::op::OpBody::Query(Vec::new()))
+            .send(0, highwater_core::model::op::OpBody::Query(Vec::new()))
             .await;
         assert!(outcome.is_success(), "{outcome:?}");
         Ok(outcome.response_rows)
@@ -110,7 +111,7 @@ fn set_mode(file: &Path, mode: u32) {
 }
 
 #[test]
-fn wrong_places_are_told_apart() {
+fn wrong_places_have_different_errors() {
     if skipped() {
         return;
     }

@@ -45,12 +45,12 @@ fn a_table_becomes_a_workload_that_can_be_created_and_filled() {
         let workload = spec.instantiate(&[].into(), Seed(1)).unwrap();
         let dialects = admin.facts().await.unwrap().dialects;
         let bound = Arc::new(workload.bind(&dialects, target.placeholders()).unwrap());
-        let wish = TablePolicy::new(workload.fingerprint(), Seed(1));
-        admin.create_tables(&bound, &wish).await.unwrap();
+        let policy = TablePolicy::new(workload.fingerprint(), Seed(1));
+        admin.create_tables(&bound, &policy).await.unwrap();
         let mut client = Client::connect(target.as_ref(), &bound).await.unwrap();
         let stream = workload.stream("insert").unwrap();
         let op = workload.op(&stream, 0, &OpContext::default());
-        let outcome = client.ask(op.id.0, op.body).await;
+        let outcome = client.send(op.id.0, op.body).await;
         assert_eq!(outcome.rows_applied, 1_000, "{outcome:?}");
         assert_eq!(same(&server, "min(id), max(id), min(at)"), "t");
         let key = &bound.tables[0].key;

@@ -6,7 +6,7 @@ use highwater_core::model::units::Nanos;
 use highwater_driver::TargetErrorKind;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
-use crate::client::{Client, Stage, admin, asking, key, open, started};
+use crate::client::{Client, Stage, admin, key, open, started, workload_of_queries};
 use crate::support::block_on;
 
 fn nothing() -> OpBody {
@@ -25,13 +25,13 @@ fn a_statement_that_takes_too_long_is_canceled_and_the_session_goes_on() {
     );
     let target = open(&url, None).unwrap();
     block_on(async {
-        let ops = asking(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
+        let ops = workload_of_queries(&[("SELECT pg_sleep(60)", &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
-        let outcome = client.ask(0, nothing()).await;
+        let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied);
         assert_eq!(outcome.error.unwrap().class, ErrorClass::Timeout);
         assert!(outcome.session_usable);
-        assert!(client.ask(1, nothing()).await.is_success());
+        assert!(client.send(1, nothing()).await.is_success());
     });
 }
 
@@ -42,12 +42,12 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
     };
     block_on(async {
         // The op ends its own backend, as an administrator would.
-        let ops = asking(&[(
+        let ops = workload_of_queries(&[(
             "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
             &[],
         )]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
-        let outcome = client.ask(0, nothing()).await;
+        let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
         let error = outcome.error.unwrap();
         assert_eq!(
@@ -55,7 +55,7 @@ fn a_backend_that_is_ended_in_the_middle_of_an_op_leaves_it_unknown() {
             (ErrorClass::Unavailable, Some("57P01"))
         );
         assert!(!outcome.session_usable);
-        let outcome = client.ask(0, nothing()).await;
+        let outcome = client.send(0, nothing()).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied);
         assert!(!outcome.session_usable);
     });
@@ -80,7 +80,7 @@ fn a_server_that_restarts_ends_its_sessions_and_takes_new_ones() {
             "{outcome:?}"
         );
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        assert_eq!(client.ask(1, key(4)).await.response_rows, 1);
+        assert_eq!(client.send(1, key(4)).await.response_rows, 1);
         assert!(client.insert(5, 5).await.is_success());
     });
 }
@@ -91,13 +91,13 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
         return;
     };
     block_on(async {
-        let ops = asking(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
+        let ops = workload_of_queries(&[("SELECT pg_sleep($1)", &[ColumnType::Float])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
         let mut admin = admin(target.as_ref()).await.unwrap();
         let sleep = OpBody::Query(vec![Value::Float(1.0)]);
         let waited = tokio::time::timeout(
             std::time::Duration::from_millis(200),
-            client.ask(0, sleep.clone()),
+            client.send(0, sleep.clone()),
         );
         assert!(
             waited.await.is_err(),
@@ -107,7 +107,7 @@ fn an_abandoned_op_closes_its_connection_and_quiescence_waits_for_its_end() {
             !admin.quiesce(Nanos::ZERO).await.unwrap(),
             "the statement still runs"
         );
-        let outcome = client.ask(0, sleep).await;
+        let outcome = client.send(0, sleep).await;
         assert!(!outcome.session_usable && outcome.certainty == Certainty::NotApplied);
         assert!(admin.quiesce(Nanos::from_secs(30)).await.unwrap());
     });
@@ -120,16 +120,16 @@ fn answers_larger_than_the_buffer_are_counted_to_the_last_byte() {
     };
     block_on(async {
         let sql = "SELECT repeat('x', n * 1000) FROM generate_series(0, 300) AS n";
-        let ops = asking(&[(sql, &[]), ("SELECT 1", &[])]);
+        let ops = workload_of_queries(&[(sql, &[]), ("SELECT 1", &[])]);
         let mut client = Client::connect(target.as_ref(), &ops).await.unwrap();
-        let outcome = client.ask(0, nothing()).await;
+        let outcome = client.send(0, nothing()).await;
         let values: u64 = (0..=300).map(|n| n * 1000).sum();
         // Per row: tag, length, number of columns, length of the value.
         assert_eq!(
             (outcome.response_rows, outcome.response_bytes),
             (301, values + 301 * 11)
         );
-        assert_eq!(client.ask(1, nothing()).await.response_rows, 1);
+        assert_eq!(client.send(1, nothing()).await.response_rows, 1);
     });
 }
 
@@ -139,14 +139,14 @@ fn statements_that_cannot_be_prepared_are_named() {
         return;
     };
     block_on(async {
-        let ops = asking(&[("SELECT * FROM nowhere", &[])]);
+        let ops = workload_of_queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         assert_eq!(error.kind, TargetErrorKind::Statement);
         assert!(
             error.message.contains("op `ask`") && error.message.contains("42P01"),
             "{error}"
         );
-        let ops = asking(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
+        let ops = workload_of_queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
         assert!(error.message.contains("2 parameters"), "{error}");
     });

@@ -41,7 +41,7 @@ fn a_refused_batch_stores_nothing_and_the_session_goes_on() {
             assert_eq!(outcome.error.unwrap().code.as_deref(), Some("23505"));
             let mut wide = batch(20, 2);
             wide.columns[0] = ColumnData::Integer(vec![20, 1 << 40]);
-            let outcome = client.ask(0, OpBody::Insert(wide)).await;
+            let outcome = client.send(0, OpBody::Insert(wide)).await;
             assert_eq!(outcome.error.unwrap().class, ErrorClass::Data, "{mode}");
             assert_eq!(outcome.certainty, Certainty::NotApplied);
             let outcome = client.insert(10, 5).await;
@@ -114,8 +114,8 @@ fn a_counter_of_the_server_agrees_once_the_session_is_closed() {
             mut client,
         } = Stage::set(target.as_ref()).await;
         assert_eq!(client.insert(0, 1234).await.rows_applied, 1234);
-        assert_eq!(client.ask(1, key(7)).await.response_rows, 1);
-        assert_eq!(client.ask(1, key(-7)).await.response_rows, 0);
+        assert_eq!(client.send(1, key(7)).await.response_rows, 1);
+        assert_eq!(client.send(1, key(-7)).await.response_rows, 0);
         drop(client);
         assert!(admin.quiesce(Nanos::from_secs(20)).await.unwrap());
         assert_eq!(admin.rows_inserted(&workload).await.unwrap(), Some(1234));
@@ -190,7 +190,7 @@ fn statements_for_the_announced_batch_are_prepared_before_the_first_op() {
         for (first, rows, prepared) in [(0, 0, 1), (0, 100, 1), (200, 7, 2), (300, 100, 2)] {
             let outcome = client.insert(first, rows).await;
             assert_eq!(outcome.rows_applied, u64::try_from(rows).unwrap());
-            let outcome = client.ask(2, OpBody::Query(Vec::new())).await;
+            let outcome = client.send(2, OpBody::Query(Vec::new())).await;
             assert_eq!(i64::try_from(outcome.response_rows).unwrap(), prepared);
         }
     });

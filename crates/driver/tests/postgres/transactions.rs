@@ -68,7 +68,7 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
     block_on(async {
         let workload = transaction(&TRANSFER);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let outcome = client.ask(0, delta(5)).await;
+        let outcome = client.send(0, delta(5)).await;
         assert!(outcome.is_success(), "{outcome:?}");
         assert_eq!((outcome.rows_applied, outcome.response_rows), (2, 1));
         // Tag, length, columns, and two values with their lengths: `5` and `text`.
@@ -76,7 +76,7 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
         assert_eq!(sums(&server), "5|1|5");
         // In the middle, and by COMMIT itself: certain both times.
         for (number, code) in [(13, "23514"), (14, "23503")] {
-            let outcome = client.ask(0, delta(number)).await;
+            let outcome = client.send(0, delta(number)).await;
             let error = outcome.error.as_ref().unwrap();
             assert_eq!(error.code.as_deref(), Some(code));
             assert_eq!(error.class, ErrorClass::Constraint);
@@ -87,7 +87,7 @@ fn all_statements_count_or_none_and_the_session_goes_on() {
             assert_eq!(answered, (1, 1 + 4 + 2 + (4 + 2) + (4 + 4)), "{number}");
             assert_eq!(sums(&server), "5|1|5", "{number}");
         }
-        assert!(client.ask(0, delta(-2)).await.is_success());
+        assert!(client.send(0, delta(-2)).await.is_success());
         assert_eq!(sums(&server), "3|2|3");
     });
 }
@@ -104,7 +104,7 @@ fn a_session_that_ends_before_commit_has_applied_nothing_for_certain() {
             "SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(60)",
         ]);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let outcome = client.ask(0, delta(5)).await;
+        let outcome = client.send(0, delta(5)).await;
         assert_eq!(outcome.certainty, Certainty::NotApplied, "{outcome:?}");
         assert!(!outcome.session_usable);
         assert_eq!(outcome.error.unwrap().code.as_deref(), Some("57P01"));
@@ -128,7 +128,7 @@ fn a_session_that_ends_in_commit_leaves_it_unknown() {
     block_on(async {
         let workload = transaction(&TRANSFER);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
-        let outcome = client.ask(0, delta(5)).await;
+        let outcome = client.send(0, delta(5)).await;
         assert_eq!(outcome.certainty, Certainty::Unknown, "{outcome:?}");
         assert!(!outcome.session_usable);
     });
@@ -144,9 +144,9 @@ fn an_abandoned_transaction_is_rolled_back_with_its_connection() {
         let workload = transaction(&[TRANSFER[0], "SELECT pg_sleep(60)"]);
         let mut client = Client::connect(target.as_ref(), &workload).await.unwrap();
         let limit = std::time::Duration::from_millis(200);
-        let waited = tokio::time::timeout(limit, client.ask(0, delta(5))).await;
+        let waited = tokio::time::timeout(limit, client.send(0, delta(5))).await;
         assert!(waited.is_err());
-        assert!(!client.ask(0, delta(5)).await.session_usable);
+        assert!(!client.send(0, delta(5)).await.session_usable);
     });
     assert_eq!(sums(&server), "0|0|0");
 }
@@ -157,7 +157,7 @@ fn a_target_without_transactions_refuses_them_before_any_op() {
     block_on(async {
         let workload = transaction(&TRANSFER);
         let client = Client::connect(target.as_ref(), &workload).await;
-        assert!(client.unwrap().ask(0, delta(5)).await.is_success());
+        assert!(client.unwrap().send(0, delta(5)).await.is_success());
     });
     let target = open("null:crate", None).unwrap();
     block_on(async {

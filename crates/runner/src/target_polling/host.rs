@@ -6,7 +6,7 @@ use std::path::Path;
 
 use highwater_core::model::numbers::to_f64;
 use highwater_driver::telemetry::names;
-use highwater_driver::{BoxFuture, Reading, TargetError, TelemetryReader};
+use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 
@@ -28,13 +28,13 @@ pub(super) fn reader() -> Option<Box<dyn TelemetryReader>> {
 struct Host;
 
 impl TelemetryReader for Host {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
         let mut readings = Vec::new();
         if let Ok(stats) = procfs::KernelStats::current() {
             readings.extend(cpu(&stats));
         }
         if let Ok(load) = procfs::LoadAverage::current() {
-            readings.push(Reading::level(names::LOAD, "1", load.one.into()));
+            readings.push(MetricSample::level(names::LOAD, "1", load.one.into()));
         }
         memory(&mut readings);
         disks(&mut readings);
@@ -44,11 +44,11 @@ impl TelemetryReader for Host {
 }
 
 /// Shares of all processors together.
-fn cpu(stats: &KernelStats) -> [Reading; 3] {
+fn cpu(stats: &KernelStats) -> [MetricSample; 3] {
     let total = &stats.total;
     let cores = to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
     let second = to_f64(procfs::ticks_per_second()) * cores;
-    let share = |name, ticks: u64| Reading::seconds(name, to_f64(ticks) / second);
+    let share = |name, ticks: u64| MetricSample::seconds(name, to_f64(ticks) / second);
     [
         share(names::CPU_BUSY, busy(total)),
         share(names::CPU_STEAL, total.steal.unwrap_or(0)),
@@ -56,16 +56,16 @@ fn cpu(stats: &KernelStats) -> [Reading; 3] {
     ]
 }
 
-fn memory(readings: &mut Vec<Reading>) {
+fn memory(readings: &mut Vec<MetricSample>) {
     let memory = procfs::Meminfo::current().ok();
     let shares = memory.and_then(|memory| Some((memory.mem_available?, memory.mem_total)));
     if let Some((available, total @ 1..)) = shares {
         let used = 1.0 - to_f64(available) / to_f64(total);
-        readings.push(Reading::level(names::MEMORY_USED, "share", used));
+        readings.push(MetricSample::level(names::MEMORY_USED, "share", used));
     }
 }
 
-fn disks(readings: &mut Vec<Reading>) {
+fn disks(readings: &mut Vec<MetricSample>) {
     let Ok(disks) = procfs::diskstats() else {
         return;
     };
@@ -82,19 +82,19 @@ fn is_disk(name: &str) -> bool {
     !NOT_DISKS.iter().any(|other| name.starts_with(other))
 }
 
-fn of_disk(disk: &DiskStat) -> [Reading; 3] {
+fn of_disk(disk: &DiskStat) -> [MetricSample; 3] {
     let read = to_f64(disk.sectors_read) * SECTOR_BYTES;
     let written = to_f64(disk.sectors_written) * SECTOR_BYTES;
     let busy = to_f64(disk.time_in_progress) / 1e3;
     [
-        Reading::count(names::DISK_READ, "bytes", read),
-        Reading::count(names::DISK_WRITTEN, "bytes", written),
-        Reading::seconds(names::DISK_BUSY, busy),
+        MetricSample::count(names::DISK_READ, "bytes", read),
+        MetricSample::count(names::DISK_WRITTEN, "bytes", written),
+        MetricSample::seconds(names::DISK_BUSY, busy),
     ]
     .map(|reading| reading.of(&disk.name))
 }
 
-fn networks(readings: &mut Vec<Reading>) {
+fn networks(readings: &mut Vec<MetricSample>) {
     let Ok(devices) = procfs::net::dev_status() else {
         return;
     };
@@ -104,11 +104,11 @@ fn networks(readings: &mut Vec<Reading>) {
     readings.extend(devices.iter().take(DEVICES_MAX).flat_map(of_network));
 }
 
-fn of_network(device: &DeviceStatus) -> [Reading; 2] {
+fn of_network(device: &DeviceStatus) -> [MetricSample; 2] {
     let (received, sent) = (to_f64(device.recv_bytes), to_f64(device.sent_bytes));
     [
-        Reading::count(names::NET_RECEIVED, "bytes", received),
-        Reading::count(names::NET_SENT, "bytes", sent),
+        MetricSample::count(names::NET_RECEIVED, "bytes", received),
+        MetricSample::count(names::NET_SENT, "bytes", sent),
     ]
     .map(|reading| reading.of(&device.name))
 }
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::telemetry::of_kernel;
 
-    fn told(readings: &[Reading]) -> Vec<(&str, Option<&str>, Measure, f64)> {
+    fn told(readings: &[MetricSample]) -> Vec<(&str, Option<&str>, Measure, f64)> {
         let readings = readings.iter();
         readings
             .map(|r| (r.name.as_ref(), r.node.as_deref(), r.measure, r.value))

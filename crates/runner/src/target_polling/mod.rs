@@ -17,7 +17,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, join_all, select};
 use highwater_core::model::target_telemetry::{TargetTelemetry, TelemetrySource};
 use highwater_core::model::units::Nanos;
-use highwater_driver::{BoxFuture, Reading, Target, TargetError, TelemetryReader, Timeline};
+use highwater_driver::{BoxFuture, MetricSample, Target, TargetError, TelemetryReader, Timeline};
 
 use self::series::Table;
 
@@ -154,7 +154,7 @@ impl TelemetryPoller {
         let at = self.timeline.now();
         let timeline = &self.timeline;
         let asked = self.sources.iter_mut().map(|source| source.ask(timeline));
-        let answers: Vec<Option<Vec<Reading>>> = join_all(asked).await;
+        let answers: Vec<Option<Vec<MetricSample>>> = join_all(asked).await;
         if answers.iter().all(Option::is_none) {
             return;
         }
@@ -189,7 +189,7 @@ impl Source {
     }
 
     /// Its readings; none if it rests, is mute or fails.
-    async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<Reading>> {
+    async fn ask(&mut self, timeline: &Rc<dyn Timeline>) -> Option<Vec<MetricSample>> {
         let begun = timeline.now();
         if self.mute || begun < self.rests_until {
             return None;
@@ -226,7 +226,7 @@ impl Source {
     async fn answer(
         &mut self,
         timeline: &Rc<dyn Timeline>,
-    ) -> Result<Option<Vec<Reading>>, String> {
+    ) -> Result<Option<Vec<MetricSample>>, String> {
         let mut reader = if let Some(reader) = self.reader.take() {
             reader
         } else {

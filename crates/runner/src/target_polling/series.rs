@@ -7,7 +7,7 @@ use highwater_core::model::target_telemetry::{
     POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetrySeries,
 };
 use highwater_core::model::units::Nanos;
-use highwater_driver::Reading;
+use highwater_driver::MetricSample;
 use highwater_driver::telemetry::Measure;
 
 /// Between two samples of a run that is not long.
@@ -53,7 +53,7 @@ impl Default for Table {
 
 impl Table {
     /// A sample: the readings of each source that answered, by its position.
-    pub(super) fn add(&mut self, at: Nanos, answers: Vec<Option<Vec<Reading>>>) {
+    pub(super) fn add(&mut self, at: Nanos, answers: Vec<Option<Vec<MetricSample>>>) {
         if self.times.last().is_some_and(|last| *last >= at) {
             return;
         }
@@ -72,7 +72,7 @@ impl Table {
         }
     }
 
-    fn take(&mut self, source: usize, at: Nanos, reading: &Reading) {
+    fn take(&mut self, source: usize, at: Nanos, reading: &MetricSample) {
         let Some(position) = self.position(source, reading) else {
             return;
         };
@@ -92,7 +92,7 @@ impl Table {
         }
     }
 
-    fn position(&mut self, source: usize, reading: &Reading) -> Option<usize> {
+    fn position(&mut self, source: usize, reading: &MetricSample) -> Option<usize> {
         let key = (source, reading.name.to_string(), reading.node.clone());
         if let Some(position) = self.positions.get(&key) {
             return *position;

@@ -13,7 +13,7 @@ use crate::clock::SimulatedTimeline;
 
 const S: u64 = 1_000_000_000;
 
-fn sample(table: &mut Table, second: u64, readings: Vec<Reading>) {
+fn sample(table: &mut Table, second: u64, readings: Vec<MetricSample>) {
     table.add(Nanos::from_secs(second), vec![Some(readings)]);
 }
 
@@ -28,9 +28,9 @@ fn counters_become_increases_and_seconds_shares() {
     let mut table = Table::default();
     for (second, ops, busy) in [(0, 100.0, 5.0), (1, 130.0, 5.25), (3, 130.0, 6.25)] {
         let readings = vec![
-            Reading::count("ops", "1", ops),
-            Reading::seconds("busy", busy),
-            Reading::level("queue", "1", ops / 7.0),
+            MetricSample::count("ops", "1", ops),
+            MetricSample::seconds("busy", busy),
+            MetricSample::level("queue", "1", ops / 7.0),
         ];
         sample(&mut table, second, readings);
     }
@@ -47,7 +47,11 @@ fn counters_become_increases_and_seconds_shares() {
 fn a_counter_that_begins_anew_is_no_increase() {
     let mut table = Table::default();
     for (second, ops) in [(0, 100.0), (1, 3.0), (2, f64::NAN), (3, 8.0)] {
-        sample(&mut table, second, vec![Reading::count("ops", "1", ops)]);
+        sample(
+            &mut table,
+            second,
+            vec![MetricSample::count("ops", "1", ops)],
+        );
     }
     assert_eq!(only(table).1.values, [None, None, None, Some(5.0)]);
 }
@@ -55,7 +59,7 @@ fn a_counter_that_begins_anew_is_no_increase() {
 #[test]
 fn a_second_sample_of_the_same_time_says_nothing_new() {
     let mut table = Table::default();
-    let ops = |value| Reading::count("ops", "1", value);
+    let ops = |value| MetricSample::count("ops", "1", value);
     sample(&mut table, 1, vec![ops(1.0)]);
     sample(&mut table, 1, vec![ops(2.0)]);
     // Nor does a second reading of the same name: no time has passed since the first.
@@ -69,7 +73,7 @@ fn a_second_sample_of_the_same_time_says_nothing_new() {
 #[test]
 fn a_node_that_comes_late_or_leaves_has_gaps_and_no_other_length() {
     let mut table = Table::default();
-    let queue = |node: &str, value| Reading::level("queue", "1", value).of(node);
+    let queue = |node: &str, value| MetricSample::level("queue", "1", value).of(node);
     sample(&mut table, 0, vec![queue("a", 1.0)]);
     sample(&mut table, 1, vec![queue("a", 2.0), queue("b", 3.0)]);
     sample(&mut table, 2, vec![queue("b", 4.0)]);
@@ -87,8 +91,8 @@ fn a_mean_of_two_neighbors_is_of_those_that_said_something() {
         let is_silent = second % 2 == 0 && second > 0;
         let number = f64::from(u32::try_from(second).unwrap());
         let said = vec![
-            Reading::level("queue", "1", 8.0),
-            Reading::count("ops", "1", 3.0 * number),
+            MetricSample::level("queue", "1", 8.0),
+            MetricSample::count("ops", "1", 3.0 * number),
         ];
         sample(
             &mut table,
@@ -116,8 +120,8 @@ fn a_long_run_keeps_sums_and_means_in_fewer_points() {
     while second < seconds {
         let number = f64::from(u32::try_from(second).unwrap());
         let readings = vec![
-            Reading::count("ops", "1", 2.0 * number),
-            Reading::level("queue", "1", 7.0),
+            MetricSample::count("ops", "1", 2.0 * number),
+            MetricSample::level("queue", "1", 7.0),
         ];
         sample(&mut table, second, readings);
         second += table.interval.0 / S;
@@ -145,7 +149,7 @@ fn series_beyond_the_bound_are_counted_and_left_out() {
     let mut table = Table::default();
     for second in 0..2 {
         let nodes = 0..SERIES_MAX + 3;
-        let levels = nodes.map(|node| Reading::level("queue", "1", 1.0).of(node.to_string()));
+        let levels = nodes.map(|node| MetricSample::level("queue", "1", 1.0).of(node.to_string()));
         sample(&mut table, second, levels.collect());
     }
     let telemetry = table.finish(Nanos::ZERO, &["target"]);
@@ -158,7 +162,7 @@ fn of_very_many_series_not_even_the_names_are_kept() {
     let mut table = Table::default();
     for second in 0..2 {
         let nodes = 0..5 * SERIES_MAX;
-        let levels = nodes.map(|node| Reading::level("queue", "1", 1.0).of(node.to_string()));
+        let levels = nodes.map(|node| MetricSample::level("queue", "1", 1.0).of(node.to_string()));
         sample(&mut table, second, levels.collect());
     }
     let telemetry = table.finish(Nanos::ZERO, &["target"]);
@@ -190,10 +194,10 @@ struct Scripted {
 }
 
 impl TelemetryReader for Scripted {
-    fn read(&mut self) -> BoxFuture<'_, Result<Vec<Reading>, TargetError>> {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
         let number = self.asked.get();
         self.asked.set(number + 1);
-        let readings = vec![Reading::level("queue", "1", f64::from(number))];
+        let readings = vec![MetricSample::level("queue", "1", f64::from(number))];
         Box::pin(async move {
             match self.manner {
                 Manner::Hangs => std::future::pending().await,
@@ -215,7 +219,7 @@ impl TelemetryReader for Scripted {
     }
 }
 
-fn refused(number: u32) -> Result<Vec<Reading>, TargetError> {
+fn refused(number: u32) -> Result<Vec<MetricSample>, TargetError> {
     Err(TargetError {
         kind: TargetErrorKind::Statement,
         message: format!("question {number} refused{}", ", and why".repeat(100)),

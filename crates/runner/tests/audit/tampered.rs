@@ -219,11 +219,11 @@ impl Admin for Tampering {
         })
     }
 
-    fn note_tables<'a>(
+    fn update_registry<'a>(
         &'a mut self,
         notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.note_tables(notes)
+        self.inner.update_registry(notes)
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

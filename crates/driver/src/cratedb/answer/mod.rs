@@ -281,7 +281,7 @@ impl Answer {
     fn text<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let end = memchr::memchr2(b'"', b'\\', bytes).unwrap_or(bytes.len());
         let (piece, rest) = bytes.split_at(end);
-        if self.is_wanted() {
+        if self.is_needed() {
             self.keep(piece);
         }
         match rest.split_first() {
@@ -299,7 +299,7 @@ impl Answer {
     }
 
     /// Whether the text at hand is a key or a message that is read.
-    fn is_wanted(&self) -> bool {
+    fn is_needed(&self) -> bool {
         self.scan.objects.len() <= 4 && (self.scan.at_key || self.key() == Key::Message)
     }
 

@@ -121,8 +121,8 @@ fn whole_requests_fail_with_a_code_and_a_text() {
 fn an_answer_that_is_no_json_keeps_its_text() {
     let answer = recording("10d-user-bench-wrong-password").answer();
     assert!(!answer.is_whole());
-    let told = "password authentication failed for user \"bench\"";
-    assert_eq!(answer.plain_text(), told);
+    let message = "password authentication failed for user \"bench\"";
+    assert_eq!(answer.plain_text(), message);
 }
 
 #[test]
@@ -198,8 +198,8 @@ proptest! {
         prop_assert_eq!(counts(&pieces), counts(&whole));
         prop_assert_eq!(&pieces.reasons, &whole.reasons);
         prop_assert_eq!(&pieces.error, &whole.error);
-        let told = |answer: &Answer| (answer.rows, answer.columns, answer.rowcount, answer.bytes);
-        prop_assert_eq!(told(&pieces), told(&whole));
+        let counts = |answer: &Answer| (answer.rows, answer.columns, answer.rowcount, answer.bytes);
+        prop_assert_eq!(counts(&pieces), counts(&whole));
     }
 
     #[test]

@@ -283,10 +283,10 @@ impl Quoted {
             let ColumnData::TextDictionary(coded) = column else {
                 continue;
             };
-            let known = quoted
+            let cached = quoted
                 .as_ref()
                 .is_some_and(|quoted| Arc::ptr_eq(&quoted.source, &coded.values));
-            if !known {
+            if !cached {
                 *quoted = Some(QuotedDictionary::new(&coded.values));
             }
         }

@@ -66,13 +66,13 @@ fn exchange(
 
 fn check(answer: &[&[u8]], status: u16, body: &str, reusable: bool) {
     let (result, kept, _) = exchange(10, 14, answer, Kept::default());
-    let told = (
+    let head = (
         result.ok(),
         kept.status,
         String::from_utf8(kept.body).unwrap(),
     );
     assert_eq!(
-        told,
+        head,
         (Some(reusable), status, body.to_owned()),
         "{answer:?}"
     );

@@ -7,15 +7,15 @@
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::{Answer, Unapplied};
-use super::errors::{self, Meaning, Sure};
+use super::errors::{self, Classification, NotAppliedIf};
 
 /// Entries of one shard that carry an error; the rest of the shard's refusals are bare.
 const EXPLAINED_PER_SHARD: usize = 10;
 
 /// A row that the statement's own ON CONFLICT left out.
-const SKIPPED: Meaning = Meaning {
+const SKIPPED: Classification = Classification {
     class: ErrorClass::Constraint,
-    sure: Sure::WhileCalmWithKey,
+    not_applied_if: NotAppliedIf::StableWithKey,
     capped: false,
 };
 
@@ -31,31 +31,31 @@ pub(super) struct Context {
     /// The table has a primary key.
     pub(super) has_key: bool,
     /// No node was lost around the op, as far as we can see.
-    pub(super) calm: bool,
+    pub(super) stable: bool,
 }
 
 impl Context {
-    fn is_sure(self, sure: Sure) -> bool {
-        match sure {
-            Sure::Always => true,
-            Sure::WhileCalm => self.calm,
-            Sure::WhileCalmWithKey => self.calm && self.has_key,
-            Sure::Never => false,
+    fn is_not_applied(self, not_applied_if: NotAppliedIf) -> bool {
+        match not_applied_if {
+            NotAppliedIf::Always => true,
+            NotAppliedIf::Stable => self.stable,
+            NotAppliedIf::StableWithKey => self.stable && self.has_key,
+            NotAppliedIf::Never => false,
         }
     }
 }
 
-/// Whether the outcome depends on [`Context::calm`], so that it is worth asking.
-pub(super) fn depends_on_calm(answer: &Answer, context: Context) -> bool {
-    let calm = Context {
-        calm: true,
+/// Whether the outcome depends on [`Context::stable`], so that it is worth asking.
+pub(super) fn depends_on_stability(answer: &Answer, context: Context) -> bool {
+    let stable = Context {
+        stable: true,
         ..context
     };
-    let troubled = Context {
-        calm: false,
+    let unstable = Context {
+        stable: false,
         ..context
     };
-    judge(answer, calm) != judge(answer, troubled)
+    judge(answer, stable) != judge(answer, unstable)
 }
 
 /// The outcome of an op whose answer came whole.
@@ -85,13 +85,13 @@ pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
 /// The whole request failed.
 fn failed(answer: &Answer, context: Context) -> Outcome {
     let reason = errors::reason_of(answer);
-    let mut meaning = errors::of_request(answer.status, &reason);
+    let mut classification = errors::classify_request(answer.status, &reason);
     // A node that has just started does not know its tables yet.
-    if answer.status == 404 && !context.calm {
-        meaning.class = ErrorClass::Unavailable;
+    if answer.status == 404 && !context.stable {
+        classification.class = ErrorClass::Unavailable;
     }
-    let error = errors::op_error(meaning.class, &reason);
-    if !context.insert || context.is_sure(meaning.sure) {
+    let error = errors::op_error(classification.class, &reason);
+    if !context.insert || context.is_not_applied(classification.not_applied_if) {
         Outcome::refused(context.rows, error)
     } else {
         unknown(error)
@@ -125,7 +125,7 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
         ),
     };
     let mut outcome = Outcome::applied(applied);
-    if context.calm {
+    if context.stable {
         outcome.rows_refused = refused;
     } else {
         outcome.rows_unknown = refused;
@@ -145,25 +145,26 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     let Some(first) = answer.unapplied.first() else {
         return Outcome::applied(answer.applied);
     };
-    let meanings: Vec<Meaning> = answer.reasons.iter().map(errors::of_row).collect();
-    let bare = meaning_of_bare(answer, &meanings, context);
-    let meaning = |entry: &Unapplied| match entry.reason {
-        Some(reason) => meanings.get(reason).copied().unwrap_or(bare),
+    let classifications: Vec<Classification> =
+        answer.reasons.iter().map(errors::classify_row).collect();
+    let bare = classify_bare(answer, &classifications, context);
+    let classification = |entry: &Unapplied| match entry.reason {
+        Some(reason) => classifications.get(reason).copied().unwrap_or(bare),
         None if entry.count == 0 => SKIPPED,
         None => bare,
     };
     let explained = answer.unapplied.iter().find(|entry| entry.reason.is_some());
-    let told = explained.unwrap_or(first);
-    let error = match told.reason.and_then(|reason| answer.reasons.get(reason)) {
-        Some(reason) => errors::op_error(meaning(told).class, reason),
+    let shown = explained.unwrap_or(first);
+    let error = match shown.reason.and_then(|reason| answer.reasons.get(reason)) {
+        Some(reason) => errors::op_error(classification(shown).class, reason),
         None => OpError {
-            class: meaning(told).class,
+            class: classification(shown).class,
             code: None,
-            message: format!("a row was answered by {} and no reason", told.count),
+            message: format!("a row was answered by {} and no reason", shown.count),
         },
     };
-    let fate = |entry: &Unapplied| {
-        if context.is_sure(meaning(entry).sure) {
+    let certainty = |entry: &Unapplied| {
+        if context.is_not_applied(classification(entry).not_applied_if) {
             Certainty::NotApplied
         } else {
             Certainty::Unknown
@@ -173,7 +174,7 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     let rows = u32::try_from(context.rows).unwrap_or(u32::MAX);
     let mut outcome = Outcome::by_row(rows, |row| {
         let here = failed.next_if(|entry| entry.row == row);
-        here.map_or(Certainty::Applied, fate)
+        here.map_or(Certainty::Applied, certainty)
     });
     // What holds for the whole batch needs no list of rows.
     if outcome.rows_unknown == context.rows {
@@ -188,21 +189,27 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
 
 /// What a refusal without a reason means: the same as the others of its shard, if they are so many
 /// that the server has stopped giving reasons; else nobody knows.
-fn meaning_of_bare(answer: &Answer, meanings: &[Meaning], context: Context) -> Meaning {
-    let nobody_knows = Meaning {
+fn classify_bare(
+    answer: &Answer,
+    classifications: &[Classification],
+    context: Context,
+) -> Classification {
+    let unclear = Classification {
         class: ErrorClass::Unavailable,
-        sure: Sure::Never,
+        not_applied_if: NotAppliedIf::Never,
         capped: true,
     };
     let of_capped = |entry: &Unapplied| {
-        let meaning = meanings.get(entry.reason?)?;
-        meaning.capped.then_some(*meaning)
+        let classification = classifications.get(entry.reason?)?;
+        classification.capped.then_some(*classification)
     };
-    let capped: Vec<Meaning> = answer.unapplied.iter().filter_map(of_capped).collect();
-    let all_sure = capped.iter().all(|meaning| context.is_sure(meaning.sure));
+    let capped: Vec<Classification> = answer.unapplied.iter().filter_map(of_capped).collect();
+    let all_not_applied = capped
+        .iter()
+        .all(|classification| context.is_not_applied(classification.not_applied_if));
     match capped.first() {
-        Some(first) if all_sure && capped.len() >= EXPLAINED_PER_SHARD => *first,
-        _ => nobody_knows,
+        Some(first) if all_not_applied && capped.len() >= EXPLAINED_PER_SHARD => *first,
+        _ => unclear,
     }
 }
 

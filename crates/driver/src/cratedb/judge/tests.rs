@@ -9,7 +9,7 @@ const BULK: Context = Context {
     insert: true,
     bulk: true,
     has_key: true,
-    calm: true,
+    stable: true,
 };
 const COUNTED: Context = Context {
     bulk: false,
@@ -20,11 +20,11 @@ const QUERY: Context = Context {
     insert: false,
     bulk: false,
     has_key: false,
-    calm: true,
+    stable: true,
 };
 
-fn calm(context: Context, calm: bool) -> Context {
-    Context { calm, ..context }
+fn stable(context: Context, stable: bool) -> Context {
+    Context { stable, ..context }
 }
 
 fn judged(name: &str, context: Context) -> Outcome {
@@ -36,13 +36,13 @@ fn class(outcome: &Outcome) -> Option<ErrorClass> {
 }
 
 /// Certainty, rows applied and refused, class of error.
-fn told(outcome: &Outcome) -> (Certainty, u64, u64, Option<ErrorClass>) {
+fn summary(outcome: &Outcome) -> (Certainty, u64, u64, Option<ErrorClass>) {
     let (applied, refused) = (outcome.rows_applied, outcome.rows_refused);
     (outcome.certainty, applied, refused, class(outcome))
 }
 
 fn check(name: &str, context: Context, expected: (Certainty, u64, u64, Option<ErrorClass>)) {
-    assert_eq!(told(&judged(name, context)), expected, "{name}");
+    assert_eq!(summary(&judged(name, context)), expected, "{name}");
 }
 
 #[test]
@@ -63,14 +63,14 @@ fn c06_a_type_error_refuses_the_whole_batch() {
         "06m-bulk-bad-timestamp",
     ] {
         // The values are read before anything is written: certain in any weather.
-        for calm in [true, false] {
-            let context = Context { calm, ..BULK };
+        for stable in [true, false] {
+            let context = Context { stable, ..BULK };
             check(name, context, (NotApplied, 0, 3, Some(ErrorClass::Data)));
         }
     }
     let outcome = judged("07f-pk-bulk-null-pk", BULK);
     assert_eq!(
-        told(&outcome),
+        summary(&outcome),
         (NotApplied, 0, 3, Some(ErrorClass::Constraint))
     );
 }
@@ -96,8 +96,8 @@ fn c07_a_duplicate_refuses_its_row_behind_http_200() {
 #[test]
 fn c07_check_and_not_null_refuse_their_row_in_any_weather() {
     for name in ["07d-pk-bulk-check-violation", "07e-pk-bulk-null-violation"] {
-        for calm in [true, false] {
-            let context = Context { calm, ..BULK };
+        for stable in [true, false] {
+            let context = Context { stable, ..BULK };
             check(name, context, (Applied, 2, 1, Some(ErrorClass::Constraint)));
         }
     }
@@ -117,7 +117,7 @@ fn c07_multi_row_values_and_unnest_hide_refused_rows_in_a_smaller_count() {
             Some(ErrorClass::Rejected),
             "no duplicates without a key"
         );
-        let outcome = judged(name, calm(COUNTED, false));
+        let outcome = judged(name, stable(COUNTED, false));
         assert_eq!((outcome.rows_applied, outcome.rows_unknown), (2, 1));
     }
     let two = Context { rows: 2, ..COUNTED };
@@ -158,7 +158,7 @@ fn c10_a_wrong_password_is_plain_text_and_an_authentication_error() {
     for name in ["10-unauth-unknown-user", "10d-user-bench-wrong-password"] {
         let outcome = judged(name, BULK);
         let expected = (NotApplied, 0, 3, Some(ErrorClass::Authentication));
-        assert_eq!(told(&outcome), expected);
+        assert_eq!(summary(&outcome), expected);
         let message = outcome.error.unwrap().message;
         assert!(
             message.starts_with("HTTP 401: password authentication failed"),
@@ -167,7 +167,7 @@ fn c10_a_wrong_password_is_plain_text_and_an_authentication_error() {
     }
     let outcome = judged("10g-bearer-garbage", BULK);
     assert_eq!(
-        told(&outcome),
+        summary(&outcome),
         (Unknown, 0, 0, Some(ErrorClass::Unavailable))
     );
 }
@@ -194,14 +194,14 @@ fn c45_a_table_that_a_full_disk_has_blocked_refuses_and_says_what_to_look_at() {
         assert!(message.contains("disk.watermark.flood_stage"), "{message}");
     }
     let expected = (Unknown, 0, 0, Some(ErrorClass::Statement));
-    check("45-bulk-insert-flood-stage", calm(BULK, false), expected);
+    check("45-bulk-insert-flood-stage", stable(BULK, false), expected);
 }
 
 #[test]
 fn c22_a_request_that_is_too_long_is_refused() {
     let outcome = judged("22-too-large-request", BULK);
     assert_eq!(
-        told(&outcome),
+        summary(&outcome),
         (NotApplied, 0, 3, Some(ErrorClass::Statement))
     );
     let message = outcome.error.unwrap().message;
@@ -212,9 +212,9 @@ fn c22_a_request_that_is_too_long_is_refused() {
 fn c24_a_killed_statement_is_unknown_for_an_insert() {
     let text = recording_of_35();
     let expected = (Unknown, 0, 0, Some(ErrorClass::Timeout));
-    assert_eq!(told(&judge(&answer(500, &text), BULK)), expected);
+    assert_eq!(summary(&judge(&answer(500, &text), BULK)), expected);
     let expected = (NotApplied, 0, 0, Some(ErrorClass::Timeout));
-    assert_eq!(told(&judge(&answer(500, &text), QUERY)), expected);
+    assert_eq!(summary(&judge(&answer(500, &text), QUERY)), expected);
 }
 
 /// The answer of a statement that ran out of time; its recording is a list of answers.
@@ -240,20 +240,20 @@ fn c25_a_refusal_by_the_write_pool_is_told_by_its_text() {
     };
     let outcome = judge(&rejected, context);
     assert_eq!(
-        told(&outcome),
+        summary(&outcome),
         (NotApplied, 0, 2, Some(ErrorClass::Rejected))
     );
     // The same code with another text is another thing.
     let other = recording("28d-nomaster-count").answer();
     assert_eq!(
-        told(&judge(&other, BULK)),
+        summary(&judge(&other, BULK)),
         (Unknown, 0, 0, Some(ErrorClass::Unavailable))
     );
     let one = Context { rows: 1, ..COUNTED };
     let expected = (NotApplied, 0, 1, Some(ErrorClass::Rejected));
     check("25b-write-pool-rejection-single-row", one, expected);
     // Around a failover the attempt before may have been carried out.
-    assert_eq!(judge(&rejected, calm(context, false)).certainty, Unknown);
+    assert_eq!(judge(&rejected, stable(context, false)).certainty, Unknown);
 }
 
 #[test]
@@ -313,17 +313,17 @@ fn c27_around_a_failover_refused_rows_are_unknown() {
         )
     };
     assert_eq!(counts(context), (172, 0, 28));
-    assert_eq!(counts(calm(context, false)), (172, 0, 28));
+    assert_eq!(counts(stable(context, false)), (172, 0, 28));
     let keyed = Context {
         has_key: true,
         ..context
     };
     assert_eq!(
-        told(&judge(&answer, keyed)),
+        summary(&judge(&answer, keyed)),
         (Applied, 172, 28, Some(ErrorClass::Constraint))
     );
-    assert!(depends_on_calm(&answer, keyed));
-    assert_eq!(counts(calm(keyed, false)), (172, 0, 28));
+    assert!(depends_on_stability(&answer, keyed));
+    assert_eq!(counts(stable(keyed, false)), (172, 0, 28));
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn c28_without_a_master_http_200_hides_that_all_failed() {
     for name in ["28-nomaster-insert-early", "28c-nomaster-insert"] {
         let outcome = judged(name, BULK);
         assert_eq!(
-            told(&outcome),
+            summary(&outcome),
             (Unknown, 0, 0, Some(ErrorClass::Unavailable))
         );
         assert_eq!(outcome.error.unwrap().code.as_deref(), Some("5031"));
@@ -363,7 +363,7 @@ fn c29_a_shard_that_is_gone_is_unknown() {
 #[test]
 fn c32_a_missing_table_after_a_start_is_no_statement_error() {
     let expected = (NotApplied, 0, 3, Some(ErrorClass::Unavailable));
-    check("03-missing-table", calm(BULK, false), expected);
+    check("03-missing-table", stable(BULK, false), expected);
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn c33_refusals_beyond_ten_a_shard_are_judged_by_the_others() {
     check("33b-dup-14-again-error-cap", context, expected);
     check(
         "33b-dup-14-again-error-cap",
-        calm(context, false),
+        stable(context, false),
         (Unknown, 0, 0, Some(ErrorClass::Constraint)),
     );
     // Nine reasons and one row without: the server would have given it one.
@@ -388,7 +388,10 @@ fn c33_refusals_beyond_ten_a_shard_are_judged_by_the_others() {
 #[test]
 fn c34_out_of_memory_is_unknown_for_an_insert() {
     let outcome = judged("34-oom-or-breaker-1", BULK);
-    assert_eq!(told(&outcome), (Unknown, 0, 0, Some(ErrorClass::Resource)));
+    assert_eq!(
+        summary(&outcome),
+        (Unknown, 0, 0, Some(ErrorClass::Resource))
+    );
 }
 
 #[test]
@@ -400,7 +403,10 @@ fn an_answer_that_does_not_fit_the_request_is_unknown() {
         (Unknown, 0, 0, Some(ErrorClass::Protocol)),
     );
     let outcome = judge(&answer(200, "<html>"), BULK);
-    assert_eq!(told(&outcome), (Unknown, 0, 0, Some(ErrorClass::Protocol)));
+    assert_eq!(
+        summary(&outcome),
+        (Unknown, 0, 0, Some(ErrorClass::Protocol))
+    );
     let many = Context { rows: 1, ..COUNTED };
     check(
         "07i-pk-multirow-values-1-dup",

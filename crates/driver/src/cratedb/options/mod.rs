@@ -15,7 +15,7 @@ use crate::network::{SslMode, Tls, TlsFiles};
 use crate::target_url::{Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's where it has one.
-const KNOWN: [&str; 8] = [
+const PARAMETERS: [&str; 8] = [
     "connect_timeout",
     "gzip",
     "password",
@@ -50,7 +50,7 @@ pub(super) struct Node {
     pub(super) gzip: Option<u32>,
     pub(super) connect_timeout: Nanos,
     /// Shared by all nodes of the target.
-    pub(super) trouble: Arc<ClusterStability>,
+    pub(super) stability: Arc<ClusterStability>,
 }
 
 /// The constant part of a request. Holds the password, so it is not shown.
@@ -77,7 +77,7 @@ pub(super) fn nodes(
     url: &TargetUrl,
     options: &TargetOptions,
     environment: Environment<'_>,
-    trouble: &Arc<ClusterStability>,
+    stability: &Arc<ClusterStability>,
 ) -> Result<Vec<Node>, TargetError> {
     check_names(url)?;
     let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty());
@@ -126,7 +126,7 @@ pub(super) fn nodes(
             second_kind: Arc::default(),
             gzip,
             connect_timeout,
-            trouble: Arc::clone(trouble),
+            stability: Arc::clone(stability),
         });
     }
     Ok(nodes)
@@ -136,13 +136,13 @@ fn check_names(url: &TargetUrl) -> Result<(), TargetError> {
     match url
         .parameters
         .keys()
-        .find(|name| !KNOWN.contains(&name.as_str()))
+        .find(|name| !PARAMETERS.contains(&name.as_str()))
     {
         None => Ok(()),
         Some(name) => Err(TargetError::usage(format!(
             "target `{url}`: unknown parameter `{name}`"
         ))
-        .with_hint(format!("known parameters are {}", KNOWN.join(", ")))),
+        .with_hint(format!("known parameters are {}", PARAMETERS.join(", ")))),
     }
 }
 
@@ -158,7 +158,7 @@ fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
             format!("target `{url}`: `{TLS_SCHEME}` asks for TLS, and this sslmode does not"),
         )
         .with_hint("use `?sslmode=require`, `verify-ca` or `verify-full`, or the scheme `crate`")),
-        asked => Ok(asked),
+        mode => Ok(mode),
     }
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::*;
 
 /// What a body asks when it comes in pieces of this size.
-fn asked(body: &str, piece: usize) -> BodySummary {
+fn summary(body: &str, piece: usize) -> BodySummary {
     let mut read = SqlBody::default();
     for piece in body.as_bytes().chunks(piece) {
         read.take(piece);
@@ -16,7 +16,11 @@ fn asked(body: &str, piece: usize) -> BodySummary {
 
 fn check(body: &str, expected: BodySummary) {
     for piece in [1, 2, 7, body.len().max(1)] {
-        assert_eq!(asked(body, piece), expected, "{body} in pieces of {piece}");
+        assert_eq!(
+            summary(body, piece),
+            expected,
+            "{body} in pieces of {piece}"
+        );
     }
 }
 
@@ -97,11 +101,11 @@ proptest! {
         let body = format!(
             "{{\"stmt\":\"INSERT INTO t VALUES (?)\",\"bulk_args\":{}}}", json!(rows)
         );
-        prop_assert_eq!(asked(&body, piece), BodySummary::Bulk(rows.len() as u64), "{}", body);
+        prop_assert_eq!(summary(&body, piece), BodySummary::Bulk(rows.len() as u64), "{}", body);
         let columns = json!([rows.iter().map(|row| &row[0]).collect::<Vec<_>>(), [1, 2]]);
         let unnest = format!(
             "{{\"stmt\":\"INSERT INTO t (SELECT * FROM UNNEST(?,?))\",\"args\":{columns}}}"
         );
-        prop_assert_eq!(asked(&unnest, piece), BodySummary::Inserted(rows.len() as u64), "{}", unnest);
+        prop_assert_eq!(summary(&unnest, piece), BodySummary::Inserted(rows.len() as u64), "{}", unnest);
     }
 }

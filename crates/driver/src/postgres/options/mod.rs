@@ -13,7 +13,7 @@ use crate::network::{SslMode, Tls, TlsFiles, is_loopback};
 use crate::target_url::{Host, Secret, TargetUrl};
 
 /// Parameters of a URL that are understood; the names are libpq's.
-const KNOWN: [&str; 13] = [
+const PARAMETERS: [&str; 13] = [
     "application_name",
     "connect_timeout",
     "dbname",
@@ -29,7 +29,7 @@ const KNOWN: [&str; 13] = [
     "user",
 ];
 /// Those that stand elsewhere in the URL that is shown.
-const TOLD: &[&str] = &["dbname", "host", "port", "user"];
+const SERVER_PARAMETERS: &[&str] = &["dbname", "host", "port", "user"];
 /// The port where neither URL nor environment names one.
 const DEFAULT_PORT: u16 = 5432;
 /// The scheme of URLs with another default, and that port.
@@ -112,14 +112,14 @@ pub(super) fn nodes(
                         name: host.clone(),
                         port: Some(*port),
                     };
-                    format!("{host}{path}{}", url.parameters_but(TOLD, '?'))
+                    format!("{host}{path}{}", url.parameters_but(SERVER_PARAMETERS, '?'))
                 }
                 Address::Socket(directory, port) => {
                     format!(
                         "/{}?host={}&port={port}{}",
                         database.unwrap_or_default(),
                         directory.display(),
-                        url.parameters_but(TOLD, '&')
+                        url.parameters_but(SERVER_PARAMETERS, '&')
                     )
                 }
             };
@@ -148,13 +148,13 @@ fn check_names(url: &TargetUrl) -> Result<(), TargetError> {
     match url
         .parameters
         .keys()
-        .find(|name| !KNOWN.contains(&name.as_str()))
+        .find(|name| !PARAMETERS.contains(&name.as_str()))
     {
         None => Ok(()),
         Some(name) => Err(TargetError::usage(format!(
             "target `{url}`: unknown parameter `{name}`"
         ))
-        .with_hint(format!("known parameters are {}", KNOWN.join(", ")))),
+        .with_hint(format!("known parameters are {}", PARAMETERS.join(", ")))),
     }
 }
 

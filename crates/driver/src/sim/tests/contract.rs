@@ -84,7 +84,7 @@ fn its_facts_name_every_parameter_and_its_capacity() {
 }
 
 #[test]
-fn tables_are_made_once_and_anew_only_when_told() {
+fn tables_are_created_once_and_recreated_only_with_drop() {
     let clock = Clock::default();
     let target = ready("", &clock);
     clock.block_on(async {

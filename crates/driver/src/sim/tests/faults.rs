@@ -18,7 +18,7 @@ const ROWS: u64 = 1_000;
 /// that is lost is opened anew.
 fn load(target: &SimTarget, clock: &Clock, sessions: u64) -> BTreeMap<u64, Outcome> {
     let outcomes = RefCell::new(BTreeMap::new());
-    let ask = |session: u64| -> BoxFuture<'_, ()> {
+    let op = |session: u64| -> BoxFuture<'_, ()> {
         let outcomes = &outcomes;
         Box::pin(async move {
             let mut connection = connect(target, clock).await;
@@ -34,7 +34,7 @@ fn load(target: &SimTarget, clock: &Clock, sessions: u64) -> BTreeMap<u64, Outco
             }
         })
     };
-    clock.run((0..sessions).map(ask).collect());
+    clock.run((0..sessions).map(op).collect());
     outcomes.into_inner()
 }
 
@@ -108,7 +108,7 @@ fn an_op_whose_connection_fails_was_not_applied() {
 }
 
 #[test]
-fn asking_again_draws_anew_and_stores_again() {
+fn a_retry_samples_new_numbers_and_stores_again() {
     let clock = Clock::default();
     let target = ready("lose_ack=0.5", &clock);
     let mut tries = 0;
@@ -144,7 +144,7 @@ fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outc
             .unwrap();
     });
     let answers = RefCell::new(BTreeMap::new());
-    let ask = |task: u64| -> BoxFuture<'_, ()> {
+    let op = |task: u64| -> BoxFuture<'_, ()> {
         let (target, clock, answers) = (&target, &clock, &answers);
         let op = order(task);
         Box::pin(async move {
@@ -160,13 +160,13 @@ fn answers(seed: u64, order: impl Fn(u64) -> u64) -> (BTreeMap<u64, (Nanos, Outc
             answers.borrow_mut().insert(op, (answered, outcome));
         })
     };
-    clock.run((0..200).map(ask).collect());
+    clock.run((0..200).map(op).collect());
     let planted = target.planted();
     (answers.into_inner(), planted)
 }
 
 #[test]
-fn answers_depend_on_seed_and_ops_but_not_on_the_session_that_asks() {
+fn responses_depend_on_seed_and_ops_but_not_on_the_session() {
     let in_order = answers(1, |task| task);
     assert_eq!(in_order, answers(1, |task| 199 - task));
     assert_eq!(in_order, answers(1, |task| task * 37 % 200));

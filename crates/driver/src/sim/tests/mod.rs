@@ -4,12 +4,12 @@
 
 mod conformance;
 mod contract;
-mod draw;
 mod faults;
-mod laws;
 mod model;
 mod naive;
 mod parameters;
+mod queueing_theory;
+mod random;
 mod store;
 
 use std::cell::{Cell, RefCell};

@@ -6,7 +6,7 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_core::model::units::{Nanos, Seed};
 
 use super::super::capacity;
-use super::super::cluster::{Ask, Cluster, Work};
+use super::super::cluster::{Cluster, SimOp, Work};
 use super::{Clock, connect, insert, ms, parse, ready, workload};
 use crate::contract::BoxFuture;
 
@@ -21,7 +21,7 @@ fn cluster(query: &str) -> Cluster {
 
 /// SqlQuery a query at this millisecond; when the answer comes, and what it is.
 fn query_at(cluster: &mut Cluster, millis: u64) -> (Nanos, Outcome) {
-    ask_at(cluster, millis, Work::Query)
+    submit_at(cluster, millis, Work::Query)
 }
 
 fn insert_at(cluster: &mut Cluster, millis: u64, rows: u64) -> (Nanos, Outcome) {
@@ -30,16 +30,16 @@ fn insert_at(cluster: &mut Cluster, millis: u64, rows: u64) -> (Nanos, Outcome) 
         first_row: 0,
         rows,
     };
-    ask_at(cluster, millis, work)
+    submit_at(cluster, millis, work)
 }
 
-fn ask_at(cluster: &mut Cluster, millis: u64, work: Work) -> (Nanos, Outcome) {
-    let ask = Ask {
-        op: 0,
+fn submit_at(cluster: &mut Cluster, millis: u64, work: Work) -> (Nanos, Outcome) {
+    let op = SimOp {
+        position: 0,
         index: millis,
         work,
     };
-    let answer = cluster.ask(ms(millis), &ask);
+    let answer = cluster.submit(ms(millis), &op);
     (answer.at, answer.outcome)
 }
 
@@ -204,7 +204,7 @@ fn a_closed_load_of_many_sessions_reaches_the_capacity() {
         let (sessions, ops) = (64_u64, 80_u64);
         let clock = Clock::default();
         let target = ready(&query, &clock);
-        let ask = |session: u64| -> BoxFuture<'_, ()> {
+        let op = |session: u64| -> BoxFuture<'_, ()> {
             let (target, clock) = (&target, &clock);
             Box::pin(async move {
                 let mut connection = connect(target, clock).await;
@@ -215,7 +215,7 @@ fn a_closed_load_of_many_sessions_reaches_the_capacity() {
                 }
             })
         };
-        clock.run((0..sessions).map(ask).collect());
+        clock.run((0..sessions).map(op).collect());
         let rate =
             f64::from(u32::try_from(sessions * ops).unwrap()) / clock.0.now.get().as_secs_f64();
         let truth = capacity(target.parameters(), 1_000, true);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use highwater_core::model::units::{Nanos, Seed};
 use proptest::prelude::*;
 
-use super::super::cluster::{Ask, Cluster, Work};
+use super::super::cluster::{Cluster, SimOp, Work};
 use super::{ms, parse, workload};
 
 /// A node in milliseconds: what runs, what waits, who ended when.
@@ -101,7 +101,7 @@ proptest! {
             .zip(&jobs)
             .map(|(index, (arrival, length))| {
                 let work = Work::Insert { table: 0, first_row: 0, rows: *length };
-                let answer = cluster.ask(ms(*arrival), &Ask { op: 0, index, work });
+                let answer = cluster.submit(ms(*arrival), &SimOp { position: 0, index, work });
                 answer.outcome.is_success().then_some(answer.at)
             })
             .collect();

@@ -11,13 +11,13 @@ use highwater_core::model::stored::{KeyRange, difference};
 use highwater_core::model::units::Seed;
 use proptest::prelude::*;
 
-use super::super::store::{RowFate, RowFaults, RowSet, Table};
-use super::super::values::{ValueFate, Values};
+use super::super::store::{RowFaultModel, RowFaults, RowSet, Table};
+use super::super::values::{ValueFaultModel, Values};
 use super::parse;
 
-fn table(drop: f64, duplicate: f64) -> (Table, RowFate) {
-    let fate = RowFate::new(Seed(7), "t", drop, duplicate);
-    (Table::new("t", fate, None), fate)
+fn table(drop: f64, duplicate: f64) -> (Table, RowFaultModel) {
+    let faults = RowFaultModel::new(Seed(7), "t", drop, duplicate);
+    (Table::new("t", faults, None), faults)
 }
 
 proptest! {
@@ -28,7 +28,7 @@ proptest! {
         drop in prop::sample::select(vec![0.0, 0.2, 1.0]),
         duplicate in prop::sample::select(vec![0.0, 0.3]),
     ) {
-        let (mut table, fate) = table(drop, duplicate);
+        let (mut table, model) = table(drop, duplicate);
         let mut naive: BTreeMap<u64, u64> = BTreeMap::new();
         let (mut dropped, mut duplicated) = (0, 0);
         for (first, rows) in &batches {
@@ -36,7 +36,7 @@ proptest! {
             dropped += faults.dropped;
             duplicated += faults.duplicated;
             for row in *first..first + rows {
-                *naive.entry(row / width).or_insert(0) += fate.copies(row);
+                *naive.entry(row / width).or_insert(0) += model.copies(row);
             }
         }
         naive.retain(|_, rows| *rows > 0);
@@ -99,7 +99,7 @@ fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
         key: "n".to_owned(),
         locate: None,
     };
-    let maker = RowGenerator(Arc::new(|_, first, rows, batch: &mut RowBatch| {
+    let generator = RowGenerator(Arc::new(|_, first, rows, batch: &mut RowBatch| {
         let keys = || (first..).take(rows);
         *batch = RowBatch {
             first_row: first,
@@ -111,10 +111,10 @@ fn altered(faults: &str) -> (Table, BoundTable, RowGenerator) {
         };
     }));
     let parameters = parse(faults).unwrap();
-    let fate = RowFate::new(Seed(7), "t", parameters.drop, parameters.duplicate);
-    let values = ValueFate::new(Seed(7), "t", &parameters);
-    let values = Values::new(maker.clone(), 0, &bound.columns, values);
-    (Table::new("t", fate, Some(values)), bound, maker)
+    let faults = RowFaultModel::new(Seed(7), "t", parameters.drop, parameters.duplicate);
+    let values = ValueFaultModel::new(Seed(7), "t", &parameters);
+    let values = Values::new(generator.clone(), 0, &bound.columns, values);
+    (Table::new("t", faults, Some(values)), bound, generator)
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
         "offset=0.001",
         "alter=0.001&swap=0.001&offset=0.001&drop=0.001&duplicate=0.001",
     ] {
-        let (mut table, bound, maker) = altered(faults);
+        let (mut table, bound, generator) = altered(faults);
         // Batches of odd sizes cut pairs apart.
         let mut planted = RowFaults::default();
         for first in (0..ROWS).step_by(7) {
@@ -136,7 +136,7 @@ fn altered_rows_are_read_back_as_planted_and_spoil_the_sums_of_their_buckets_alo
             planted.altered += done.altered;
         }
         let mut sent = RowBatch::default();
-        (maker.0)(0, 0, usize::try_from(ROWS).unwrap(), &mut sent);
+        (generator.0)(0, 0, usize::try_from(ROWS).unwrap(), &mut sent);
         let mut wrong = BTreeSet::new();
         let (mut altered, mut copies) = (0, 0);
         let all = [KeyRange {

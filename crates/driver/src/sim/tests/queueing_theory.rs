@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use highwater_core::model::units::{Nanos, Seed};
 
-use super::super::cluster::{Ask, Cluster, Work};
-use super::super::draw::{Draw, Purpose};
+use super::super::cluster::{Cluster, SimOp, Work};
+use super::super::random::{Purpose, RandomKey};
 use super::parse;
 
 const UNIT_NS: f64 = 1e6;
@@ -42,18 +42,18 @@ struct Theory {
 fn latencies(parameters: &str, lambda: f64, ops: u32) -> Vec<f64> {
     let parameters = parse(&format!("{ONE_QUEUE}&{parameters}")).unwrap();
     let mut cluster = Cluster::new(Arc::new(parameters), Seed(1));
-    let gaps = Draw::new(Seed(2), Purpose::Op);
+    let gaps = RandomKey::new(Seed(2), Purpose::Op);
     let mut at = 0.0;
     let mut latencies = Vec::new();
     for index in 0..ops {
         at += gaps.with(index.into()).exponential() / lambda * UNIT_NS;
         let now = Nanos(at as u64);
-        let ask = Ask {
-            op: 0,
+        let op = SimOp {
+            position: 0,
             index: index.into(),
             work: Work::Query,
         };
-        let answer = cluster.ask(now, &ask);
+        let answer = cluster.submit(now, &op);
         if index >= ops / 20 {
             latencies.push((answer.at - now).0 as f64 / UNIT_NS);
         }

@@ -1,5 +1,5 @@
-//! Random numbers that are pure functions of a key: seed, purpose, and the identity of what is
-//! drawn for. Nothing here has state, so a draw depends neither on who asks nor on the order.
+//! Random numbers that are pure functions of a key: seed, purpose, and the identity of the thing
+//! that they are for. Must not have state, so that a number does not depend on the order of calls.
 
 use highwater_core::model::units::Seed;
 
@@ -7,7 +7,7 @@ use highwater_core::model::units::Seed;
 /// generators", 2014): 2⁶⁴ divided by the golden ratio, made odd.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a number is drawn for; keys of different purposes never meet.
+/// The purpose of a random number; keys of different purposes never collide.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Purpose {
     /// Everything about one op: its place, its service times, its faults.
@@ -26,9 +26,9 @@ pub(super) enum Purpose {
 
 /// A key, and the number that belongs to it.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Draw(u64);
+pub(super) struct RandomKey(u64);
 
-impl Draw {
+impl RandomKey {
     /// The root of all keys of one purpose.
     pub(super) fn new(seed: Seed, purpose: Purpose) -> Self {
         Self(seed.0).with(purpose as u64)
