@@ -30,7 +30,7 @@ pub(crate) fn notes(record: &RunRecord, workload: &Workload) -> Vec<RunNote> {
         });
         let empty = responses.checked_sub(rows);
         let empty = empty.filter(|empty| empty * 2 >= responses)?;
-        (responses >= RESPONSES_MIN && workload.only_asks(id)).then(|| RunNote {
+        (responses >= RESPONSES_MIN && workload.only_reads(id)).then(|| RunNote {
             code: "empty_answers".to_owned(),
             message: format!(
                 "{name}: at least {} of {} answers had no row; a query about the clock's time finds \

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::workload::{OpContext, Replaced, StreamSpec, Workload};
+use highwater_core::workload::{OpContext, ReplacedKeys, StreamSpec, Workload};
 
 /// Makes ops by index.
 pub(crate) trait Feed: Send + Sync {
@@ -14,7 +14,7 @@ pub(crate) trait Feed: Send + Sync {
     /// First row and number of rows that the op writes, without making it.
     fn rows(&self, index: u64) -> (u64, u64);
     /// The keys that an op of this index writes, where rows replace each other.
-    fn replaced(&self, op: &Op) -> Option<Replaced>;
+    fn replaced(&self, op: &Op) -> Option<ReplacedKeys>;
 }
 
 /// The ops of a stream.
@@ -43,8 +43,8 @@ impl Feed for StreamFeed {
         (self.context.first_row.saturating_add(before), rows)
     }
 
-    fn replaced(&self, op: &Op) -> Option<Replaced> {
-        self.workload.replaced(op, self.rows(op.index).0)
+    fn replaced(&self, op: &Op) -> Option<ReplacedKeys> {
+        self.workload.replaced_keys(op, self.rows(op.index).0)
     }
 }
 
@@ -87,8 +87,8 @@ impl Feed for LoadFeed {
         (first, self.batch.min(self.rows.saturating_sub(skipped)))
     }
 
-    fn replaced(&self, op: &Op) -> Option<Replaced> {
-        self.workload.replaced(op, self.rows(op.index).0)
+    fn replaced(&self, op: &Op) -> Option<ReplacedKeys> {
+        self.workload.replaced_keys(op, self.rows(op.index).0)
     }
 }
 

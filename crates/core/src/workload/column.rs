@@ -6,21 +6,23 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::definition::{Choices, Column, ColumnGenerator, Literal, Plain, Table, Timeline};
+use super::definition::{Column, ColumnGenerator, Table};
 use super::distribution::Sampler;
 use super::entity::Attributes;
 use super::fields::{self, FieldRows};
+use super::layout::Segments;
+use super::plain::{Choices, Literal, Plain};
 use super::random::Draws;
-use super::reference::ReferenceRows;
-use super::rows::Segments;
-use super::walk::{Segment, Walk};
+use super::segment::Segment;
+use super::timeline::Timeline;
+use super::walk::Walk;
 use crate::model::numbers::truncate_to_i64;
 use crate::model::op::{ColumnData, ColumnType, Dictionary};
 use crate::model::units::Seed;
 
-/// The values of a column.
+/// A column whose values are made from the row's own index, entity and tick.
 #[derive(Debug)]
-pub(super) enum ColumnRows {
+pub(super) enum GeneratedColumn {
     Integer(Plain, Draws),
     Float(Plain, Draws),
     Boolean(Plain, Draws),
@@ -40,29 +42,17 @@ pub(super) enum ColumnRows {
     Object(Arc<[Box<str>]>),
     /// An object of its own for each row.
     Fields(Vec<FieldRows>),
-    Reference(Box<ReferenceRows>),
 }
 
-impl ColumnRows {
-    /// A column of `table`, which is one of `tables`.
-    pub(super) fn new(
-        (tables, table): (&[Table], &Table),
-        column: &Column,
-        entities: &[Attributes],
-        seed: Seed,
-    ) -> Self {
+impl GeneratedColumn {
+    /// A column of `table`. A reference has no values of its own, so that here it has none.
+    pub(super) fn new(table: &Table, column: &Column, entities: &[Attributes], seed: Seed) -> Self {
         let entity = table.entity.and_then(|position| entities.get(position));
         let path = ["column", table.name.as_str(), column.name.as_str()];
         let draws = Draws::of(seed, &path);
         match &column.generator {
             ColumnGenerator::Timeline(timeline) => Self::Timeline(*timeline, draws),
             ColumnGenerator::Fields(of) => Self::Fields(fields::rows_of(of, &path, seed)),
-            ColumnGenerator::Reference(reference) => Self::Reference(Box::new(ReferenceRows::new(
-                reference,
-                draws,
-                (tables, entities),
-                seed,
-            ))),
             ColumnGenerator::Walk(shape) => {
                 let noise = Draws::of(seed, &["column", &table.name, &column.name, "noise"]);
                 let walk = Walk::new(*shape, draws, noise);
@@ -81,6 +71,7 @@ impl ColumnRows {
                 let none = || Vec::new().into();
                 Self::Object(entity.map_or_else(none, |entity| entity.objects(attributes)))
             }
+            ColumnGenerator::Reference(_) => Self::Attribute(Vec::new().into(), Vec::new()),
             ColumnGenerator::Plain(plain) => Self::plain(plain.clone(), column.kind, draws),
         }
     }
@@ -113,7 +104,6 @@ impl ColumnRows {
     /// Makes `data` the values of the rows of all segments; its memory is used again.
     pub(super) fn fill(&self, segments: Segments, data: &mut ColumnData) {
         match self {
-            Self::Reference(reference) => reference.fill(segments, data),
             Self::Fields(of) => *data = fields::objects(of, segments),
             Self::Integer(plain, draws) => integers(data, segments, |segment, values| {
                 values.extend(segment.row_indexes().map(|row| plain.integer(draws, row)));

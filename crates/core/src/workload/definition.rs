@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::distribution::{Distribution, Sampler};
-use super::invariant::InvariantDefinition;
-use super::keys::KeyShape;
+use super::distribution::Distribution;
 use super::parameter::{ParameterSpec, Setting};
-use super::random::Draws;
+use super::plain::{Choices, Plain, is_zero};
 use super::sql::Sql;
+use super::timeline::Timeline;
 use super::walk::WalkShape;
-use super::words::{TextShape, WordShape};
 use crate::model::op::{ColumnType, OpId};
 pub use crate::model::plan::{Arrivals, Unit};
 
@@ -147,20 +145,19 @@ pub(super) struct Table {
 pub(super) enum Order {
     /// Of n entities row i is about number i mod n, at tick i div n.
     TimeMajor,
-    /// Each row is about an entity drawn uniformly, and is a tick of its own.
-    Drawn,
+    /// Each row is about an entity sampled uniformly, and is a tick of its own.
+    #[serde(rename = "drawn")]
+    Sampled,
 }
 
 impl Order {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+    #[expect(
+        clippy::trivially_copy_pass_by_ref,
+        reason = "serde passes a reference"
+    )]
     fn is_time_major(&self) -> bool {
         *self == Self::TimeMajor
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// A column.
@@ -220,119 +217,15 @@ pub(super) struct Reference {
     pub(super) distribution: Distribution,
 }
 
-/// Time as a function of the tick.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Timeline {
-    /// Milliseconds since 1970.
-    pub(super) start: i64,
-    /// Milliseconds, at least 1.
-    pub(super) interval: i64,
-    /// Milliseconds that a row may be before and after its tick, both ends included.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) jitter: Option<(i64, i64)>,
-}
-
-impl Timeline {
-    /// Milliseconds since 1970 of a tick; the last representable one beyond that.
-    #[inline]
-    pub(super) fn at(self, tick: u64) -> i64 {
-        let since = i64::try_from(tick).map_or(i64::MAX, |t| t.saturating_mul(self.interval));
-        self.start.saturating_add(since)
-    }
-
-    /// The time of a row at a tick, with its jitter.
-    pub(super) fn near(self, tick: u64, draws: &Draws, row: u64) -> i64 {
-        let (before, after) = self.jitter.unwrap_or((0, 0));
-        let width = before.abs_diff(after).saturating_add(1);
-        let jitter = before.saturating_add_unsigned(draws.below(row, width));
-        self.at(tick).saturating_add(jitter)
-    }
-}
-
-/// Generators that need nothing but a number: of an entity, a row or an op.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Plain {
-    Constant(Literal),
-    Sequence {
-        start: i64,
-        step: i64,
-        /// start + (step · number mod modulo); 0 for no end.
-        #[serde(skip_serializing_if = "is_zero")]
-        modulo: u64,
-        prefix: String,
-    },
-    /// Both ends included.
-    Uniform {
-        min: i64,
-        max: i64,
-        prefix: String,
-    },
-    /// The upper end excluded.
-    UniformFloat {
-        min: f64,
-        max: f64,
-    },
-    /// Clamped; rounded down for integers.
-    Normal {
-        mean: f64,
-        deviation: f64,
-        min: f64,
-        max: f64,
-    },
-    Choice(Choices),
-    /// `min` and an item.
-    Skewed {
-        min: i64,
-        prefix: String,
-        #[serde(serialize_with = "described")]
-        sampler: Sampler,
-    },
-    Text(TextShape),
-    Keys(KeyShape),
-    Dictionary {
-        words: WordShape,
-        #[serde(serialize_with = "described")]
-        sampler: Sampler,
-    },
-    Uuid,
-}
-
-/// A sampler is what its distribution and the number of items say.
-fn described<S: serde::Serializer>(sampler: &Sampler, to: S) -> Result<S::Ok, S::Error> {
-    sampler.described().serialize(to)
-}
-
-/// Values to choose from.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Choices {
-    /// At least one.
-    pub(super) values: Vec<Literal>,
-    /// Per value the sum of its weight and all before it; the last one is positive.
-    pub(super) cumulative: Vec<u64>,
-}
-
-impl Choices {
-    /// The position of the n-th choice.
-    pub(super) fn pick(&self, draws: &Draws, n: u64) -> usize {
-        let total = self.cumulative.last().copied().unwrap_or(0);
-        let point = draws.below(n, total);
-        self.cumulative
-            .partition_point(|sum| *sum <= point)
-            .min(self.values.len().saturating_sub(1))
-    }
-}
-
-/// A value written in the file.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) enum Literal {
-    Integer(i64),
-    Float(f64),
-    Boolean(bool),
-    /// Milliseconds since 1970.
-    Timestamp(i64),
-    Text(String),
+/// What must be so of the data after a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct InvariantDefinition {
+    pub(super) name: String,
+    pub(super) summary: String,
+    /// Dialect to a query of one value, without parameters.
+    pub(super) sql: BTreeMap<String, Sql>,
+    /// The value, as text.
+    pub(super) equals: String,
 }
 
 /// An op.
@@ -415,6 +308,10 @@ pub(super) enum WriteKind {
 /// Rows of an insert, at most.
 pub(super) const MAX_BATCH: i64 = 1_000_000;
 
+/// Sum of the weights of a stream that writes, at most: its ops are shuffled in blocks of this
+/// length, each op anew.
+pub(super) const MAX_BLOCK: u64 = 1_000;
+
 /// A named parameter of a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(super) struct QueryParameter {
@@ -430,7 +327,10 @@ pub(super) struct QueryParameter {
 /// Values of one parameter, at most.
 pub(super) const MAX_COUNT: i64 = 1_000;
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_one(number: &u64) -> bool {
     *number == 1
 }

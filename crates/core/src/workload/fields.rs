@@ -1,14 +1,16 @@
-//! Objects that are made for each row: keys whose values are drawn anew, perhaps objects again.
+//! Objects that are made for each row: keys whose values are generated for
+//! each row, perhaps objects again.
 //!
 //! The text is JSON without insignificant spaces, written straight from the row's index.
 
 use std::fmt::Write as _;
 
-use super::definition::{Choices, Field, FieldGenerator, Literal, Plain};
+use super::definition::{Field, FieldGenerator};
 use super::entity::quoted;
+use super::layout::Segments;
+use super::plain::{Choices, Literal, Plain};
 use super::random::Draws;
-use super::rows::Segments;
-use super::walk::Segment;
+use super::segment::Segment;
 use crate::model::op::{ColumnData, ColumnType, Dictionary};
 use crate::model::units::Seed;
 

@@ -1,24 +1,11 @@
 //! What must be so of the data after a run, in one dialect; asked by the audit.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
 
 use crate::input_error::InputError;
 
-use super::Workload;
-use super::instance::preferred;
-use super::sql::Sql;
-
-/// What must be so of the data after a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct InvariantDefinition {
-    pub(super) name: String,
-    pub(super) summary: String,
-    /// Dialect to a query of one value, without parameters.
-    pub(super) sql: BTreeMap<String, Sql>,
-    /// The value, as text.
-    pub(super) equals: String,
-}
+use super::dialect::preferred;
+use super::instance::Workload;
 
 /// A query with the one value that it must answer.
 #[derive(Debug, Clone, PartialEq, Eq)]

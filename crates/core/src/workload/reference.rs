@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 
-use super::column::ColumnRows;
+use super::column::GeneratedColumn;
 use super::definition::{Reference, Table};
 use super::distribution::{Distribution, Sampler};
 use super::entity::Attributes;
+use super::layout::{Layout, Segments};
 use super::random::Draws;
-use super::rows::{Layout, Segments};
-use super::walk::Segment;
+use super::segment::Segment;
 use crate::model::op::ColumnData;
 use crate::model::units::Seed;
 
 /// A column whose values are those of existing rows.
 #[derive(Debug)]
-pub(super) struct ReferenceRows {
+pub(super) struct ReferenceColumn {
     draws: Draws,
     distribution: Distribution,
     /// Where the number of rows does not change.
     fixed: Option<Sampler>,
     /// The column that is referred to; the row's index without.
-    source: Option<(Layout, ColumnRows)>,
+    source: Option<(Layout, GeneratedColumn)>,
     /// The path to a field of the objects that are referred to; empty for the whole value.
     field: Vec<String>,
 }
@@ -30,16 +30,17 @@ pub(super) fn row_of(distribution: Distribution, draws: &Draws, n: u64, rows: u6
     Sampler::new(distribution, rows).pick(draws, n)
 }
 
-impl ReferenceRows {
+impl ReferenceColumn {
     pub(super) fn new(
         reference: &Reference,
         draws: Draws,
-        (tables, entities): (&[Table], &[Attributes]),
+        tables: &[Table],
+        entities: &[Attributes],
         seed: Seed,
     ) -> Self {
         let source = tables.get(reference.table).and_then(|table| {
             let column = table.columns.get(reference.column?)?;
-            let rows = ColumnRows::new((tables, table), column, entities, seed);
+            let rows = GeneratedColumn::new(table, column, entities, seed);
             Some((Layout::of(table, entities, seed), rows))
         });
         Self {

@@ -1,14 +1,13 @@
-//! Rows of a table from their indexes: which entity and tick a row is about, column by column.
+//! Rows of a table from their indexes, column by column.
 //!
-//! Rows are time-major unless the table says otherwise: row i is entity i mod n at tick i div n,
-//! where n is the number of the table's entities (1 if it has none). What a column holds is not
-//! decided here.
+//! What must not be here: what a column holds, and which entity a row is about.
 
-use super::column::ColumnRows;
-use super::definition::{Order, Table};
+use super::column::GeneratedColumn;
+use super::definition::{Column, ColumnGenerator, Table};
 use super::entity::Attributes;
+use super::layout::{Layout, Segments};
 use super::random::Draws;
-use super::walk::Segment;
+use super::reference::ReferenceColumn;
 use crate::model::op::{ColumnData, RowBatch};
 use crate::model::units::Seed;
 
@@ -16,53 +15,38 @@ use crate::model::units::Seed;
 #[derive(Debug)]
 pub(super) struct TableRows {
     layout: Layout,
-    columns: Vec<ColumnRows>,
+    columns: Vec<TableColumn>,
 }
 
-/// Which entity and tick each row of a table is about.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Layout {
-    /// At least 1, below 2³².
-    entities: u64,
-    /// Number i is the entity of row i; time-major without.
-    drawn: Option<Draws>,
-    /// Row i is what row i modulo this is; 0 for rows without end.
-    repeat: u64,
+/// Where the values of a column come from.
+#[derive(Debug)]
+enum TableColumn {
+    Generated(GeneratedColumn),
+    Reference(Box<ReferenceColumn>),
 }
 
-impl Layout {
-    /// The layout of a table.
-    pub(super) fn of(table: &Table, entities: &[Attributes], seed: Seed) -> Self {
-        let entity = table.entity.and_then(|position| entities.get(position));
-        Self {
-            entities: entity.map_or(1, Attributes::count).max(1),
-            drawn: (table.order == Order::Drawn)
-                .then(|| Draws::of(seed, &["table", &table.name, "order"])),
-            repeat: table.repeat,
+impl TableColumn {
+    /// A column of `table`, which is one of `tables`.
+    fn new(
+        table: &Table,
+        column: &Column,
+        tables: &[Table],
+        entities: &[Attributes],
+        seed: Seed,
+    ) -> Self {
+        if let ColumnGenerator::Reference(reference) = &column.generator {
+            let draws = Draws::of(seed, &["column", &table.name, &column.name]);
+            let reference = ReferenceColumn::new(reference, draws, tables, entities, seed);
+            return Self::Reference(Box::new(reference));
         }
+        Self::Generated(GeneratedColumn::new(table, column, entities, seed))
     }
 
-    /// Rows from `first_row` on.
-    pub(super) fn segments(self, first_row: u64, rows: usize) -> Segments {
-        Segments {
-            layout: self,
-            row: first_row,
-            left: rows,
-        }
-    }
-
-    /// The row whose content a row has.
-    fn content(self, row: u64) -> u64 {
-        match self.repeat {
-            0 => row,
-            repeat => row % repeat,
-        }
-    }
-
-    fn tick(self, row: u64) -> u64 {
-        match self.drawn {
-            Some(_) => self.content(row),
-            None => self.content(row) / self.entities,
+    /// Makes `data` the values of the rows of all segments; its memory is used again.
+    fn fill(&self, segments: Segments, data: &mut ColumnData) {
+        match self {
+            Self::Generated(column) => column.fill(segments, data),
+            Self::Reference(column) => column.fill(segments, data),
         }
     }
 }
@@ -76,13 +60,8 @@ impl TableRows {
         seed: Seed,
     ) -> Self {
         let Some(table) = tables.get(position) else {
-            let (entities, drawn, repeat) = (1, None, 0);
             return Self {
-                layout: Layout {
-                    entities,
-                    drawn,
-                    repeat,
-                },
+                layout: Layout::default(),
                 columns: Vec::new(),
             };
         };
@@ -91,7 +70,7 @@ impl TableRows {
             columns: table
                 .columns
                 .iter()
-                .map(|column| ColumnRows::new((tables, table), column, entities, seed))
+                .map(|column| TableColumn::new(table, column, tables, entities, seed))
                 .collect(),
         }
     }
@@ -120,56 +99,5 @@ impl TableRows {
             .get(column)?
             .fill(self.layout.segments(row, 1), &mut data);
         Some(data)
-    }
-}
-
-/// Cuts rows where the tick changes, and where nothing but single rows have an entity in common.
-#[derive(Debug, Clone)]
-pub(super) struct Segments {
-    layout: Layout,
-    row: u64,
-    /// Rows that are still to come.
-    pub(super) left: usize,
-}
-
-impl Iterator for Segments {
-    type Item = Segment;
-
-    fn next(&mut self) -> Option<Segment> {
-        if self.left == 0 {
-            return None;
-        }
-        let layout = self.layout;
-        let row = layout.content(self.row);
-        let (entity, together) = if let Some(draws) = layout.drawn {
-            (draws.below(row, layout.entities), 1)
-        } else {
-            let entity = row % layout.entities;
-            let of_this_tick = layout.entities - entity;
-            let to_the_end = match layout.repeat {
-                0 => u64::MAX,
-                repeat => repeat - row,
-            };
-            (entity, of_this_tick.min(to_the_end))
-        };
-        let rows = usize::try_from(together)
-            .unwrap_or(usize::MAX)
-            .min(self.left);
-        let segment = Segment {
-            row,
-            tick: layout.tick(row),
-            entity,
-            rows,
-        };
-        self.row = self.row.wrapping_add(rows as u64);
-        self.left -= rows;
-        Some(segment)
-    }
-}
-
-impl Segment {
-    /// The indexes of its rows.
-    pub(super) fn row_indexes(self) -> impl Iterator<Item = u64> {
-        (0..self.rows).map(move |offset| self.row.wrapping_add(offset as u64))
     }
 }

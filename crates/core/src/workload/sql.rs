@@ -1,6 +1,6 @@
 //! SQL text with named parameters, and its form for a dialect's placeholders.
 //!
-//! Only as much of SQL is understood as tells a parameter from other uses of a colon: quoted
+//! Only as much of SQL is understood as distinguishes a parameter from other uses of a colon: quoted
 //! strings and identifiers, dollar-quoted strings, comments and casts (`::`) are left alone.
 
 use std::ops::Range;
@@ -167,15 +167,15 @@ impl Sql {
         (Self { text, pieces }, errors)
     }
 
-    /// Whether it is a statement that changes nothing, as far as its words tell.
-    pub(super) fn only_asks(&self) -> bool {
-        const ASK: [&str; 7] = [
+    /// Whether it is a statement that changes nothing, as far as its words show it.
+    pub(super) fn only_reads(&self) -> bool {
+        const READ: [&str; 7] = [
             "select", "with", "values", "table", "show", "explain", "pragma",
         ];
         const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
         let mut words = words(&self.text);
         let first = words.next().unwrap_or_default();
-        let asks = ASK.iter().any(|word| first.eq_ignore_ascii_case(word));
+        let reads = READ.iter().any(|word| first.eq_ignore_ascii_case(word));
         let changes = |word: &str| {
             CHANGE
                 .iter()
@@ -187,7 +187,7 @@ impl Sql {
             .zip(words.clone().skip(1))
             .filter(|(a, b)| a.eq_ignore_ascii_case("for") && b.eq_ignore_ascii_case("update"));
         let locks = locks.count();
-        asks && words.filter(|word| changes(word)).count() <= locks
+        reads && words.filter(|word| changes(word)).count() <= locks
     }
 
     /// The statement with numbered placeholders, as many as [`Sql::template`] has values.
@@ -413,7 +413,7 @@ mod tests {
             ("INSERT INTO t VALUES (1)", false),
             ("/* select */ TRUNCATE t", false),
         ] {
-            assert_eq!(Sql::parse(text, &[]).unwrap().only_asks(), asks, "{text}");
+            assert_eq!(Sql::parse(text, &[]).unwrap().only_reads(), asks, "{text}");
         }
     }
 

@@ -1,14 +1,11 @@
-//! Several statements that are one transaction: cutting a text into them, the words that begin and
-//! end one, and the values that each of them takes.
+//! Several statements that are one transaction: cutting a text into them, and the words that begin
+//! and end one.
 //!
-//! What must not be here: BEGIN and COMMIT themselves; a driver knows how its target says them.
+//! What must not be here: BEGIN and COMMIT themselves; each driver sends its target's own.
 
 use std::ops::Range;
 
-use super::asking;
-use super::definition::QueryParameter;
-use super::sql::{Sql, Token, tokens, words};
-use crate::model::op::{BoundStatement, ColumnType, PlaceholderStyle};
+use super::sql::{Token, tokens, words};
 
 /// Statements of a transaction, at most.
 pub(super) const MAX_STATEMENTS: usize = 1_000;
@@ -86,38 +83,6 @@ pub(super) fn statements(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A statement with its own placeholders, and which of the op's values they stand for.
-pub(super) fn bind(
-    sql: &Sql,
-    parameters: &[QueryParameter],
-    style: PlaceholderStyle,
-) -> BoundStatement {
-    let used = |position: usize| sql.uses(position);
-    // A parameter that it does not use stands for no value of it.
-    let counts: Vec<u64> = parameters
-        .iter()
-        .enumerate()
-        .map(|(position, parameter)| if used(position) { parameter.count } else { 0 })
-        .collect();
-    let mut types: Vec<ColumnType> = Vec::new();
-    let mut values = Vec::new();
-    let mut begin = 0;
-    for (position, parameter) in parameters.iter().enumerate() {
-        let kinds = asking::types(std::slice::from_ref(parameter));
-        let count = kinds.len();
-        if used(position) {
-            types.extend(kinds);
-            values.extend(begin..begin + count);
-        }
-        begin += count;
-    }
-    BoundStatement {
-        sql: sql.with_placeholders(style, &counts),
-        parameters: types,
-        values,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn words_about_a_transaction_are_told_from_words_about_rows() {
+    fn transaction_control_is_distinguished_from_statements_about_rows() {
         for (text, control) in [
             ("BEGIN", Some(Control::Begin)),
             ("begin work", Some(Control::Begin)),

@@ -21,6 +21,7 @@
 use serde::Serialize;
 
 use super::random::{Draws, mix, sum_of_parts, unit_of};
+use super::segment::Segment;
 
 /// What a walk looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -85,19 +86,6 @@ impl Bridge {
         let share = (v * v - beyond * beyond) * self.inverse_2pq;
         0.5 + (0.5 - share).copysign(from_middle)
     }
-}
-
-/// Rows of one tick that follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Segment {
-    /// Index of the first row.
-    pub(super) row: u64,
-    /// Tick of all rows.
-    pub(super) tick: u64,
-    /// Entity of the first row; below 2³².
-    pub(super) entity: u64,
-    /// Number of rows, at least 1.
-    pub(super) rows: usize,
 }
 
 impl Walk {

@@ -14,7 +14,7 @@ use highwater_core::model::op::{BoundColumn, RowBatch};
 use highwater_core::model::outcome::{Certainty, Outcome};
 use highwater_core::model::record::ExpectedBucket;
 use highwater_core::model::units::Nanos;
-use highwater_core::workload::Replaced;
+use highwater_core::workload::ReplacedKeys;
 
 use crate::store::Spill;
 use exceptions::{Exceptions, RowOutcome};
@@ -90,7 +90,7 @@ impl Ledger {
     /// search may not have seen the latest row of a key yet.
     pub(crate) fn note_replaced(
         &mut self,
-        written: &Replaced,
+        written: &ReplacedKeys,
         write: ReplacingWrite,
         outcome: &Outcome,
     ) {

@@ -126,7 +126,7 @@ fn a_request_that_timed_out_has_no_rows_and_is_unknown() {
 /// A row, then deletes of its key that report this number of rows; whether the row may be there.
 fn may_be_there_after_a_delete_of(reported: u64) -> bool {
     let mut ledger = ledger();
-    let keys = |first_row| Replaced {
+    let keys = |first_row| ReplacedKeys {
         table: 0,
         keys: vec![1],
         first_row,

@@ -1,10 +1,11 @@
 //! `[data_time]`: how the data's time follows the clock.
 
-use super::super::definition::{DataTime, DataTimeMode};
-use super::super::parameter::ParameterKind;
-use super::super::section::{Reader, Section};
-use super::generator::positive;
-use super::{parts, position_of};
+use super::names::position_of;
+use super::parts;
+use super::parts::positive;
+use super::section::{Reader, Section};
+use crate::workload::definition::{DataTime, DataTimeMode};
+use crate::workload::parameter::ParameterKind;
 
 /// Reads `[data_time]`; absent, the data's time never follows the clock.
 pub(super) fn read_data_time(
@@ -32,7 +33,7 @@ pub(super) fn read_data_time(
             .map(|(name, _)| name.clone())
             .collect();
         let names = times.iter().map(String::as_str);
-        position_of(reader, names, "timestamp parameter", (&name, entry.span()))?;
+        position_of(reader, names, "timestamp parameter", &name, entry.span())?;
         Some(name)
     });
     let interval = positive(reader, &mut section, "interval", None);

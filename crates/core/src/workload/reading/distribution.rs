@@ -1,10 +1,10 @@
 //! The options of distributions, and of generators of text that is made.
 
-use super::super::definition::Plain;
-use super::super::distribution::{Distribution, Sampler};
-use super::super::section::{Reader, Section};
-use super::super::words::{MAX_LENGTH, MAX_WORD, MAX_WORDS, TextShape, WordShape};
+use super::section::{Reader, Section};
 use crate::input_error::suggest;
+use crate::workload::distribution::{Distribution, Sampler};
+use crate::workload::plain::Plain;
+use crate::workload::words::{MAX_LENGTH, MAX_WORD, MAX_WORDS, TextShape, WordShape};
 
 /// Distributions by name.
 pub(in crate::workload) const DISTRIBUTIONS: [&str; 5] =
@@ -128,7 +128,8 @@ pub(super) fn read_skewed(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
     name: &str,
-    (range, prefix): (std::ops::RangeInclusive<i64>, String),
+    range: std::ops::RangeInclusive<i64>,
+    prefix: String,
 ) -> Option<Plain> {
     let min = section.integer(reader, "min", range.clone(), None);
     let max = section.integer(reader, "max", range, None);
@@ -163,7 +164,7 @@ pub(super) fn read_random_text(
             toml::de::DeValue::Boolean(marked) => *marked,
             other => {
                 let found = other.type_str();
-                section.wrong_type(reader, "marked", entry.span(), ("boolean", found));
+                section.wrong_type(reader, "marked", entry.span(), "boolean", found);
                 false
             }
         },

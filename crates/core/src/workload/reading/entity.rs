@@ -1,10 +1,10 @@
 //! Entities and their attributes.
 
-use super::super::definition::{
-    Attribute, AttributeGenerator, Entity, Literal, MAX_ENTITIES, Plain,
-};
-use super::super::section::{Reader, Section};
-use super::{check_name, generator, limited, named_element};
+use super::generator;
+use super::names::{check_name, limited, named_element};
+use super::section::{Reader, Section};
+use crate::workload::definition::{Attribute, AttributeGenerator, Entity, MAX_ENTITIES};
+use crate::workload::plain::{Literal, Plain};
 
 /// Attributes that a repeated one becomes, at most.
 const MAX_REPEAT: i64 = 1_000;

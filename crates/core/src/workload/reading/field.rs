@@ -1,11 +1,11 @@
 //! Fields: the keys of objects that are made for each row.
 
-use super::super::definition::{Field, FieldGenerator};
-use super::super::section::{Reader, Section};
-use super::generator::{read_kind, read_type};
 use super::kinds::{OF_FIELDS, PLAIN};
+use super::names::{MAX_ITEMS, named_element};
+use super::parts::{read_kind, read_type};
 use super::plain::read_plain;
-use super::{MAX_ITEMS, named_element};
+use super::section::{Reader, Section};
+use crate::workload::definition::{Field, FieldGenerator};
 
 /// Objects within objects, at most.
 const MAX_DEPTH: usize = 8;

@@ -5,60 +5,18 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::super::definition::{
-    Attribute, AttributeGenerator, ColumnGenerator, Entity, Literal, Plain, Table, Timeline,
-};
-use super::super::parameter::ParameterKind;
-use super::super::section::{Entry, Reader, Section};
-use super::super::walk::WalkShape;
-use super::kinds::{self, Kind, OF_COLUMNS, PLAIN, TYPE_NAMES, name_of};
-use super::parts::float_ends;
+use super::kinds::{OF_COLUMNS, PLAIN};
+use super::names::position_of;
+use super::parts::{float_ends, positive, read_kind};
 use super::plain::{choices, literals_of, read_plain};
-use super::{field, position_of, reference};
-use crate::input_error::suggest;
+use super::section::{Entry, Reader, Section};
+use super::{field, reference};
 use crate::model::op::ColumnType;
-
-/// The `type` of a column or a parameter.
-pub(super) fn read_type(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-) -> Option<ColumnType> {
-    let entry = section.required(reader, "type", "\"integer\"")?;
-    let word = section.text_of(reader, "type", entry)?;
-    let found = kinds::type_named(&word);
-    if found.is_none() {
-        let hint = suggest(&word, TYPE_NAMES);
-        reader.report(entry.span(), format!("unknown type `{word}`"), hint);
-    }
-    found
-}
-
-/// The `generator`, one of `kinds` and able to make `kind`.
-pub(super) fn read_kind(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    kind: ColumnType,
-    known: &[&'static [Kind]],
-) -> Option<&'static str> {
-    let entry = section.required(reader, "generator", "\"uniform\"")?;
-    let word = section.text_of(reader, "generator", entry)?;
-    let all = || known.iter().copied().flatten();
-    let Some(generator) = all().find(|known| known.name == word) else {
-        let hint = suggest(&word, all().map(|known| known.name));
-        let message = format!("unknown generator `{word}` for {}", section.place);
-        reader.report(entry.span(), message, hint);
-        return None;
-    };
-    let name = generator.name;
-    if !generator.makes.contains(&kind) {
-        let names: Vec<&str> = generator.makes.iter().map(|kind| name_of(*kind)).collect();
-        let message = format!("generator `{name}` does not make type `{}`", name_of(kind));
-        let hint = Some(format!("it makes {}", names.join(", ")));
-        reader.report(entry.span(), message, hint);
-        return None;
-    }
-    Some(name)
-}
+use crate::workload::definition::{Attribute, AttributeGenerator, ColumnGenerator, Entity, Table};
+use crate::workload::parameter::ParameterKind;
+use crate::workload::plain::{Literal, Plain};
+use crate::workload::timeline::Timeline;
+use crate::workload::walk::WalkShape;
 
 /// Reads an attribute's generator; `earlier` are the attributes that it may depend on.
 pub(super) fn read_attribute(
@@ -83,7 +41,8 @@ pub(super) fn read_column(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     kind: ColumnType,
-    (entity, tables): (Option<&Entity>, &[&Table]),
+    entity: Option<&Entity>,
+    tables: &[&Table],
 ) -> Option<ColumnGenerator> {
     let name = read_kind(reader, &mut section, kind, &[PLAIN, OF_COLUMNS])?;
     let generator = match name {
@@ -119,23 +78,6 @@ pub(super) fn read_column(
     generator
 }
 
-/// A duration of at least a millisecond.
-pub(super) fn positive(
-    reader: &mut Reader<'_>,
-    section: &mut Section<'_, '_>,
-    key: &'static str,
-    default: Option<i64>,
-) -> Option<i64> {
-    let duration = section.duration(reader, key, default)?;
-    if duration >= 1 {
-        return Some(duration);
-    }
-    let span = section.optional(key).map_or(0..0, toml::Spanned::span);
-    let message = format!("`{key}` of {} must be longer than nothing", section.place);
-    reader.report(span, message, Some("write \"10s\"".to_owned()));
-    None
-}
-
 fn read_choice_by(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
@@ -144,7 +86,7 @@ fn read_choice_by(
 ) -> Option<AttributeGenerator> {
     let name = section.text_of(reader, "by", by)?;
     let names = earlier.iter().map(|attribute| attribute.name.as_str());
-    let attribute = position_of(reader, names, "earlier attribute", (&name, by.span()))?;
+    let attribute = position_of(reader, names, "earlier attribute", &name, by.span())?;
     let Some(AttributeGenerator::Plain(Plain::Choice(of))) =
         earlier.get(attribute).map(|attribute| &attribute.generator)
     else {
@@ -170,9 +112,10 @@ fn read_choice_by(
             reader,
             known.iter().copied(),
             &format!("value of `{name}`"),
-            (key, span),
+            key,
+            span,
         );
-        let values = literals_of(reader, &table, (key, entry), ColumnType::Text);
+        let values = literals_of(reader, &table, key, entry, ColumnType::Text);
         let weights = vec![1; values.len()];
         if let Some(choices) = choices(values, &weights) {
             found.insert(key.to_owned(), choices);
@@ -233,7 +176,7 @@ pub(super) fn attribute_position(
         .attributes
         .iter()
         .map(|attribute| attribute.name.as_str());
-    position_of(reader, names, "attribute", (&name, entry.span()))
+    position_of(reader, names, "attribute", &name, entry.span())
 }
 
 fn read_object(

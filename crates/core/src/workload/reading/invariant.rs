@@ -2,10 +2,10 @@
 
 use toml::de::DeValue;
 
-use super::super::invariant::InvariantDefinition;
-use super::super::section::{Entry, Reader, Section};
+use super::names::{check_name, limited};
+use super::section::{Entry, Reader, Section};
 use super::statement::read_sql;
-use super::{check_name, limited};
+use crate::workload::definition::InvariantDefinition;
 
 /// Reads `[invariants]`; absent, there are none.
 pub(super) fn read_invariants(
@@ -36,7 +36,11 @@ fn read_invariant(
     let equals = entry.and_then(|entry| expected(reader, &section, entry));
     let span = section.span.clone();
     let sql = read_sql(reader, &mut section, &[]);
-    if let Some(dialect) = sql.iter().find(|(_, sql)| !sql.only_asks()).map(|(d, _)| d) {
+    if let Some(dialect) = sql
+        .iter()
+        .find(|(_, sql)| !sql.only_reads())
+        .map(|(d, _)| d)
+    {
         reader.report(
             span,
             format!("{} for `{dialect}` changes something", section.place),
@@ -63,8 +67,8 @@ fn expected(
         DeValue::Integer(number) => Some(number.as_str().replace('_', "")),
         DeValue::Boolean(is) => Some(is.to_string()),
         other => {
-            let found = ("an integer, a text, true or false", other.type_str());
-            section.wrong_type(reader, "equals", entry.span(), found);
+            let expected = "an integer, a text, true or false";
+            section.wrong_type(reader, "equals", entry.span(), expected, other.type_str());
             None
         }
     }

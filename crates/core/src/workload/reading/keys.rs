@@ -1,9 +1,9 @@
 //! The options of keys that come again.
 
-use super::super::distribution::PowerLaw;
-use super::super::keys::{KeyOrder, KeyShape};
-use super::super::section::{Reader, Section};
+use super::section::{Reader, Section};
 use crate::input_error::suggest;
+use crate::workload::distribution::PowerLaw;
+use crate::workload::keys::{KeyOrder, KeyShape};
 
 /// Orders by name.
 const ORDERS: [&str; 3] = ["hash", "sequential", "zipfian"];

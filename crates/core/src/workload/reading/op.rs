@@ -2,14 +2,15 @@
 
 use toml::de::DeValue;
 
-use super::super::dealing::MAX_CARDS;
-use super::super::definition::{
+use super::names::{check_name, limited, position_of};
+use super::section::{Reader, Section};
+use super::{parts, statement, writes};
+use crate::model::op::OpId;
+use crate::workload::definition::MAX_BLOCK;
+use crate::workload::definition::{
     Arrivals, Entity, Load, MAX_BATCH, OpBodyDefinition, OpDefinition, StreamSpec, Table, Unit,
 };
-use super::super::parameter::ParameterKind;
-use super::super::section::{Reader, Section};
-use super::{check_name, limited, parts, position_of, statement, writes};
-use crate::model::op::OpId;
+use crate::workload::parameter::ParameterKind;
 
 /// The weight that makes the others up to a hundred.
 const REST: &str = "rest";
@@ -38,7 +39,7 @@ pub(super) fn read_ops(
             };
             let place = format!("op `{name}`");
             if let Some(section) = all.as_section(reader, name, entry, place) {
-                read_op(reader, section, &mut op, (entities, tables));
+                read_op(reader, section, &mut op, entities, tables);
             }
             op
         })
@@ -49,7 +50,8 @@ fn read_op(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     op: &mut OpDefinition,
-    known: (&[Entity], &[Table]),
+    entities: &[Entity],
+    tables: &[Table],
 ) {
     op.summary = section.text_or_empty(reader, "summary");
     let insert = section.optional("insert");
@@ -59,21 +61,21 @@ fn read_op(
         (Some(entry), None, None) => {
             let name = section.text_of(reader, "insert", entry);
             let batch = section.integer(reader, "batch", 1..=MAX_BATCH, None);
-            let names = known.1.iter().map(|table| table.name.as_str());
+            let names = tables.iter().map(|table| table.name.as_str());
             let table =
-                name.and_then(|name| position_of(reader, names, "table", (&name, entry.span())));
+                name.and_then(|name| position_of(reader, names, "table", &name, entry.span()));
             op.body = OpBodyDefinition::Insert {
                 table: table.unwrap_or(0),
                 batch: batch.and_then(|b| u64::try_from(b).ok()).unwrap_or(1),
             };
         }
         (None, Some(_), None) => {
-            op.body = statement::read_query(reader, &mut section, known);
-            writes::read(reader, &mut section, &mut op.body, known.1);
+            op.body = statement::read_query(reader, &mut section, entities, tables);
+            writes::read(reader, &mut section, &mut op.body, tables);
             op.answer = read_answer(reader, &mut section);
         }
         (None, None, Some(_)) => {
-            op.body = statement::read_transaction(reader, &mut section, known);
+            op.body = statement::read_transaction(reader, &mut section, entities, tables);
             op.answer = read_answer(reader, &mut section);
         }
         _ => {
@@ -152,7 +154,7 @@ fn read_stream(
     let mut rest = None;
     for (op, span, weight) in part.entries() {
         let names = ops.iter().map(|op| op.name.as_str());
-        let position = position_of(reader, names, "op", (op, span));
+        let position = position_of(reader, names, "op", op, span);
         if let DeValue::String(text) = weight.get_ref()
             && text == REST
         {
@@ -184,7 +186,7 @@ fn read_stream(
         }
     }
     mix.retain(|(_, weight)| *weight > 0);
-    check_mix(reader, &part, (name, unit?), (ops, &mix));
+    check_mix(reader, &part, name, unit?, ops, &mix);
     let ops = mix
         .iter()
         .filter_map(|(position, weight)| Some((OpId(u16::try_from(*position).ok()?), *weight)));
@@ -201,8 +203,10 @@ fn read_stream(
 fn check_mix(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
-    (name, unit): (&str, Unit),
-    (ops, mix): (&[OpDefinition], &[(usize, u32)]),
+    name: &str,
+    unit: Unit,
+    ops: &[OpDefinition],
+    mix: &[(usize, u32)],
 ) {
     let inserts = mix
         .iter()
@@ -231,9 +235,9 @@ fn check_mix(
             )
         });
     let weights: u64 = mix.iter().map(|(_, weight)| u64::from(*weight)).sum();
-    if written && weights > MAX_CARDS {
+    if written && weights > MAX_BLOCK {
         let message = format!("the weights of {} add up to {weights}", part.place);
-        let hint = format!("with an op that writes among them to at most {MAX_CARDS}");
+        let hint = format!("with an op that writes among them to at most {MAX_BLOCK}");
         reader.report(part.span.clone(), message, Some(hint));
     }
     let other_op = ops.iter().position(|op| op.name == name);
@@ -263,7 +267,7 @@ pub(super) fn read_load(
             .filter(|op| matches!(op.body, OpBodyDefinition::Insert { .. }))
             .map(|op| op.name.as_str())
             .collect();
-        position_of(reader, inserts.into_iter(), "insert", (&name, entry.span()))?;
+        position_of(reader, inserts.into_iter(), "insert", &name, entry.span())?;
         ops.iter().position(|op| op.name == name)
     });
     section.finish(reader);

@@ -1,7 +1,12 @@
-//! Parts that many sections have: one of a few words, two ends, a table of dialects.
+//! Parts that many sections have: one of a few words, two ends, a table of dialects, a type and a
+//! generator.
+//!
+//! What must not be here: the options of one generator.
 
-use super::super::section::{Reader, Section};
+use super::kinds::{Kind, TYPE_NAMES, name_of, type_named};
+use super::section::{Reader, Section};
 use crate::input_error::suggest;
+use crate::model::op::ColumnType;
 
 /// One of a few words.
 pub(super) fn word<T: Copy>(
@@ -70,4 +75,63 @@ pub(super) fn per_dialect<'a, 't>(
         );
     }
     Some(part)
+}
+
+/// The `type` of a column or a parameter.
+pub(super) fn read_type(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+) -> Option<ColumnType> {
+    let entry = section.required(reader, "type", "\"integer\"")?;
+    let word = section.text_of(reader, "type", entry)?;
+    let found = type_named(&word);
+    if found.is_none() {
+        let hint = suggest(&word, TYPE_NAMES);
+        reader.report(entry.span(), format!("unknown type `{word}`"), hint);
+    }
+    found
+}
+
+/// The `generator`, one of `kinds` and able to make `kind`.
+pub(super) fn read_kind(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    kind: ColumnType,
+    known: &[&'static [Kind]],
+) -> Option<&'static str> {
+    let entry = section.required(reader, "generator", "\"uniform\"")?;
+    let word = section.text_of(reader, "generator", entry)?;
+    let all = || known.iter().copied().flatten();
+    let Some(generator) = all().find(|known| known.name == word) else {
+        let hint = suggest(&word, all().map(|known| known.name));
+        let message = format!("unknown generator `{word}` for {}", section.place);
+        reader.report(entry.span(), message, hint);
+        return None;
+    };
+    let name = generator.name;
+    if !generator.makes.contains(&kind) {
+        let names: Vec<&str> = generator.makes.iter().map(|kind| name_of(*kind)).collect();
+        let message = format!("generator `{name}` does not make type `{}`", name_of(kind));
+        let hint = Some(format!("it makes {}", names.join(", ")));
+        reader.report(entry.span(), message, hint);
+        return None;
+    }
+    Some(name)
+}
+
+/// A duration of at least a millisecond.
+pub(super) fn positive(
+    reader: &mut Reader<'_>,
+    section: &mut Section<'_, '_>,
+    key: &'static str,
+    default: Option<i64>,
+) -> Option<i64> {
+    let duration = section.duration(reader, key, default)?;
+    if duration >= 1 {
+        return Some(duration);
+    }
+    let span = section.optional(key).map_or(0..0, toml::Spanned::span);
+    let message = format!("`{key}` of {} must be longer than nothing", section.place);
+    reader.report(span, message, Some("write \"10s\"".to_owned()));
+    None
 }

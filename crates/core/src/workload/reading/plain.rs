@@ -4,14 +4,14 @@ use std::ops::RangeInclusive;
 
 use toml::de::DeValue;
 
-use super::super::definition::{Choices, Literal, Plain};
-use super::super::parameter::{ParameterKind, Setting};
-use super::super::section::{Entry, Reader, Section, float_of, integer_of};
 use super::distribution::{read_dictionary, read_random_text, read_skewed};
 use super::keys;
 use super::kinds::name_of;
 use super::parts::{float_ends, ordered};
+use super::section::{Entry, Reader, Section, float_of, integer_of};
 use crate::model::op::ColumnType;
+use crate::workload::parameter::{ParameterKind, Setting};
+use crate::workload::plain::{Choices, Literal, Plain};
 
 /// Integers that a type can hold.
 fn integer_range(kind: ColumnType) -> RangeInclusive<i64> {
@@ -36,7 +36,7 @@ pub(super) fn read_plain(
     match name {
         "constant" => {
             let entry = section.required(reader, "value", "…")?;
-            literal_of(reader, section, ("value", entry), kind).map(Plain::Constant)
+            literal_of(reader, section, "value", entry, kind).map(Plain::Constant)
         }
         "sequence" => {
             let start = section.integer(reader, "start", range.clone(), Some(0));
@@ -66,7 +66,7 @@ pub(super) fn read_plain(
         "normal" => read_normal(reader, section, kind),
         "zipfian" | "latest" | "hotspot" | "exponential" => {
             let prefix = prefix(reader, section);
-            read_skewed(reader, section, name, (range, prefix))
+            read_skewed(reader, section, name, range, prefix)
         }
         "text" => read_random_text(reader, section),
         "keys" => keys::read(reader, section).map(Plain::Keys),
@@ -113,7 +113,7 @@ fn read_choice(
     kind: ColumnType,
 ) -> Option<Choices> {
     let entry = section.required(reader, "values", "[…]")?;
-    let values = literals_of(reader, section, ("values", entry), kind);
+    let values = literals_of(reader, section, "values", entry, kind);
     let weights = match section.optional("weights") {
         None => vec![1; values.len()],
         Some(entry) => {
@@ -151,12 +151,13 @@ pub(super) fn choices(values: Vec<Literal>, weights: &[u64]) -> Option<Choices> 
 pub(super) fn literals_of(
     reader: &mut Reader<'_>,
     section: &Section<'_, '_>,
-    (key, entry): (&str, Entry<'_, '_>),
+    key: &str,
+    entry: Entry<'_, '_>,
     kind: ColumnType,
 ) -> Vec<Literal> {
     let DeValue::Array(elements) = entry.get_ref() else {
         let found = entry.get_ref().type_str();
-        section.wrong_type(reader, key, entry.span(), ("a list", found));
+        section.wrong_type(reader, key, entry.span(), "a list", found);
         return Vec::new();
     };
     if elements.is_empty() {
@@ -166,14 +167,15 @@ pub(super) fn literals_of(
     }
     elements
         .iter()
-        .filter_map(|element| literal_of(reader, section, (key, element), kind))
+        .filter_map(|element| literal_of(reader, section, key, element, kind))
         .collect()
 }
 
 fn literal_of(
     reader: &mut Reader<'_>,
     section: &Section<'_, '_>,
-    (key, entry): (&str, Entry<'_, '_>),
+    key: &str,
+    entry: Entry<'_, '_>,
     kind: ColumnType,
 ) -> Option<Literal> {
     let literal = match (kind, entry.get_ref()) {
@@ -194,7 +196,7 @@ fn literal_of(
     };
     if literal.is_none() {
         let found = format!("this {}", entry.get_ref().type_str());
-        section.wrong_type(reader, key, entry.span(), (name_of(kind), &found));
+        section.wrong_type(reader, key, entry.span(), name_of(kind), &found);
     }
     literal
 }

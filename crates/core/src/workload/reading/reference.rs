@@ -1,11 +1,11 @@
 //! The options of references to existing rows.
 
-use super::super::definition::{Column, ColumnGenerator, FieldGenerator, Reference, Table};
-use super::super::section::{Reader, Section};
 use super::distribution::read_chosen_distribution;
 use super::kinds::name_of;
-use super::position_of;
+use super::names::position_of;
+use super::section::{Reader, Section};
 use crate::model::op::ColumnType;
+use crate::workload::definition::{Column, ColumnGenerator, FieldGenerator, Reference, Table};
 
 /// Reads a reference to one of `tables`, of which the last may be the table itself.
 pub(super) fn read(
@@ -43,7 +43,7 @@ pub(super) fn read_place(
     let entry = entry?;
     let name = section.text_of(reader, "table", entry)?;
     let names = tables.iter().map(|table| table.name.as_str());
-    let position = position_of(reader, names, "table", (&name, entry.span()))?;
+    let position = position_of(reader, names, "table", &name, entry.span())?;
     let table = tables.get(position)?;
     let mut field = Vec::new();
     let column = match column {
@@ -59,7 +59,7 @@ pub(super) fn read_place(
         Some(entry) => {
             let name = section.text_of(reader, "column", entry)?;
             let names = table.columns.iter().map(|column| column.name.as_str());
-            let column = position_of(reader, names, "column", (&name, entry.span()))?;
+            let column = position_of(reader, names, "column", &name, entry.span())?;
             let found = table.columns.get(column)?;
             let (of, found_kind) = read_field(reader, section, found)?;
             field = of;
@@ -102,7 +102,7 @@ fn read_field(
     let mut path = Vec::new();
     for name in text.split('.') {
         let names = fields.iter().map(|field| field.name.as_str());
-        let position = position_of(reader, names, "field", (name, entry.span()))?;
+        let position = position_of(reader, names, "field", name, entry.span())?;
         let field = fields.get(position)?;
         kind = field.kind;
         fields = match &field.generator {

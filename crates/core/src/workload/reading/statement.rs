@@ -5,21 +5,23 @@ use std::ops::Range;
 
 use toml::de::DeValue;
 
-use super::super::definition::{Entity, OpBodyDefinition, QueryParameter, Table};
-use super::super::section::{Entry, Reader, Section};
-use super::super::sql::{Sql, SqlInputError};
-use super::super::transaction::{Control, MAX_STATEMENTS};
-use super::parts::per_dialect;
-use super::{generator, named_element, parameter};
+use super::names::{MAX_ITEMS, named_element};
+use super::parts::{per_dialect, read_type};
+use super::query_parameter;
+use super::section::{Entry, Reader, Section};
 use crate::input_error::suggest;
+use crate::workload::definition::{Entity, OpBodyDefinition, QueryParameter, Table};
+use crate::workload::sql::{Sql, SqlInputError};
+use crate::workload::transaction::{Control, MAX_STATEMENTS};
 
 /// Reads `sql`: for each dialect one statement, which uses all `parameters`.
 pub(super) fn read_query(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
-    known: (&[Entity], &[Table]),
+    entities: &[Entity],
+    tables: &[Table],
 ) -> OpBodyDefinition {
-    let (parameters, names) = read_parameters(reader, section, known);
+    let (parameters, names) = read_parameters(reader, section, entities, tables);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     OpBodyDefinition::Query {
         sql: read_sql(reader, section, &names),
@@ -48,7 +50,7 @@ pub(super) fn read_sql(
                 Err(errors) => {
                     for error in errors {
                         let hint = "an op is one statement, or a `transaction` of several";
-                        report_sql(reader, (error, hint), (&place, &entry.span()), names);
+                        report_sql(reader, error, hint, &place, &entry.span(), names);
                     }
                 }
             }
@@ -62,14 +64,15 @@ pub(super) fn read_sql(
 pub(super) fn read_transaction(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
-    known: (&[Entity], &[Table]),
+    entities: &[Entity],
+    tables: &[Table],
 ) -> OpBodyDefinition {
-    let (parameters, names) = read_parameters(reader, section, known);
+    let (parameters, names) = read_parameters(reader, section, entities, tables);
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut sql = BTreeMap::new();
     if let Some(part) = per_dialect(reader, section, "transaction") {
         for (dialect, _, entry) in part.entries() {
-            if let Some(all) = read_list(reader, &part, (dialect, entry), &names) {
+            if let Some(all) = read_list(reader, &part, dialect, entry, &names) {
                 sql.insert(dialect.to_owned(), all);
             }
         }
@@ -81,12 +84,13 @@ pub(super) fn read_transaction(
 fn read_list(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
-    (dialect, entry): (&str, Entry<'_, '_>),
+    dialect: &str,
+    entry: Entry<'_, '_>,
     names: &[&str],
 ) -> Option<Vec<Sql>> {
     let DeValue::Array(elements) = entry.get_ref() else {
-        let found = ("a list", entry.get_ref().type_str());
-        part.wrong_type(reader, dialect, entry.span(), found);
+        let found = entry.get_ref().type_str();
+        part.wrong_type(reader, dialect, entry.span(), "a list", found);
         return None;
     };
     let place = format!("{} for `{dialect}`", part.place);
@@ -116,7 +120,7 @@ fn read_list(
         let element = elements.get(number).filter(|_| !of_all);
         let span = element.map_or_else(|| entry.span(), toml::Spanned::span);
         let hint = "each statement is a text of its own in the list";
-        report_sql(reader, (error, hint), (&place, &span), names);
+        report_sql(reader, error, hint, &place, &span, names);
     }
     None
 }
@@ -125,14 +129,15 @@ fn read_list(
 fn read_parameters(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
-    known: (&[Entity], &[Table]),
+    entities: &[Entity],
+    tables: &[Table],
 ) -> (Vec<QueryParameter>, Vec<String>) {
     let mut parameters: Vec<QueryParameter> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for element in section
         .list(reader, "parameters")
         .into_iter()
-        .take(super::MAX_ITEMS)
+        .take(MAX_ITEMS)
     {
         let place = format!("a parameter of {}", section.place);
         let Some(mut part) = section.as_section(reader, "parameters", element, place) else {
@@ -144,8 +149,9 @@ fn read_parameters(
             part.place = format!("parameter `{name}` of {}", section.place);
         }
         names.push(name.clone());
-        if let Some(kind) = generator::read_type(reader, &mut part)
-            && let Some(read) = parameter::read_parameter(reader, part, kind, known, &parameters)
+        if let Some(kind) = read_type(reader, &mut part)
+            && let Some(read) =
+                query_parameter::read_parameter(reader, part, kind, entities, tables, &parameters)
         {
             let (generator, count) = read;
             parameters.push(QueryParameter {
@@ -161,8 +167,10 @@ fn read_parameters(
 
 fn report_sql(
     reader: &mut Reader<'_>,
-    (error, one): (SqlInputError, &str),
-    (place, span): (&str, &Range<usize>),
+    error: SqlInputError,
+    hint_for_several: &str,
+    place: &str,
+    span: &Range<usize>,
     names: &[&str],
 ) {
     let (word, message, hint) = match error {
@@ -180,7 +188,7 @@ fn report_sql(
         SqlInputError::SeveralStatements => (
             ";".to_owned(),
             format!("more than one statement in {place}"),
-            Some(one.to_owned()),
+            Some(hint_for_several.to_owned()),
         ),
         SqlInputError::Unterminated(what) => (
             String::new(),

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use toml::de::DeValue;
 
-use super::super::definition::{Column, ColumnGenerator, Entity, Literal, Order, Plain, Table};
-use super::super::section::{Entry, Reader, Section};
-use super::{check_name, generator, limited, named_element, parts, position_of};
+use super::names::{MAX_ITEMS, check_name, limited, named_element, position_of};
+use super::section::{Entry, Reader, Section};
+use super::{generator, parts};
 use crate::input_error::suggest;
 use crate::model::op::ColumnType;
+use crate::workload::definition::{Column, ColumnGenerator, Entity, Order, Table};
+use crate::workload::plain::{Literal, Plain};
 
 /// Reads `[tables]`.
 pub(super) fn read_tables(
@@ -36,7 +38,7 @@ pub(super) fn read_tables(
         };
         let place = format!("table `{name}`");
         if let Some(section) = all.as_section(reader, name, entry, place) {
-            read_table(reader, section, &mut table, (entities, &tables));
+            read_table(reader, section, &mut table, entities, &tables);
         }
         tables.push(table);
     }
@@ -47,13 +49,14 @@ fn read_table(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     table: &mut Table,
-    (entities, earlier): (&[Entity], &[Table]),
+    entities: &[Entity],
+    earlier: &[Table],
 ) {
     if let Some(entry) = section.optional("entity")
         && let Some(name) = section.text_of(reader, "entity", entry)
     {
         let names = entities.iter().map(|entity| entity.name.as_str());
-        table.entity = position_of(reader, names, "entity", (&name, entry.span()));
+        table.entity = position_of(reader, names, "entity", &name, entry.span());
     }
     read_order(reader, &mut section, table);
     let entity = table.entity.and_then(|position| entities.get(position));
@@ -63,16 +66,16 @@ fn read_table(
         let hint = format!("add [[tables.{}.columns]]", table.name);
         reader.report(section.span.clone(), message, Some(hint));
     }
-    for element in elements.into_iter().take(super::MAX_ITEMS) {
+    for element in elements.into_iter().take(MAX_ITEMS) {
         let place = format!("a column of table `{}`", table.name);
         if let Some(part) = section.as_section(reader, "columns", element, place) {
-            let column = read_column(reader, part, table, (entity, earlier));
+            let column = read_column(reader, part, table, entity, earlier);
             table.columns.push(column);
         }
     }
     if let Some(part) = parts::per_dialect(reader, &mut section, "create") {
         for (dialect, _, entry) in part.entries() {
-            let statements = statements_of(reader, &part, (dialect, entry));
+            let statements = statements_of(reader, &part, dialect, entry);
             table.create.insert(dialect.to_owned(), statements);
         }
     }
@@ -115,7 +118,7 @@ fn read_replaces(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: 
         return;
     };
     let names = table.columns.iter().map(|column| column.name.as_str());
-    let position = position_of(reader, names, "column", (&name, entry.span()));
+    let position = position_of(reader, names, "column", &name, entry.span());
     let column = position.and_then(|position| table.columns.get(position));
     if column.is_some_and(|column| column.kind != ColumnType::Bigint) {
         let message = format!(
@@ -135,14 +138,14 @@ fn read_values(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &m
         return;
     };
     for (dialect, span, entry) in all.entries() {
-        check_dialect(reader, table, "values", (dialect, span));
+        check_dialect(reader, table, "values", dialect, span);
         let place = format!("`values.{dialect}` of table `{}`", table.name);
         let Some(part) = all.as_section(reader, dialect, entry, place) else {
             continue;
         };
         for (column, span, entry) in part.entries() {
             let names = table.columns.iter().map(|column| column.name.as_str());
-            if position_of(reader, names, "column", (column, span)).is_none() {
+            if position_of(reader, names, "column", column, span).is_none() {
                 continue;
             }
             if let Some(expression) = part.text_of(reader, column, entry) {
@@ -160,7 +163,7 @@ fn read_locate(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &m
         return;
     };
     for (dialect, span, entry) in part.entries() {
-        check_dialect(reader, table, "locate", (dialect, span));
+        check_dialect(reader, table, "locate", dialect, span);
         let Some(condition) = part.text_of(reader, dialect, entry) else {
             continue;
         };
@@ -181,7 +184,8 @@ fn check_dialect(
     reader: &mut Reader<'_>,
     table: &Table,
     key: &str,
-    (dialect, span): (&str, std::ops::Range<usize>),
+    dialect: &str,
+    span: std::ops::Range<usize>,
 ) {
     if !table.create.contains_key(dialect) {
         let message = format!(
@@ -196,7 +200,7 @@ fn check_dialect(
 /// Reads `order` and `repeat`.
 fn read_order(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mut Table) {
     if section.optional("order").is_some() {
-        let words = [("time-major", Order::TimeMajor), ("drawn", Order::Drawn)];
+        let words = [("time-major", Order::TimeMajor), ("drawn", Order::Sampled)];
         let order = parts::word(reader, section, "order", &words);
         table.order = order.unwrap_or(Order::TimeMajor);
     }
@@ -208,7 +212,8 @@ fn read_order(reader: &mut Reader<'_>, section: &mut Section<'_, '_>, table: &mu
 fn statements_of(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
-    (dialect, entry): (&str, Entry<'_, '_>),
+    dialect: &str,
+    entry: Entry<'_, '_>,
 ) -> Vec<String> {
     let elements: Vec<Entry<'_, '_>> = match entry.get_ref() {
         DeValue::Array(elements) => elements.iter().collect(),
@@ -217,7 +222,7 @@ fn statements_of(
     let statements: Vec<String> = elements
         .into_iter()
         .filter_map(|element| match element.get_ref() {
-            DeValue::Table(_) => conditional(reader, part, (dialect, element)),
+            DeValue::Table(_) => conditional(reader, part, dialect, element),
             _ => part.text_of(reader, dialect, element),
         })
         .map(|statement| statement.trim().trim_end_matches(';').to_owned())
@@ -234,7 +239,8 @@ fn statements_of(
 fn conditional(
     reader: &mut Reader<'_>,
     part: &Section<'_, '_>,
-    (dialect, entry): (&str, Entry<'_, '_>),
+    dialect: &str,
+    entry: Entry<'_, '_>,
 ) -> Option<String> {
     let place = format!("a statement for `{dialect}` of {}", part.place);
     let mut section = part.as_section(reader, dialect, entry, place)?;
@@ -265,7 +271,8 @@ fn read_column(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     table: &Table,
-    (entity, earlier): (Option<&Entity>, &[Table]),
+    entity: Option<&Entity>,
+    earlier: &[Table],
 ) -> Column {
     let taken: Vec<&str> = table
         .columns
@@ -276,12 +283,12 @@ fn read_column(
     if !name.is_empty() {
         section.place = format!("column `{name}` of table `{}`", table.name);
     }
-    let kind = generator::read_type(reader, &mut section);
+    let kind = parts::read_type(reader, &mut section);
     let tables: Vec<&Table> = earlier.iter().chain([table]).collect();
     let span = section.span.clone();
     let generator =
-        kind.and_then(|kind| generator::read_column(reader, section, kind, (entity, &tables)));
-    if table.order == Order::Drawn && matches!(generator, Some(ColumnGenerator::Walk(_))) {
+        kind.and_then(|kind| generator::read_column(reader, section, kind, entity, &tables));
+    if table.order == Order::Sampled && matches!(generator, Some(ColumnGenerator::Walk(_))) {
         let message = format!("table `{}` has no ticks to walk along", table.name);
         let hint = "leave `order` out: then each entity has a row at each tick".to_owned();
         reader.report(span, message, Some(hint));

@@ -1,10 +1,10 @@
 //! Statements that write rows which replace each other: `upserts` and `deletes`.
 
-use super::super::definition::{
+use super::names::position_of;
+use super::section::{Reader, Section};
+use crate::workload::definition::{
     OpBodyDefinition, ParameterGenerator, QueryParameter, Table, WriteKind, Writes,
 };
-use super::super::section::{Reader, Section};
-use super::position_of;
 
 /// Reads what a query does to the rows of a table, if it says so.
 pub(super) fn read(
@@ -55,7 +55,7 @@ fn read_writes(
     };
     let name = section.text_of(reader, key, entry)?;
     let names = tables.iter().map(|table| table.name.as_str());
-    let table = position_of(reader, names, "table", (&name, entry.span()))?;
+    let table = position_of(reader, names, "table", &name, entry.span())?;
     let Some(column) = tables.get(table)?.replaces else {
         let message = format!("rows of table `{name}` do not replace each other");
         let hint = "add replaces = \"COLUMN\" to the table: what a later row takes over";
@@ -65,7 +65,7 @@ fn read_writes(
     let entry = section.required(reader, "key", "\"…\"")?;
     let name = section.text_of(reader, "key", entry)?;
     let names = parameters.iter().map(|parameter| parameter.name.as_str());
-    let key = position_of(reader, names, "parameter", (&name, entry.span()))?;
+    let key = position_of(reader, names, "parameter", &name, entry.span())?;
     let parameter = parameters.get(key)?;
     let place = match (&parameter.generator, kind) {
         (ParameterGenerator::Written { table, column }, WriteKind::Upsert) => {

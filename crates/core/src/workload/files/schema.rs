@@ -5,12 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
-use super::parameter::ParameterKind;
-use super::reading::DISTRIBUTIONS;
-use super::reading::kinds::{
+use crate::workload::parameter::ParameterKind;
+use crate::workload::reading::DISTRIBUTIONS;
+use crate::workload::reading::kinds::{
     Kind, OF_COLUMNS, OF_FIELDS, OF_PARAMETERS, PLAIN, Shape, TYPE_NAMES, name_of,
 };
-use super::transaction::MAX_STATEMENTS;
+use crate::workload::transaction::MAX_STATEMENTS;
 
 /// A parameter in place of a number.
 const PARAMETER: &str = r"^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";

@@ -1,7 +1,7 @@
 //! Reading the tables of a TOML document with spans: every error is noted and reading goes on.
 //!
-//! A [`Section`] knows which keys it was asked for, so that at its end every other key is a
-//! error with a suggestion. A number may be written as a literal, as `"${parameter}"` or as
+//! A [`Section`] records which keys were read, so that at its end every other key is an error with
+//! a suggestion. A number may be written as a literal, as `"${parameter}"` or as
 //! `"-${parameter}"`.
 
 use std::collections::BTreeMap;
@@ -10,8 +10,8 @@ use std::ops::{Range, RangeInclusive};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::parameter::{ParameterKind, Setting};
 use crate::input_error::{InputError, suggest};
+use crate::workload::parameter::{ParameterKind, Setting};
 
 /// Errors that are kept; a file with more of them has one cause.
 const MAX_ERRORS: usize = 50;
@@ -88,7 +88,7 @@ pub(super) struct Section<'a, 't> {
     pub(super) place: String,
     pub(super) span: Range<usize>,
     table: &'a DeTable<'t>,
-    asked: Vec<&'static str>,
+    read_keys: Vec<&'static str>,
 }
 
 /// A key's value.
@@ -100,14 +100,14 @@ impl<'a, 't> Section<'a, 't> {
             place,
             span,
             table,
-            asked: Vec::new(),
+            read_keys: Vec::new(),
         }
     }
 
     /// The value of a key that may be absent.
     pub(super) fn optional(&mut self, key: &'static str) -> Option<Entry<'a, 't>> {
-        if !self.asked.contains(&key) {
-            self.asked.push(key);
+        if !self.read_keys.contains(&key) {
+            self.read_keys.push(key);
         }
         self.table.get(key)
     }
@@ -142,12 +142,12 @@ impl<'a, 't> Section<'a, 't> {
         entries
     }
 
-    /// Notes every key that was not asked for.
+    /// Notes every key that was not read.
     pub(super) fn finish(self, reader: &mut Reader<'_>) {
         for (key, span, _) in self.entries() {
-            if !self.asked.contains(&key) {
+            if !self.read_keys.contains(&key) {
                 let message = format!("unknown key `{key}` in {}", self.place);
-                reader.report(span, message, suggest(key, self.asked.iter().copied()));
+                reader.report(span, message, suggest(key, self.read_keys.iter().copied()));
             }
         }
     }
@@ -179,7 +179,8 @@ impl<'a, 't> Section<'a, 't> {
                     reader,
                     key,
                     entry.span(),
-                    ("text in quotes", other.type_str()),
+                    "text in quotes",
+                    other.type_str(),
                 );
                 None
             }
@@ -262,7 +263,7 @@ impl<'a, 't> Section<'a, 't> {
         };
         number.or_else(|| {
             let other = entry.get_ref().type_str();
-            self.wrong_type(reader, key, entry.span(), ("a finite number", other));
+            self.wrong_type(reader, key, entry.span(), "a finite number", other);
             None
         })
     }
@@ -288,7 +289,7 @@ impl<'a, 't> Section<'a, 't> {
                         };
                     }
                     let is = format!("the {} parameter `{name}`", setting.kind());
-                    self.wrong_type(reader, key, entry.span(), (kind.example(), &is));
+                    self.wrong_type(reader, key, entry.span(), kind.example(), &is);
                     return None;
                 }
                 None if kind == ParameterKind::Integer => None,
@@ -306,21 +307,22 @@ impl<'a, 't> Section<'a, 't> {
         if number.is_none() {
             let is = entry.get_ref().type_str();
             let is = format!("this {is}");
-            self.wrong_type(reader, key, entry.span(), (kind.example(), &is));
+            self.wrong_type(reader, key, entry.span(), kind.example(), &is);
         }
         number
     }
 
-    /// Notes that a key's value should be something else: (wanted, found).
+    /// Notes that a key's value has another type than expected.
     pub(super) fn wrong_type(
         &self,
         reader: &mut Reader<'_>,
         key: &str,
         span: Range<usize>,
-        (wanted, found): (&str, &str),
+        expected: &str,
+        found: &str,
     ) {
-        let message = format!("`{key}` of {} must be {wanted}, not {found}", self.place);
-        reader.report(span, message, Some(example_of(wanted)));
+        let message = format!("`{key}` of {} must be {expected}, not {found}", self.place);
+        reader.report(span, message, Some(example_of(expected)));
     }
 
     /// The section below a key; an empty list of entries if it is absent.
@@ -346,7 +348,7 @@ impl<'a, 't> Section<'a, 't> {
             return Some(Section::new(place, entry.span(), table));
         }
         let found = entry.get_ref().type_str();
-        self.wrong_type(reader, key, entry.span(), ("a table", found));
+        self.wrong_type(reader, key, entry.span(), "a table", found);
         None
     }
 
@@ -360,16 +362,16 @@ impl<'a, 't> Section<'a, 't> {
             None => Vec::new(),
             Some((_, DeValue::Array(elements))) => elements.iter().collect(),
             Some((entry, other)) => {
-                self.wrong_type(reader, key, entry.span(), ("a list", other.type_str()));
+                self.wrong_type(reader, key, entry.span(), "a list", other.type_str());
                 Vec::new()
             }
         }
     }
 }
 
-/// What to write where something else was wanted.
-fn example_of(wanted: &str) -> String {
-    let example = match wanted {
+/// What to write where the value has another type.
+fn example_of(expected: &str) -> String {
+    let example = match expected {
         "a table" => "{ key = value }",
         "a list" => "[first, second]",
         "text in quotes" | "text" => "\"…\", in quotes",

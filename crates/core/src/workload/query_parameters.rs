@@ -1,26 +1,18 @@
 //! The parameters of a query: their values for the op of an index.
 //!
-//! A parameter has numbers of its own, by stream, op and name; one that stands for a list takes
-//! `count` of them for each op.
+//! A parameter has random numbers of its own, by stream, op and name; one that stands for a list
+//! takes `count` of them for each op.
+//!
+//! What must not be here: the statements that take the values.
 
 use std::sync::Arc;
 
-use super::definition::{ParameterGenerator, Plain, QueryParameter};
+use super::definition::{ParameterGenerator, QueryParameter};
 use super::instance::{OpContext, Workload};
+use super::plain::Plain;
 use super::random::Draws;
 use super::reference;
 use crate::model::op::{ColumnData, ColumnType, Value};
-
-/// The types of all values, in their order.
-pub(super) fn types(parameters: &[QueryParameter]) -> Vec<ColumnType> {
-    parameters
-        .iter()
-        .flat_map(|parameter| {
-            let count = usize::try_from(parameter.count).unwrap_or(1);
-            std::iter::repeat_n(parameter.kind, count)
-        })
-        .collect()
-}
 
 impl Workload {
     /// All values of an op; `path` names stream and op.
@@ -28,7 +20,8 @@ impl Workload {
         &self,
         path: &[&str],
         parameters: &[QueryParameter],
-        op: (u64, &OpContext),
+        index: u64,
+        context: OpContext,
     ) -> Vec<Value> {
         let mut values: Vec<Value> = Vec::with_capacity(parameters.len());
         // Where each parameter's values begin.
@@ -51,8 +44,8 @@ impl Workload {
                     });
                 }
                 ParameterGenerator::Written { table, column } => {
-                    let rows = (0..parameter.count).map(|n| op.1.first_row.saturating_add(n));
-                    values.extend(rows.map(|row| self.cell((*table, *column, &[]), row)));
+                    let rows = (0..parameter.count).map(|n| context.first_row.saturating_add(n));
+                    values.extend(rows.map(|row| self.cell(*table, *column, &[], row)));
                 }
                 ParameterGenerator::Entity {
                     entity,
@@ -60,7 +53,7 @@ impl Workload {
                     first,
                     last,
                 } => {
-                    let numbers = different(&draws, op.0, (last - first + 1, parameter.count));
+                    let numbers = different(&draws, index, last - first + 1, parameter.count);
                     values.extend(numbers.into_iter().map(|number| {
                         self.entities.get(*entity).map_or(Value::Null, |entity| {
                             Value::Text(entity.value(*attribute, first + number).into())
@@ -68,23 +61,24 @@ impl Workload {
                     }));
                 }
                 _ => {
-                    let first = op.0.wrapping_mul(parameter.count);
-                    values.extend(
-                        (0..parameter.count).map(|n| {
-                            self.parameter(parameter, &draws, (first.wrapping_add(n), op.1))
-                        }),
-                    );
+                    let first = index.wrapping_mul(parameter.count);
+                    values
+                        .extend((0..parameter.count).map(|n| {
+                            self.value(parameter, &draws, first.wrapping_add(n), context)
+                        }));
                 }
             }
         }
         values
     }
 
-    fn parameter(
+    /// One value of a parameter, from the random number at `index`.
+    fn value(
         &self,
         parameter: &QueryParameter,
         draws: &Draws,
-        (index, context): (u64, &OpContext),
+        index: u64,
+        context: OpContext,
     ) -> Value {
         match &parameter.generator {
             ParameterGenerator::Plain(plain) => of_kind(plain, parameter.kind, draws, index),
@@ -103,7 +97,7 @@ impl Workload {
                 timeline,
                 offset,
             } => {
-                let tick = self.last_tick(*table, *context);
+                let tick = self.last_tick(*table, context);
                 Value::TimestampMs(timeline.at(tick).saturating_add(*offset))
             }
             ParameterGenerator::Window {
@@ -114,9 +108,9 @@ impl Workload {
                 offset,
             } => {
                 let begin = timeline.at(0);
-                let end = timeline.at(self.last_tick(*table, *context).saturating_add(1));
-                let room = end.saturating_sub(begin).saturating_sub(*length).max(0);
-                let starts = (room / (*step).max(1)).unsigned_abs().saturating_add(1);
+                let end = timeline.at(self.last_tick(*table, context).saturating_add(1));
+                let span = end.saturating_sub(begin).saturating_sub(*length).max(0);
+                let starts = (span / (*step).max(1)).unsigned_abs().saturating_add(1);
                 let start = i64::try_from(draws.below(index, starts)).unwrap_or(0);
                 let start = begin.saturating_add(start.saturating_mul(*step));
                 Value::TimestampMs(start.saturating_add(*offset))
@@ -126,10 +120,10 @@ impl Workload {
                 let row = reference::row_of(of.distribution, draws, index, rows);
                 match of.column {
                     None => Value::Integer(i64::try_from(row).unwrap_or(i64::MAX)),
-                    Some(column) => self.cell((of.table, column, &of.field), row),
+                    Some(column) => self.cell(of.table, column, &of.field, row),
                 }
             }
-            // Made where all values of the op are known.
+            // `values` makes these, because they depend on other values or on the op's rows.
             ParameterGenerator::Entity { .. }
             | ParameterGenerator::Plus { .. }
             | ParameterGenerator::Written { .. } => Value::Null,
@@ -137,7 +131,7 @@ impl Workload {
     }
 
     /// What a row has in a column, or in a field of its object; null if there is no such column.
-    fn cell(&self, (table, column, field): (usize, usize, &[String]), row: u64) -> Value {
+    fn cell(&self, table: usize, column: usize, field: &[String], row: u64) -> Value {
         let table = self.tables.get(table);
         let cell = table.and_then(|table| table.cell(column, row));
         cell.map_or(Value::Null, |cell| {
@@ -164,9 +158,9 @@ fn of_kind(plain: &Plain, kind: ColumnType, draws: &Draws, index: u64) -> Value 
     }
 }
 
-/// `count` different numbers below `items`, each set alike: Floyd's sample (Bentley and Floyd,
+/// `count` different numbers below `items`, each set equally probable: Floyd's sample (Bentley and Floyd,
 /// "A sample of brilliance", CACM 1987). Fewer if there are fewer.
-fn different(draws: &Draws, index: u64, (items, count): (u64, u64)) -> Vec<u64> {
+fn different(draws: &Draws, index: u64, items: u64, count: u64) -> Vec<u64> {
     let count = count.min(items);
     let first = index.wrapping_mul(count);
     let mut chosen = Vec::new();

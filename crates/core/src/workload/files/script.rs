@@ -8,10 +8,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::WorkloadSpec;
-use super::sql::{Sql, SqlInputError, Token, tokens};
-use super::transaction::{Control, MAX_STATEMENTS, statements};
+use super::spec::WorkloadSpec;
 use crate::input_error::{InputError, suggest};
+use crate::workload::sql::{Sql, SqlInputError, Token, tokens};
+use crate::workload::transaction::{Control, MAX_STATEMENTS, statements};
 use crate::model::numbers::signed_to_f64;
 
 /// An SQL file.

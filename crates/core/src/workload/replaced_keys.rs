@@ -1,15 +1,16 @@
-//! Rows that replace each other: which keys an op writes, and what tells its rows apart.
+//! Rows that replace each other: which keys an op writes, and what distinguishes its rows.
 //!
-//! What must not be here: which of several writes should have won; the audit knows that.
+//! What must not be here: which of several writes should have won; the audit decides that.
 
-use super::definition::{ColumnGenerator, OpBodyDefinition, Plain, Table, WriteKind, Writes};
+use super::definition::{ColumnGenerator, OpBodyDefinition, Table, WriteKind, Writes};
 use super::instance::Workload;
+use super::plain::Plain;
 use super::words::MARK;
 use crate::model::op::{ColumnData, Op, OpBody, Value};
 
 /// Keys that an op writes, in a table whose rows replace each other.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Replaced {
+pub struct ReplacedKeys {
     /// Position of the table.
     pub table: usize,
     /// Values of the column that decides, in the order of the op's rows.
@@ -21,14 +22,14 @@ pub struct Replaced {
 impl Workload {
     /// The keys that an op writes or deletes, where rows replace each other; `first_row` is the
     /// first row that it writes.
-    pub fn replaced(&self, op: &Op, first_row: u64) -> Option<Replaced> {
+    pub fn replaced_keys(&self, op: &Op, first_row: u64) -> Option<ReplacedKeys> {
         match (&self.op_definition(op.id)?.body, &op.body) {
             (OpBodyDefinition::Insert { table, .. }, OpBody::Insert(batch)) => {
                 let key = self.replacing_column(*table)?;
                 let ColumnData::Integer(keys) = batch.columns.get(key)? else {
                     return None;
                 };
-                Some(Replaced {
+                Some(ReplacedKeys {
                     table: *table,
                     keys: keys.clone(),
                     first_row: Some(batch.first_row),
@@ -44,7 +45,7 @@ impl Workload {
             ) => {
                 let before: u64 = parameters.iter().take(writes.key).map(|p| p.count).sum();
                 let keys = keys_of(values, before, *writes);
-                Some(Replaced {
+                Some(ReplacedKeys {
                     table: writes.table,
                     keys,
                     first_row: (writes.kind == WriteKind::Upsert).then_some(first_row),

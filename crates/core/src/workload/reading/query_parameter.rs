@@ -1,21 +1,25 @@
 //! Generators of query parameters.
 
-use super::super::definition::{
-    ColumnGenerator, Entity, MAX_COUNT, ParameterGenerator, QueryParameter, Table, Timeline,
-};
-use super::super::section::{Reader, Section};
-use super::generator::{attribute_position, positive, read_kind};
+use super::generator::attribute_position;
 use super::kinds::{OF_PARAMETERS, PLAIN};
+use super::names::position_of;
+use super::parts::{positive, read_kind};
 use super::plain::read_plain;
-use super::{position_of, reference};
+use super::reference;
+use super::section::{Reader, Section};
 use crate::model::op::ColumnType;
+use crate::workload::definition::{
+    ColumnGenerator, Entity, MAX_COUNT, ParameterGenerator, QueryParameter, Table,
+};
+use crate::workload::timeline::Timeline;
 
 /// Reads a query parameter's generator.
 pub(super) fn read_parameter(
     reader: &mut Reader<'_>,
     mut section: Section<'_, '_>,
     kind: ColumnType,
-    (entities, tables): (&[Entity], &[Table]),
+    entities: &[Entity],
+    tables: &[Table],
     earlier: &[QueryParameter],
 ) -> Option<(ParameterGenerator, u64)> {
     let name = read_kind(reader, &mut section, kind, &[PLAIN, OF_PARAMETERS])?;
@@ -50,7 +54,7 @@ fn read_entity_attribute(
     let entry = entity_entry?;
     let name = section.text_of(reader, "entity", entry)?;
     let names = entities.iter().map(|entity| entity.name.as_str());
-    let entity = position_of(reader, names, "entity", (&name, entry.span()))?;
+    let entity = position_of(reader, names, "entity", &name, entry.span())?;
     let attribute = attribute_position(reader, section, attribute_entry?, entities.get(entity))?;
     Some((entity, attribute))
 }
@@ -143,7 +147,7 @@ fn read_plus(
     let entry = entry?;
     let name = section.text_of(reader, "parameter", entry)?;
     let names = earlier.iter().map(|parameter| parameter.name.as_str());
-    let parameter = position_of(reader, names, "earlier parameter", (&name, entry.span()))?;
+    let parameter = position_of(reader, names, "earlier parameter", &name, entry.span())?;
     if earlier.get(parameter)?.kind != ColumnType::Timestamp {
         let message = format!("parameter `{name}` is not of type `timestamp`");
         let hint = "a duration is added to points in time".to_owned();
@@ -183,7 +187,7 @@ fn read_timeline(
     let entry = section.required(reader, "table", "\"…\"")?;
     let name = section.text_of(reader, "table", entry)?;
     let names = tables.iter().map(|table| table.name.as_str());
-    let table = position_of(reader, names, "table", (&name, entry.span()))?;
+    let table = position_of(reader, names, "table", &name, entry.span())?;
     let timeline = tables
         .get(table)?
         .columns
