@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Ten scripts under a rate, as a log of transactions would tell them, then taken for our own.
 fn hour() -> Result<RunRecord, Box<dyn Error>> {
     let format = Format::PgbenchLog;
-    let mut import = Import::of(format);
+    let mut import = Import::new(format);
     import.begin(format)?;
     let mut draw = 1_u64;
     for second in 0..SECONDS {

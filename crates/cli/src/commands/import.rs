@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use highwater_core::import::{self, Format, HEAD, Import, LONGEST_LINE, Stamp, Wrong};
+use highwater_core::import::{self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp};
 use highwater_core::report;
 use highwater_runner::store::RunDirectory;
 
@@ -25,7 +25,7 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
         let path = Path::new(name);
         let mut file = File::open(path).map_err(|error| unreadable(name, &error))?;
         let format = format_of(name, &mut file, settings.tool.as_deref())?;
-        let import = import.get_or_insert_with(|| Import::of(format));
+        let import = import.get_or_insert_with(|| Import::new(format));
         let whole_file = |wrong| failure(&wrong, None);
         import.unit(settings.unit);
         import.begin(format).map_err(whole_file)?;
@@ -36,8 +36,8 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     let Some(import) = import else {
         return Err(Failure::usage("import needs a file"));
     };
-    let told = import.end().map_err(|wrong| failure(&wrong, None))?;
-    let plan = import::plan(&told);
+    let imported = import.end().map_err(|wrong| failure(&wrong, None))?;
+    let plan = import::plan(&imported);
     let id = run::id("", &plan.workload.name, &plan.hash());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
     let stamp = Stamp {
@@ -46,14 +46,14 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
         files,
         labels: settings.labels.clone(),
     };
-    let record = import::record(&told, plan, &stamp);
+    let record = import::record(&imported, plan, &stamp);
     directory.write_record(&record)?;
     let place = directory.path().display().to_string();
     terminal::data(&report::text_at(&record, &place))?;
     Ok(exit::SUCCESS)
 }
 
-/// What a file begins with tells its format.
+/// The format that the beginning of a file shows.
 fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, Failure> {
     let mut head = Vec::new();
     let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
@@ -78,7 +78,8 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
         if read.map_err(|error| unreadable(name, &error))? == 0 {
             break;
         }
-        let place = |text: &str, wrong: &Wrong| Place::of_line(name, number, text, &wrong.span);
+        let place =
+            |text: &str, wrong: &ImportError| Place::of_line(name, number, text, &wrong.span);
         if line.len() == LONGEST_LINE {
             let message = format!("{name}:{number}: a line of more than {LONGEST_LINE} bytes");
             return Err(Failure::usage(message).with_hint("no known output has such a line"));
@@ -92,7 +93,7 @@ fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
     Ok(())
 }
 
-fn failure(wrong: &Wrong, place: Option<Place>) -> Failure {
+fn failure(wrong: &ImportError, place: Option<Place>) -> Failure {
     Failure::usage(&wrong.message)
         .at(place)
         .with_hint(&wrong.hint)

@@ -156,7 +156,10 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
     let url = server.url(SUPERUSER, "postgres");
     let text = sketched(&place, &url, "shop");
     let weights = text.lines().last().unwrap();
-    assert_eq!(weights, "ops = { asked-1 = 6, asked-2 = 3 }", "{text}");
+    assert_eq!(
+        weights, "ops = { recorded-1 = 6, recorded-2 = 3 }",
+        "{text}"
+    );
     for part in [
         "# 9 of 13 calls",
         "SELECT count(*) FROM shop_like AS \"shop\" WHERE state = :state",
@@ -178,7 +181,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
         let of = results.filter(|r| r.op == op && r.phase == "measure");
         of.map(|r| r.acknowledged).sum::<u64>()
     };
-    let (first, second) = (of("asked-1"), of("asked-2"));
+    let (first, second) = (of("recorded-1"), of("recorded-2"));
     let all = f64::from(u32::try_from(first + second).unwrap());
     let share = f64::from(u32::try_from(first).unwrap()) / all;
     // Two to one, within five deviations of √(n · ⅔ · ⅓).
@@ -198,8 +201,8 @@ fn audits_are_no_ops(server: &Postgres, place: &Place, url: &str) {
     assert!(audits > 0);
     let called = place.call(&["workloads", "from", url, "--table", "shop_like"]);
     let weights = called.stdout.lines().last().unwrap_or_default();
-    assert!(weights.starts_with("ops = { asked-1 = "), "{called:?}");
-    assert!(weights.matches("asked-").count() == 2, "{called:?}");
+    assert!(weights.starts_with("ops = { recorded-1 = "), "{called:?}");
+    assert!(weights.matches("recorded-").count() == 2, "{called:?}");
     // Neither as an op nor among what is left out, where only their beginning would stand.
     assert!(!called.stdout.contains("CASE WHEN k >="), "{called:?}");
 }

@@ -79,7 +79,7 @@ impl Averages {
         let seconds = round_to_u64(self.longest_s);
         (self.longest_s > SECOND_MOST).then(|| {
             format!(
-                "the course over time is of lines for {seconds} s each: every second shows their \
+                "the figures over time come from lines of {seconds} s each: every second shows their \
                  mean"
             )
         })

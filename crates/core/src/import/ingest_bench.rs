@@ -10,8 +10,10 @@ use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
 use super::decimal::{count, nanos, number};
-use super::told::{ParsedOp, Told};
-use super::{Format, Read, Wrong, only_one};
+use super::error::ImportError;
+use super::format::Format;
+use super::imported_run::{ImportedRun, ParsedOp};
+use super::output_reader::{OutputReader, only_one};
 
 const TOOL: &str = "nodeIngestBench";
 const HINT: &str = "give what it printed, with its options and its global results";
@@ -72,12 +74,12 @@ impl Reader {
     }
 }
 
-impl Read for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
+impl OutputReader for Reader {
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
         only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         let text = line.trim();
         self.in_results |= text == RESULTS;
         if let Some((name, value)) = text.split_once(": ")
@@ -101,13 +103,16 @@ impl Read for Reader {
         Ok(())
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         if self.nothing {
-            return Err(Wrong::new("no rows were inserted", "look at its errors"));
+            return Err(ImportError::new(
+                "no rows were inserted",
+                "look at its errors",
+            ));
         }
         let Some((time, rows, speed)) = self.figures() else {
             let message = "time, rows and speed are not there, or do not fit each other";
-            return Err(Wrong::new(message, HINT));
+            return Err(ImportError::new(message, HINT));
         };
         let batch = self.option("batchSize");
         let sessions = self.option("concurrentRequests");
@@ -120,12 +125,12 @@ impl Read for Reader {
             "it sends the same batch of rows again and again".to_owned(),
         ];
         if batch.is_none() {
-            notes.push("the batch size is not told: an op stands for one row".to_owned());
+            notes.push("the batch size is not reported: an op stands for one row".to_owned());
         }
         if self.errors > 0 {
             notes.push(format!("{} lines of its output are errors", self.errors));
         }
-        Ok(Told {
+        Ok(ImportedRun {
             tool: TOOL,
             version: None,
             workload: String::new(),
@@ -134,7 +139,7 @@ impl Read for Reader {
             pace: ImportedPace::Closed,
             rate: None,
             sessions: sessions.and_then(|sessions| u32::try_from(sessions).ok()),
-            begin: LatencyBegin::MissingField,
+            begin: LatencyBegin::NotReported,
             started: None,
             start: Nanos::ZERO,
             duration: nanos(time, 1_000_000_000),
@@ -148,7 +153,7 @@ impl Read for Reader {
             }],
             intervals: Vec::new(),
             availability: None,
-            untold: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
+            missing_fields: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
             notes,
         })
     }

@@ -1,6 +1,6 @@
-//! What another tool told becomes a plan and a record, as a run of our own would have left them.
+//! What another tool reported becomes a plan and a record, like those of a run of this program.
 //!
-//! What was not told stays empty and is listed as untold; no figure is made up for it.
+//! What was not reported stays empty and is listed as missing; no figure is made up for it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ use crate::model::record::{
 };
 use crate::model::units::{Nanos, Seed};
 
-use super::told::{ParsedOp, Told};
+use super::imported_run::{ImportedRun, ParsedOp};
 
 /// The one phase.
 const PHASE: &str = "measure";
@@ -46,8 +46,8 @@ pub struct Stamp {
 }
 
 /// The name of the workload, as directories take it.
-fn workload_name(told: &Told) -> String {
-    let words = format!("{} {}", told.tool, told.workload);
+fn workload_name(run: &ImportedRun) -> String {
+    let words = format!("{} {}", run.tool, run.workload);
     let fit = words.chars().map(|c| {
         if c.is_ascii_alphanumeric() {
             c.to_ascii_lowercase()
@@ -61,20 +61,20 @@ fn workload_name(told: &Told) -> String {
     name.trim_end_matches('-').to_owned()
 }
 
-/// Of everything that is told of the question.
-fn fingerprint(told: &Told) -> String {
-    let asked = (told.tool, &told.workload, &told.settings);
-    let asked = serde_json::to_vec(&asked).unwrap_or_default();
-    let hash = hex(&Sha256::digest(&asked));
+/// Of everything that is reported of the workload.
+fn fingerprint(run: &ImportedRun) -> String {
+    let workload = (run.tool, &run.workload, &run.settings);
+    let workload = serde_json::to_vec(&workload).unwrap_or_default();
+    let hash = hex(&Sha256::digest(&workload));
     hash.chars().take(FINGERPRINT).collect()
 }
 
-/// The intention, as far as it is told: two outputs of the same question have the same plan.
-pub fn plan(told: &Told) -> Plan {
-    // What was not told is taken from how long it was, to a second.
-    let whole = (told.duration.0 + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
-    let planned = told.planned.unwrap_or(Nanos::from_secs(whole));
-    let pace = match (told.pace, told.rate, told.sessions) {
+/// The plan, as far as it is reported: two outputs of the same workload have the same plan.
+pub fn plan(run: &ImportedRun) -> Plan {
+    // A planned duration that is not reported is the measured one, to a second.
+    let whole = (run.duration.0 + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
+    let planned = run.planned.unwrap_or(Nanos::from_secs(whole));
+    let pace = match (run.pace, run.rate, run.sessions) {
         (ImportedPace::Open, Some(rate), _) => vec![Pace::Open { rate }],
         (ImportedPace::Closed, _, Some(sessions)) => vec![Pace::Closed { sessions }],
         _ => Vec::new(),
@@ -82,10 +82,10 @@ pub fn plan(told: &Told) -> Plan {
     Plan {
         schema: PLAN_SCHEMA.to_owned(),
         workload: WorkloadPlan {
-            name: workload_name(told),
+            name: workload_name(run),
             version: 1,
-            fingerprint: fingerprint(told),
-            parameters: told.settings.clone(),
+            fingerprint: fingerprint(run),
+            parameters: run.settings.clone(),
             rows_to_load: 0,
             load_batch: 0,
             distinct_rows: None,
@@ -93,11 +93,11 @@ pub fn plan(told: &Told) -> Plan {
         },
         seed: Seed(0),
         streams: vec![StreamPlan {
-            name: stream_of(told),
-            unit: told.unit,
-            units_per_op: told.units_per_op,
+            name: stream_of(run),
+            unit: run.unit,
+            units_per_op: run.units_per_op,
             paces: pace,
-            sessions: told.sessions.unwrap_or(0),
+            sessions: run.sessions.unwrap_or(0),
             arrivals: Arrivals::Poisson,
             spawn_rate: None,
         }],
@@ -124,10 +124,10 @@ pub fn plan(told: &Told) -> Plan {
     }
 }
 
-/// The record of what was told; `plan` is [`plan`]'s.
-pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
-    let results: Vec<ResultRecord> = told.ops.iter().map(|op| result(told, op)).collect();
-    let started = told.started.filter(|at| *at > Nanos::ZERO);
+/// The record of an imported run; `plan` is [`plan`]'s.
+pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> RunRecord {
+    let results: Vec<ResultRecord> = run.ops.iter().map(|op| result(run, op)).collect();
+    let started = run.started.filter(|at| *at > Nanos::ZERO);
     let mut record = RunRecord {
         schema: RECORD_SCHEMA.to_owned(),
         id: stamp.id.clone(),
@@ -141,21 +141,21 @@ pub fn record(told: &Told, plan: Plan, stamp: &Stamp) -> RunRecord {
             seed: plan.seed,
             definition: plan,
         },
-        imported: Some(origin(told, stamp)),
+        imported: Some(origin(run, stamp)),
         target: target(),
         judgments: Judgments::unjudged(),
         estimate: None,
-        phases: vec![phase(told)],
-        streams: vec![stream(told, &results)],
+        phases: vec![phase(run)],
+        streams: vec![stream(run, &results)],
         results,
-        availability: told.availability.clone().unwrap_or_default(),
+        availability: run.availability.clone().unwrap_or_default(),
         audit: audit(),
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
-        notes: told.notes.iter().map(|text| note(text)).collect(),
+        notes: run.notes.iter().map(|text| note(text)).collect(),
         environment: BTreeMap::new(),
-        intervals: intervals(told),
+        intervals: intervals(run),
         search: None,
         probes: Vec::new(),
         tune: None,
@@ -175,24 +175,24 @@ fn workload(plan: &Plan) -> WorkloadRecord {
     }
 }
 
-fn origin(told: &Told, stamp: &Stamp) -> ImportRecord {
+fn origin(run: &ImportedRun, stamp: &Stamp) -> ImportRecord {
     ImportRecord {
-        tool: told.tool.to_owned(),
-        version: told.version.clone(),
+        tool: run.tool.to_owned(),
+        version: run.version.clone(),
         files: stamp.files.clone(),
-        begin: told.begin,
-        pace: told.pace,
-        untold: untold(told),
+        begin: run.begin,
+        pace: run.pace,
+        missing_fields: missing_fields(run),
     }
 }
 
-fn phase(told: &Told) -> PhaseRecord {
+fn phase(run: &ImportedRun) -> PhaseRecord {
     PhaseRecord {
         name: PHASE.to_owned(),
         kind: PhaseKind::Measure,
         step: Some(0),
-        start_ns: told.start.0,
-        duration_ns: told.duration.0,
+        start_ns: run.start.0,
+        duration_ns: run.duration.0,
     }
 }
 
@@ -203,18 +203,18 @@ fn note(note: &str) -> RunNote {
     }
 }
 
-fn intervals(told: &Told) -> Vec<IntervalRecord> {
-    let mut intervals = told.intervals.clone();
+fn intervals(run: &ImportedRun) -> Vec<IntervalRecord> {
+    let mut intervals = run.intervals.clone();
     for interval in &mut intervals {
         PHASE.clone_into(&mut interval.phase);
-        interval.stream = stream_of(told);
-        interval.op = op_name(told, &interval.op);
+        interval.stream = stream_of(run);
+        interval.op = op_name(run, &interval.op);
     }
     intervals
 }
 
-fn stream_of(told: &Told) -> String {
-    match told.unit {
+fn stream_of(run: &ImportedRun) -> String {
+    match run.unit {
         Unit::Rows => "insert",
         Unit::Queries => "ops",
     }
@@ -222,30 +222,30 @@ fn stream_of(told: &Told) -> String {
 }
 
 /// An op without a name has that of the stream, as ours do.
-fn op_name(told: &Told, name: &str) -> String {
+fn op_name(run: &ImportedRun, name: &str) -> String {
     if name.is_empty() {
-        stream_of(told)
+        stream_of(run)
     } else {
         name.to_owned()
     }
 }
 
-fn result(told: &Told, op: &ParsedOp) -> ResultRecord {
-    let seconds = told.duration.as_secs_f64();
+fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
+    let seconds = run.duration.as_secs_f64();
     let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
         to_f64(op.acknowledged) / seconds
     } else {
         0.0
     });
-    let per_op = match told.unit {
-        Unit::Rows => told.units_per_op,
+    let per_op = match run.unit {
+        Unit::Rows => run.units_per_op,
         Unit::Queries => 0,
     };
-    let open = told.pace == ImportedPace::Open;
+    let open = run.pace == ImportedPace::Open;
     ResultRecord {
         phase: PHASE.to_owned(),
-        stream: stream_of(told),
-        op: op_name(told, &op.name),
+        stream: stream_of(run),
+        op: op_name(run, &op.name),
         open,
         offered: op.sent.saturating_add(op.dropped),
         sent: op.sent,
@@ -287,7 +287,7 @@ fn result(told: &Told, op: &ParsedOp) -> ResultRecord {
 }
 
 /// The interval of the throughput and its steadiness are ours, of the times of the answers.
-fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
+fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
     let length = results.iter().map(|r| r.windows.acknowledged.len()).max();
     let mut counts = vec![0_u64; length.unwrap_or(0)];
     for result in results {
@@ -296,13 +296,13 @@ fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
         }
     }
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
-    let per_op = to_f64(told.units_per_op);
+    let per_op = to_f64(run.units_per_op);
     StreamRecord {
         phase: PHASE.to_owned(),
-        stream: stream_of(told),
-        unit: told.unit,
-        planned_rate: told.rate.map(crate::model::units::Rate::as_f64),
-        sessions: told.sessions.unwrap_or(0),
+        stream: stream_of(run),
+        unit: run.unit,
+        planned_rate: run.rate.map(crate::model::units::Rate::as_f64),
+        sessions: run.sessions.unwrap_or(0),
         throughput: ThroughputRecord {
             ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
             rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),
@@ -318,23 +318,23 @@ fn stream(told: &Told, results: &[ResultRecord]) -> StreamRecord {
 }
 
 /// What an importer says, and what follows from what it left empty.
-fn untold(told: &Told) -> BTreeSet<MissingField> {
-    let mut untold = told.untold.clone();
-    let mut mark = |what, missing: bool| {
-        if missing {
-            untold.insert(what);
+fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
+    let mut missing = run.missing_fields.clone();
+    let mut mark = |what, is_missing: bool| {
+        if is_missing {
+            missing.insert(what);
         }
     };
     mark(MissingField::Target, true);
-    mark(MissingField::Sessions, told.sessions.is_none());
+    mark(MissingField::Sessions, run.sessions.is_none());
     mark(
         MissingField::Rate,
-        told.pace == ImportedPace::Open && told.rate.is_none(),
+        run.pace == ImportedPace::Open && run.rate.is_none(),
     );
-    mark(MissingField::Start, told.started.is_none());
-    mark(MissingField::Seconds, told.intervals.is_empty());
-    mark(MissingField::Availability, told.availability.is_none());
-    let latencies = || told.ops.iter().map(|op| &op.latency);
+    mark(MissingField::Start, run.started.is_none());
+    mark(MissingField::Seconds, run.intervals.is_empty());
+    mark(MissingField::Availability, run.availability.is_none());
+    let latencies = || run.ops.iter().map(|op| &op.latency);
     let none = latencies().all(|latency| {
         let summary = &latency.summary;
         summary.mean.is_none() && summary.max.is_none() && summary.p50.is_none()
@@ -342,7 +342,7 @@ fn untold(told: &Told) -> BTreeSet<MissingField> {
     mark(MissingField::Latency, none);
     let figures_only = latencies().any(|latency| latency.histogram.is_empty());
     mark(MissingField::Distribution, !none && figures_only);
-    untold
+    missing
 }
 
 fn target() -> TargetRecord {

@@ -12,8 +12,10 @@ use crate::model::units::{Nanos, Rate};
 
 use super::averages::{Average, Averages};
 use super::decimal::{count, millis, number, rate, seconds};
-use super::told::{ParsedLatency, ParsedOp, Told};
-use super::{Format, Read, Wrong, only_one};
+use super::error::ImportError;
+use super::format::Format;
+use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use super::output_reader::{OutputReader, only_one};
 
 const TOOL: &str = "sysbench";
 const HINT: &str = "give what sysbench printed, from its first line to `execution time`";
@@ -66,7 +68,7 @@ impl Reader {
         }
         if self.in_histogram {
             match text.split_once('|') {
-                Some(parts) => return self.bin(parts),
+                Some((value, rest)) => return self.bin(value, rest),
                 None if text.contains("distribution") => return Some(()),
                 None => self.in_histogram = false,
             }
@@ -117,7 +119,7 @@ impl Reader {
     }
 
     /// `3.956 |******   35`.
-    fn bin(&mut self, (value, rest): (&str, &str)) -> Option<()> {
+    fn bin(&mut self, value: &str, rest: &str) -> Option<()> {
         if self.bins.len() == BINS_MAX {
             return None;
         }
@@ -168,34 +170,34 @@ impl Reader {
             });
             return (ParsedLatency::full(&histogram, mean, max), Some(note));
         }
-        let mut told = vec![("mean", mean), ("max", max)];
+        let mut figures = vec![("mean", mean), ("max", max)];
         let mut note = None;
         if let Some((percent, value)) = self.percentile {
             let named = NAMED.iter().find(|(named, _)| *named == percent);
-            told.extend(named.map(|(_, name)| (*name, Some(value.0))));
+            figures.extend(named.map(|(_, name)| (*name, Some(value.0))));
             if named.is_none() {
                 let shown = crate::model::display::duration(value.0);
                 note = Some(format!("its {percent}th percentile is {shown}"));
             }
         }
-        (ParsedLatency::figures(events, 0, &told), note)
+        (ParsedLatency::figures(events, 0, &figures), note)
     }
 }
 
-impl Read for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
+impl OutputReader for Reader {
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
         only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         self.read(line)
-            .ok_or_else(|| Wrong::new("this line cannot be read", HINT).at(0..line.len()))
+            .ok_or_else(|| ImportError::new("this line cannot be read", HINT).at(0..line.len()))
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         let (Some(events), Some(total)) = (self.events, self.total) else {
             let message = "there is no `total number of events` or no `total time`: it was cut";
-            return Err(Wrong::new(message, HINT));
+            return Err(ImportError::new(message, HINT));
         };
         let (latency, note) = self.latency(events);
         let mut notes = vec!["one op is one event, a transaction of its script".to_owned()];
@@ -211,7 +213,7 @@ impl Read for Reader {
                  no place"
             ));
         }
-        Ok(Told {
+        Ok(ImportedRun {
             tool: TOOL,
             version: self.version,
             workload: String::new(),
@@ -242,7 +244,7 @@ impl Read for Reader {
             }],
             intervals: self.lines.intervals,
             availability: None,
-            untold: BTreeSet::new(),
+            missing_fields: BTreeSet::new(),
             notes,
         })
     }

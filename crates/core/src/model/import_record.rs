@@ -20,8 +20,9 @@ pub struct ImportRecord {
     pub begin: LatencyBegin,
     /// Who set the pace.
     pub pace: ImportedPace,
-    /// What the output does not tell, so that a figure of the record stands for nothing.
-    pub untold: BTreeSet<MissingField>,
+    /// What the output does not report, so that the record's figures for it are empty.
+    #[serde(alias = "untold")]
+    pub missing_fields: BTreeSet<MissingField>,
 }
 
 /// Where a tool's latency begins.
@@ -32,8 +33,9 @@ pub enum LatencyBegin {
     Intended,
     /// At the sending: waiting before it does not count.
     Sent,
-    /// The output does not say.
-    MissingField,
+    /// The output does not report it.
+    #[serde(alias = "untold")]
+    NotReported,
 }
 
 /// Who set the pace of what was imported.
@@ -42,19 +44,20 @@ pub enum LatencyBegin {
 pub enum ImportedPace {
     /// Arrivals at random at a rate.
     Open,
-    /// Each session asked again when it was answered.
+    /// Each session sent its next op when the previous one was completed.
     Closed,
-    /// The output does not say.
-    MissingField,
+    /// The output does not report it.
+    #[serde(alias = "untold")]
+    NotReported,
 }
 
-/// What an output does not tell.
+/// What an output does not report.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MissingField {
-    /// How many ops were due and sent.
+    /// How many ops were intended and sent.
     Offered,
     /// How many were acknowledged: those that failed are among them.
     Acknowledged,
@@ -68,11 +71,11 @@ pub enum MissingField {
     Distribution,
     /// What happened in which second.
     Seconds,
-    /// Whether there was a time without answers.
+    /// Whether there was a time without responses.
     Availability,
-    /// How many sessions asked.
+    /// How many sessions sent ops.
     Sessions,
-    /// The rate that was asked for.
+    /// The requested rate.
     Rate,
     /// When it began.
     Start,
@@ -84,16 +87,16 @@ impl MissingField {
     /// As a sentence lists it.
     pub const fn phrase(self) -> &'static str {
         match self {
-            Self::Offered => "how many ops were due and sent",
+            Self::Offered => "how many ops were intended and sent",
             Self::Acknowledged => "how many ops failed, which are counted as done",
             Self::Errors => "errors",
             Self::Throughput => "how long it measured, and so the throughput",
             Self::Latency => "latency",
             Self::Distribution => "the distribution between the percentiles that it prints",
-            Self::Seconds => "the course over time",
-            Self::Availability => "times without answers",
+            Self::Seconds => "the figures over time",
+            Self::Availability => "times without responses",
             Self::Sessions => "the number of sessions",
-            Self::Rate => "the rate that was asked for",
+            Self::Rate => "the requested rate",
             Self::Start => "when it began",
             Self::Target => "the target",
         }
@@ -109,8 +112,8 @@ impl ImportRecord {
         }
     }
 
-    /// Whether this is something that the output does not tell.
+    /// Whether the output does not report this.
     pub fn leaves_out(&self, what: MissingField) -> bool {
-        self.untold.contains(&what)
+        self.missing_fields.contains(&what)
     }
 }

@@ -1,5 +1,7 @@
-//! A table that is there, as its target describes it: columns, what a sample of its rows holds,
-//! indexes, and what the target was asked about it.
+//! An existing table, as its target describes it: columns, what a sample of its rows holds, indexes,
+//! and the statements on it that the target recorded.
+//!
+//! What must not be here: what a sketch makes of it.
 
 use super::op::ColumnType;
 
@@ -16,9 +18,9 @@ pub struct TableShape {
     pub milliseconds: String,
     /// How the dialect writes the whole part of `{dividend}` by `{divisor}`.
     pub quotient: String,
-    /// Rows that were looked at.
+    /// Rows of the sample.
     pub rows: u64,
-    /// Rows of the whole table, about, where the target's statistics tell.
+    /// Rows of the whole table, about, if the target has statistics of it.
     pub rows_all: Option<u64>,
     /// In the table's order.
     pub columns: Vec<ColumnShape>,
@@ -27,8 +29,8 @@ pub struct TableShape {
     /// The statement that makes such a table, where the target gives it; without one it is made of
     /// columns and indexes. The name stands in it as `{table}`, the primary key as `{key}`.
     pub create: Option<String>,
-    /// What was asked of it.
-    pub asked: Asked,
+    /// Statements on it that the target recorded.
+    pub recorded: RecordedStatements,
 }
 
 /// A column as its target describes it, or a field of an object.
@@ -46,9 +48,9 @@ pub struct ColumnShape {
     pub generated: bool,
     /// Rows that are null.
     pub nulls: u64,
-    /// Different values in the rows that were looked at.
+    /// Different values in the rows of the sample.
     pub distinct: u64,
-    /// Different values in the whole table, about, where the target's statistics tell.
+    /// Different values in the whole table, about, if the target has statistics of it.
     pub distinct_all: Option<u64>,
     /// The least value as text; times in milliseconds since 1970.
     pub min: Option<String>,
@@ -102,27 +104,27 @@ pub struct IndexShape {
     pub text: String,
 }
 
-/// What a target was asked about a table.
+/// Statements on a table that its target recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Asked {
-    /// Where the target keeps count, such as a view; none where it does not.
+pub struct RecordedStatements {
+    /// Where the target counts statements, such as a view; none if it does not.
     pub source: Option<String>,
     /// Statements and how often they came, the most frequent first.
     pub texts: Vec<StatementText>,
     /// Different statements that it keeps; more than `texts` where these were cut.
     pub different: u64,
-    /// What is to be known about the list, such as why there is none.
+    /// A remark on the list, such as why there is none.
     pub remark: Option<String>,
 }
 
-/// A statement that a target was asked.
+/// A statement that a target recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatementText {
     /// The first [`TEXT_MAX`] characters; values may be left out, as `$1` or `?`.
     pub sql: String,
-    /// How often.
+    /// How often it was sent.
     pub calls: u64,
-    /// Rows of all answers together, where the target counts them.
+    /// Rows of all its results together, if the target counts them.
     pub rows: Option<u64>,
 }
 

@@ -17,7 +17,7 @@ use super::random::Draws;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Distribution {
-    /// All alike.
+    /// All items equally.
     Uniform,
     /// Rank k (from 0) with a probability proportional to (k + 1)^-theta; theta above 0, and not 1.
     Zipfian {
@@ -28,8 +28,12 @@ pub(super) enum Distribution {
     },
     /// Zipfian ranks counted back from the last item: the newest are meant most.
     Latest { theta: f64 },
-    /// The first `data` of all items (a share) get `asked` of all draws (a share).
-    Hotspot { data: f64, asked: f64 },
+    /// The first `data` of all items (a fraction) get `hot_draws` of all draws (a fraction).
+    Hotspot {
+        data: f64,
+        #[serde(rename = "asked")]
+        hot_draws: f64,
+    },
     /// Exponentially fewer from the first item on: `percentile` (a share) of the draws within
     /// `data` (a share) of the items.
     Exponential { percentile: f64, data: f64 },
@@ -104,7 +108,7 @@ impl Sampler {
             } => fnv(rank()) % self.items,
             Distribution::Zipfian { .. } => rank().min(last),
             Distribution::Latest { .. } => last - rank().min(last),
-            Distribution::Hotspot { data, asked } => self.hotspot(draws, n, (data, asked)),
+            Distribution::Hotspot { data, hot_draws } => self.hotspot(draws, n, data, hot_draws),
             Distribution::Exponential { percentile, data } => {
                 self.exponential(draws.unit(n), percentile, data)
             }
@@ -112,11 +116,11 @@ impl Sampler {
     }
 
     /// YCSB's HotspotIntegerGenerator: uniform within the hot items and within the cold ones.
-    fn hotspot(&self, draws: &Draws, n: u64, (data, asked): (f64, f64)) -> u64 {
-        let hot = truncate_to_u64(to_f64(self.items) * data).clamp(1, self.items);
+    fn hotspot(&self, draws: &Draws, n: u64, data: f64, hot_draws: f64) -> u64 {
+        let hot = floor(count(self.items) * data).clamp(1, self.items);
         let (which, within) = (n.wrapping_mul(2), n.wrapping_mul(2).wrapping_add(1));
         let cold = self.items - hot;
-        if cold == 0 || draws.unit(which) < asked {
+        if cold == 0 || draws.unit(which) < hot_draws {
             draws.below(within, hot)
         } else {
             hot + draws.below(within, cold)
@@ -316,7 +320,7 @@ mod tests {
             Distribution::Latest { theta: 0.5 },
             Distribution::Hotspot {
                 data: 0.01,
-                asked: 1.0,
+                hot_draws: 1.0,
             },
             Distribution::Exponential {
                 percentile: 0.95,

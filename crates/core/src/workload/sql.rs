@@ -344,7 +344,7 @@ mod tests {
         );
     }
 
-    fn refused(text: &str, names: &[&str], error: SqlInputError) {
+    fn rejected(text: &str, names: &[&str], error: SqlInputError) {
         assert_eq!(Sql::parse(text, names), Err(vec![error]), "{text}");
     }
 
@@ -374,7 +374,7 @@ mod tests {
             sql.with_placeholders(PlaceholderStyle::Dollar, &[1, 2, 2]),
             "VALUES ($2, $4), ($3, $5) AND $1"
         );
-        refused(
+        rejected(
             "VALUES :(k, w)",
             &["k"],
             SqlInputError::UnknownParameter("w".into()),
@@ -398,8 +398,8 @@ mod tests {
     }
 
     #[test]
-    fn statements_that_change_rows_are_told_from_those_that_ask() {
-        for (text, asks) in [
+    fn statements_that_change_rows_are_distinguished_from_those_that_only_read() {
+        for (text, only_reads) in [
             ("SELECT 'insert into t' FROM t -- delete", true),
             ("select * from t where id = 1 for update", true),
             ("WITH x AS (SELECT 1) SELECT * FROM x", true),
@@ -413,25 +413,29 @@ mod tests {
             ("INSERT INTO t VALUES (1)", false),
             ("/* select */ TRUNCATE t", false),
         ] {
-            assert_eq!(Sql::parse(text, &[]).unwrap().only_reads(), asks, "{text}");
+            assert_eq!(
+                Sql::parse(text, &[]).unwrap().only_reads(),
+                only_reads,
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn errors_are_told_apart() {
-        refused(
+    fn each_error_has_its_own_kind() {
+        rejected(
             "SELECT :hots",
             &[],
             SqlInputError::UnknownParameter("hots".into()),
         );
-        refused(
+        rejected(
             "SELECT 1",
             &["host"],
             SqlInputError::UnusedParameter("host".into()),
         );
-        refused("SELECT 1; SELECT 2", &[], SqlInputError::SeveralStatements);
-        refused("SELECT 'a", &[], SqlInputError::Unterminated("string"));
-        refused("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
-        refused(" ; ", &[], SqlInputError::Empty);
+        rejected("SELECT 1; SELECT 2", &[], SqlInputError::SeveralStatements);
+        rejected("SELECT 'a", &[], SqlInputError::Unterminated("string"));
+        rejected("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
+        rejected(" ; ", &[], SqlInputError::Empty);
     }
 }

@@ -3,7 +3,7 @@
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
-    Asked, ColumnShape, IndexShape, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
+    ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
@@ -51,7 +51,7 @@ pub(super) async fn describe(
         columns: Vec::new(),
         indexes: Vec::new(),
         create: None,
-        asked: Asked::default(),
+        recorded: RecordedStatements::default(),
     };
     for column in columns {
         let mut texts = column.into_iter().map(Option::unwrap_or_default);
@@ -87,7 +87,7 @@ pub(super) async fn describe(
     if dialect == Dialect::PostgreSql {
         shape.indexes = indexes(connection, &from).await?;
         statistics(connection, &mut shape).await?;
-        shape.asked = statements(connection, table).await?;
+        shape.recorded = statements(connection, table).await?;
     }
     Ok(shape)
 }
@@ -160,10 +160,13 @@ async fn statistics(
 }
 
 /// What the server was asked about the table, where its extension counts and the user may look.
-async fn statements(connection: &mut AdminConnection, table: &str) -> Result<Asked, TargetError> {
-    let without = |remark| Asked {
+async fn statements(
+    connection: &mut AdminConnection,
+    table: &str,
+) -> Result<RecordedStatements, TargetError> {
+    let without = |remark| RecordedStatements {
         remark: Some(remark),
-        ..Asked::default()
+        ..RecordedStatements::default()
     };
     let schema = connection
         .rows(&format!(
@@ -213,7 +216,7 @@ async fn statements(connection: &mut AdminConnection, table: &str) -> Result<Ask
             rows: texts.next()??.parse().ok(),
         })
     });
-    Ok(Asked {
+    Ok(RecordedStatements {
         source: Some(STATEMENTS.to_owned()),
         texts: texts.collect(),
         different,

@@ -5,7 +5,7 @@
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
-    Asked, ColumnShape, IndexShape, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
+    ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 
 use super::describe::{SqlQuery, Texts, count_rows, not_ours, not_there, number, sample_column};
@@ -50,14 +50,14 @@ pub(crate) async fn describe(
         columns: tree(&columns),
         indexes: key.into_iter().collect(),
         create: Some(create),
-        asked: Asked::default(),
+        recorded: RecordedStatements::default(),
     };
     for column in &mut shape.columns {
         let value = quoted(&column.name);
         Box::pin(sample_fields(database, &from, value, column)).await?;
     }
     statistics(database, &named, &mut shape).await?;
-    shape.asked = statements(database, table).await?;
+    shape.recorded = statements(database, table).await?;
     Ok(shape)
 }
 
@@ -215,7 +215,10 @@ async fn statistics(
 }
 
 /// What the cluster was asked about the table and keeps in its log of statements.
-async fn statements(database: &mut impl SqlQuery, table: &str) -> Result<Asked, TargetError> {
+async fn statements(
+    database: &mut impl SqlQuery,
+    table: &str,
+) -> Result<RecordedStatements, TargetError> {
     let on_table = format!(
         "FROM {STATEMENTS} WHERE error IS NULL AND strpos(lower(stmt), {}) > 0 \
          AND {} AND stmt NOT LIKE 'SHOW CREATE%'",
@@ -232,9 +235,9 @@ async fn statements(database: &mut impl SqlQuery, table: &str) -> Result<Asked, 
         Ok(rows) => rows,
         // Only an administrator may read it.
         Err(error) => {
-            return Ok(Asked {
+            return Ok(RecordedStatements {
                 remark: Some(format!("{STATEMENTS} cannot be read: {}", error.message)),
-                ..Asked::default()
+                ..RecordedStatements::default()
             });
         }
     };
@@ -249,7 +252,7 @@ async fn statements(database: &mut impl SqlQuery, table: &str) -> Result<Asked, 
             rows: None,
         })
     });
-    Ok(Asked {
+    Ok(RecordedStatements {
         source: Some(STATEMENTS.to_owned()),
         texts: texts.collect(),
         different: number(&different, 0),
@@ -402,8 +405,8 @@ WITH (
         let height = &tags.fields[1].fields[0];
         assert_eq!((height.name.as_str(), height.nulls), ("height", 3));
         assert_eq!((height.distinct, height.max.as_deref()), (90, Some("99")));
-        let asked: Vec<(&str, u64)> = shape
-            .asked
+        let recorded: Vec<(&str, u64)> = shape
+            .recorded
             .texts
             .iter()
             .map(|text| (text.sql.as_str(), text.calls))
@@ -412,7 +415,7 @@ WITH (
             asked[0],
             ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40)
         );
-        assert_eq!((asked.len(), shape.asked.different), (2, 1_234));
+        assert_eq!((recorded.len(), shape.recorded.different), (2, 1_234));
         // What is computed and what no generator makes is not looked at.
         assert!(
             !server
@@ -449,8 +452,8 @@ WITH (
             }
         }
         let shape = at_once(describe(&mut Refusing(recorded()), "n1", "shop")).unwrap();
-        assert_eq!(shape.asked.source, None);
-        let remark = shape.asked.remark.unwrap();
+        assert_eq!(shape.recorded.source, None);
+        let remark = shape.recorded.remark.unwrap();
         assert_eq!(
             remark,
             "sys.jobs_log cannot be read: missing 'AL' privilege"

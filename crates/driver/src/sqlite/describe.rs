@@ -2,7 +2,7 @@
 //! values of any type: what a sample holds counts, not what was declared.
 
 use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{Asked, ColumnShape, IndexShape, TableShape};
+use highwater_core::model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
@@ -44,7 +44,7 @@ pub(super) async fn describe(
         columns: Vec::new(),
         indexes: indexes(database, &literal).await?,
         create: None,
-        asked: Asked::default(),
+        recorded: RecordedStatements::default(),
     };
     shape.rows_all = rows_all(database, &literal).await;
     for column in columns {

@@ -114,7 +114,7 @@ fn measured_by(record: &RunRecord) -> String {
             let begin = match origin.begin {
                 LatencyBegin::Intended => "from the intended start",
                 LatencyBegin::Sent => "from the sending",
-                LatencyBegin::MissingField => "from a start not told",
+                LatencyBegin::NotReported => "from a start not told",
             };
             format!("{} {begin}", origin.tool)
         }
@@ -126,7 +126,7 @@ fn kind_of_load(record: &RunRecord) -> String {
         return match origin.pace {
             ImportedPace::Open => "open",
             ImportedPace::Closed => "closed",
-            ImportedPace::MissingField => "not told",
+            ImportedPace::NotReported => "not told",
         }
         .to_owned();
     }

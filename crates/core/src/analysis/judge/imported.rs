@@ -24,7 +24,7 @@ pub(super) fn judge(origin: &ImportRecord) -> Judgments {
 
 fn not_judged(origin: &ImportRecord) -> Reason {
     let mut missing = vec!["its own lag and CPU"];
-    missing.extend(origin.untold.iter().map(|what| what.phrase()));
+    missing.extend(origin.missing_fields.iter().map(|what| what.phrase()));
     Reason {
         code: ReasonCode::Imported,
         message: "another tool measured, and its part in the figures is not known".to_owned(),
@@ -46,7 +46,7 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
             "closed load: what waited while a session was busy was never asked"
         }
         (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
-        (LatencyBegin::MissingField, _) => "where it begins is not told",
+        (LatencyBegin::NotReported, _) => "where it begins is not told",
     };
     Some(Reason {
         code: ReasonCode::WaitingNotCounted,

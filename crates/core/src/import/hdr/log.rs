@@ -5,12 +5,16 @@ use std::collections::BTreeMap;
 use hdrhistogram::Histogram;
 
 use crate::import::decimal::{TimeUnit, nanos, number};
-use crate::import::told::{ParsedLatency, ParsedOp, Told};
-use crate::import::{Format, Read, Wrong, only_one};
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::import::output_reader::{OutputReader, only_one};
 use crate::model::histogram::{LatencyHistogram, decode_foreign};
 use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::record::IntervalRecord;
 use crate::model::units::Nanos;
+
+use super::recorded_values::{TOOL, empty_run};
 
 /// Tags of one log.
 const TAGS_MAX: usize = 64;
@@ -87,8 +91,8 @@ impl Reader {
         self.said = said.map(|(_, unit)| *unit).or(self.said);
     }
 
-    fn interval(&mut self, line: &str) -> Result<(), Wrong> {
-        let wrong = |message: &str| Wrong::new(message, HINT).at(0..line.len());
+    fn interval(&mut self, line: &str) -> Result<(), ImportError> {
+        let wrong = |message: &str| ImportError::new(message, HINT).at(0..line.len());
         let (tag, rest) = match line.strip_prefix("Tag=") {
             Some(tagged) => tagged
                 .split_once(',')
@@ -103,7 +107,7 @@ impl Reader {
         let ((start_s, length_s), greatest) = figures.ok_or_else(|| wrong("no figure"))?;
         let values = decode_foreign(payload.trim()).map_err(|error| {
             let at = line.len() - payload.len();
-            Wrong::new(error.to_string(), HINT).at(at..line.len())
+            ImportError::new(error.to_string(), HINT).at(at..line.len())
         })?;
         if self.intervals.len() == INTERVALS_MAX
             || (self.tags.len() == TAGS_MAX && !self.tags.contains_key(tag))
@@ -151,7 +155,7 @@ impl Reader {
     }
 
     /// Its unit, and what must be said of it.
-    fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), Wrong> {
+    fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), ImportError> {
         if let Some(unit) = self.unit.or(self.said) {
             return Ok((unit, None));
         }
@@ -163,7 +167,7 @@ impl Reader {
                         1,000,000; --unit says otherwise";
             return Ok((TimeUnit::Nanoseconds, Some(note.to_owned())));
         }
-        Err(Wrong::new(
+        Err(ImportError::new(
             "the log does not say the unit of its values",
             UNIT_HINT,
         ))
@@ -181,16 +185,16 @@ impl Reader {
     }
 }
 
-impl Read for Reader {
+impl OutputReader for Reader {
     fn unit(&mut self, unit: Option<TimeUnit>) {
         self.unit = unit;
     }
 
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
-        only_one(&mut self.files, super::TOOL)
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
+        only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line.starts_with('#') {
             self.comment(line);
             return Ok(());
@@ -201,13 +205,13 @@ impl Read for Reader {
         self.interval(line)
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         if self.intervals.is_empty() {
-            return Err(Wrong::new("the log has no interval", HINT));
+            return Err(ImportError::new("the log has no interval", HINT));
         }
         let (unit, note) = self.settled_unit()?;
-        let mut told = super::told();
-        told.notes.extend(note);
+        let mut run = empty_run();
+        run.notes.extend(note);
         let base_s = self.base().unwrap_or(0.0);
         let starts = || self.intervals.iter().map(|i| base_s + i.start_s);
         let first_s = starts().fold(f64::INFINITY, f64::min);
@@ -219,31 +223,31 @@ impl Read for Reader {
         let origin_s = first_s.floor();
         // Seconds since 1970 with a fraction hold microseconds, and no more.
         let point = |s: f64| Nanos::from_micros(nanos(s, 1_000_000).0);
-        told.started = self.base().map(|_| point(origin_s));
-        told.start = point(first_s - origin_s);
-        told.duration = point(last_s - first_s);
+        run.started = self.base().map(|_| point(origin_s));
+        run.start = point(first_s - origin_s);
+        run.duration = point(last_s - first_s);
         for interval in &self.intervals {
-            told.intervals
+            run.intervals
                 .extend(interval.seconds(base_s - origin_s, unit));
         }
-        told.intervals.sort_by_key(|interval| interval.second);
+        run.intervals.sort_by_key(|interval| interval.second);
         let longest = self
             .intervals
             .iter()
             .map(|i| i.length_s)
             .fold(0.0, f64::max);
         if longest > SECOND_MOST_S {
-            told.notes.push(format!(
-                "the course over time is of intervals of {} s: every second shows their mean",
+            run.notes.push(format!(
+                "the figures over time come from intervals of {} s: every second shows their mean",
                 round_to_u64(longest)
             ));
         }
-        told.ops = self
+        run.ops = self
             .tags
             .iter()
             .map(|(name, tag)| op(name, tag, unit))
             .collect();
-        Ok(told)
+        Ok(run)
     }
 }
 

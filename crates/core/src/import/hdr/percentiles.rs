@@ -1,9 +1,13 @@
 //! Percentiles as HdrHistogram prints them: `value percentile count 1/(1-percentile)`.
 
 use crate::import::decimal::{TimeUnit, count, nanos, number};
-use crate::import::told::{ParsedLatency, ParsedOp, Told};
-use crate::import::{Format, Read, Wrong, only_one};
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::import::output_reader::{OutputReader, only_one};
 use crate::model::import_record::MissingField;
+
+use super::recorded_values::{TOOL, empty_run, rank};
 
 /// Rows of one file.
 const ROWS_MAX: usize = 100_000;
@@ -75,16 +79,16 @@ impl Reader {
     }
 }
 
-impl Read for Reader {
+impl OutputReader for Reader {
     fn unit(&mut self, unit: Option<TimeUnit>) {
         self.unit = unit;
     }
 
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
-        only_one(&mut self.files, super::TOOL)
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
+        only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if is_head(line) {
             self.in_rows = true;
             return Ok(());
@@ -100,15 +104,18 @@ impl Read for Reader {
         } else {
             self.row(line)
         };
-        read.ok_or_else(|| Wrong::new("this row cannot be read", HINT).at(0..line.len()))
+        read.ok_or_else(|| ImportError::new("this row cannot be read", HINT).at(0..line.len()))
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         let Some(total) = self.total else {
-            return Err(Wrong::new("there is no `Total count`: it was cut", HINT));
+            return Err(ImportError::new(
+                "there is no `Total count`: it was cut",
+                HINT,
+            ));
         };
         let Some(unit) = self.unit else {
-            return Err(Wrong::new(
+            return Err(ImportError::new(
                 "the file does not say the unit of its values",
                 UNIT_HINT,
             ));
@@ -116,8 +123,8 @@ impl Read for Reader {
         let ns = |value: f64| nanos(value, unit.nanos()).0;
         // The first row with enough values below it: the value itself, or the next one printed.
         let at = |quantile: f64| {
-            let rank = super::rank(quantile, total);
-            let row = self.rows.iter().find(|(_, seen)| *seen >= rank);
+            let least = rank(quantile, total);
+            let row = self.rows.iter().find(|(_, seen)| *seen >= least);
             row.map(|(value, _)| ns(*value))
         };
         let mut figures: Vec<(&str, Option<u64>)> = NAMED
@@ -126,18 +133,18 @@ impl Read for Reader {
             .collect();
         figures.push(("mean", self.mean.map(ns)));
         figures.push(("max", self.max.map(ns)));
-        let mut told = super::told();
-        told.untold.insert(MissingField::Throughput);
-        told.notes.push(
+        let mut run = empty_run();
+        run.missing_fields.insert(MissingField::Throughput);
+        run.notes.push(
             "percentiles are those of the printed rows: where one lies between two, the upper one"
                 .to_owned(),
         );
-        told.ops = vec![ParsedOp {
+        run.ops = vec![ParsedOp {
             sent: total,
             acknowledged: total,
             latency: ParsedLatency::figures(total, 0, &figures),
             ..ParsedOp::default()
         }];
-        Ok(told)
+        Ok(run)
     }
 }

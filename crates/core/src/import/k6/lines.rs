@@ -4,15 +4,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use crate::import::course::{Course, Event, Fate, OPS_MAX, SPAN_MAX};
 use crate::import::decimal::nanos;
-use crate::import::told::Told;
-use crate::import::{Format, Read, Wrong, only_one};
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::ImportedRun;
+use crate::import::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
+use crate::import::output_reader::{OutputReader, only_one};
 use crate::model::display::duration;
 use crate::model::import_record::MissingField;
 use crate::model::quantity::parse_instant;
 
-use super::{DURATION, TOOL};
+use super::metric::{DURATION, TOOL, empty_run};
 
 const HINT: &str = "give the file of `k6 run --out json=FILE`";
 /// Samples of this end neither in an answer nor in an error: they were never sent.
@@ -40,7 +42,7 @@ struct Data {
 #[derive(Default)]
 pub(in crate::import) struct Reader {
     files: usize,
-    course: Course,
+    timeline: OpTimeline,
     dropped: u64,
     vus: u32,
 }
@@ -77,24 +79,24 @@ impl Reader {
         }
         let status = tags.get("status").map_or("", String::as_str);
         let expected = tags.get("expected_response").map(String::as_str);
-        let fate = if expected == Some("false") {
+        let outcome = if expected == Some("false") {
             let class = match status {
                 "" | "0" => "connection".to_owned(),
                 status => format!("status {status}"),
             };
             let word = tags.get("error").cloned().unwrap_or_else(|| class.clone());
-            Fate::Failed(class, word)
+            ParsedOutcome::Failed(class, word)
         } else {
-            Fate::Acknowledged
+            ParsedOutcome::Acknowledged
         };
         let event = Event {
             intended: finished.saturating_sub(nanos(value, 1_000_000)),
             finished,
             waited: None,
-            fate,
+            outcome,
             retries: 0,
         };
-        Some(self.course.note(&name_of(tags), &event))
+        Some(self.timeline.add(&name_of(tags), &event))
     }
 }
 
@@ -116,16 +118,16 @@ fn name_of(tags: &BTreeMap<String, String>) -> String {
     name.trim().chars().take(NAME_MAX).collect()
 }
 
-impl Read for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
+impl OutputReader for Reader {
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
         only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line.is_empty() {
             return Ok(());
         }
-        let wrong = |message: String| Wrong::new(message, HINT).at(0..line.len());
+        let wrong = |message: String| ImportError::new(message, HINT).at(0..line.len());
         let wanted = [DURATION, DROPPED, "vus"];
         let read: Line = serde_json::from_str(line)
             .map_err(|error| wrong(format!("it is no sample: {error}")))?;
@@ -143,23 +145,23 @@ impl Read for Reader {
         }
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
-        if self.course.is_empty() {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+        if self.timeline.is_empty() {
             let message = format!("there is no sample of {DURATION}");
-            return Err(Wrong::new(message, HINT));
+            return Err(ImportError::new(message, HINT));
         }
-        let mut told = super::told();
-        told.sessions = (self.vus > 0).then_some(self.vus);
-        told.untold = BTreeSet::new();
-        self.course.tell(&mut told, &BTreeMap::new());
+        let mut run = empty_run();
+        run.sessions = (self.vus > 0).then_some(self.vus);
+        run.missing_fields = BTreeSet::new();
+        self.timeline.write_to(&mut run, &BTreeMap::new());
         if self.dropped > 0 {
-            told.untold.insert(MissingField::Offered);
-            told.notes.push(format!(
-                "{} iterations were dropped, and of which requests is not told: no percentile \
-                 knows of them",
+            run.missing_fields.insert(MissingField::Offered);
+            run.notes.push(format!(
+                "{} iterations were dropped, and their requests are not reported: no \
+                 percentile includes them",
                 self.dropped
             ));
         }
-        Ok(told)
+        Ok(run)
     }
 }

@@ -3,13 +3,15 @@
 use serde_json::Value;
 
 use crate::import::decimal::nanos;
-use crate::import::told::{ParsedLatency, ParsedOp, Told};
-use crate::import::{Format, Read, Wrong, only_one};
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::import::output_reader::{OutputReader, only_one};
 use crate::model::import_record::MissingField;
 use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::units::Nanos;
 
-use super::{DURATION, EXPECTED, TOOL};
+use super::metric::{DURATION, EXPECTED, TOOL, empty_run};
 
 /// A summary that is longer is none.
 const LARGEST: usize = 16 << 20;
@@ -124,29 +126,29 @@ impl Reader {
     }
 }
 
-impl Read for Reader {
-    fn begin(&mut self, _format: Format) -> Result<(), Wrong> {
+impl OutputReader for Reader {
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
         only_one(&mut self.files, TOOL)
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if self.text.len() + line.len() > LARGEST {
-            return Err(Wrong::new("it is longer than 16 MiB", HINT));
+            return Err(ImportError::new("it is longer than 16 MiB", HINT));
         }
         self.text += line;
         self.text.push('\n');
         Ok(())
     }
 
-    fn end(self: Box<Self>) -> Result<Told, Wrong> {
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
         let all = serde_json::from_str(&self.text)
-            .map_err(|error| Wrong::new(format!("it is no JSON: {error}"), HINT))?;
+            .map_err(|error| ImportError::new(format!("it is no JSON: {error}"), HINT))?;
         let metrics = Metrics { all };
-        let mut told = super::told();
-        let op = metrics.op(&mut told.notes);
+        let mut run = empty_run();
+        let op = metrics.op(&mut run.notes);
         let Some(op) = op.filter(|op| op.sent > 0) else {
             let message = "it counts neither HTTP requests nor iterations";
-            return Err(Wrong::new(message, HINT));
+            return Err(ImportError::new(message, HINT));
         };
         let state = metrics.all.get("state");
         let took = state.and_then(|state| state.get("testRunDurationMs")?.as_f64());
@@ -156,16 +158,16 @@ impl Read for Reader {
         let per_s = per_s.or_else(|| metrics.number("iterations", "rate"));
         let divided = per_s.filter(|per_s| *per_s > 0.0);
         let divided = divided.map(|per_s| nanos(to_f64(op.sent) / per_s, 1_000_000_000));
-        told.duration = took.or(divided).unwrap_or(Nanos::ZERO);
-        if told.duration == Nanos::ZERO {
-            told.untold.insert(MissingField::Throughput);
+        run.duration = took.or(divided).unwrap_or(Nanos::ZERO);
+        if run.duration == Nanos::ZERO {
+            run.missing_fields.insert(MissingField::Throughput);
         }
         if op.name != "iteration" && metrics.figures("http_req_failed").is_none() {
-            told.untold.insert(MissingField::Errors);
+            run.missing_fields.insert(MissingField::Errors);
         }
         let sessions = metrics.count("vus_max", "max");
-        told.sessions = sessions.and_then(|sessions| u32::try_from(sessions).ok());
-        told.ops = vec![op];
-        Ok(told)
+        run.sessions = sessions.and_then(|sessions| u32::try_from(sessions).ok());
+        run.ops = vec![op];
+        Ok(run)
     }
 }

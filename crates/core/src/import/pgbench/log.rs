@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::import::Wrong;
-use crate::import::course::{Course, Event, Fate, OPS_MAX, SPAN_MAX};
 use crate::import::decimal::count;
+use crate::import::error::ImportError;
+use crate::import::op_timeline::{Event, OPS_MAX, OpTimeline, ParsedOutcome, SPAN_MAX};
 use crate::model::display::{duration, percent, ratio};
 use crate::model::units::Nanos;
 
@@ -23,21 +23,21 @@ const HINT: &str = "a line is `client transaction time script epoch microseconds
 /// All lines so far.
 #[derive(Default)]
 pub(super) struct Log {
-    pub(super) course: Course,
+    pub(super) timeline: OpTimeline,
     /// Transactions of each client: lines, and the greatest number.
     clients: BTreeMap<u64, (u64, u64)>,
     /// Figures of a line.
     columns: usize,
     /// Whether lines have a lag.
     pub(super) waits: bool,
-    /// Lines with seven figures, of which the last is the lag or the retries; told at the end.
+    /// Lines with seven figures, of which the last is the lag or the retries; decided at the end.
     held: Option<Held>,
 }
 
 /// The other reading of the seventh figure.
 #[derive(Default)]
 struct Held {
-    course: Course,
+    timeline: OpTimeline,
 }
 
 /// Words in place of the time.
@@ -76,17 +76,17 @@ impl Log {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.course.is_empty()
+        self.timeline.is_empty()
     }
 
-    pub(super) fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    pub(super) fn line(&mut self, line: &str) -> Result<(), ImportError> {
         if line.is_empty() {
             return Ok(());
         }
         let read = self.read(line)?;
         if self.clients.len() == CLIENTS_MAX && !self.clients.contains_key(&read.client) {
             let message = format!("more than {CLIENTS_MAX} clients");
-            return Err(Wrong::new(message, HINT).at(0..line.len()));
+            return Err(ImportError::new(message, HINT).at(0..line.len()));
         }
         let client = self.clients.entry(read.client).or_default();
         *client = (client.0 + 1, client.1.max(read.number));
@@ -96,10 +96,10 @@ impl Log {
             _ => (None, None),
         };
         self.waits |= lag.is_some();
-        let first = note(&mut self.course, &read, lag, retries.unwrap_or(0));
+        let first = add(&mut self.timeline, &read, lag, retries.unwrap_or(0));
         let second = if self.columns == 7 {
             let held = self.held.get_or_insert_with(Held::default);
-            note(&mut held.course, &read, None, lag.unwrap_or(0))
+            add(&mut held.timeline, &read, None, lag.unwrap_or(0))
         } else {
             true
         };
@@ -110,13 +110,13 @@ impl Log {
                 "this is more than {} from the other lines, or the {OPS_MAX}th script is passed",
                 duration(SPAN_MAX.0)
             );
-            Err(Wrong::new(message, "cut the log into parts").at(0..line.len()))
+            Err(ImportError::new(message, "cut the log into parts").at(0..line.len()))
         }
     }
 
-    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, Wrong> {
+    fn read<'a>(&mut self, line: &'a str) -> Result<Line<'a>, ImportError> {
         let figures: Vec<&str> = line.split(' ').collect();
-        let whole = |message: &str, hint: &str| Wrong::new(message, hint).at(0..line.len());
+        let whole = |message: &str, hint: &str| ImportError::new(message, hint).at(0..line.len());
         if figures.first().copied().and_then(count) >= Some(EPOCH) {
             let hint = "log without --aggregate-interval";
             return Err(whole("a log of sums has no latency of single ops", hint));
@@ -135,7 +135,7 @@ impl Log {
             count(text).ok_or_else(|| {
                 let from: usize = figures.iter().take(at).map(|f| f.len() + 1).sum();
                 let message = format!("`{}` is not a whole number", shortened(text));
-                Wrong::new(message, HINT).at(from..from + text.len())
+                ImportError::new(message, HINT).at(from..from + text.len())
             })
         };
         let rest = |at: usize| (figures.len() > at).then(|| number(at)).transpose();
@@ -158,7 +158,7 @@ impl Log {
     pub(super) fn settled(mut self, output: &Output) -> Self {
         let retried = output.was_read() && output.lag_average.is_none();
         if let Some(held) = self.held.take().filter(|_| retried) {
-            self.course = held.course;
+            self.timeline = held.timeline;
             self.waits = false;
         }
         self
@@ -177,8 +177,8 @@ impl Log {
 
     /// Names of ops: those of the scripts, by number.
     pub(super) fn names(&self, scripts: &[String]) -> BTreeMap<String, String> {
-        let several = self.course.names().count() > 1;
-        let named = self.course.names().map(|number| {
+        let several = self.timeline.names().count() > 1;
+        let named = self.timeline.names().map(|number| {
             let at = count(number).and_then(|at| usize::try_from(at).ok());
             let name = at.and_then(|at| scripts.get(at));
             let name = match name {
@@ -192,23 +192,23 @@ impl Log {
     }
 }
 
-fn note(course: &mut Course, line: &Line<'_>, lag: Option<u64>, retries: u64) -> bool {
+fn add(timeline: &mut OpTimeline, line: &Line<'_>, lag: Option<u64>, retries: u64) -> bool {
     let time = count(line.time);
-    let fate = match line.time {
-        SKIPPED => Fate::Dropped,
-        word if time.is_none() => Fate::Failed("conflict".to_owned(), word.to_owned()),
-        _ => Fate::Acknowledged,
+    let outcome = match line.time {
+        SKIPPED => ParsedOutcome::Dropped,
+        word if time.is_none() => ParsedOutcome::Failed("conflict".to_owned(), word.to_owned()),
+        _ => ParsedOutcome::Acknowledged,
     };
-    // Of what was skipped or failed no time is told but that of giving up.
+    // For a skipped or failed transaction only the time of abandoning it is reported.
     let took = Nanos::from_micros(time.unwrap_or(0));
     let event = Event {
         intended: line.finished.saturating_sub(took),
         finished: line.finished,
         waited: lag.map(Nanos::from_micros),
-        fate,
+        outcome,
         retries,
     };
-    course.note(&line.script.to_string(), &event)
+    timeline.add(&line.script.to_string(), &event)
 }
 
 fn shortened(text: &str) -> String {

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::import::Wrong;
 use crate::import::averages::{Average, Averages};
 use crate::import::decimal::{count, millis, nanos, number, seconds};
-use crate::import::told::{ParsedLatency, ParsedOp, Told};
+use crate::import::error::ImportError;
+use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use crate::model::plan::Unit;
 use crate::model::numbers::to_f64;
 use crate::model::units::Nanos;
 
+const TOOL: &str = "pgbench";
 /// Scripts of one run.
 const SCRIPTS_MAX: usize = 64;
 /// From here on a time of progress counts from 1970.
@@ -62,11 +64,11 @@ impl Output {
         self.processed.is_some()
     }
 
-    pub(super) fn line(&mut self, line: &str) -> Result<(), Wrong> {
+    pub(super) fn line(&mut self, line: &str) -> Result<(), ImportError> {
         self.lines += 1;
         let wrong = |what: &str| {
             let message = format!("this {what} cannot be read");
-            Wrong::new(message, HINT).at(0..line.len())
+            ImportError::new(message, HINT).at(0..line.len())
         };
         if let Some(rest) = line.strip_prefix("progress: ") {
             return self.progress(rest).ok_or_else(|| wrong("progress line"));
@@ -190,44 +192,74 @@ impl Output {
         Some(())
     }
 
+    /// A run without ops: what the printed output says of its settings.
+    pub(super) fn empty_run(&self) -> ImportedRun {
+        let pace = if self.lag_average.is_some() {
+            ImportedPace::Open
+        } else {
+            ImportedPace::Closed
+        };
+        ImportedRun {
+            tool: TOOL,
+            version: self.version.clone(),
+            workload: self.workload.clone(),
+            unit: Unit::Queries,
+            units_per_op: 1,
+            pace,
+            rate: None,
+            sessions: self.clients,
+            begin: begin_of(pace),
+            started: None,
+            start: Nanos::ZERO,
+            duration: Nanos::ZERO,
+            planned: self.planned,
+            settings: self.settings.clone(),
+            ops: Vec::new(),
+            intervals: Vec::new(),
+            availability: None,
+            missing_fields: BTreeSet::new(),
+            notes: vec!["one op is one transaction of a script".to_owned()],
+        }
+    }
+
     /// All figures, where there is no log.
-    pub(super) fn told(self) -> Result<Told, Wrong> {
-        let mut told = super::told(&self);
-        told.intervals.clone_from(&self.progress.intervals);
-        told.notes.extend(self.progress.notes());
-        told.untold.insert(MissingField::Distribution);
+    pub(super) fn imported_run(self) -> Result<ImportedRun, ImportError> {
+        let mut run = self.empty_run();
+        run.intervals.clone_from(&self.progress.intervals);
+        run.notes.extend(self.progress.notes());
+        run.missing_fields.insert(MissingField::Distribution);
         let Some(processed) = self.processed else {
-            return self.of_progress(told);
+            return self.of_progress(run);
         };
         let Some(ops_per_s) = self.ops_per_s else {
-            return Err(Wrong::new("there is no line `tps = …`", HINT));
+            return Err(ImportError::new("there is no line `tps = …`", HINT));
         };
         // Its time is from the first connection on; what is divided by is without connecting.
-        told.duration = if ops_per_s > 0.0 {
+        run.duration = if ops_per_s > 0.0 {
             nanos(to_f64(processed) / ops_per_s, 1_000_000_000)
         } else {
             self.planned.unwrap_or_default()
         };
         if self.failed.is_none() {
-            told.untold.insert(MissingField::Errors);
+            run.missing_fields.insert(MissingField::Errors);
         }
         if self.includes_failed {
-            told.notes
+            run.notes
                 .push("its latency average includes failed transactions".to_owned());
         }
         if self.lag_average.is_some() && self.skipped > 0 {
-            told.notes
+            run.notes
                 .push("skipped transactions count as never sent".to_owned());
         }
-        told.ops = if self.of_scripts.is_empty() {
-            vec![self.whole(processed, ops_per_s)]
+        run.ops = if self.of_scripts.is_empty() {
+            vec![self.round_to_u64(processed, ops_per_s)]
         } else {
             self.of_scripts
         };
-        Ok(told)
+        Ok(run)
     }
 
-    fn whole(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
+    fn round_to_u64(&self, processed: u64, ops_per_s: f64) -> ParsedOp {
         let mean = self.latency_average.map(|mean| mean.0);
         let service = self.lag_average.zip(self.latency_average);
         let service = service.map(|(lag, mean)| mean.saturating_sub(lag).0);
@@ -248,13 +280,13 @@ impl Output {
     }
 
     /// Progress lines alone: a run that was cut, or its standard error.
-    fn of_progress(self, mut told: Told) -> Result<Told, Wrong> {
-        if told.intervals.is_empty() {
+    fn of_progress(self, mut run: ImportedRun) -> Result<ImportedRun, ImportError> {
+        if run.intervals.is_empty() {
             let message = "there is neither a summary nor a progress line";
-            return Err(Wrong::new(message, HINT));
+            return Err(ImportError::new(message, HINT));
         }
         let sum = |of: fn(&crate::model::record::IntervalRecord) -> u64| -> u64 {
-            told.intervals.iter().map(of).sum()
+            run.intervals.iter().map(of).sum()
         };
         let (acknowledged, failed) = (sum(|i| i.acknowledged), sum(|i| i.errors));
         let mut op = ParsedOp {
@@ -264,15 +296,23 @@ impl Output {
             ..ParsedOp::default()
         };
         fail(&mut op, failed);
-        told.ops = vec![op];
-        told.duration = nanos(self.progress.end_s(), 1_000_000_000);
-        told.untold = BTreeSet::from([MissingField::Latency]);
-        told.pace = ImportedPace::MissingField;
-        told.begin = LatencyBegin::MissingField;
-        told.notes.push(format!(
+        run.ops = vec![op];
+        run.duration = nanos(self.progress.end_s(), 1_000_000_000);
+        run.missing_fields = BTreeSet::from([MissingField::Latency]);
+        run.pace = ImportedPace::NotReported;
+        run.begin = LatencyBegin::NotReported;
+        run.notes.push(format!(
             "counts are progress lines added up: {acknowledged} transactions by their rates"
         ));
-        Ok(told)
+        Ok(run)
+    }
+}
+
+/// Without a rate a transaction begins when its client is free: there is no waiting before.
+pub(super) fn begin_of(pace: ImportedPace) -> LatencyBegin {
+    match pace {
+        ImportedPace::Open => LatencyBegin::Intended,
+        ImportedPace::Closed | ImportedPace::NotReported => LatencyBegin::Sent,
     }
 }
 

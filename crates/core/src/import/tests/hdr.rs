@@ -1,14 +1,14 @@
 //! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
 
-use super::{close, imported, ms, sample, told};
+use super::{close, imported, ms, run, sample};
 use crate::import::{Import, TimeUnit, recognize};
 use crate::model::import_record::{LatencyBegin, MissingField};
 
-/// What a file tells, of values in a unit.
-fn in_unit(name: &str, unit: TimeUnit) -> super::Told {
+/// The run of a file whose values have this unit.
+fn in_unit(name: &str, unit: TimeUnit) -> super::ImportedRun {
     let text = sample(name);
     let format = recognize(&text, None).unwrap();
-    let mut import = Import::of(format);
+    let mut import = Import::new(format);
     import.unit(Some(unit));
     import.begin(format).unwrap();
     for line in text.lines() {
@@ -19,7 +19,7 @@ fn in_unit(name: &str, unit: TimeUnit) -> super::Told {
 
 #[test]
 fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
-    let (told, record) = imported(&["hdr-nanos.hlog"]);
+    let (run, record) = imported(&["hdr-nanos.hlog"]);
     let names: Vec<&str> = record.results.iter().map(|r| r.op.as_str()).collect();
     assert_eq!(names, ["ops", "read"], "a line without a tag, and one with");
     // Printed by the program that wrote the log, with the same three digits.
@@ -38,7 +38,7 @@ fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
         close(result.throughput.ops_per_s, 300.0, 1e-9);
     }
     assert!(
-        told.notes
+        run.notes
             .iter()
             .any(|note| note.contains("taken for nanoseconds"))
     );
@@ -46,15 +46,15 @@ fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
 
 #[test]
 fn its_times_are_those_of_the_record() {
-    let (told, record) = imported(&["hdr-nanos.hlog"]);
+    let (run, record) = imported(&["hdr-nanos.hlog"]);
     assert_eq!(record.started_at, "2015-09-09T15:24:39Z");
     assert_eq!(record.phases[0].start_ns, 474_000_000);
-    assert_eq!(told.duration.0, 4_000_000_000);
+    assert_eq!(run.duration.0, 4_000_000_000);
     // Times count from BaseTime, where that is another than the log's start.
     let base =
         sample("hdr-nanos.hlog").replace("BaseTime: 1441812279.474", "BaseTime: 1441812200.474");
-    let told = super::told(&[&base]).unwrap();
-    assert_eq!(told.started.unwrap().0, 1_441_812_200_000_000_000);
+    let run = super::parsed_run(&[&base]).unwrap();
+    assert_eq!(run.started.unwrap().0, 1_441_812_200_000_000_000);
     let read: Vec<u64> = record
         .intervals
         .iter()
@@ -74,36 +74,36 @@ fn its_times_are_those_of_the_record() {
 
 #[test]
 fn an_interval_of_ten_seconds_is_no_second() {
-    let told = in_unit("hdr-micros.hlog", TimeUnit::Microseconds);
-    assert_eq!(told.intervals.len(), 10);
+    let run = in_unit("hdr-micros.hlog", TimeUnit::Microseconds);
+    assert_eq!(run.intervals.len(), 10);
     assert!(
-        told.intervals
+        run.intervals
             .iter()
             .all(|i| i.acknowledged == 50 && i.p99_ns.is_none())
     );
     assert!(
-        told.notes
+        run.notes
             .iter()
             .any(|note| note.contains("intervals of 10 s"))
     );
-    let latency = &told.ops[0].latency.summary;
+    let latency = &run.ops[0].latency.summary;
     close(ms(latency.mean), 4.200_356, 1e-6);
     // Two digits in the file: one part in a hundred.
     close(ms(latency.p99), 8.959, 1e-2);
     assert_eq!(latency.max, Some(9_087_000));
-    assert_eq!(told.started.unwrap().0, 1_441_812_279_000_000_000);
+    assert_eq!(run.started.unwrap().0, 1_441_812_279_000_000_000);
 }
 
 #[test]
-fn a_unit_that_nobody_says_is_asked_for() {
-    let (_, wrong) = told(&[&sample("hdr-micros.hlog")]).unwrap_err();
+fn a_missing_unit_is_an_error() {
+    let (_, wrong) = parsed_run(&[&sample("hdr-micros.hlog")]).unwrap_err();
     assert_eq!(wrong.message, "the log does not say the unit of its values");
     assert!(wrong.hint.contains("--unit"));
-    let (_, wrong) = told(&[&sample("hdr-read.hgrm")]).unwrap_err();
+    let (_, wrong) = parsed_run(&[&sample("hdr-read.hgrm")]).unwrap_err();
     assert!(wrong.message.contains("does not say the unit"));
     let said = format!("#[values in microseconds]\n{}", sample("hdr-micros.hlog"));
     assert_eq!(
-        told(&[&said]).unwrap().ops[0].latency.summary.max,
+        parsed_run(&[&said]).unwrap().ops[0].latency.summary.max,
         Some(9_087_000)
     );
     let nanos = in_unit("hdr-nanos.hlog", TimeUnit::Microseconds);
@@ -112,8 +112,8 @@ fn a_unit_that_nobody_says_is_asked_for() {
 
 #[test]
 fn printed_percentiles_are_figures_and_no_distribution() {
-    let told = in_unit("hdr-read.hgrm", TimeUnit::Milliseconds);
-    let op = &told.ops[0];
+    let run = in_unit("hdr-read.hgrm", TimeUnit::Milliseconds);
+    let op = &run.ops[0];
     let latency = &op.latency.summary;
     assert_eq!((latency.count, op.acknowledged), (1_200, 1_200));
     assert_eq!(
@@ -126,30 +126,30 @@ fn printed_percentiles_are_figures_and_no_distribution() {
     assert!((9.781..=9.9).contains(&p99), "{p99}");
     assert!(op.latency.histogram.is_empty());
     assert!(
-        told.untold.contains(&MissingField::Throughput)
-            && told.untold.contains(&MissingField::Errors)
+        run.missing_fields.contains(&MissingField::Throughput)
+            && run.missing_fields.contains(&MissingField::Errors)
     );
-    assert_eq!(told.begin, LatencyBegin::MissingField);
+    assert_eq!(run.begin, LatencyBegin::NotReported);
 }
 
 #[test]
-fn damaged_files_are_told_with_their_place() {
+fn damaged_files_are_errors_with_their_place() {
     let log = sample("hdr-nanos.hlog");
     let damaged = log.replacen("HISTFAAAAZB4", "HISTFAAAAZB5", 1);
-    let (line, wrong) = told(&[&damaged]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
     assert_eq!(line, 7, "{wrong:?}");
     assert!(
         wrong.span.start > 20,
         "the payload is meant: {:?}",
         wrong.span
     );
-    let (line, wrong) = told(&[&log.replacen(",1.000,", ",x,", 1)]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&log.replacen(",1.000,", ",x,", 1)]).unwrap_err();
     assert_eq!((line, wrong.message.as_str()), (6, "no figure"));
     let (head, _) = log.split_once("0.000,1.000").unwrap();
-    let (_, wrong) = told(&[head]).unwrap_err();
+    let (_, wrong) = parsed_run(&[head]).unwrap_err();
     assert_eq!(wrong.message, "the log has no interval");
     let rows = sample("hdr-read.hgrm").replacen("0.200 0.00", "0.2OO 0.00", 1);
-    let (line, wrong) = told(&[&rows]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&rows]).unwrap_err();
     assert_eq!(
         (line, wrong.message.as_str()),
         (3, "this row cannot be read")

@@ -1,26 +1,26 @@
 //! nodeIngestBench: a sample written after its source, as it is on no registry.
 
-use super::{close, imported, sample, told};
+use super::{close, imported, run, sample};
 use crate::model::import_record::{ImportedPace, MissingField};
 use crate::model::plan::Unit;
 
 #[test]
 fn rows_and_speed_are_those_of_its_global_results() {
-    let (told, record) = imported(&["nodeingestbench.out"]);
+    let (run, record) = imported(&["nodeingestbench.out"]);
     let result = &record.results[0];
-    assert_eq!((told.unit, told.units_per_op), (Unit::Rows, 20_000));
+    assert_eq!((run.unit, run.units_per_op), (Unit::Rows, 20_000));
     assert_eq!(result.rows.acknowledged, 6_020_000);
     assert_eq!(result.acknowledged, 301);
     close(result.throughput.rows_per_s, 239_088.13, 1e-9);
     assert_eq!(record.phases[0].duration_ns, 25_179_000_000);
-    assert_eq!((told.pace, told.sessions), (ImportedPace::Closed, Some(60)));
-    assert_eq!(told.settings["shards"], "12");
-    assert_eq!(told.settings["table"], "doc.cpu");
+    assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(60)));
+    assert_eq!(run.settings["shards"], "12");
+    assert_eq!(run.settings["table"], "doc.cpu");
 }
 
 #[test]
-fn what_it_counts_is_the_most_that_there_can_be_and_latency_is_not_told() {
-    let (told, record) = imported(&["nodeingestbench.out"]);
+fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
+    let (run, record) = imported(&["nodeingestbench.out"]);
     let origin = record.imported.as_ref().unwrap();
     for what in [
         MissingField::Acknowledged,
@@ -31,7 +31,7 @@ fn what_it_counts_is_the_most_that_there_can_be_and_latency_is_not_told() {
         assert!(origin.leaves_out(what), "{what:?}");
     }
     assert!(
-        told.notes
+        run.notes
             .iter()
             .any(|note| note.contains("failed requests as done"))
     );
@@ -39,9 +39,9 @@ fn what_it_counts_is_the_most_that_there_can_be_and_latency_is_not_told() {
     for line in ["  error: {", "Error: connect ECONNREFUSED 127.0.0.1:4200"] {
         let global = format!("{line}\n-------- Global");
         let failed = sample("nodeingestbench.out").replace("-------- Global", &global);
-        let told = super::told(&[&failed]).unwrap();
+        let run = super::parsed_run(&[&failed]).unwrap();
         let said = |note: &String| note.contains("1 lines of its output are errors");
-        assert!(told.notes.iter().any(said), "{line}: {:?}", told.notes);
+        assert!(run.notes.iter().any(said), "{line}: {:?}", run.notes);
     }
 }
 
@@ -51,22 +51,22 @@ fn digits_are_grouped_as_the_machine_writes_them() {
         .replace("25.179", "25,179")
         .replace("6,020,000", "6.020.000")
         .replace("239,088.13", "239.088,13");
-    let told = told(&[&german]).unwrap();
-    assert_eq!(told.ops[0].acknowledged, 301);
-    assert_eq!(told.duration.0, 25_179_000_000);
+    let run = parsed_run(&[&german]).unwrap();
+    assert_eq!(run.ops[0].acknowledged, 301);
+    assert_eq!(run.duration.0, 25_179_000_000);
 }
 
 #[test]
 fn without_results_that_fit_there_is_no_record() {
     let out = sample("nodeingestbench.out");
-    let (_, wrong) = told(&[&out.replace("6,020,000", "7,020,000")]).unwrap_err();
+    let (_, wrong) = parsed_run(&[&out.replace("6,020,000", "7,020,000")]).unwrap_err();
     assert!(wrong.message.contains("do not fit each other"));
     let (head, _) = out.split_once("-------- Global").unwrap();
-    let (_, wrong) = told(&[head]).unwrap_err();
+    let (_, wrong) = parsed_run(&[head]).unwrap_err();
     assert!(wrong.message.contains("not there"), "{wrong:?}");
     let none = format!("{head}-------- Global Results ---------\nNo rows inserted\n");
     assert_eq!(
-        told(&[&none]).unwrap_err().1.message,
+        parsed_run(&[&none]).unwrap_err().1.message,
         "no rows were inserted"
     );
 }

@@ -1,11 +1,11 @@
 //! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
 
-use super::{close, imported, ms, sample, told};
+use super::{close, imported, ms, run, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail() {
-    let (told, record) = imported(&["k6-summary-export.json"]);
+    let (run, record) = imported(&["k6-summary-export.json"]);
     let result = &record.results[0];
     assert_eq!((result.sent, result.acknowledged), (388, 370));
     assert_eq!(result.errors["failed"], 18);
@@ -23,11 +23,11 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
         76.910_195_136 * 370.0 / 388.0,
         1e-9,
     );
-    close(told.duration.as_secs_f64(), 388.0 / 76.910_195_136, 1e-9);
-    assert_eq!((told.begin, told.sessions), (LatencyBegin::Sent, Some(4)));
+    close(run.duration.as_secs_f64(), 388.0 / 76.910_195_136, 1e-9);
+    assert_eq!((run.begin, run.sessions), (LatencyBegin::Sent, Some(4)));
     assert_eq!(
-        told.pace,
-        ImportedPace::MissingField,
+        run.pace,
+        ImportedPace::NotReported,
         "the summary names no executor"
     );
     let origin = record.imported.as_ref().unwrap();
@@ -43,7 +43,7 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
 
 #[test]
 fn dropped_iterations_make_every_percentile_a_lower_bound() {
-    let (told, record) = imported(&["k6-handle-summary.json"]);
+    let (run, record) = imported(&["k6-handle-summary.json"]);
     let result = &record.results[0];
     assert_eq!(
         (result.sent, result.dropped, result.offered),
@@ -56,13 +56,13 @@ fn dropped_iterations_make_every_percentile_a_lower_bound() {
     );
     close(ms(latency.p50), 49.516_478, 1e-7);
     assert_eq!(latency.at_least, ["p50", "p90", "p95", "max"]);
-    close(told.duration.as_secs_f64(), 3.051_202_846, 1e-9);
+    close(run.duration.as_secs_f64(), 3.051_202_846, 1e-9);
     close(result.throughput.ops_per_s, 19.336_636_39, 1e-9);
 }
 
 #[test]
-fn lines_hold_what_the_summary_of_the_run_says() {
-    let (told, record) = imported(&["k6-lines.ndjson"]);
+fn lines_agree_with_the_summary_of_the_run() {
+    let (run, record) = imported(&["k6-lines.ndjson"]);
     let result = &record.results[0];
     assert_eq!(result.op, "GET http://127.0.0.1:45872/");
     assert_eq!((result.sent, result.acknowledged), (388, 370));
@@ -74,14 +74,14 @@ fn lines_hold_what_the_summary_of_the_run_says() {
     close(ms(latency.p50), 51.622_558_5, 2e-3);
     // Between ranks k6 interpolates, a rank is a value: of 370, p99 lies between the 4th and 5th.
     close(ms(latency.p99), 73.034_199_77, 0.05);
-    assert_eq!(told.begin, LatencyBegin::Sent);
-    assert_eq!(told.sessions, Some(4));
+    assert_eq!(run.begin, LatencyBegin::Sent);
+    assert_eq!(run.sessions, Some(4));
     assert_eq!(record.started_at, "2026-11-22T08:58:18Z");
     let all: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
     assert_eq!(all, 370);
     assert_eq!(record.intervals.iter().map(|i| i.errors).sum::<u64>(), 18);
     assert!(!result.histograms.latency.is_empty());
-    close(told.duration.as_secs_f64(), 5.0, 0.02);
+    close(run.duration.as_secs_f64(), 5.0, 0.02);
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn an_address_in_a_name_keeps_no_password_and_no_parameter() {
              \"expected_response\":\"true\",\"status\":\"200\"}}}}}}"
         )
     };
-    let told = told(&[&line("http://me:secret@host:4200/_sql?token=x")]).unwrap();
-    assert_eq!(told.ops[0].name, "POST http://host:4200/_sql");
-    assert_eq!(told.ops[0].latency.summary.max, Some(4_500_000));
-    let told = super::told(&[&line("http://host/a#access_token=x")]).unwrap();
-    assert_eq!(told.ops[0].name, "POST http://host/a");
+    let run = parsed_run(&[&line("http://me:secret@host:4200/_sql?token=x")]).unwrap();
+    assert_eq!(run.ops[0].name, "POST http://host:4200/_sql");
+    assert_eq!(run.ops[0].latency.summary.max, Some(4_500_000));
+    let run = super::parsed_run(&[&line("http://host/a#access_token=x")]).unwrap();
+    assert_eq!(run.ops[0].name, "POST http://host/a");
 }
 
 /// A script without HTTP: its iterations are the ops, and none of them is said to fail or not.
@@ -112,34 +112,34 @@ fn a_summary_without_requests_is_of_iterations_for_as_long_as_the_run_took() {
     // The time that is written down comes before the one that follows from the rate.
     let took = summary(",\"state\":{\"testRunDurationMs\":5500.0}");
     for (text, seconds) in [(took, 5.5), (summary(""), 5.0)] {
-        let told = super::told(&[&text]).unwrap();
+        let run = super::parsed_run(&[&text]).unwrap();
         assert_eq!(
-            (told.ops[0].name.as_str(), told.ops[0].sent),
+            (run.ops[0].name.as_str(), run.ops[0].sent),
             ("iteration", 100)
         );
-        close(told.duration.as_secs_f64(), seconds, 1e-9);
-        assert!(!told.untold.contains(&MissingField::Errors));
+        close(run.duration.as_secs_f64(), seconds, 1e-9);
+        assert!(!run.missing_fields.contains(&MissingField::Errors));
     }
     // Requests whose failures were left out of the summary are another thing.
     let requests = summary("").replace("iterations", "http_reqs");
     assert!(
-        super::told(&[&requests])
+        super::parsed_run(&[&requests])
             .unwrap()
-            .untold
+            .missing_fields
             .contains(&MissingField::Errors)
     );
 }
 
 #[test]
-fn what_is_no_k6_is_told() {
+fn an_output_of_another_tool_is_an_error() {
     let lines = sample("k6-lines.ndjson");
     let first: Vec<&str> = lines.lines().take(3).collect();
     let damaged = format!("{}\n{{\"metric\":1}}\n", first.join("\n"));
-    let (line, wrong) = told(&[&damaged]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
     assert_eq!(line, 4);
     assert!(wrong.message.starts_with("it is no sample"), "{wrong:?}");
     assert!(wrong.hint.contains("--out json"));
-    let (_, wrong) = told(&["{\"metrics\": {}}"]).unwrap_err();
+    let (_, wrong) = parsed_run(&["{\"metrics\": {}}"]).unwrap_err();
     assert!(
         wrong
             .message
@@ -147,6 +147,6 @@ fn what_is_no_k6_is_told() {
     );
     let summary = sample("k6-summary-export.json");
     let (cut, _) = summary.split_once("\"iterations\"").unwrap();
-    let (_, wrong) = told(&[cut]).unwrap_err();
+    let (_, wrong) = parsed_run(&[cut]).unwrap_err();
     assert!(wrong.message.starts_with("it is no JSON"), "{wrong:?}");
 }

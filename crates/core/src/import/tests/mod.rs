@@ -8,7 +8,7 @@ mod sysbench;
 
 use std::path::PathBuf;
 
-use super::{HEAD, Import, Stamp, Told, Wrong, plan, recognize, record};
+use super::{HEAD, Import, ImportError, ImportedRun, Stamp, plan, recognize, record};
 use crate::model::numbers::to_f64;
 use crate::model::record::RunRecord;
 
@@ -18,13 +18,13 @@ fn sample(name: &str) -> String {
     std::fs::read_to_string(directory.join(name)).unwrap()
 }
 
-/// What texts of one run tell; on an error also its line, from 1.
-fn told(texts: &[&str]) -> Result<Told, (usize, Wrong)> {
+/// The run that texts of one run report; on an error also its line, from 1.
+fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
     let mut import: Option<Import> = None;
     for text in texts {
         let head: String = text.chars().take(HEAD).collect();
         let format = recognize(&head, None).map_err(|wrong| (0, wrong))?;
-        let import = import.get_or_insert_with(|| Import::of(format));
+        let import = import.get_or_insert_with(|| Import::new(format));
         import.begin(format).map_err(|wrong| (0, wrong))?;
         for (number, line) in (1..).zip(text.lines()) {
             import.line(line).map_err(|wrong| (number, wrong))?;
@@ -34,10 +34,10 @@ fn told(texts: &[&str]) -> Result<Told, (usize, Wrong)> {
 }
 
 /// The record of samples of one run.
-fn imported(names: &[&str]) -> (Told, RunRecord) {
+fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
     let texts: Vec<String> = names.iter().map(|name| sample(name)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let told = told(&texts).unwrap();
+    let run = parsed_run(&texts).unwrap();
     let stamp = Stamp {
         id: "2026-11-20T18-20-11-import".to_owned(),
         version: "0.1.0".to_owned(),
@@ -47,8 +47,8 @@ fn imported(names: &[&str]) -> (Told, RunRecord) {
             .collect(),
         ..Stamp::default()
     };
-    let record = record(&told, plan(&told), &stamp);
-    (told, record)
+    let record = record(&run, plan(&run), &stamp);
+    (run, record)
 }
 
 /// The number that stands behind a word in what a tool printed.

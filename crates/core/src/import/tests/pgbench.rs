@@ -1,6 +1,6 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
-use super::{close, counted, imported, ms, printed, sample, told};
+use super::{close, counted, float, imported, ms, printed, run, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::judgment::{Data, Measurement, ReasonCode};
 use crate::model::numbers::to_f64;
@@ -11,7 +11,7 @@ use crate::model::quantity::parse_instant;
 const PRINTED: f64 = 1e-4;
 
 #[test]
-fn two_threads_logs_hold_what_the_summary_says() {
+fn the_logs_of_two_threads_agree_with_the_summary() {
     let out = sample("pgbench-closed.out");
     for files in [
         &["pgbench-closed.log", "pgbench-closed.1.log"][..],
@@ -21,7 +21,7 @@ fn two_threads_logs_hold_what_the_summary_says() {
             "pgbench-closed.log",
         ],
     ] {
-        let (told, record) = imported(files);
+        let (run, record) = imported(files);
         let result = &record.results[0];
         assert_eq!([result.offered, result.sent, result.acknowledged], [970; 3]);
         assert_eq!(counted(&out, "actually processed: "), 970);
@@ -34,8 +34,8 @@ fn two_threads_logs_hold_what_the_summary_says() {
         // pgbench divides by the time from the last connection on, the log by that from the first
         // transaction on: here they connected within 60 ms of 5 s.
         close(result.throughput.ops_per_s, printed(&out, "tps = "), 0.002);
-        assert_eq!(told.begin, LatencyBegin::Sent);
-        assert_eq!((told.pace, told.sessions), (ImportedPace::Closed, Some(4)));
+        assert_eq!(run.begin, LatencyBegin::Sent);
+        assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(4)));
         assert_eq!(result.service_ns.count, 0, "no lag, so no other time");
         assert!(!result.open);
     }
@@ -74,13 +74,13 @@ fn percentiles_and_the_greatest_latency_are_those_of_the_lines() {
 
 #[test]
 fn seconds_are_those_of_the_progress_lines() {
-    let (told, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
+    let (run, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
     let all: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
     assert_eq!(all, 970);
     // The first transaction ended at 1795337637.552478 and had begun 8,705 µs before.
     assert_eq!(record.started_at, "2026-11-22T08:53:57Z");
-    assert_eq!(told.started, parse_instant("2026-11-22T08:53:57Z").ok());
-    close(told.start.as_secs_f64(), 0.54, 1e-9);
+    assert_eq!(run.started, parse_instant("2026-11-22T08:53:57Z").ok());
+    close(run.start.as_secs_f64(), 0.54, 1e-9);
     let windows: u64 = record.results[0].windows.acknowledged.iter().sum();
     assert_eq!(windows, 949, "the last 92 ms are no whole window");
     let first = &record.intervals[0];
@@ -103,16 +103,16 @@ fn seconds_are_those_of_the_progress_lines() {
 }
 
 #[test]
-fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_tells_the_service_time() {
+fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time() {
     let out = sample("pgbench-rate.out");
-    let (told, record) = imported(&["pgbench-rate.log", "pgbench-rate.out"]);
+    let (run, record) = imported(&["pgbench-rate.log", "pgbench-rate.out"]);
     let result = &record.results[0];
     assert_eq!(result.acknowledged, 942);
     let mean = printed(&out, "latency average = ");
     close(ms(result.latency_ns.mean), mean, 2e-4);
     let lag = printed(&out, "schedule lag: avg ");
     close(ms(result.service_ns.mean), mean - lag, 1e-3);
-    assert_eq!(told.begin, LatencyBegin::Intended);
+    assert_eq!(run.begin, LatencyBegin::Intended);
     assert!(result.open);
     let origin = record.imported.as_ref().unwrap();
     assert!(
@@ -131,12 +131,12 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_tells_the_service_time
 
 #[test]
 fn without_the_output_a_seventh_figure_is_the_lag_and_that_is_said() {
-    let (told, _) = imported(&["pgbench-rate.log"]);
-    assert_eq!(told.begin, LatencyBegin::Intended);
-    assert!(told.notes.iter().any(|note| note.contains("schedule lag")));
-    let (told, record) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
+    let (run, _) = imported(&["pgbench-rate.log"]);
+    assert_eq!(run.begin, LatencyBegin::Intended);
+    assert!(run.notes.iter().any(|note| note.contains("schedule lag")));
+    let (run, record) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
     let out = sample("pgbench-retry.out");
-    assert_eq!(told.begin, LatencyBegin::Sent, "the output knows no lag");
+    assert_eq!(run.begin, LatencyBegin::Sent, "the output knows no lag");
     let retries: u64 = record.results.iter().map(|r| r.retries).sum();
     assert_eq!(retries, counted(&out, "total number of retries: "));
 }
@@ -229,9 +229,9 @@ fn each_script_is_an_op_of_its_own() {
 #[test]
 fn a_log_with_lag_and_retries_has_both() {
     let out = sample("pgbench-both.out");
-    let (told, record) = imported(&["pgbench-both.log"]);
+    let (run, record) = imported(&["pgbench-both.log"]);
     let result = &record.results[0];
-    assert_eq!(told.begin, LatencyBegin::Intended);
+    assert_eq!(run.begin, LatencyBegin::Intended);
     assert_eq!(result.acknowledged, 119);
     let mean = printed(&out, "latency average = ");
     close(ms(result.latency_ns.mean), mean, PRINTED);
@@ -242,13 +242,13 @@ fn a_log_with_lag_and_retries_has_both() {
 }
 
 #[test]
-fn a_sample_is_told_from_a_whole_log() {
-    let (told, record) = imported(&["pgbench-sampled.log"]);
-    assert!(told.untold.contains(&MissingField::Offered));
+fn a_sample_is_distinguished_from_a_whole_log() {
+    let (run, record) = imported(&["pgbench-sampled.log"]);
+    assert!(run.missing_fields.contains(&MissingField::Offered));
     assert!(
-        told.notes.iter().any(|note| note.contains("1.01 %")),
+        run.notes.iter().any(|note| note.contains("1.01 %")),
         "{:?}",
-        told.notes
+        run.notes
     );
     let text = crate::report::text(&record);
     let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
@@ -256,18 +256,18 @@ fn a_sample_is_told_from_a_whole_log() {
         counts.contains("145") && counts.matches('–').count() == 3,
         "{text}"
     );
-    let (told, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
+    let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
     assert!(
-        told.notes.iter().any(|note| note.contains("14452")),
+        run.notes.iter().any(|note| note.contains("14452")),
         "{:?}",
-        told.notes
+        run.notes
     );
 }
 
 #[test]
 fn a_summary_alone_has_a_mean_and_no_percentile() {
     let out = sample("pgbench-closed.out");
-    let (told, record) = imported(&["pgbench-closed.out"]);
+    let (run, record) = imported(&["pgbench-closed.out"]);
     let result = &record.results[0];
     assert_eq!(result.acknowledged, 970);
     let latency = &result.latency_ns;
@@ -278,8 +278,8 @@ fn a_summary_alone_has_a_mean_and_no_percentile() {
         "no distribution is pretended"
     );
     close(result.throughput.ops_per_s, printed(&out, "tps = "), 1e-9);
-    assert_eq!(told.version.as_deref(), Some("15.18"));
-    assert_eq!(told.settings["scaling factor"], "2");
+    assert_eq!(run.version.as_deref(), Some("15.18"));
+    assert_eq!(run.settings["scaling factor"], "2");
     // Five progress lines of a second each.
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [184, 191, 175, 188, 229]);
@@ -312,32 +312,32 @@ fn a_error_names_its_line_its_place_and_what_is_right() {
     let log = sample("pgbench-rate.log");
     let first: Vec<&str> = log.lines().take(3).collect();
     let with = |line: &str| format!("{}\n{line}\n", first.join("\n"));
-    let (line, wrong) = told(&[&with("1 2 x12 0 1795337642 646789 97")]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&with("1 2 x12 0 1795337642 646789 97")]).unwrap_err();
     assert_eq!((line, wrong.span.clone()), (4, 4..7));
     assert_eq!(wrong.message, "`x12` is not a whole number");
     assert!(wrong.hint.contains("pgbench -l"));
-    let (line, wrong) = told(&[&with("1 2 12 0 1795337642 646789")]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&with("1 2 12 0 1795337642 646789")]).unwrap_err();
     assert_eq!((line, wrong.message.as_str()), (4, "6 figures, 7 before"));
-    let (line, wrong) = told(&[&with("1 2 12")]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&with("1 2 12")]).unwrap_err();
     assert_eq!(
         (line, wrong.message.as_str()),
         (4, "3 figures, not six to eight")
     );
     let far = with("1 2 12 0 1895337642 646789 97");
-    let (line, wrong) = told(&[&far]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&far]).unwrap_err();
     assert_eq!(line, 4);
     assert!(
         wrong.message.contains("from the other lines"),
         "{}",
         wrong.message
     );
-    let (_, wrong) = told(&[&sample("pgbench-sums.log")]).unwrap_err();
+    let (_, wrong) = parsed_run(&[&sample("pgbench-sums.log")]).unwrap_err();
     assert!(
         wrong.hint.contains("without --aggregate-interval"),
         "{wrong:?}"
     );
     let cut = sample("pgbench-closed.out").replace("tps = 194", "tps = x");
-    let (line, wrong) = told(&[&cut]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&cut]).unwrap_err();
     assert_eq!(
         (line, wrong.message.as_str()),
         (20, "this figure cannot be read")
@@ -348,8 +348,8 @@ fn a_error_names_its_line_its_place_and_what_is_right() {
 fn progress_lines_alone_are_a_course_without_latency() {
     let out = sample("pgbench-rate.out");
     let lines: Vec<&str> = out.lines().filter(|l| l.starts_with("progress")).collect();
-    let told = told(&[&lines.join("\n")]).unwrap();
-    assert_eq!(told.ops[0].acknowledged, 173 + 184 + 190 + 212 + 183);
-    assert!(told.untold.contains(&MissingField::Latency));
-    assert_eq!(told.pace, ImportedPace::MissingField);
+    let run = parsed_run(&[&lines.join("\n")]).unwrap();
+    assert_eq!(run.ops[0].acknowledged, 173 + 184 + 190 + 212 + 183);
+    assert!(run.missing_fields.contains(&MissingField::Latency));
+    assert_eq!(run.pace, ImportedPace::NotReported);
 }

@@ -1,12 +1,12 @@
 //! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
 
-use super::{close, counted, imported, ms, printed, sample, told};
+use super::{close, counted, imported, ms, printed, run, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
 fn a_histogram_gives_the_percentile_that_sysbench_prints() {
     let out = sample("sysbench-histogram.out");
-    let (told, record) = imported(&["sysbench-histogram.out"]);
+    let (run, record) = imported(&["sysbench-histogram.out"]);
     let result = &record.results[0];
     assert_eq!(
         result.acknowledged,
@@ -24,9 +24,9 @@ fn a_histogram_gives_the_percentile_that_sysbench_prints() {
     assert_eq!(result.retries, 8, "ignored errors are tried again");
     assert!(result.errors.is_empty());
     close(result.throughput.ops_per_s, 124.61, 1e-9);
-    assert_eq!(told.version.as_deref(), Some("1.0.20"));
-    assert_eq!((told.pace, told.sessions), (ImportedPace::Closed, Some(2)));
-    assert_eq!(told.begin, LatencyBegin::Sent);
+    assert_eq!(run.version.as_deref(), Some("1.0.20"));
+    assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(2)));
+    assert_eq!(run.begin, LatencyBegin::Sent);
     assert_eq!(record.phases[0].duration_ns, 5_014_700_000);
 }
 
@@ -43,17 +43,17 @@ fn its_lines_are_the_seconds() {
 }
 
 #[test]
-fn lines_for_two_seconds_show_their_mean_and_say_so() {
-    let (told, record) = imported(&["sysbench-plain.out"]);
+fn lines_for_two_seconds_show_their_mean_with_a_note() {
+    let (run, record) = imported(&["sysbench-plain.out"]);
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [34_032, 34_033, 30_327, 30_328, 34_369, 34_370]);
     assert!(
-        told.notes
+        run.notes
             .iter()
             .any(|note| note.contains("lines for 2 s each"))
     );
     assert!(
-        told.notes
+        run.notes
             .iter()
             .any(|note| note.contains("95th percentile"))
     );
@@ -86,9 +86,9 @@ fn without_a_histogram_there_is_one_percentile_and_no_distribution() {
 
 #[test]
 fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
-    let (told, record) = imported(&["sysbench-rate.out"]);
+    let (run, record) = imported(&["sysbench-rate.out"]);
     assert_eq!(
-        (told.pace, told.begin),
+        (run.pace, run.begin),
         (ImportedPace::Open, LatencyBegin::Intended)
     );
     assert_eq!(record.streams[0].planned_rate, Some(200.0));
@@ -97,19 +97,19 @@ fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
 }
 
 #[test]
-fn a_cut_output_and_a_damaged_line_are_told() {
+fn a_cut_output_and_a_damaged_line_are_errors() {
     let out = sample("sysbench-histogram.out");
     let (head, _) = out.split_once("General statistics").unwrap();
-    let (line, wrong) = told(&[head]).unwrap_err();
+    let (line, wrong) = parsed_run(&[head]).unwrap_err();
     assert_eq!(line, 0);
     assert!(wrong.message.contains("it was cut"), "{wrong:?}");
     let damaged = out.replace("[ 3s ] thds: 2 tps: 106.15", "[ 3s ] thds: 2 tps: 1O6.15");
-    let (line, wrong) = told(&[&damaged]).unwrap_err();
+    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
     let place = damaged.lines().position(|l| l.contains("1O6")).unwrap();
     assert_eq!(
         (line, wrong.message.as_str()),
         (place + 1, "this line cannot be read")
     );
-    let (_, wrong) = told(&[&out, &out]).unwrap_err();
+    let (_, wrong) = parsed_run(&[&out, &out]).unwrap_err();
     assert!(wrong.message.contains("this is the second"), "{wrong:?}");
 }

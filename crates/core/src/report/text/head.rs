@@ -55,7 +55,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
         let kind = match origin.pace {
             ImportedPace::Open => "open (Poisson)",
             ImportedPace::Closed => "closed",
-            ImportedPace::MissingField => "pace not told",
+            ImportedPace::NotReported => "pace not told",
         };
         let pace = match stream.paces.first() {
             Some(_) => format!(", {}", pace(stream)),

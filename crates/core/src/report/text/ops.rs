@@ -144,7 +144,7 @@ const fn begin(begin: LatencyBegin) -> &'static str {
     match begin {
         LatencyBegin::Intended => "from the intended start",
         LatencyBegin::Sent => "service time",
-        LatencyBegin::MissingField => "where latency begins is not told",
+        LatencyBegin::NotReported => "where latency begins is not told",
     }
 }
 

@@ -1,8 +1,10 @@
-//! Workloads from SQL: one statement a file, or one transaction, on the user's own tables, as pgbench
-//! takes it.
+//! Workloads from SQL files, like those of pgbench: each file is one statement, or one transaction, on
+//! the user's own tables.
 //!
-//! `\set NAME EXPRESSION` says how a parameter is made, for each op anew; a parameter that is not
-//! set so is given from outside. What comes out is a workload file, and read as one.
+//! `\set NAME EXPRESSION` gives a parameter a new value for each op; the user gives the other
+//! parameters a value with a setting. The result is a workload file, and is read as one.
+//!
+//! What must not be here: opening files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,16 +23,16 @@ pub struct Script<'a> {
     pub name: &'a str,
     /// Its text.
     pub text: &'a str,
-    /// How often it is asked, beside the others; at least 1.
+    /// How often it runs, in proportion to the others; at least 1.
     pub weight: u32,
 }
 
-/// What is wrong, and with which of the files; without a number with what was given beside them.
+/// An error, and the number of the file that it is in; without a number, it is in the settings.
 pub type ScriptError = (Option<usize>, InputError);
 
 impl WorkloadSpec {
-    /// A workload whose ops are the statements of these files, asked by their weights. `settings`
-    /// are values of parameters that no file sets.
+    /// A workload whose ops are the statements of these files, in proportion to their weights.
+    /// `settings` are values of parameters that no file sets.
     pub fn from_scripts(
         scripts: &[Script<'_>],
         settings: &BTreeMap<String, String>,
@@ -41,17 +43,17 @@ impl WorkloadSpec {
         let (mut ops, mut weights) = (String::new(), String::new());
         for (number, script) in scripts.iter().enumerate() {
             let name = op_name(script.name, &names);
-            let mut reading = Reading {
+            let mut reader = ScriptReader {
                 script,
                 settings,
                 parameters: Vec::new(),
                 used: Vec::new(),
                 errors: Vec::new(),
             };
-            let asked = reading.read();
-            errors.extend(reading.errors.into_iter().map(|m| (Some(number), m)));
-            used.extend(reading.used);
-            write_op(&mut ops, &name, &asked, &reading.parameters);
+            let body = reader.read();
+            errors.extend(reader.errors.into_iter().map(|m| (Some(number), m)));
+            used.extend(reader.used);
+            write_op(&mut ops, &name, &body, &reader.parameters);
             let _ = write!(
                 weights,
                 "{}{} = {}",
@@ -92,15 +94,15 @@ impl WorkloadSpec {
     }
 }
 
-/// What one file asks.
-enum Asked {
+/// What one file runs.
+enum ScriptBody {
     Statement(String),
-    /// What stands between BEGIN and END.
+    /// The statements between BEGIN and END.
     Transaction(Vec<String>),
 }
 
-/// One file.
-struct Reading<'a> {
+/// Reads one file.
+struct ScriptReader<'a> {
     script: &'a Script<'a>,
     settings: &'a BTreeMap<String, String>,
     /// Name, type and generator.
@@ -110,9 +112,9 @@ struct Reading<'a> {
     errors: Vec<InputError>,
 }
 
-impl Reading<'_> {
-    /// What is asked, and the parameters that it uses.
-    fn read(&mut self) -> Asked {
+impl ScriptReader<'_> {
+    /// The statements of the file; the parameters that they use are kept.
+    fn read(&mut self) -> ScriptBody {
         // Lines of commands become empty ones, so that places stay.
         let mut sql = String::new();
         let mut at = 0;
@@ -143,18 +145,20 @@ impl Reading<'_> {
         if begins {
             let inner = self.between(&sql, &places);
             self.check(&sql, &inner);
-            return Asked::Transaction(inner.iter().map(|place| text(place).to_owned()).collect());
+            return ScriptBody::Transaction(
+                inner.iter().map(|place| text(place).to_owned()).collect(),
+            );
         }
         self.check(&sql, &places);
         if let [first, _, ..] = places.as_slice() {
-            let hint = "wrap them in BEGIN; … END; to ask them as one transaction, or give several \
+            let hint = "wrap them in BEGIN; … END; to send them as one transaction, or give several \
                         files, each with -f";
             self.report(first.end..first.end + 1, "more than one statement", hint);
         }
         let whole = sql.trim().trim_end_matches(';').trim_end();
         // Comments stay, but not behind a semicolon.
         let cut = tokens(whole).any(|(_, token)| matches!(token, Token::Semicolon));
-        Asked::Statement(match places.first() {
+        ScriptBody::Statement(match places.first() {
             Some(first) if cut => text(first).to_owned(),
             _ => whole.to_owned(),
         })
@@ -169,7 +173,7 @@ impl Reading<'_> {
         match Control::of(text(begin)) {
             Some(Control::Begin) => {}
             Some(Control::BeginWithMode) => {
-                let hint = "write BEGIN; and let the session say how: in a URL such as \
+                let hint = "write BEGIN; and set the mode for the session, in a URL such as \
                             `…?options=-cdefault_transaction_isolation%3Dserializable`";
                 self.report(begin.clone(), "BEGIN says which kind of transaction", hint);
             }
@@ -197,8 +201,8 @@ impl Reading<'_> {
         inner.to_vec()
     }
 
-    /// Notes what is wrong with statements. What is set and not used is no error in a script; nor
-    /// does it become a parameter.
+    /// Reports errors in statements. A value that is set and not used is no error in a script, and
+    /// does not become a parameter.
     fn check(&mut self, sql: &str, places: &[Range<usize>]) {
         let names: Vec<String> = self
             .parameters
@@ -235,7 +239,7 @@ impl Reading<'_> {
             .unwrap_or((rest, ""));
         let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !good || self.parameters.iter().any(|(known, ..)| known == name) {
+        if !good || self.parameters.iter().any(|(other, ..)| other == name) {
             let hint = "\\set NAME EXPRESSION, each name once";
             self.report(span, format!("`{name}` cannot be set"), hint);
             return;
@@ -322,12 +326,13 @@ impl Reading<'_> {
         Ok(sum)
     }
 
-    /// Parameters of the statement that come from outside, and only those set that it uses.
+    /// Adds the settings that the statement uses as parameters, and drops the parameters that it
+    /// does not use.
     fn take_settings(&mut self, sql: &str) {
-        let wanted = Sql::names(sql);
-        self.parameters.retain(|(name, ..)| wanted.contains(name));
-        for name in wanted {
-            if self.parameters.iter().any(|(known, ..)| *known == name) {
+        let used = Sql::names(sql);
+        self.parameters.retain(|(name, ..)| used.contains(name));
+        for name in used {
+            if self.parameters.iter().any(|(other, ..)| *other == name) {
                 continue;
             }
             if let Some(value) = self.settings.get(&name) {
@@ -396,16 +401,21 @@ fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
     (signed_to_f64(first) + width / 2.0, width / (2.0 * p))
 }
 
-fn write_op(text: &mut String, name: &str, asked: &Asked, parameters: &[(String, &str, String)]) {
+fn write_op(
+    text: &mut String,
+    name: &str,
+    body: &ScriptBody,
+    parameters: &[(String, &str, String)],
+) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "[ops.{}]\nparameters = [", quoted(name));
     for (name, kind, generator) in parameters {
         let name = quoted(name);
         let _ = writeln!(text, "{{ name = {name}, type = \"{kind}\", {generator} }},");
     }
-    let _ = match asked {
-        Asked::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
-        Asked::Transaction(all) => {
+    let _ = match body {
+        ScriptBody::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
+        ScriptBody::Transaction(all) => {
             let all: Vec<String> = all.iter().map(|sql| quoted(sql)).collect();
             let all = all.join(",\n");
             writeln!(text, "]\ntransaction = {{ any = [\n{all}\n] }}")

@@ -14,7 +14,7 @@ pub(in crate::workload) const DISTRIBUTIONS: [&str; 5] =
 const THETA: f64 = 0.99;
 /// YCSB's shares of hotspot draws: of the data, and of the ops.
 const HOT_DATA: f64 = 0.2;
-const HOT_ASKED: f64 = 0.8;
+const HOT_DRAWS: f64 = 0.8;
 /// YCSB's exponential draws: 95 % of the ops on this share of the data.
 const PERCENTILE: f64 = 0.95;
 const EXPONENTIAL_DATA: f64 = 0.857_142_857_1;
@@ -39,10 +39,10 @@ pub(super) fn read_distribution(
         }
         "hotspot" => {
             let data = share(reader, section, "data", HOT_DATA);
-            let asked = share(reader, section, "asked", HOT_ASKED);
+            let hot_draws = share(reader, section, "asked", HOT_DRAWS);
             Some(Distribution::Hotspot {
                 data: data?,
-                asked: asked?,
+                hot_draws: hot_draws?,
             })
         }
         "exponential" => {

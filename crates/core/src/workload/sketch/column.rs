@@ -1,11 +1,13 @@
 //! From what a column holds to a generator that comes near to it.
+//!
+//! What must not be here: other parts of a table.
 
 use crate::model::op::ColumnType;
 use crate::model::table_shape::{ColumnShape, LISTED_MAX};
 use crate::workload::reading::kinds::name_of;
 use crate::workload::words::WordShape;
 
-use super::quoted;
+use super::toml_text::quoted;
 
 /// Options of a generator, in order: key and value as TOML.
 pub(super) type Options = Vec<(&'static str, String)>;
@@ -110,7 +112,7 @@ impl ColumnShape {
 }
 
 /// Milliseconds between rows whose times are these.
-pub(super) fn interval((min, max): (i64, i64), rows: u64) -> u64 {
+pub(super) fn interval(min: i64, max: i64, rows: u64) -> u64 {
     (max.abs_diff(min) / rows.saturating_sub(1).max(1)).max(1)
 }
 
@@ -129,7 +131,7 @@ pub(super) fn generator(column: &ColumnShape, rows: u64, alone: bool) -> Options
                 .unwrap_or((1_577_836_800_000, 1_577_836_801_000));
             let start = crate::workload::parameter::format_timestamp(ends.0);
             let interval = if column.is_timeline() {
-                interval(ends, rows)
+                interval(ends.0, ends.1, rows)
             } else {
                 1_000
             };

@@ -1,28 +1,32 @@
-//! The mix of queries that a target was asked, as ops with the number of calls as weights. What is
-//! no op is told in a comment, with the reason.
+//! The mix of queries that a target recorded, as ops with the number of calls as weights. Other
+//! statements become comments, with the reason.
+//!
+//! What must not be here: how one statement becomes an op.
 
 use std::collections::BTreeMap;
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
 use crate::model::display::{count, foreign};
-use crate::model::table_shape::{Asked, TableShape};
+use crate::model::table_shape::{RecordedStatements, TableShape};
 
-use super::statement::{self, OpText, Refused};
-use super::{column, kind_name, quoted, text};
+use super::column;
+use super::statement::{self, OpText, Rejection};
+use super::toml_text::{quoted, text};
+use crate::workload::reading::kinds::name_of;
 
 /// Ops of a mix, at most: the most frequent ones.
 const OPS_MAX: usize = 20;
-/// Statements without an op that are told one by one.
-const TOLD_MAX: usize = 30;
+/// Statements without an op that are listed one by one.
+const LISTED_MAX: usize = 30;
 /// Characters of a statement in a comment.
 const SHOWN_MAX: usize = 300;
-/// Why a statement that does not ask is left out.
+/// Why a statement that does not query is left out.
 const NO_QUERY: &str = "no query";
 /// The greatest weight that a stream takes.
 const WEIGHT_MAX: u64 = 1_000_000;
 
-/// What a target was asked about the table.
+/// The queries on the table that a target recorded.
 pub(super) struct Mix {
     /// The most frequent first.
     ops: Vec<MixOp>,
@@ -45,36 +49,36 @@ struct LeftOut {
     calls: u64,
 }
 
-/// The mix of a table whose like is called `like`.
+/// The mix of a table whose sketch is called `like`.
 pub(super) fn mix(table: &TableShape, like: &str) -> Mix {
     let mut ops: BTreeMap<String, MixOp> = BTreeMap::new();
     let mut left: BTreeMap<(String, String), LeftOut> = BTreeMap::new();
     let mut all = 0;
-    for asked in &table.asked.texts {
-        let (key, reason) = match statement::read(asked, table, like) {
+    for recorded in &table.recorded.texts {
+        let (key, reason) = match statement::read(recorded, table, like) {
             Ok(text) => {
                 let op = ops
                     .entry(text.sql.clone())
                     .or_insert(MixOp { text, calls: 0 });
-                op.calls += asked.calls;
-                all += asked.calls;
+                op.calls += recorded.calls;
+                all += recorded.calls;
                 continue;
             }
-            Err(Refused::Elsewhere) => continue,
-            Err(Refused::NoQuery(word)) => (word, NO_QUERY.to_owned()),
-            Err(Refused::Because(reason, alike)) => {
-                (alike.unwrap_or_else(|| shown(&asked.sql)), reason)
+            Err(Rejection::Elsewhere) => continue,
+            Err(Rejection::NoQuery(word)) => (word, NO_QUERY.to_owned()),
+            Err(Rejection::Because(reason, alike)) => {
+                (alike.unwrap_or_else(|| shown(&recorded.sql)), reason)
             }
         };
-        all += asked.calls;
+        all += recorded.calls;
         let found = left.entry((reason.clone(), key)).or_insert(LeftOut {
             reason,
-            shown: shown(&asked.sql),
+            shown: shown(&recorded.sql),
             texts: 0,
             calls: 0,
         });
         found.texts += 1;
-        found.calls += asked.calls;
+        found.calls += recorded.calls;
     }
     let mut ops: Vec<MixOp> = ops.into_values().collect();
     ops.sort_by_key(|op| std::cmp::Reverse(op.calls));
@@ -112,17 +116,17 @@ impl Mix {
                 0..=WEIGHT_MAX => op.calls,
                 _ => scaled(op.calls, most),
             };
-            format!("asked-{} = {}", number + 1, weight.max(1))
+            format!("recorded-{} = {}", number + 1, weight.max(1))
         });
         Some(weights.collect::<Vec<_>>().join(", "))
     }
 
     /// The ops, and comments on the rest.
     pub(super) fn write(&self, out: &mut String, table: &TableShape) {
-        self.write_head(out, &table.asked);
+        self.write_head(out, &table.recorded);
         for (number, op) in self.ops.iter().enumerate() {
             let calls = count(op.calls);
-            let _ = writeln!(out, "\n[ops.asked-{}]", number + 1);
+            let _ = writeln!(out, "\n[ops.recorded-{}]", number + 1);
             let summary = shown(&format!("{calls} calls: {}", op.text.sql));
             let _ = writeln!(out, "summary = {}", text(&summary));
             for remark in &op.text.remarks {
@@ -134,7 +138,7 @@ impl Mix {
                 continue;
             }
             let lines = op.text.parameters.iter().map(|parameter| {
-                let kind = quoted(kind_name(parameter.kind));
+                let kind = quoted(name_of(parameter.kind));
                 let mut options = vec![("name", quoted(&parameter.name)), ("type", kind)];
                 options.extend(parameter.options.iter().cloned());
                 format!("    {},\n", column::inline(&options))
@@ -143,23 +147,23 @@ impl Mix {
         }
     }
 
-    fn write_head(&self, out: &mut String, asked: &Asked) {
-        if let Some(remark) = &asked.remark {
+    fn write_head(&self, out: &mut String, recorded: &RecordedStatements) {
+        if let Some(remark) = &recorded.remark {
             let _ = writeln!(out, "\n# {remark}.");
         }
-        let Some(source) = &asked.source else {
+        let Some(source) = &recorded.source else {
             return;
         };
         let (kept, all) = (count(self.calls.0), count(self.calls.1));
         let _ = writeln!(
             out,
-            "\n# What the target was asked about this table, by {source}: the ops `asked-…` stand for\n\
-             # {kept} of {all} calls, which are their weights. Values beside a column are drawn from rows\n\
-             # that are there; how often which one was asked for is not known."
+            "\n# Queries on this table that {source} recorded: the ops `recorded-…` stand for\n\
+             # {kept} of {all} calls, which are their weights. Values compared with a column are\n\
+             # sampled from existing rows; how often each value was queried is unknown."
         );
-        let read = u64::try_from(asked.texts.len()).unwrap_or(u64::MAX);
-        if asked.different > read {
-            let (read, there) = (count(read), count(asked.different));
+        let read = u64::try_from(recorded.texts.len()).unwrap_or(u64::MAX);
+        if recorded.different > read {
+            let (read, there) = (count(read), count(recorded.different));
             let _ = writeln!(
                 out,
                 "# Only the {read} most frequent of {there} statements were read."
@@ -169,7 +173,7 @@ impl Mix {
             return;
         }
         let _ = writeln!(out, "# Left out, with the reason:");
-        for left in self.left_out.iter().take(TOLD_MAX) {
+        for left in self.left_out.iter().take(LISTED_MAX) {
             let others = match left.texts {
                 1 => String::new(),
                 more if left.reason == NO_QUERY => {
@@ -180,7 +184,7 @@ impl Mix {
             let calls = count(left.calls);
             let _ = writeln!(out, "# {calls} × {}{others} · {}", left.shown, left.reason);
         }
-        let rest = self.left_out.iter().skip(TOLD_MAX);
+        let rest = self.left_out.iter().skip(LISTED_MAX);
         let (others, calls) = rest.fold((0_u64, 0), |(n, sum), left| (n + 1, sum + left.calls));
         if others > 0 {
             let _ = writeln!(

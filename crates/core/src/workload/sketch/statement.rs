@@ -1,5 +1,7 @@
-//! One statement that a target was asked, made into the SQL of an op: on the sketched table, with a
-//! parameter for every value that stands beside a column.
+//! One statement that a target recorded, made into the SQL of an op: on the sketched table, with a
+//! parameter for every value that is compared with a column.
+//!
+//! What must not be here: the weights of ops.
 
 use std::convert::Infallible;
 use std::ops::ControlFlow::{self, Continue};
@@ -18,14 +20,14 @@ use crate::workload::definition::MAX_COUNT;
 use crate::workload::sql::Sql;
 
 use super::column::Options;
-use super::quoted;
+use super::toml_text::quoted;
 
-/// A statement as an op asks it.
+/// A statement as an op sends it.
 #[derive(Debug, PartialEq)]
 pub(super) struct OpText {
     pub(super) sql: String,
     pub(super) parameters: Vec<OpParameter>,
-    /// What is not as it was asked.
+    /// What differs from the recorded statement.
     pub(super) remarks: Vec<&'static str>,
 }
 
@@ -35,97 +37,105 @@ pub(super) struct OpParameter {
     pub(super) kind: ColumnType,
     /// Its generator, and how many values it stands for.
     pub(super) options: Options,
-    /// The value that was asked for, where it was kept.
-    said: Option<String>,
+    /// The value in the statement, if it was recorded.
+    value: Option<String>,
 }
 
 /// Why a statement is no op.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
-pub(super) enum Refused {
+pub(super) enum Rejection {
     /// It is not on this table at all.
     Elsewhere,
-    /// It writes, or does something else than to ask; the word that it begins with.
+    /// It writes, or does something else than query; the word that it begins with.
     NoQuery(String),
-    /// Anything else, as a phrase, and the statement without the values that it has beside columns,
-    /// where it is understood.
+    /// Anything else, as a phrase, and the statement without the values that it compares with
+    /// columns, if it is understood.
     Because(String, Option<String>),
 }
 
-const RANGE: &str = "the ends of a range are drawn each by itself";
-const CONSTANT: &str = "a constant of its answer was not kept: it is 1";
+const RANGE: &str = "the ends of a range are sampled independently";
+const CONSTANT: &str = "a constant of its result was not recorded: it is 1";
 const LIMIT: &str =
-    "the number of its LIMIT was not kept: it is the mean number of rows of an answer";
-const OFFSET: &str = "the number of its OFFSET was not kept: it is 0";
+    "the number of its LIMIT was not recorded: it is the mean number of rows of a result";
+const OFFSET: &str = "the number of its OFFSET was not recorded: it is 0";
 
 /// Reads a statement on `table` and moves it to the table `like`.
 pub(super) fn read(
-    asked: &StatementText,
+    recorded: &StatementText,
     table: &TableShape,
     like: &str,
-) -> Result<OpText, Refused> {
-    if asked.sql.chars().count() >= TEXT_MAX {
+) -> Result<OpText, Rejection> {
+    if recorded.sql.chars().count() >= TEXT_MAX {
         let long = because(format!("it has {TEXT_MAX} characters or more"));
-        return Err(not_understood(&asked.sql, table, long));
+        return Err(not_understood(&recorded.sql, table, long));
     }
-    let parsed = Parser::parse_sql(&GenericDialect, &asked.sql);
+    let parsed = Parser::parse_sql(&GenericDialect, &recorded.sql);
     let parsed = parsed.map(|mut statements| (statements.pop(), statements.is_empty()));
     let Ok((Some(mut statement), true)) = parsed else {
         let unknown = because("its SQL is not understood here");
-        return Err(not_understood(&asked.sql, table, unknown));
+        return Err(not_understood(&recorded.sql, table, unknown));
     };
-    let mut mover = Mover {
+    let mut rewriter = StatementRewriter {
         table,
         like,
-        rows: asked
+        rows: recorded
             .rows
-            .map(|rows| rows.div_ceil(asked.calls.max(1)).max(1)),
+            .map(|rows| rows.div_ceil(recorded.calls.max(1)).max(1)),
         with: Vec::new(),
         met: false,
         parameters: Vec::new(),
         remarks: Vec::new(),
-        refused: None,
+        rejection: None,
     };
     if !matches!(statement, Statement::Query(_)) {
-        let word = first_word(&asked.sql);
-        return Err(not_understood(&asked.sql, table, Refused::NoQuery(word)));
+        let word = first_word(&recorded.sql);
+        return Err(not_understood(
+            &recorded.sql,
+            table,
+            Rejection::NoQuery(word),
+        ));
     }
     // It never breaks off.
-    let ControlFlow::Continue(()) = statement.visit(&mut mover);
-    if !mover.met {
-        return Err(Refused::Elsewhere);
+    let ControlFlow::Continue(()) = statement.visit(&mut rewriter);
+    if !rewriter.met {
+        return Err(Rejection::Elsewhere);
     }
     let sql = statement.to_string();
-    match mover.refused {
-        Some(Refused::NoQuery(_)) => return Err(Refused::NoQuery(first_word(&asked.sql))),
-        Some(Refused::Because(reason, _)) => return Err(Refused::Because(reason, Some(sql))),
-        Some(refused) => return Err(refused),
+    match rewriter.rejection {
+        Some(Rejection::NoQuery(_)) => return Err(Rejection::NoQuery(first_word(&recorded.sql))),
+        Some(Rejection::Because(reason, _)) => return Err(Rejection::Because(reason, Some(sql))),
+        Some(rejection) => return Err(rejection),
         None => {}
     }
-    let names: Vec<&str> = mover.parameters.iter().map(|p| p.name.as_str()).collect();
+    let names: Vec<&str> = rewriter
+        .parameters
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
     if sql.contains("${") || Sql::parse(&sql, &names).is_err() {
         return Err(because("a part of it would read as a parameter"));
     }
     Ok(OpText {
         sql,
-        parameters: mover.parameters,
-        remarks: mover.remarks,
+        parameters: rewriter.parameters,
+        remarks: rewriter.remarks,
     })
 }
 
-fn because(what: impl Into<String>) -> Refused {
-    Refused::Because(what.into(), None)
+fn because(what: impl Into<String>) -> Rejection {
+    Rejection::Because(what.into(), None)
 }
 
 /// A statement that was not parsed: not on this table, no query, or what `otherwise` says.
-fn not_understood(sql: &str, table: &TableShape, otherwise: Refused) -> Refused {
-    const ASK: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
+fn not_understood(sql: &str, table: &TableShape, otherwise: Rejection) -> Rejection {
+    const QUERY: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
     let word = first_word(sql);
     let lower = sql.to_lowercase();
     let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     match words.any(|part| part == table.name.to_lowercase()) {
-        false => Refused::Elsewhere,
-        true if ASK.contains(&word.as_str()) => otherwise,
-        true => Refused::NoQuery(word),
+        false => Rejection::Elsewhere,
+        true if QUERY.contains(&word.as_str()) => otherwise,
+        true => Rejection::NoQuery(word),
     }
 }
 
@@ -139,10 +149,10 @@ fn first_word(sql: &str) -> String {
 }
 
 /// Moves a statement to another table and takes its values out.
-struct Mover<'a> {
+struct StatementRewriter<'a> {
     table: &'a TableShape,
     like: &'a str,
-    /// Rows of an answer, on average.
+    /// Rows of a result, on average.
     rows: Option<u64>,
     /// Names that a WITH gives.
     with: Vec<Ident>,
@@ -151,10 +161,10 @@ struct Mover<'a> {
     parameters: Vec<OpParameter>,
     remarks: Vec<&'static str>,
     /// The first reason against it.
-    refused: Option<Refused>,
+    rejection: Option<Rejection>,
 }
 
-impl VisitorMut for Mover<'_> {
+impl VisitorMut for StatementRewriter<'_> {
     type Break = Infallible;
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
@@ -167,7 +177,7 @@ impl VisitorMut for Mover<'_> {
             SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
         );
         if writes {
-            self.refuse(Refused::NoQuery(String::new()));
+            self.reject(Rejection::NoQuery(String::new()));
         }
         if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
             self.limit(limit.as_mut());
@@ -187,7 +197,7 @@ impl VisitorMut for Mover<'_> {
 
     fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
         if select.into.is_some() {
-            self.refuse(Refused::NoQuery(String::new()));
+            self.reject(Rejection::NoQuery(String::new()));
         }
         for item in &mut select.projection {
             if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
@@ -224,7 +234,7 @@ impl VisitorMut for Mover<'_> {
             return Continue(());
         }
         if !self.is_own(name) {
-            self.refuse(because(format!("it asks `{name}` too")));
+            self.reject(because(format!("it queries `{name}` too")));
             return Continue(());
         }
         self.met = true;
@@ -245,37 +255,37 @@ impl VisitorMut for Mover<'_> {
         match expr {
             Expr::BinaryOp { left, op, right } if compares(op) => {
                 if is_value(right) {
-                    self.beside(left, right, op);
+                    self.parameterize(left, right, op);
                 } else if is_value(left) {
-                    self.beside(right, left, op);
+                    self.parameterize(right, left, op);
                 }
             }
             Expr::Between {
                 expr, low, high, ..
             } if is_value(low) && is_value(high) => {
-                self.beside(expr, low, &BinaryOperator::GtEq);
-                self.beside(expr, high, &BinaryOperator::LtEq);
+                self.parameterize(expr, low, &BinaryOperator::GtEq);
+                self.parameterize(expr, high, &BinaryOperator::LtEq);
             }
             Expr::InList { expr, list, .. } if list.iter().all(is_value) => {
                 if let Some(name) = self.parameter(expr, list.len(), None) {
                     *list = vec![placeholder(&name)];
                 }
             }
-            Expr::Identifier(name) => self.known(name),
+            Expr::Identifier(name) => self.check_column(name),
             Expr::CompoundIdentifier(parts) => {
                 if let [_, _, _] = parts.as_slice() {
                     // The schema before the table's old name, which is an alias now.
                     parts.remove(0);
                 }
                 if let Some(name) = parts.last_mut() {
-                    self.known(name);
+                    self.check_column(name);
                 }
             }
             Expr::Value(value) => {
                 if let Value::Placeholder(text) = &value.value
                     && !text.starts_with(':')
                 {
-                    self.refuse(because(format!("no column says what its `{text}` is")));
+                    self.reject(because(format!("no column shows what its `{text}` is")));
                 }
             }
             _ => {}
@@ -284,7 +294,7 @@ impl VisitorMut for Mover<'_> {
     }
 }
 
-impl<'a> Mover<'a> {
+impl<'a> StatementRewriter<'a> {
     fn remark(&mut self, what: &'static str) {
         if !self.remarks.contains(&what) {
             self.remarks.push(what);
@@ -298,13 +308,13 @@ impl<'a> Mover<'a> {
                     *limit = number(rows);
                     self.remark(LIMIT);
                 }
-                None => self.refuse(because("the number of its LIMIT was not kept")),
+                None => self.reject(because("the number of its LIMIT was not recorded")),
             }
         }
     }
 
-    fn refuse(&mut self, refused: Refused) {
-        self.refused.get_or_insert(refused);
+    fn reject(&mut self, rejection: Rejection) {
+        self.rejection.get_or_insert(rejection);
     }
 
     /// Whether a name is that of the table.
@@ -321,9 +331,9 @@ impl<'a> Mover<'a> {
     }
 
     /// Puts a parameter in the place of a value that is compared with a column.
-    fn beside(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
-        let said = (!is_placeholder(value)).then(|| value.to_string());
-        if let Some(name) = self.parameter(side, 1, said) {
+    fn parameterize(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
+        let literal = (!is_placeholder(value)).then(|| value.to_string());
+        if let Some(name) = self.parameter(side, 1, literal) {
             *value = placeholder(&name);
             if !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) {
                 self.remark(RANGE);
@@ -360,9 +370,9 @@ impl<'a> Mover<'a> {
         }
     }
 
-    /// The generator that draws from the rows that are there what a column holds, or the field of an
-    /// object; none where the sketched table does not have it.
-    fn drawn(&self, path: &[&ColumnShape]) -> Option<Options> {
+    /// The generator that samples the values of a column, or of the field of an object, from existing
+    /// rows; none if the sketched table does not have it.
+    fn reference_to(&self, path: &[&ColumnShape]) -> Option<Options> {
         let (column, fields) = path.split_first()?;
         let is_value = path.last()?.kind != Some(ColumnType::Object);
         if !is_value || !column.is_made() || !fields.iter().all(|field| field.is_made_field()) {
@@ -381,37 +391,38 @@ impl<'a> Mover<'a> {
     }
 
     /// The name of a parameter made as the column is made that an expression names; none if it is
-    /// no column. A value that is `said` twice of a column is one parameter.
-    fn parameter(&mut self, side: &Expr, count: usize, said: Option<String>) -> Option<String> {
+    /// no column. A `value` that is compared twice with a column is one parameter.
+    fn parameter(&mut self, side: &Expr, count: usize, value: Option<String>) -> Option<String> {
         let path = self.column(side)?;
         let names: Vec<&str> = path.iter().map(|column| column.name.as_str()).collect();
-        let options = self.drawn(&path);
+        let options = self.reference_to(&path);
         if options.is_none() {
             let names = names.join(".");
-            self.refuse(because(format!(
-                "no values can be drawn like those of `{names}`"
+            self.reject(because(format!(
+                "no values can be sampled like those of `{names}`"
             )));
         }
-        // What is refused goes on, so that statements that differ in values only are told as one.
+        // A rejected statement is rewritten to its end, so that statements that differ only in values
+        // are listed as one.
         let mut options = options.unwrap_or_default();
         let kind = path.last().and_then(|column| column.kind);
         let kind = kind.unwrap_or(ColumnType::Text);
         if i64::try_from(count).is_ok_and(|count| count > MAX_COUNT) {
-            self.refuse(because(format!("its list has {count} values")));
+            self.reject(because(format!("its list has {count} values")));
         }
         if count > 1 {
             options.push(("count", count.to_string()));
         }
-        let is_same = |known: &&OpParameter| said.is_some() && known.said == said;
+        let is_same = |other: &&OpParameter| value.is_some() && other.value == value;
         let mut alike = self
             .parameters
             .iter()
-            .filter(|known| known.options == options);
-        if let Some(known) = alike.find(is_same) {
-            return Some(known.name.clone());
+            .filter(|other| other.options == options);
+        if let Some(same) = alike.find(is_same) {
+            return Some(same.name.clone());
         }
         let base = names.join("_").to_lowercase();
-        let taken = |name: &String| self.parameters.iter().any(|known| known.name == *name);
+        let taken = |name: &String| self.parameters.iter().any(|other| other.name == *name);
         let numbered = (2..).map(|number| format!("{base}_{number}"));
         let name = std::iter::once(base.clone())
             .chain(numbered)
@@ -420,13 +431,13 @@ impl<'a> Mover<'a> {
             name: name.clone(),
             kind,
             options,
-            said,
+            value,
         });
         Some(name)
     }
 
-    /// Objects to columns that the sketched table does not have.
-    fn known(&mut self, name: &mut Ident) {
+    /// Rejects columns that the sketched table does not have.
+    fn check_column(&mut self, name: &mut Ident) {
         let Some(column) = find(&self.table.columns, name) else {
             return;
         };
@@ -435,7 +446,7 @@ impl<'a> Mover<'a> {
             name.value.make_ascii_lowercase();
         }
         if !column.is_made() && self.table.create.is_none() {
-            self.refuse(because(format!("column `{}` is left out", column.name)));
+            self.reject(because(format!("column `{}` is left out", column.name)));
         }
     }
 }

@@ -167,12 +167,12 @@ fn a_hotspot_gets_its_share_and_is_flat_within_and_without() {
         r#""hotspot", min = 0, max = 999, data = 0.2, asked = 0.8"#,
         1_000,
     );
-    let cdf = |asked: f64| {
+    let cdf = |hot_draws: f64| {
         move |k: f64| {
             if k <= 200.0 {
-                asked * k / 200.0
+                hot_draws * k / 200.0
             } else {
-                asked + (1.0 - asked) * (k - 200.0) / 800.0
+                hot_draws + (1.0 - hot_draws) * (k - 200.0) / 800.0
             }
         }
     };

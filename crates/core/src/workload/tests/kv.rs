@@ -85,7 +85,7 @@ fn rows_are_written_one_after_the_other_whatever_stands_between() {
         }
         let rows = workload.row_batch(0, row, 4);
         assert_eq!(keys(&op), integers(&rows, 0));
-        let replaced = workload.replaced(&op, row).unwrap();
+        let replaced = workload.replaced_keys(&op, row).unwrap();
         assert_eq!((replaced.keys, replaced.first_row), (keys(&op), Some(row)));
         let OpBody::Query(values) = &op.body else {
             panic!();
@@ -116,7 +116,7 @@ fn reads_and_deletes_ask_for_keys_that_were_written_before() {
             assert!(integers(&batch, 0).contains(&keys(&op)[0]));
             asked += 1;
         }
-        let replaced = workload.replaced(&op, rows);
+        let replaced = workload.replaced_keys(&op, rows);
         let first_row = replaced.map(|replaced| replaced.first_row);
         let expected = match name {
             "write" => Some(Some(rows)),

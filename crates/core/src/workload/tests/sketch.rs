@@ -2,7 +2,9 @@
 
 use super::{integers, parsed, timestamps};
 use crate::model::op::{ColumnData, ColumnType};
-use crate::model::table_shape::{Asked, ColumnShape, IndexShape, StatementText, TableShape};
+use crate::model::table_shape::{
+    ColumnShape, IndexShape, RecordedStatements, StatementText, TableShape,
+};
 use crate::model::units::Seed;
 use crate::workload::{Workload, sketch};
 
@@ -76,7 +78,7 @@ fn orders() -> TableShape {
             },
             column("extra", "jsonb", None),
         ],
-        asked: Asked::default(),
+        recorded: RecordedStatements::default(),
     }
 }
 
@@ -140,7 +142,7 @@ fn asked(texts: &[(&str, u64, u64)]) -> (String, Workload) {
         calls: *calls,
         rows: Some(*rows),
     });
-    table.asked = Asked {
+    table.recorded = RecordedStatements {
         source: Some("the_list".to_owned()),
         texts: texts.collect(),
         different: 2_000,
@@ -180,7 +182,7 @@ fn what_was_asked_becomes_ops_with_the_calls_as_weights() {
     let weights: Vec<u32> = stream.ops.iter().map(|(_, weight)| *weight).collect();
     assert_eq!(weights, [900, 80, 20, 10], "{text}");
     for part in [
-        "by the_list: the ops `asked-…` stand for\n# 1,010 of 1,065 calls",
+        "by the_list: the ops `recorded-…` stand for\n# 1,010 of 1,065 calls",
         "# Only the 7 most frequent of 2,000 statements were read.",
         "# 55 × INSERT INTO orders (id) VALUES ($1) · no query",
     ] {
@@ -192,7 +194,7 @@ sql = { postgresql = 'SELECT * FROM orders_like AS "orders" WHERE id = :id' }
 parameters = [
     { name = "id", type = "bigint", generator = "reference", table = "orders_like", column = "id" },
 ]"#;
-    assert_eq!(statement(&text, "asked-1"), expected);
+    assert_eq!(statement(&text, "recorded-1"), expected);
     let expected = r#"summary = "80 calls: SELECT count(*) FROM orders_like o WHERE o.state IN (:state) LIMIT 3 OFFSET 0"
 # the number of its LIMIT was not kept: it is the mean number of rows of an answer
 # the number of its OFFSET was not kept: it is 0
@@ -200,7 +202,7 @@ sql = { postgresql = "SELECT count(*) FROM orders_like o WHERE o.state IN (:stat
 parameters = [
     { name = "state", type = "text", generator = "reference", table = "orders_like", column = "state", count = 2 },
 ]"#;
-    assert_eq!(statement(&text, "asked-2"), expected);
+    assert_eq!(statement(&text, "recorded-2"), expected);
     let expected = r#"summary = '20 calls: SELECT orders.note FROM orders_like AS "orders" WHERE placed > :placed AND price < :price'
 # the ends of a range are drawn each by itself
 sql = { postgresql = 'SELECT orders.note FROM orders_like AS "orders" WHERE placed > :placed AND price < :price' }
@@ -208,11 +210,11 @@ parameters = [
     { name = "placed", type = "timestamp", generator = "reference", table = "orders_like", column = "placed" },
     { name = "price", type = "float", generator = "reference", table = "orders_like", column = "price" },
 ]"#;
-    assert_eq!(statement(&text, "asked-3"), expected);
+    assert_eq!(statement(&text, "recorded-3"), expected);
     let expected = "# a constant of its answer was not kept: it is 1\n\
                     # the ends of a range are drawn each by itself\n\
                     sql = { postgresql = 'SELECT 1 FROM orders_like AS \"orders\" WHERE :price < price' }";
-    assert!(statement(&text, "asked-4").contains(expected), "{text}");
+    assert!(statement(&text, "recorded-4").contains(expected), "{text}");
 }
 
 #[test]
@@ -230,10 +232,13 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
         (&newest("old", "old"), 1, 1),
     ]);
     assert!(
-        text.contains("ops = { asked-1 = 4, asked-2 = 2 }"),
+        text.contains("ops = { recorded-1 = 4, recorded-2 = 2 }"),
         "{text}"
     );
-    let (first, second) = (statement(&text, "asked-1"), statement(&text, "asked-2"));
+    let (first, second) = (
+        statement(&text, "recorded-1"),
+        statement(&text, "recorded-2"),
+    );
     assert_eq!(
         (
             first.matches(":state").count(),
@@ -409,13 +414,13 @@ fn orders_with_objects() -> TableShape {
 #[test]
 fn objects_are_made_of_fields_and_asked_for_by_them() {
     let mut table = orders_with_objects();
-    table.asked.source = Some("the_list".to_owned());
+    table.recorded.source = Some("the_list".to_owned());
     let ask = |sql: &str, calls| StatementText {
         sql: sql.to_owned(),
         calls,
         rows: None,
     };
-    table.asked.texts = vec![
+    table.recorded.texts = vec![
         ask(
             "SELECT * FROM orders WHERE tags['size']['height'] > ? AND tags['city'] = ?",
             5,
@@ -441,7 +446,7 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let told = "# 3 × SELECT * FROM orders WHERE tags['seen'] > 1 and 1 with other values · \
                 no values can be drawn like those of `tags.seen`";
     assert!(text.contains(told), "{text}");
-    let part = statement(&text, "asked-2");
+    let part = statement(&text, "recorded-2");
     for line in [
         r#"    { name = "tags_size_height", type = "bigint", generator = "reference", table = "orders_like", column = "tags", field = "size.height" },"#,
         r#"    { name = "tags_city", type = "text", generator = "reference", table = "orders_like", column = "tags", field = "city" },"#,
@@ -451,11 +456,11 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let sql = "tags['size']['height'] > :tags_size_height AND tags['city'] = :tags_city";
     assert!(part.contains(sql), "{part}");
     assert!(
-        text.contains("ops = { asked-1 = 7, asked-2 = 5 }"),
+        text.contains("ops = { recorded-1 = 7, recorded-2 = 5 }"),
         "{text}"
     );
     assert!(
-        statement(&text, "asked-1").contains("field = \"name\""),
+        statement(&text, "recorded-1").contains("field = \"name\""),
         "{text}"
     );
 }

@@ -206,7 +206,7 @@ fn of_pgbench() -> ImportRecord {
         files: Vec::new(),
         begin: LatencyBegin::Sent,
         pace: ImportedPace::Closed,
-        untold: std::collections::BTreeSet::new(),
+        missing_fields: std::collections::BTreeSet::new(),
     }
 }
 
@@ -270,14 +270,14 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
 
 #[test]
 fn what_another_tool_does_not_tell_is_not_compared() {
-    let imported = |untold: &[MissingField]| {
+    let imported = |missing: &[MissingField]| {
         imported(ImportRecord {
-            untold: untold.iter().copied().collect(),
+            missing_fields: missing.iter().copied().collect(),
             ..of_pgbench()
         })
     };
-    let shares = |untold: &[MissingField]| -> Vec<&'static str> {
-        let runs = [imported(untold), imported(untold)];
+    let shares = |missing: &[MissingField]| -> Vec<&'static str> {
+        let runs = [imported(missing), imported(missing)];
         let figures = verdict_of(&runs, &runs).figures;
         let shares = figures.iter().filter(|c| c.figure.scale.is_share());
         shares.map(|compared| compared.figure.name).collect()

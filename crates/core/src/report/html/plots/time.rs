@@ -261,7 +261,7 @@ fn begin(record: &RunRecord) -> &'static str {
         Some(LatencyBegin::Sent) => {
             "From the sending of an op to the end of its answer: what waited before is not in it."
         }
-        Some(LatencyBegin::MissingField) => "Where it begins is not told.",
+        Some(LatencyBegin::NotReported) => "Where it begins is not told.",
     }
 }
 

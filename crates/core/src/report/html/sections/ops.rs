@@ -60,7 +60,7 @@ const fn begin(begin: LatencyBegin) -> &'static str {
             "Latency begins at the intended start, so that waiting for a session counts."
         }
         LatencyBegin::Sent => "Latency begins at the sending: what waited before is not in it.",
-        LatencyBegin::MissingField => "The tool does not tell where its latency begins.",
+        LatencyBegin::NotReported => "The tool does not tell where its latency begins.",
     }
 }
 

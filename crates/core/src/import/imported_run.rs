@@ -1,6 +1,7 @@
-//! What another tool told, in our words: counts, latencies and times, before it is a record.
+//! What another tool reported, in the words of this project: counts, latencies and times, before it
+//! is a record.
 //!
-//! Nothing here is computed beyond units: a figure that was not told is absent.
+//! Nothing here is computed beyond units: a figure that was not reported is absent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +11,14 @@ use crate::model::plan::Unit;
 use crate::model::record::{AvailabilityRecord, IntervalRecord};
 use crate::model::units::{Nanos, Rate};
 
-/// Everything that the files of one run told.
+/// Everything that the files of one run report.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Told {
+pub struct ImportedRun {
     /// The tool's own name.
     pub tool: &'static str,
     /// As its output says.
     pub version: Option<String>,
-    /// What was asked, in the tool's words.
+    /// The workload, in the tool's words.
     pub workload: String,
     /// What is counted.
     pub unit: Unit,
@@ -25,47 +26,47 @@ pub struct Told {
     pub units_per_op: u64,
     /// Who set the pace.
     pub pace: ImportedPace,
-    /// Units per second that were asked for.
+    /// The requested rate, in units per second.
     pub rate: Option<Rate>,
-    /// Sessions that asked.
+    /// Sessions that sent ops.
     pub sessions: Option<u32>,
     /// Where latency begins.
     pub begin: LatencyBegin,
     /// The whole second at which time 0 is, since 1970.
     pub started: Option<Nanos>,
-    /// When the first op was due, from time 0.
+    /// When the first op was intended, from time 0.
     pub start: Nanos,
     /// How long was measured.
     pub duration: Nanos,
-    /// How long the user wished to measure, where that is told.
+    /// How long the user planned to measure, if reported.
     pub planned: Option<Nanos>,
-    /// What else is told of the settings.
+    /// Other settings that are reported.
     pub settings: BTreeMap<String, String>,
     /// Kinds of ops, at least one.
     pub ops: Vec<ParsedOp>,
     /// Seconds of ops; phase and stream are empty.
     pub intervals: Vec<IntervalRecord>,
-    /// Absent where no times of single answers are told.
+    /// Absent if no times of single responses are reported.
     pub availability: Option<AvailabilityRecord>,
-    /// What else is not told.
-    pub untold: BTreeSet<MissingField>,
+    /// What else is not reported.
+    pub missing_fields: BTreeSet<MissingField>,
     /// Sentences that a reader must know.
     pub notes: Vec<String>,
 }
 
-impl Told {
-    /// What is to be read of a tool that says neither its pace nor its units: ops that are queries.
-    pub(super) fn of(tool: &'static str) -> Self {
+impl ImportedRun {
+    /// The run of a tool that reports neither its pace nor its units: its ops are queries.
+    pub(super) fn new(tool: &'static str) -> Self {
         Self {
             tool,
             version: None,
             workload: String::new(),
             unit: Unit::Queries,
             units_per_op: 1,
-            pace: ImportedPace::MissingField,
+            pace: ImportedPace::NotReported,
             rate: None,
             sessions: None,
-            begin: LatencyBegin::MissingField,
+            begin: LatencyBegin::NotReported,
             started: None,
             start: Nanos::ZERO,
             duration: Nanos::ZERO,
@@ -74,7 +75,7 @@ impl Told {
             ops: Vec::new(),
             intervals: Vec::new(),
             availability: None,
-            untold: BTreeSet::new(),
+            missing_fields: BTreeSet::new(),
             notes: Vec::new(),
         }
     }
@@ -89,13 +90,13 @@ pub struct ParsedOp {
     pub sent: u64,
     /// Ops that succeeded.
     pub acknowledged: u64,
-    /// Ops that were due and never sent.
+    /// Ops that were intended and never sent.
     pub dropped: u64,
     /// Further attempts.
     pub retries: u64,
     /// Failed ops by class.
     pub errors: BTreeMap<String, u64>,
-    /// The tool's words for a class.
+    /// The tool's words for a class of errors.
     pub examples: BTreeMap<String, String>,
     /// Ops per second, where the tool prints them; else they follow from count and duration.
     pub ops_per_s: Option<f64>,
@@ -117,7 +118,7 @@ pub struct ParsedLatency {
 }
 
 impl ParsedLatency {
-    /// All of a distribution, with its exact mean and greatest value where they are known.
+    /// All of a distribution, with its exact mean and greatest value if available.
     pub fn full(histogram: &LatencyHistogram, mean: Option<u64>, max: Option<u64>) -> Self {
         let mut summary = histogram.summary();
         if summary.beyond == 0 {
@@ -130,9 +131,9 @@ impl ParsedLatency {
         }
     }
 
-    /// The figures that were printed of `count` ops, nothing in between. A percentile that so few
-    /// ops cannot carry is left out; with `beyond` ops that never ended each is a lower bound.
-    pub fn figures(count: u64, beyond: u64, told: &[(&str, Option<u64>)]) -> Self {
+    /// The figures that were printed of `count` ops, nothing in between. A percentile that needs
+    /// more ops is left out; if `beyond` ops never ended, each is a lower bound.
+    pub fn figures(count: u64, beyond: u64, printed: &[(&str, Option<u64>)]) -> Self {
         let least = |name: &str| match name {
             "p50" | "p90" => 10,
             "p95" => 20,
@@ -142,7 +143,7 @@ impl ParsedLatency {
             _ => 1,
         };
         let of = |name: &str| {
-            let found = told.iter().find(|(other, _)| *other == name)?;
+            let found = printed.iter().find(|(other, _)| *other == name)?;
             found.1.filter(|_| count >= least(name))
         };
         let names = ["p50", "p90", "p95", "p99", "p999", "p9999", "max"];

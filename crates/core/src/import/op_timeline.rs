@@ -11,7 +11,7 @@ use crate::model::plan::PhaseKind;
 use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, WINDOW_NS};
 use crate::model::units::Nanos;
 
-use super::told::{ParsedLatency, ParsedOp, Told};
+use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 
 /// Longest time from the first to the last op.
 pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
@@ -26,18 +26,18 @@ const WORDS: usize = 16;
 
 /// One op as it was written down.
 pub(super) struct Event {
-    /// When it was due, since 1970.
+    /// When it was intended, since 1970.
     pub(super) intended: Nanos,
-    /// When its answer came, or when it was given up.
+    /// When its response came, or when it was abandoned.
     pub(super) finished: Nanos,
-    /// How long it waited before it was sent; absent where that is not told.
+    /// How long it waited before it was sent; absent if not reported.
     pub(super) waited: Option<Nanos>,
-    pub(super) fate: Fate,
+    pub(super) outcome: ParsedOutcome,
     pub(super) retries: u64,
 }
 
-/// What became of an op.
-pub(super) enum Fate {
+/// The outcome of an op.
+pub(super) enum ParsedOutcome {
     Acknowledged,
     /// Class, and the tool's word for it.
     Failed(String, String),
@@ -46,7 +46,7 @@ pub(super) enum Fate {
 
 /// All ops so far.
 #[derive(Default)]
-pub(super) struct Course {
+pub(super) struct OpTimeline {
     ops: BTreeMap<String, Op>,
     seconds: BTreeMap<u64, Second>,
     first: Option<Nanos>,
@@ -55,7 +55,7 @@ pub(super) struct Course {
 
 #[derive(Default)]
 struct Op {
-    told: ParsedOp,
+    counts: ParsedOp,
     latency: Exact,
     service: Exact,
     seconds: BTreeMap<u64, OfSecond>,
@@ -85,7 +85,7 @@ impl Exact {
         self.max_ns = self.max_ns.max(latency.0);
     }
 
-    fn told(&self) -> ParsedLatency {
+    fn parsed(&self) -> ParsedLatency {
         let count = u128::from(self.histogram.count() - self.histogram.beyond());
         let mean = (self.sum_ns + count / 2).checked_div(count);
         let mean = mean.and_then(|mean| u64::try_from(mean).ok());
@@ -104,16 +104,16 @@ struct OfSecond {
     max_ns: u64,
 }
 
-/// The milliseconds of one second with an answer.
+/// The milliseconds of one second with a response.
 #[derive(Default)]
 struct Second {
-    answered: [u64; WORDS],
+    responses: [u64; WORDS],
 }
 
-impl Course {
-    /// Takes note of an op; false where it lies too far from the others, or is of too many kinds.
+impl OpTimeline {
+    /// Adds an op; false where it lies too far from the others, or is of too many kinds.
     #[must_use]
-    pub(super) fn note(&mut self, name: &str, event: &Event) -> bool {
+    pub(super) fn add(&mut self, name: &str, event: &Event) -> bool {
         let first = self.first.map_or(event.intended, |f| f.min(event.intended));
         let last = self.last.max(event.finished);
         if last.saturating_sub(first) > SPAN_MAX {
@@ -124,7 +124,7 @@ impl Course {
                 return false;
             }
             let op = Op {
-                told: ParsedOp {
+                counts: ParsedOp {
                     name: name.to_owned(),
                     ..ParsedOp::default()
                 },
@@ -133,18 +133,18 @@ impl Course {
             self.ops.insert(name.to_owned(), op);
         }
         (self.first, self.last) = (Some(first), last);
-        if matches!(event.fate, Fate::Acknowledged) {
+        if matches!(event.outcome, ParsedOutcome::Acknowledged) {
             let second = self.seconds.entry(second_of(event.finished)).or_default();
             let milli = within(event.finished, MILLI_NS);
-            second.answered[milli / 64] |= 1 << (milli % 64);
+            second.responses[milli / 64] |= 1 << (milli % 64);
         }
         if let Some(op) = self.ops.get_mut(name) {
-            op.note(event);
+            op.add(event);
         }
         true
     }
 
-    /// Whether no op was noted.
+    /// Whether no op was added.
     pub(super) fn is_empty(&self) -> bool {
         self.first.is_none()
     }
@@ -155,58 +155,60 @@ impl Course {
     }
 
     /// Fills in ops, intervals, times and availability; `names` gives ops other names.
-    pub(super) fn tell(self, told: &mut Told, names: &BTreeMap<String, String>) {
+    pub(super) fn write_to(self, run: &mut ImportedRun, names: &BTreeMap<String, String>) {
         let first = self.first.unwrap_or_default();
         let base = second_of(first);
         let origin = Nanos::from_secs(base);
         // On a cell, so that windows of 100 ms can be added up from cells.
         let begin = first.0 - first.0 % CELL_NS;
-        told.started = Some(origin);
-        told.start = Nanos(begin).saturating_sub(origin);
-        told.duration = self.last.saturating_sub(Nanos(begin));
-        let windows = windows_of(told.duration);
-        told.intervals.clear();
-        told.ops.clear();
+        run.started = Some(origin);
+        run.start = Nanos(begin).saturating_sub(origin);
+        run.duration = self.last.saturating_sub(Nanos(begin));
+        let windows = windows_of(run.duration);
+        run.intervals.clear();
+        run.ops.clear();
         for (name, mut op) in self.ops {
             let name = names.get(&name).cloned().unwrap_or(name);
-            op.told.windows = op.windows(begin, windows);
+            op.counts.windows = op.windows(begin, windows);
             for (second, of) in op.seconds {
-                told.intervals.push(of.interval(&name, second - base));
+                run.intervals.push(of.interval(&name, second - base));
             }
-            told.ops.push(ParsedOp {
+            run.ops.push(ParsedOp {
                 name,
-                latency: op.latency.told(),
-                service: op.service.told(),
-                ..op.told
+                latency: op.latency.parsed(),
+                service: op.service.parsed(),
+                ..op.counts
             });
         }
-        told.intervals.sort_by_key(|interval| interval.second);
-        let gaps = gaps(&self.seconds, (Nanos(begin), self.last), origin);
-        told.availability = Some(availability(told, gaps));
+        run.intervals.sort_by_key(|interval| interval.second);
+        let gaps = gaps(&self.seconds, Nanos(begin), self.last, origin);
+        run.availability = Some(availability(run, gaps));
     }
 }
 
 impl Op {
-    fn note(&mut self, event: &Event) {
+    fn add(&mut self, event: &Event) {
         let latency = event.finished.saturating_sub(event.intended);
-        self.told.retries += event.retries;
+        self.counts.retries += event.retries;
         {
-            let due = self.second(event.intended);
-            due.interval.offered += 1;
-            match event.fate {
-                Fate::Dropped => due.interval.dropped += 1,
-                Fate::Acknowledged | Fate::Failed(..) => due.interval.sent += 1,
+            let intended = self.second(event.intended);
+            intended.interval.offered += 1;
+            match event.outcome {
+                ParsedOutcome::Dropped => intended.interval.dropped += 1,
+                ParsedOutcome::Acknowledged | ParsedOutcome::Failed(..) => {
+                    intended.interval.sent += 1
+                }
             }
-            match event.fate {
-                Fate::Dropped => due.beyond += 1,
-                Fate::Acknowledged => due.record(latency),
-                Fate::Failed(..) => {}
+            match event.outcome {
+                ParsedOutcome::Dropped => intended.beyond += 1,
+                ParsedOutcome::Acknowledged => intended.record(latency),
+                ParsedOutcome::Failed(..) => {}
             }
         }
-        match &event.fate {
-            Fate::Acknowledged => {
-                self.told.sent += 1;
-                self.told.acknowledged += 1;
+        match &event.outcome {
+            ParsedOutcome::Acknowledged => {
+                self.counts.sent += 1;
+                self.counts.acknowledged += 1;
                 self.latency.record(latency);
                 if let Some(waited) = event.waited {
                     self.service.record(latency.saturating_sub(waited));
@@ -219,17 +221,17 @@ impl Op {
                     .entry(u8::try_from(cell).unwrap_or_default())
                     .or_default() += 1;
             }
-            Fate::Failed(class, word) => {
-                self.told.sent += 1;
-                *self.told.errors.entry(class.clone()).or_default() += 1;
-                let examples = &mut self.told.examples;
+            ParsedOutcome::Failed(class, word) => {
+                self.counts.sent += 1;
+                *self.counts.errors.entry(class.clone()).or_default() += 1;
+                let examples = &mut self.counts.examples;
                 examples
                     .entry(class.clone())
                     .or_insert_with(|| word.clone());
                 self.second(event.finished).interval.errors += 1;
             }
-            Fate::Dropped => {
-                self.told.dropped += 1;
+            ParsedOutcome::Dropped => {
+                self.counts.dropped += 1;
                 self.latency.histogram.record_beyond(1);
             }
         }
@@ -298,7 +300,7 @@ fn within(at: Nanos, length_ns: u64) -> usize {
         .min(if length_ns == CELL_NS { CELLS } else { 1_000 } - 1)
 }
 
-/// Bits of a value below its highest one that tell bins apart.
+/// Bits of a value below its highest one that distinguish bins.
 const MANTISSA_BITS: u32 = 7;
 
 /// The bin of a value: its power of two and the seven bits below.
@@ -329,12 +331,8 @@ fn least_of(bin: u16) -> u64 {
     }
 }
 
-/// The longest times without an answer, from `origin` on; to a millisecond.
-fn gaps(
-    seconds: &BTreeMap<u64, Second>,
-    (from, to): (Nanos, Nanos),
-    origin: Nanos,
-) -> Vec<[u64; 2]> {
+/// The longest times without a response, from `origin` on; to a millisecond.
+fn gaps(seconds: &BTreeMap<u64, Second>, from: Nanos, to: Nanos, origin: Nanos) -> Vec<[u64; 2]> {
     let mut gaps: Vec<[u64; 2]> = Vec::new();
     let mut last = from.0 / MILLI_NS;
     let mut gap = |until: u64, last: u64| {
@@ -351,7 +349,7 @@ fn gaps(
         for milli in 0..1_000_u64 {
             let (word, bit) = (milli / 64, milli % 64);
             let word = usize::try_from(word).unwrap_or_default();
-            if of.answered[word] >> bit & 1 == 1 {
+            if of.responses[word] >> bit & 1 == 1 {
                 let at = second * 1_000 + milli;
                 gap(at, last);
                 last = at + 1;
@@ -362,15 +360,15 @@ fn gaps(
     gaps
 }
 
-fn availability(told: &Told, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
+fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
     let phase = PhaseRecord {
         name: String::new(),
         kind: PhaseKind::Measure,
         step: Some(0),
-        start_ns: told.start.0,
-        duration_ns: told.duration.0,
+        start_ns: run.start.0,
+        duration_ns: run.duration.0,
     };
     let phases = [phase];
-    let per_s = acknowledged_per_s(&told.intervals, &phases);
+    let per_s = acknowledged_per_s(&run.intervals, &phases);
     of_gaps(gaps, per_s, &phases)
 }

@@ -1,0 +1,140 @@
+//! Takes the lines of one run's files: recognizes their format and hands them to its reader.
+//!
+//! What must not be here: opening files.
+
+use super::decimal::TimeUnit;
+use super::error::ImportError;
+use super::format::Format;
+use super::imported_run::ImportedRun;
+use super::output_reader::OutputReader;
+use super::{hdr, ingest_bench, k6, pgbench, sysbench};
+
+/// Longest line of an output, in bytes: more than a line of any of them has.
+pub const LONGEST_LINE: usize = 4 << 20;
+/// How much of a file is inspected to recognize its format, in bytes.
+pub const HEAD: usize = 64 << 10;
+
+/// Whether a file that begins like this has the format.
+fn recognizes(format: Format, head: &str) -> bool {
+    match format {
+        Format::PgbenchLog => pgbench::is_log(head),
+        Format::PgbenchOutput => pgbench::is_output(head),
+        Format::Sysbench => sysbench::is_output(head),
+        Format::K6Lines => k6::is_lines(head),
+        Format::K6Summary => k6::is_summary(head),
+        Format::HdrLog => hdr::is_log(head),
+        Format::HdrPercentiles => hdr::is_percentiles(head),
+        Format::IngestBench => ingest_bench::is_output(head),
+    }
+}
+
+fn reader(format: Format) -> Box<dyn OutputReader> {
+    match format {
+        Format::PgbenchLog | Format::PgbenchOutput => Box::new(pgbench::Reader::new()),
+        Format::Sysbench => Box::new(sysbench::Reader::new()),
+        Format::K6Lines => Box::new(k6::LineReader::new()),
+        Format::K6Summary => Box::new(k6::SummaryReader::new()),
+        Format::HdrLog => Box::new(hdr::LogReader::new()),
+        Format::HdrPercentiles => Box::new(hdr::PercentileReader::new()),
+        Format::IngestBench => Box::new(ingest_bench::Reader::new()),
+    }
+}
+
+/// The format of a file that begins with `head`; of one tool's where it is named.
+///
+/// # Errors
+/// If it is none of the supported ones.
+pub fn recognize(head: &str, tool: Option<&str>) -> Result<Format, ImportError> {
+    let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
+    let formats = Format::ALL.iter().filter(of_tool);
+    let found = formats.copied().find(|format| recognizes(*format, head));
+    found.ok_or_else(|| match tool {
+        Some(tool) => ImportError::new(
+            format!("this is no output of {tool}"),
+            &supported(Some(tool)),
+        ),
+        None => ImportError::new(
+            "this is not the output of a supported tool",
+            &supported(None),
+        ),
+    })
+}
+
+/// Names of all tools.
+pub fn tools() -> Vec<&'static str> {
+    let mut tools: Vec<&str> = Format::ALL.iter().map(|format| format.tool()).collect();
+    tools.dedup();
+    tools
+}
+
+/// What can be imported, as a hint lists it.
+fn supported(tool: Option<&str>) -> String {
+    let of_tool = |format: &&Format| tool.is_none_or(|tool| format.tool() == tool);
+    let formats = Format::ALL.iter().filter(of_tool);
+    let named = formats.map(|format| format!("{} ({})", format.tool(), format.about()));
+    format!("supported: {}", named.collect::<Vec<_>>().join(", "))
+}
+
+/// Takes the lines of one run's files.
+pub struct Import {
+    reader: Box<dyn OutputReader>,
+    tool: &'static str,
+}
+
+impl std::fmt::Debug for Import {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Import")
+            .field("tool", &self.tool)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Import {
+    /// With nothing read.
+    pub fn new(format: Format) -> Self {
+        Self {
+            reader: reader(format),
+            tool: format.tool(),
+        }
+    }
+
+    /// The unit of values that have none in their file.
+    pub fn unit(&mut self, unit: Option<TimeUnit>) {
+        self.reader.unit(unit);
+    }
+
+    /// Another file of the same run begins.
+    ///
+    /// # Errors
+    /// If it cannot belong to the files before it.
+    pub fn begin(&mut self, format: Format) -> Result<(), ImportError> {
+        if format.tool() != self.tool {
+            let message = format!(
+                "this is of {}, the first file of {}",
+                format.tool(),
+                self.tool
+            );
+            return Err(ImportError::new(
+                message,
+                "import the files of one run at a time",
+            ));
+        }
+        self.reader.begin(format)
+    }
+
+    /// The next line of the file, without its end.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        self.reader.line(line)
+    }
+
+    /// The run that all files report.
+    ///
+    /// # Errors
+    /// If there is nothing to make a record of.
+    pub fn end(self) -> Result<ImportedRun, ImportError> {
+        self.reader.end()
+    }
+}
