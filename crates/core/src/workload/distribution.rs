@@ -117,7 +117,7 @@ impl Sampler {
 
     /// YCSB's HotspotIntegerGenerator: uniform within the hot items and within the cold ones.
     fn hotspot(&self, draws: &Draws, n: u64, data: f64, hot_draws: f64) -> u64 {
-        let hot = floor(count(self.items) * data).clamp(1, self.items);
+        let hot = truncate_to_u64(to_f64(self.items) * data).clamp(1, self.items);
         let (which, within) = (n.wrapping_mul(2), n.wrapping_mul(2).wrapping_add(1));
         let cold = self.items - hot;
         if cold == 0 || draws.unit(which) < hot_draws {

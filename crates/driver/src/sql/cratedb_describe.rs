@@ -412,7 +412,7 @@ WITH (
             .map(|text| (text.sql.as_str(), text.calls))
             .collect();
         assert_eq!(
-            asked[0],
+            recorded[0],
             ("SELECT count(*) FROM shop WHERE tags['host'] = ?", 40)
         );
         assert_eq!((recorded.len(), shape.recorded.different), (2, 1_234));

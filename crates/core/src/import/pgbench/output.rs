@@ -7,8 +7,8 @@ use crate::import::decimal::{count, millis, nanos, number, seconds};
 use crate::import::error::ImportError;
 use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
-use crate::model::plan::Unit;
 use crate::model::numbers::to_f64;
+use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
 const TOOL: &str = "pgbench";

@@ -2,11 +2,9 @@
 //!
 //! What must not be here: the lines themselves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
-use crate::model::plan::Unit;
-use crate::model::units::Nanos;
+use crate::model::import_record::{ImportedPace, MissingField};
 
 use crate::import::error::ImportError;
 use crate::import::format::Format;

@@ -1,6 +1,6 @@
 //! HdrHistogram 2.2.2 for Java: its files against the figures that it computed of the same values.
 
-use super::{close, imported, ms, run, sample};
+use super::{close, imported, ms, parsed_run, sample};
 use crate::import::{Import, TimeUnit, recognize};
 use crate::model::import_record::{LatencyBegin, MissingField};
 

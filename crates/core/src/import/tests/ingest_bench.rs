@@ -1,6 +1,6 @@
 //! nodeIngestBench: a sample written after its source, as it is on no registry.
 
-use super::{close, imported, run, sample};
+use super::{close, imported, parsed_run, sample};
 use crate::model::import_record::{ImportedPace, MissingField};
 use crate::model::plan::Unit;
 

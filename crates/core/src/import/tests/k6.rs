@@ -1,6 +1,6 @@
 //! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
 
-use super::{close, imported, ms, run, sample};
+use super::{close, imported, ms, parsed_run, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]

@@ -1,6 +1,6 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
-use super::{close, counted, float, imported, ms, printed, run, sample};
+use super::{close, counted, imported, ms, parsed_run, printed, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use crate::model::judgment::{Data, Measurement, ReasonCode};
 use crate::model::numbers::to_f64;

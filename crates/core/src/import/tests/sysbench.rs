@@ -1,6 +1,6 @@
 //! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
 
-use super::{close, counted, imported, ms, printed, run, sample};
+use super::{close, counted, imported, ms, parsed_run, printed, sample};
 use crate::model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]

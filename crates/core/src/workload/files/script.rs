@@ -12,9 +12,9 @@ use std::ops::Range;
 
 use super::spec::WorkloadSpec;
 use crate::input_error::{InputError, suggest};
+use crate::model::numbers::signed_to_f64;
 use crate::workload::sql::{Sql, SqlInputError, Token, tokens};
 use crate::workload::transaction::{Control, MAX_STATEMENTS, statements};
-use crate::model::numbers::signed_to_f64;
 
 /// An SQL file.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -205,7 +205,7 @@ fn values_are_as_long_as_asked_and_begin_with_the_number_of_their_row() {
 }
 
 #[test]
-fn percentages_beyond_a_hundred_are_a_error() {
+fn percentages_beyond_a_hundred_are_an_error() {
     let message = refused(&[("read_percent", "60"), ("span_percent", "50")]);
     assert!(message.contains("adds up to 110 %"), "{message}");
     assert!(refused(&[("order", "zipfian"), ("zipfian_s", "1")]).contains("make no power law"));
