@@ -201,12 +201,12 @@ fn quoted_length(text: &str) -> usize {
 
 /// The tokens without what is compiled for tests only: an item, a field, or a statement that
 /// follows `#[cfg(test)]`.
-pub(super) fn without_tests(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
+pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Vec<Token<'a>> {
     let mut kept = Vec::with_capacity(tokens.len());
     let mut at = 0;
     while at < tokens.len() {
         if is_test_attribute(&tokens[at..]) {
-            at = item_end(&tokens, attribute_end(&tokens, at));
+            at = item_end(tokens, attribute_end(tokens, at));
         } else {
             kept.push(tokens[at].clone());
             at += 1;
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn parts_for_tests_are_left_out() {
         let left = |source: &str| {
-            without_tests(tokens(source))
+            without_tests(&tokens(source))
                 .iter()
                 .filter_map(Token::word)
                 .map(str::to_owned)

@@ -13,7 +13,7 @@ pub(super) fn no_tuple_parameters(tree: &Tree) -> Vec<Finding> {
         if !path.starts_with("crates/") || !path.contains("/src/") || is_test(path) {
             continue;
         }
-        let tokens = without_tests(tokens(text));
+        let tokens = without_tests(&tokens(text));
         for (at, token) in tokens.iter().enumerate() {
             let Some(name) = tokens.get(at + 1).and_then(Token::word) else {
                 continue;

@@ -71,7 +71,7 @@ impl Reader<'_> {
     /// Reads the file of a module whose children live in `directory`.
     fn read_file(&mut self, file: &str, directory: &str, parent: Option<usize>) -> Option<usize> {
         let text = self.tree.text(file)?;
-        let tokens = without_tests(tokens(text));
+        let tokens = without_tests(&tokens(text));
         Some(self.read_module(&tokens, file, directory, parent))
     }
 
