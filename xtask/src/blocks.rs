@@ -1,4 +1,4 @@
-//! Generated parts of documents: what stands between two marks is replaced, the rest is kept.
+//! Generated parts of documents: the text between two marks is replaced, the rest is kept.
 //!
 //! ```text
 //! <!-- generated: NAME -->

@@ -302,8 +302,8 @@ fn first_difference(old: &str, new: &str) -> Option<(usize, String)> {
         .take_while(|(old, new)| old == new)
         .count();
     let there = old.lines().nth(same).unwrap_or("end of file");
-    let wanted = new.lines().nth(same).unwrap_or("end of file");
-    Some((same + 1, format!("`{there}`, generated `{wanted}`")))
+    let new_line = new.lines().nth(same).unwrap_or("end of file");
+    Some((same + 1, format!("`{there}`, generated `{new_line}`")))
 }
 
 /// Every code of a reason, by judgment.
@@ -441,8 +441,8 @@ mod tests {
 
     #[test]
     fn a_block_that_nothing_fills_is_wrong() {
-        let marks = "# T\n\n<!-- generated: nobody -->\n<!-- end of nobody -->\n";
+        let marks = "# T\n\n<!-- generated: unknown -->\n<!-- end of unknown -->\n";
         let wrong = blocks_without_page(&Tree::of(&[("docs/a.md", marks)]));
-        assert!(wrong[0].contains("`nobody`"), "{wrong:?}");
+        assert!(wrong[0].contains("`unknown`"), "{wrong:?}");
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn dependencies_point_one_way(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         for dependency in dependencies(text, &manifest) {
-            if let Some((what, hint)) = objection(name, allowed, &dependency) {
+            if let Some((what, hint)) = violation(name, allowed, &dependency) {
                 findings.push(Finding::at(path, dependency.line, what, hint));
             }
         }
@@ -104,7 +104,7 @@ pub(super) fn lints_are_inherited(tree: &Tree) -> Vec<Finding> {
 }
 
 /// Why `dependency` of crate `name` is wrong, and what to do.
-fn objection(
+fn violation(
     name: &str,
     allowed: &[&str],
     dependency: &Dependency,

@@ -137,7 +137,7 @@ pub(super) fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     production_lines(text).filter(|(_, line)| !line.trim_start().starts_with("//"))
 }
 
-/// Whether `word` stands in `line` with no letter, digit or underscore beside it.
+/// Whether `word` is in `line` with no letter, digit or underscore beside it.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {

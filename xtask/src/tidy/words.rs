@@ -77,7 +77,7 @@ pub(super) fn no_path_of_one_machine(tree: &Tree) -> Vec<Finding> {
 }
 
 /// A database is named in its driver, in the registry and in the workload files; all other code
-/// asks for capabilities. Comments count: they rot first.
+/// uses capabilities. Comments count: they rot first.
 pub(super) fn databases_stay_in_their_drivers(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {

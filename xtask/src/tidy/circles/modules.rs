@@ -15,7 +15,7 @@ pub(super) struct Import {
     pub name: Option<String>,
     /// Whether everything in the path's module is brought in.
     pub glob: bool,
-    /// Whether it stands in the module itself, not inside of a function.
+    /// Whether it is in the module itself, not inside of a function.
     pub at_top: bool,
     /// Whether it is a `pub use` of any visibility.
     pub re_export: bool,
