@@ -196,7 +196,7 @@ impl Op {
             match event.outcome {
                 ParsedOutcome::Dropped => intended.interval.dropped += 1,
                 ParsedOutcome::Acknowledged | ParsedOutcome::Failed(..) => {
-                    intended.interval.sent += 1
+                    intended.interval.sent += 1;
                 }
             }
             match event.outcome {
