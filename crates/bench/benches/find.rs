@@ -13,7 +13,7 @@ use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::measured;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::search::SearchOutcome;
-use highwater_runner::store;
+use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup};
 
 const SEEDS: u32 = 5;
@@ -101,7 +101,7 @@ fn called(command: &str, url: &str, more: &[&str]) -> Result<RunRecord, Box<dyn 
         let why = String::from_utf8_lossy(&said.stderr).into_owned();
         format!("highwater {command} left no record: {why}")
     })?;
-    Ok(store::read(&directory)?)
+    Ok(record::read(&directory)?)
 }
 
 fn only(root: &Path) -> Result<Option<std::path::PathBuf>, Box<dyn Error>> {

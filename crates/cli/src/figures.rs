@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use highwater_core::analysis::series::{self, SeriesSet};
-use highwater_runner::store;
+use highwater_runner::{record, store};
 
 use crate::failure::Failure;
 use crate::workload_file;
@@ -48,7 +48,7 @@ fn of(name: &str, out: &Path) -> Result<SeriesSet, Failure> {
 
 fn run(path: &Path) -> Result<SeriesSet, Failure> {
     Ok(SeriesSet {
-        points: series::of_record(&store::read(path)?),
+        points: series::of_record(&record::read(path)?),
         ..SeriesSet::default()
     })
 }

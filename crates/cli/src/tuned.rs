@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::tune::{TuneOutcome, TuneRecord};
-use highwater_runner::store;
+use highwater_runner::{record, store};
 
 use crate::failure::Failure;
 use crate::layers::{Layers, Strength};
@@ -19,7 +19,7 @@ pub fn carry(layers: &mut Layers) -> Result<(), Failure> {
     };
     let out = layers.value("out").map(|out| PathBuf::from(&out.text));
     let path = store::find(&out.unwrap_or_default(), Some(&given.text))?;
-    let record = store::read(&path)?;
+    let record = record::read(&path)?;
     match of(&record).and_then(|tune| tune.outcome.as_ref()) {
         Some(TuneOutcome::Best(best)) => {
             for (axis, value) in &best.values {

@@ -14,7 +14,7 @@ use highwater_core::model::record::RunRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
-use crate::executor::sessions_of;
+use crate::planner::sessions_of;
 
 /// Version of the file's shape.
 const VERSION: u32 = 1;

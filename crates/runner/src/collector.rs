@@ -10,6 +10,7 @@ use highwater_core::model::units::Nanos;
 use highwater_core::report::{IntervalLine, StreamProgress};
 
 use crate::executor::Tick;
+use crate::interval_lines::{IntervalNames, interval_record, journal_line};
 use crate::observer::{Event, Observer};
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
@@ -21,11 +22,25 @@ use crate::telemetry::{self, Counters};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyNames {
     pub(crate) phases: Vec<String>,
-    /// Name, unit, sessions.
-    pub(crate) streams: Vec<(String, Unit, u32)>,
+    streams: Vec<StreamName>,
     /// Units per second that each phase (outer) offers in each stream; absent in closed load.
     offered: Vec<Vec<Option<f64>>>,
     pub(crate) ops: Vec<String>,
+}
+
+/// A stream of a pass.
+#[derive(Debug, Clone)]
+struct StreamName {
+    name: String,
+    unit: Unit,
+    sessions: u32,
+}
+
+/// Positions of a key's phase, stream and op.
+struct KeyPosition {
+    phase: usize,
+    stream: usize,
+    op: usize,
 }
 
 impl KeyNames {
@@ -36,7 +51,11 @@ impl KeyNames {
                 .streams
                 .iter()
                 .zip(sessions)
-                .map(|(stream, sessions)| (stream.name.clone(), stream.unit, *sessions))
+                .map(|(stream, sessions)| StreamName {
+                    name: stream.name.clone(),
+                    unit: stream.unit,
+                    sessions: *sessions,
+                })
                 .collect(),
             offered: plan
                 .phases
@@ -47,10 +66,24 @@ impl KeyNames {
         }
     }
 
-    /// (phase, stream, op) of a key.
-    pub(crate) fn split(&self, key: usize) -> (usize, usize, usize) {
+    /// The phase, stream and op of a key.
+    fn split(&self, key: usize) -> KeyPosition {
         let (ops, streams) = (self.ops.len().max(1), self.streams.len().max(1));
-        (key / ops / streams, key / ops % streams, key % ops)
+        KeyPosition {
+            phase: key / ops / streams,
+            stream: key / ops % streams,
+            op: key % ops,
+        }
+    }
+
+    /// The names of a key.
+    fn interval(&self, key: usize) -> IntervalNames<'_> {
+        let key = self.split(key);
+        IntervalNames {
+            phase: &self.phases[key.phase],
+            stream: &self.streams[key.stream].name,
+            op: &self.ops[key.op],
+        }
     }
 }
 
@@ -134,14 +167,10 @@ impl<'a> Collector<'a> {
                 .merge(&map);
         }
         for delta in tick.intervals {
-            let (phase, stream, op) = self.names.split(delta.key);
-            self.stop.add(phase, stream, &delta);
-            self.write_journal(&JournalLine::new(
-                &delta,
-                &self.names.phases[phase],
-                &self.names.streams[stream].0,
-                &self.names.ops[op],
-            ));
+            let key = self.names.split(delta.key);
+            self.stop.add(key.phase, key.stream, &delta);
+            let line = journal_line(&delta, self.names.interval(delta.key));
+            self.write_journal(&line);
             self.open
                 .entry((delta.second, delta.key))
                 .and_modify(|open| open.merge(&delta))
@@ -188,16 +217,8 @@ impl<'a> Collector<'a> {
     fn close_before(&mut self, second: u64) {
         let rest = self.open.split_off(&(second, 0));
         for ((second, key), delta) in std::mem::replace(&mut self.open, rest) {
-            let (phase, stream, op) = self.names.split(key);
-            self.closed.push(interval_record(
-                second,
-                [
-                    &self.names.phases[phase],
-                    &self.names.streams[stream].0,
-                    &self.names.ops[op],
-                ],
-                &delta,
-            ));
+            let names = self.names.interval(key);
+            self.closed.push(interval_record(second, names, &delta));
         }
     }
 
@@ -218,13 +239,13 @@ impl<'a> Collector<'a> {
                 .names
                 .streams
                 .iter()
-                .map(|(_, _, sessions)| sessions)
+                .map(|stream| stream.sessions)
                 .sum(),
         };
-        for (position, (stream, unit, _)) in self.names.streams.iter().enumerate() {
+        for (position, named) in self.names.streams.iter().enumerate() {
             let mut sum = IntervalDelta::new(second, 0);
             for ((_, key), delta) in self.open.range((second, 0)..(second + 1, 0)) {
-                if self.names.split(*key).1 == position {
+                if self.names.split(*key).stream == position {
                     sum.merge(delta);
                 }
             }
@@ -233,10 +254,10 @@ impl<'a> Collector<'a> {
             let p99 = sum.latency.percentile(0.99);
             let offered = phase.and_then(|phase| self.names.offered.get(phase));
             line.streams.push(StreamProgress {
-                stream: stream.clone(),
-                unit: *unit,
+                stream: named.name.clone(),
+                unit: named.unit,
                 offered_per_s: offered.and_then(|of| of.get(position).copied().flatten()),
-                units_per_s: match unit {
+                units_per_s: match named.unit {
                     Unit::Rows => sum.rows_acknowledged as f64,
                     Unit::Queries => sum.acknowledged as f64,
                 },
@@ -273,31 +294,5 @@ impl<'a> Collector<'a> {
         self.observer.event(&Event::Warning(format!(
             "{error}; the run goes on without it"
         )));
-    }
-}
-
-/// One second of one op, as records show it.
-pub(crate) fn interval_record(
-    second: u64,
-    [phase, stream, op]: [&str; 3],
-    delta: &IntervalDelta,
-) -> IntervalRecord {
-    let finite = |q: f64| delta.latency.percentile(q).map(|percentile| percentile.ns);
-    IntervalRecord {
-        second,
-        phase: phase.to_owned(),
-        stream: stream.to_owned(),
-        op: op.to_owned(),
-        offered: delta.offered,
-        sent: delta.sent,
-        acknowledged: delta.acknowledged,
-        rows_acknowledged: delta.rows_acknowledged,
-        errors: delta.errors,
-        rejected: delta.rejected,
-        rows_refused: delta.rows_refused,
-        dropped: delta.dropped,
-        p50_ns: finite(0.5),
-        p99_ns: finite(0.99),
-        max_ns: delta.latency.summary().max,
     }
 }

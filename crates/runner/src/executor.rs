@@ -227,21 +227,6 @@ fn begin(pass: &Pass, stream: usize, slot: u32) -> Nanos {
     pass.start.saturating_add(delay)
 }
 
-/// Sessions that this share opens for a stream.
-pub(crate) fn sessions_of(plan: &Plan, stream: usize) -> u32 {
-    let planned = &plan.streams[stream];
-    let share = &plan.share;
-    planned
-        .paces
-        .iter()
-        .map(|pace| match pace {
-            Pace::Closed { sessions } => share.part_of(*sessions),
-            Pace::Open { .. } => share.part_of(planned.sessions).max(1),
-        })
-        .max()
-        .unwrap_or(0)
-}
-
 /// Keys in the order of [`Pass::key`].
 pub(crate) fn key_plans(plan: &Plan, streams: usize, ops: usize) -> Vec<KeyPlan> {
     let mut keys = Vec::with_capacity(plan.phases.len() * streams * ops);

@@ -3,7 +3,6 @@
 //! Planner, pacer, the one worker loop, recorder, ledger, audit, telemetry, store. Knows no
 //! database by name: it talks to the driver contract only.
 
-mod assemble;
 mod audit;
 pub mod ceilings;
 pub mod clock;
@@ -15,12 +14,14 @@ mod estimate;
 mod executor;
 mod feed;
 pub mod interrupts;
+mod interval_lines;
 pub mod ledger;
 pub mod observer;
 pub mod pacer;
 mod pass;
 pub mod planner;
 mod probes;
+pub mod record;
 pub mod recorder;
 pub mod request;
 pub mod run;
@@ -29,7 +30,6 @@ pub mod search;
 pub mod source;
 mod stop;
 pub mod store;
-mod summing;
 mod table_setup;
 mod target_polling;
 pub mod telemetry;

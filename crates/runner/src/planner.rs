@@ -306,6 +306,21 @@ fn ramp(streams: &[StreamPlan]) -> Nanos {
     ramps.max().unwrap_or(Nanos::ZERO)
 }
 
+/// Sessions that this share opens for a stream.
+pub(crate) fn sessions_of(plan: &Plan, stream: usize) -> u32 {
+    let planned = &plan.streams[stream];
+    let share = &plan.share;
+    planned
+        .paces
+        .iter()
+        .map(|pace| match pace {
+            Pace::Closed { sessions } => share.part_of(*sessions),
+            Pace::Open { .. } => share.part_of(planned.sessions).max(1),
+        })
+        .max()
+        .unwrap_or(0)
+}
+
 /// When session number `session` of all shares together appears.
 pub(crate) fn spawn_delay(rate: Rate, session: u32) -> Nanos {
     // rate is in millionths per second: seconds = sessions × 10⁶ / micro, ns = × 10⁹.

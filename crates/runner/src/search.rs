@@ -260,7 +260,7 @@ const fn name_of(purpose: ProbePurpose) -> &'static str {
 fn sessions_of(plan: &Plan, stream: &str) -> u32 {
     let mut streams = plan.streams.iter();
     let position = streams.position(|planned| planned.name == stream);
-    position.map_or(0, |position| crate::executor::sessions_of(plan, position))
+    position.map_or(0, |position| crate::planner::sessions_of(plan, position))
 }
 
 /// What a probe shows that could not be run.

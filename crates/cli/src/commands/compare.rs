@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use highwater_core::analysis::comparison::{Verdict, compare as judged};
 use highwater_core::model::record::RunRecord;
 use highwater_core::report::{self, CompareReport, Group};
-use highwater_runner::store;
+use highwater_runner::{record, store};
 
 use crate::exit;
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ fn load(name: &str, out: &Path) -> Result<Loaded, Failure> {
     let mut records = Vec::new();
     for part in name.split(',').filter(|part| !part.is_empty()) {
         for path in runs(part, out)? {
-            records.push(store::read(&path)?);
+            records.push(record::read(&path)?);
         }
     }
     if records.is_empty() {

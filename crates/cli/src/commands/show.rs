@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use highwater_core::report;
+use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
 
 use crate::exit;
@@ -22,7 +23,7 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
     };
     let records = paths
         .iter()
-        .map(|path| store::read(path))
+        .map(|path| record::read(path))
         .collect::<Result<Vec<_>, _>>()?;
     let (record, place) = if let ([record], [path]) = (&records[..], &paths[..]) {
         (record.clone(), path.display().to_string())

@@ -9,6 +9,7 @@ use highwater_core::model::record::RunRecord;
 use highwater_core::model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
+use highwater_runner::record;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_runner::tune::{self as runner, TrialMaker, TrialRequest, TuneRequest};
@@ -97,7 +98,7 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
 /// Takes over the cells of another tuning, which must have had the same intention.
 fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
     let path = store::find(&settings.run.out, Some(name))?;
-    let record: RunRecord = store::read(&path)?;
+    let record: RunRecord = record::read(&path)?;
     let id = record.id.clone();
     let Some(before) = record.tune else {
         return Err(Failure::usage(format!("--resume: {id} is not a tuning"))

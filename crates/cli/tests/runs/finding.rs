@@ -4,7 +4,7 @@ use std::fs;
 
 use highwater_core::model::judgment::Data;
 use highwater_core::model::search::SearchRecord;
-use highwater_runner::store;
+use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
@@ -137,7 +137,7 @@ fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
         "find", "cpu", BURSTING, "--batch", "10", "--quick", "-c", "64", "--then", "soak=10m",
     ]);
     assert_eq!(called.code, Some(1), "{}{}", called.stdout, called.stderr);
-    let record = store::read(&place.runs()[0]).unwrap();
+    let record = record::read(&place.runs()[0]).unwrap();
     let soak = SearchRecord::soak(&record.probes).unwrap();
     assert_eq!(soak.measured_ns, 600_000_000_000);
     assert!((soak.at - confirmed(&called.stdout)).abs() < 1.0);
@@ -195,7 +195,7 @@ fn ctrl_c_keeps_what_is_known() {
         "{called:?}"
     );
     assert!(called.stdout.contains(" --then soak=3600s"), "{called:?}");
-    let record = store::read(&place.runs()[0]).unwrap();
+    let record = record::read(&place.runs()[0]).unwrap();
     assert!(SearchRecord::soak(&record.probes).is_none());
     let shown = place.call(&["show"]);
     assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
@@ -211,13 +211,13 @@ fn is_whole(place: &Place, called: &Called) {
         called.stderr
     );
     let directory = place.runs().pop().unwrap();
-    let record = store::read(&directory).unwrap();
+    let record = record::read(&directory).unwrap();
     assert!(record.search.as_ref().unwrap().outcome.is_some());
     // How many fit the budget is the machine's business, too.
     assert!(!record.probes.is_empty());
     for (number, probe) in (1..).zip(&record.probes) {
         assert_eq!(probe.number, number);
-        let run = store::read(&directory.join(&probe.run)).unwrap();
+        let run = record::read(&directory.join(&probe.run)).unwrap();
         assert_eq!(run.judgments.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
         // The first one finds a target that nobody has asked anything.
@@ -278,7 +278,7 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
     let called = place.call(&[&find[..], &short, &lengths].concat());
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     let found = place.runs().into_iter().find_map(|run| {
-        let record = store::read(&run).unwrap();
+        let record = record::read(&run).unwrap();
         record.search.is_some().then_some(record)
     });
     let found = found.unwrap();

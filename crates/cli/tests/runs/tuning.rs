@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use highwater_core::model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRecord};
-use highwater_runner::store;
+use highwater_runner::record;
 use rustix::process::Signal;
 
 use crate::called::{Called, Place};
@@ -14,7 +14,7 @@ const SHORT: &[&str] = &["-c", "256", "--probe", "5s", "--warm-up", "2s", "-q"];
 
 fn tuning(place: &Place) -> TuneRecord {
     let directory = place.runs().pop().unwrap();
-    store::read(&directory).unwrap().tune.unwrap()
+    record::read(&directory).unwrap().tune.unwrap()
 }
 
 /// A short tuning of that cluster: what is printed, and what is kept.
@@ -52,7 +52,7 @@ fn the_best_size_is_found_told_and_shown_again() {
     assert_eq!((shown.stdout, shown.code), (called.stdout, called.code));
     let directory = place.runs().pop().unwrap();
     for cell in &tune.cells {
-        assert!(store::read(&directory.join(&cell.run)).is_ok());
+        assert!(record::read(&directory.join(&cell.run)).is_ok());
     }
 }
 
@@ -84,7 +84,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
         &[&["--over", "sim.rtt=0ms,1ms"], &carried[..]].concat(),
     );
     let other = place.runs().into_iter().find(|other| *other != run);
-    let last = store::read(&other.unwrap()).unwrap();
+    let last = record::read(&other.unwrap()).unwrap();
     assert_eq!(last.plan.definition.workload.parameters["batch"], batch);
     assert_eq!(last.target.settings["cores"], "8", "every axis is carried");
 }
@@ -159,8 +159,8 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     assert_eq!(called.code, Some(0), "{called:?}");
     assert!(called.stderr.contains("2 of them are known"), "{called:?}");
     let ended = newest(&place, &[&stopped]);
-    let tune = store::read(&ended).unwrap().tune.unwrap();
-    let known = store::read(&stopped).unwrap().tune.unwrap();
+    let tune = record::read(&ended).unwrap().tune.unwrap();
+    let known = record::read(&stopped).unwrap().tune.unwrap();
     assert_eq!(
         measured_here(&ended, &tune),
         2,
@@ -168,14 +168,14 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     );
     for (cell, before) in tune.cells[..2].iter().zip(&known.cells) {
         assert_eq!((&cell.at, cell.figure), (&before.at, before.figure));
-        assert!(store::read(&ended.join(&cell.run)).is_ok(), "{cell:?}");
+        assert!(record::read(&ended.join(&cell.run)).is_ok(), "{cell:?}");
     }
     // One that had come to its end needs its last cell for the record, and no other.
     let resume = ["--resume", ended.to_str().unwrap()];
     let called = place.call(&[&words[..], &resume].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let again = newest(&place, &[&stopped, &ended]);
-    let once_more = store::read(&again).unwrap().tune.unwrap();
+    let once_more = record::read(&again).unwrap().tune.unwrap();
     assert_eq!(once_more.cells.len(), tune.cells.len());
     assert_eq!(measured_here(&again, &once_more), tune.cells.len() - 1);
     is_not_carried(&place, &stopped, "found no best cell");
@@ -207,7 +207,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
     let first = tune.cells.iter().position(is_here).unwrap();
     for (position, cell) in tune.cells.iter().enumerate().skip(first) {
         assert!(is_here(cell), "{cell:?}");
-        let run = store::read(&directory.join(&cell.run)).unwrap();
+        let run = record::read(&directory.join(&cell.run)).unwrap();
         let phases: u64 = run.phases.iter().map(|phase| phase.duration_ns).sum();
         let settled = if position == first { 0 } else { 10_000_000 };
         assert!(cell.took_ns >= phases + settled, "{cell:?}");

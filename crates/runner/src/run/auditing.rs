@@ -9,7 +9,7 @@ use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
 
-use super::Run;
+use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter};
 use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;

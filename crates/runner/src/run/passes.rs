@@ -12,19 +12,19 @@ use highwater_core::report::LoadBounds;
 use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError};
 
-use super::{Run, executors_of};
+use super::state::{Run, executors_of};
 use crate::collector::{Collector, KeyNames};
 use crate::disk_guard::Watch;
 use crate::estimate::{self, Known};
-use crate::executor::{Pass, PassStream, key_plans, sessions_of};
+use crate::executor::{Pass, PassStream, key_plans};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::observer::Event;
 use crate::pass::{self, PassRecord};
-use crate::planner::load_plan;
+use crate::planner::{load_plan, sessions_of};
+use crate::record::Parts;
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};
-use crate::summing::Parts;
 use crate::table_setup::SetupRequest;
 
 /// What ends the phases with a pace: rows, where a stream writes any, or time.

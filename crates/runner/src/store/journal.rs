@@ -1,13 +1,13 @@
-//! The journal: what came in, once a second, one JSON object a line.
+//! The journal: the counts of each second, one JSON object a line. What must not be here: how they
+//! are counted.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::StoreError;
-use crate::recorder::IntervalDelta;
+use super::error::StoreError;
 
 /// Additions to one second of one op.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,30 +40,12 @@ pub struct JournalLine {
     pub beyond: u64,
 }
 
-impl JournalLine {
-    /// The line of some additions.
-    pub fn new(delta: &IntervalDelta, phase: &str, stream: &str, op: &str) -> Self {
-        let latency = if delta.latency.is_empty() {
-            String::new()
-        } else {
-            delta.latency.encode()
-        };
-        Self {
-            second: delta.second,
-            phase: phase.to_owned(),
-            stream: stream.to_owned(),
-            op: op.to_owned(),
-            offered: delta.offered,
-            sent: delta.sent,
-            rows_sent: delta.rows_sent,
-            acknowledged: delta.acknowledged,
-            rows_acknowledged: delta.rows_acknowledged,
-            errors: delta.errors,
-            dropped: delta.dropped,
-            latency,
-            beyond: delta.latency.beyond(),
-        }
-    }
+/// The lines of a journal; a last one that was cut off in the middle is left out.
+pub(super) fn read(path: &Path) -> Vec<JournalLine> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
 }
 
 /// The open file.

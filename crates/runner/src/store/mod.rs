@@ -12,11 +12,11 @@
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
-//! A process that was killed leaves the first three, from which [`read`] makes a record that
-//! says so. Errors name the path. This module is the only one that touches files.
+//! A process that was killed leaves the first three. Errors name the path. What must not be here:
+//! what a record says, and how it is made.
 
+mod error;
 mod journal;
-mod recover;
 mod spill;
 
 use std::fs;
@@ -34,45 +34,24 @@ use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
+pub use error::StoreError;
 pub use journal::{Journal, JournalLine};
 pub use spill::Spill;
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
+/// The record without results.
+const DRAFT: &str = "draft.json";
+/// What came in, once a second.
+const JOURNAL: &str = "intervals.jsonl";
+/// The record.
+const RECORD: &str = "record.json";
 /// The record as a page.
 const PAGE: &str = "report.html";
 /// The same of several shares put together, beside the first of them.
 const MERGED_PAGE: &str = "merged.html";
 /// The directory of a search's probes, each of which is kept like any other run.
 pub(crate) const PROBES: &str = "probes";
-
-/// Why a file could not be written or read.
-#[derive(Debug, thiserror::Error)]
-#[error("{message}")]
-pub struct StoreError {
-    /// Which file, and why.
-    pub message: String,
-    /// What to do.
-    pub hint: Option<String>,
-}
-
-impl StoreError {
-    fn new(path: &Path, cause: impl std::fmt::Display) -> Self {
-        Self::plain(format!("{}: {cause}", path.display()))
-    }
-
-    fn plain(message: String) -> Self {
-        Self {
-            message,
-            hint: None,
-        }
-    }
-
-    fn hinting(mut self, hint: &str) -> Self {
-        self.hint = Some(hint.to_owned());
-        self
-    }
-}
 
 /// A run's directory.
 #[derive(Debug, Clone)]
@@ -121,7 +100,7 @@ impl RunDirectory {
 
     /// Removes the directory of a run that never began; files of others stay, and it with them.
     pub fn discard(&self) {
-        for file in [PLAN, "draft.json", "intervals.jsonl"] {
+        for file in [PLAN, DRAFT, JOURNAL] {
             drop(fs::remove_file(self.path.join(file)));
         }
         drop(fs::remove_dir(self.path.join(PROBES)));
@@ -143,7 +122,7 @@ impl RunDirectory {
 
     /// Writes the record without results.
     pub fn write_draft(&self, draft: &RunRecord) -> Result<(), StoreError> {
-        self.write_whole("draft.json", report::json(draft).as_bytes())
+        self.write_whole(DRAFT, report::json(draft).as_bytes())
     }
 
     /// A scratch file of its own, made when it is needed.
@@ -154,12 +133,12 @@ impl RunDirectory {
 
     /// Opens the journal.
     pub fn journal(&self) -> Result<Journal, StoreError> {
-        Journal::create(&self.path.join("intervals.jsonl"))
+        Journal::create(&self.path.join(JOURNAL))
     }
 
     /// Writes the record, its page and its histograms.
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
-        self.write_whole("record.json", report::json(record).as_bytes())?;
+        self.write_whole(RECORD, report::json(record).as_bytes())?;
         self.write_whole(PAGE, report::html(record).as_bytes())?;
         self.write_histogram_log(record)
     }
@@ -245,19 +224,50 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
     Ok(())
 }
 
-/// Reads the record of a run: its directory, or the record file itself. A run that was killed
-/// is put together from what it had written.
-pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
+/// A run as it was read.
+pub enum StoredRun {
+    /// Its record.
+    Complete(Box<RunRecord>),
+    /// A run that was killed before its record was written.
+    Killed {
+        /// The record without results.
+        draft: Box<RunRecord>,
+        /// The journal; a last line that was cut off is absent.
+        lines: Vec<JournalLine>,
+    },
+}
+
+/// Reads a run: its directory, or the record file itself.
+pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let file = if path.is_dir() {
-        path.join("record.json")
+        path.join(RECORD)
     } else {
         path.to_owned()
     };
     if path.is_dir() && !file.exists() {
-        return recover::recover(path);
+        return read_killed(path);
     }
     let text = fs::read_to_string(&file).map_err(|error| StoreError::new(&file, error))?;
-    report::parse(&text).map_err(|error| StoreError::new(&file, error))
+    let record = report::parse(&text).map_err(|error| StoreError::new(&file, error))?;
+    Ok(StoredRun::Complete(Box::new(record)))
+}
+
+/// Reads the files of a run directory without a record.
+fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
+    if !directory.join(PLAN).exists() {
+        return Err(StoreError::new(directory, "no run is in this directory")
+            .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
+    }
+    let draft = directory.join(DRAFT);
+    let text = fs::read_to_string(&draft).map_err(|_| {
+        StoreError::new(directory, "this run ended before its target had answered")
+            .hinting("plan.json in it tells what was intended")
+    })?;
+    let record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
+    Ok(StoredRun::Killed {
+        draft: Box::new(record),
+        lines: journal::read(&directory.join(JOURNAL)),
+    })
 }
 
 /// Finds a run below `root`: by path, by id, by a unique prefix of it; the newest for `None`.

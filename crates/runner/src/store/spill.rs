@@ -1,10 +1,11 @@
-//! A scratch file of a run, for what does not fit memory; gone when it is dropped.
+//! A scratch file of a run for data beyond the memory bound; removed when it is dropped. What must
+//! not be here: what its bytes mean.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use super::StoreError;
+use super::error::StoreError;
 
 /// A file that is made when the first bytes are written.
 #[derive(Debug)]
@@ -15,7 +16,7 @@ pub struct Spill {
 }
 
 impl Spill {
-    /// A file at this path, which nobody else uses.
+    /// A file at this path, which nothing else uses.
     pub fn at(path: PathBuf) -> Self {
         Self {
             path,

@@ -27,7 +27,8 @@ fn an_empty_store_and_a_missing_one_have_no_runs_yet() {
     }
     assert!(
         read(root.path())
-            .unwrap_err()
+            .err()
+            .unwrap()
             .to_string()
             .contains("no run is in this directory")
     );

@@ -6,7 +6,7 @@ use highwater_core::model::histogram::LatencySummary;
 use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::{IntervalRecord, RunRecord};
 use highwater_core::report;
-use highwater_runner::store;
+use highwater_runner::record;
 
 use crate::support::{Job, closed, measured, one_node, open};
 
@@ -40,7 +40,7 @@ fn within_two_digits(recovered: &LatencySummary, whole: &LatencySummary) {
 fn a_killed_run_is_read_from_its_journal() {
     let root = tempfile::tempdir().unwrap();
     let whole = killed(root.path());
-    let found = store::read(&root.path().join("test")).unwrap();
+    let found = record::read(&root.path().join("test")).unwrap();
     assert_eq!(found.plan, whole.plan);
     for op in ["insert", "latest-metrics"] {
         let (found, whole) = (measured(&found, op), measured(&whole, op));
@@ -74,7 +74,7 @@ fn a_journal_cut_in_the_middle_of_a_line_gives_what_stands_before() {
     let text = std::fs::read_to_string(&journal).unwrap();
     let half = &text[..text.len() / 2];
     std::fs::write(&journal, half).unwrap();
-    let found = store::read(&root.path().join("test")).unwrap();
+    let found = record::read(&root.path().join("test")).unwrap();
     let offered = |intervals: &[IntervalRecord]| intervals.iter().map(|i| i.offered).sum::<u64>();
     let results: u64 = found.results.iter().map(|r| r.offered).sum();
     assert_eq!(results, offered(&found.intervals));

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use highwater_core::model::plan::Arrivals;
 use highwater_core::model::record::RunRecord;
 use highwater_core::report;
-use highwater_runner::store;
+use highwater_runner::record;
 
 use crate::support::{Job, closed, one_node, open};
 
@@ -52,7 +52,7 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
     assert_eq!(stored, report::json(&record));
     for back in [
         report::parse(&stored).unwrap(),
-        store::read(&directory).unwrap(),
+        record::read(&directory).unwrap(),
     ] {
         assert_eq!(back, record);
         assert_eq!(report::json(&back), stored);

@@ -12,8 +12,8 @@ use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::record;
 use highwater_runner::run::RunError;
-use highwater_runner::store;
 
 use crate::hunting::{Hunt, mark, no_mark, thousand};
 use crate::support::one_node;
@@ -30,17 +30,17 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
     assert!((970.0..=1_011.0).contains(&found.confirmed), "{found:?}");
     assert_eq!(found.hold_ns, 12_000_000_000);
     let directory = root.path().join("search");
-    assert_eq!(store::read(&directory).unwrap(), record);
+    assert_eq!(record::read(&directory).unwrap(), record);
     assert_eq!(record.id, "search");
     for probe in &record.probes {
-        let run = store::read(&directory.join(&probe.run)).unwrap();
+        let run = record::read(&directory.join(&probe.run)).unwrap();
         assert!(run.search.is_none());
         assert_eq!(run.target.bytes_before, probe.bytes_before);
         if probe.verdict == ProbeVerdict::Met {
             assert!((run.streams[0].throughput.ops_per_s - probe.acknowledged_per_s).abs() < 1e-9);
         }
     }
-    let last = store::read(&directory.join(&record.probes.last().unwrap().run)).unwrap();
+    let last = record::read(&directory.join(&record.probes.last().unwrap().run)).unwrap();
     assert_eq!(last.results, record.results, "the mark's own figures");
     let text = report::text(&record);
     assert!(text.contains("\nmark "), "{text}");
@@ -114,7 +114,7 @@ fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
     let observer: Rc<dyn Observer> = Rc::clone(&user) as Rc<dyn Observer>;
     let record = hunt.find_in(root.path(), &observer, &interrupts).unwrap();
     let directory = root.path().join("search");
-    assert_eq!(store::read(&directory).unwrap(), record);
+    assert_eq!(record::read(&directory).unwrap(), record);
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
     assert_eq!(kept, record.probes.len(), "a run for each probe");
     assert_eq!(exit_code(&record), 130);

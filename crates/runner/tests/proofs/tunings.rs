@@ -14,8 +14,9 @@ use highwater_core::model::tune::{
 use highwater_core::model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::record;
 use highwater_runner::run::{RunError, RunRequest};
-use highwater_runner::store::{self, RunDirectory};
+use highwater_runner::store::RunDirectory;
 use highwater_runner::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
 
 use crate::support::{Job, closed, one_node};
@@ -174,7 +175,7 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     }) as Rc<dyn Observer>;
     let record = tune_in(root.path(), tuning(Nanos::MAX), &user, &interrupts).unwrap();
     let directory = root.path().join("tuning");
-    assert_eq!(store::read(&directory).unwrap(), record);
+    assert_eq!(record::read(&directory).unwrap(), record);
     let tune = record.tune.as_ref().unwrap();
     assert_eq!(tune.cells.len(), 2);
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();

@@ -4,6 +4,7 @@
 
 mod auditing;
 mod passes;
+mod state;
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use highwater_core::model::plan::PhaseKind;
 use highwater_core::model::record::{PhaseRecord, RunNote, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
-use highwater_driver::{Admin, DiskSpace, TargetError, TargetFacts, Timeline};
+use highwater_driver::{Admin, TargetError, TargetFacts, Timeline};
 
 use crate::audit::AuditOutcome;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
@@ -25,9 +26,9 @@ use crate::executor;
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
-use crate::summing::{self, Parts};
-use crate::table_setup::{self, ExistingTables, SetupRequest};
-use crate::target_polling::TelemetryPoller;
+use crate::record::{self, Parts};
+use crate::table_setup::{self, SetupRequest};
+use state::Run;
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
@@ -62,67 +63,17 @@ fn run_on_its_timeline(
         let simulated = SimulatedTimeline::new();
         let timeline: Rc<dyn Timeline> = Rc::new(simulated.clone());
         let executors = Executors::Inline;
-        let run = Run::new(request, observer, interrupts, (timeline, executors));
+        let run = Run::new(request, observer, interrupts, timeline, executors);
         simulated.block_on(run.whole()).ok_or(RunError::Stuck)?
     } else {
         RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
-            Run::new(request, observer, interrupts, (timeline, executors)).whole()
+            Run::new(request, observer, interrupts, timeline, executors).whole()
         })?
     }
 }
 
-/// A run on its timeline.
-struct Run {
-    request: RunRequest,
-    observer: Rc<dyn Observer>,
-    interrupts: Interrupts,
-    timeline: Rc<dyn Timeline>,
-    executors: Executors,
-    /// What was there before this run.
-    tables: ExistingTables,
-    /// Room on the target's disk before the load, if it is watched.
-    space: Option<DiskSpace>,
-    /// Why the run was stopped before the disk was full.
-    disk_full: Option<String>,
-    /// What is asked of the target beside the load.
-    poller: TelemetryPoller,
-}
-
 impl Run {
-    fn new(
-        request: RunRequest,
-        observer: Rc<dyn Observer>,
-        interrupts: Interrupts,
-        (timeline, executors): (Rc<dyn Timeline>, Executors),
-    ) -> Self {
-        // One of all shares is enough to poll the target.
-        let polls = !request.telemetry.off && request.plan.share.index == 1;
-        let mut poller = if polls {
-            TelemetryPoller::of_target(&request.target, &timeline)
-        } else {
-            TelemetryPoller::new(Rc::clone(&timeline))
-        };
-        for endpoint in request.telemetry.endpoints.iter().filter(|_| polls) {
-            let opened = endpoint.clone();
-            poller.add(
-                endpoint.name(),
-                Box::new(move |timeline| opened.open(timeline)),
-            );
-        }
-        Self {
-            request,
-            observer,
-            interrupts,
-            timeline,
-            executors,
-            tables: ExistingTables::default(),
-            space: None,
-            disk_full: None,
-            poller,
-        }
-    }
-
     async fn whole(mut self) -> Result<RunEnd, RunError> {
         let observer = Rc::clone(&self.observer);
         let target = Arc::clone(&self.request.target);
@@ -212,7 +163,7 @@ impl Run {
         let bound = self.bind(&parts.facts.dialects)?;
         let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
-        let mut ledgers = summing::ledgers(&mut passes, empty);
+        let mut ledgers = record::ledgers(&mut passes, empty);
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
         let asked = (invariants.as_slice(), fatal.is_some());
@@ -253,7 +204,7 @@ impl Run {
             ("disk_full", self.disk_full.clone()),
             ("not_noted", noted.err().map(|error| error.message)),
         ]);
-        let early = summing::early_ends(&self.request.plan, &passes);
+        let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
         parts.notes.extend(remarks);
         parts.audit_phase = PhaseRecord {
@@ -263,7 +214,7 @@ impl Run {
             start_ns: audit_begin.saturating_sub(passes.origin()).0,
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
         };
-        let mut record = summing::record(&self.request, parts, &passes, audit, &mut collector);
+        let mut record = record::record(&self.request, parts, &passes, audit, &mut collector);
         record.target_telemetry = self.poller.record();
         let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);
@@ -351,22 +302,6 @@ impl Run {
             }
             record.judgments = analysis::judge(record);
         }
-    }
-
-    fn phase(&self, name: &str, about: &str) {
-        self.observer.event(&Event::Phase {
-            name: name.to_owned(),
-            about: about.to_owned(),
-        });
-    }
-}
-
-fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
-    match executors {
-        Executors::Inline => 1,
-        Executors::Threads(_) => crate::telemetry::cores()
-            .min(sessions.iter().sum::<u32>())
-            .max(1),
     }
 }
 

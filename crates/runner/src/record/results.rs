@@ -13,7 +13,7 @@ use highwater_core::model::record::{
 };
 use highwater_core::model::units::Nanos;
 
-use crate::executor::sessions_of;
+use crate::planner::sessions_of;
 use crate::recorder::{AcknowledgementMap, KeyStats};
 use crate::schedule::PhaseTimes;
 use crate::telemetry::{self, Counters};

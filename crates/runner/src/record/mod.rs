@@ -1,4 +1,12 @@
-//! All parts of a run become its record.
+//! Makes the record of a run: from its passes and its audit when it ends, or from what it wrote if
+//! it was killed.
+//!
+//! What must not be here: what a run does next.
+
+mod recovered;
+mod results;
+
+use std::path::Path;
 
 use highwater_core::analysis;
 use highwater_core::model::display::{count, duration, span};
@@ -14,7 +22,7 @@ use highwater_core::model::record::{
 use highwater_core::model::units::Nanos;
 use highwater_driver::TargetFacts;
 
-use crate::assemble::{
+use self::results::{
     Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
     stream_record,
 };
@@ -24,12 +32,22 @@ use crate::environment;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
-use crate::run::RunRequest;
+use crate::request::RunRequest;
 use crate::schedule::EarlyEnd;
+use crate::store::{self, StoreError, StoredRun};
 use crate::table_setup::ExistingTables;
 use crate::telemetry;
 
-/// What is known besides the figures.
+/// Reads the record of a run: its directory, or the record file itself. The record of a run that was
+/// killed is made from what it had written.
+pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
+    Ok(match store::read(path)? {
+        StoredRun::Complete(record) => *record,
+        StoredRun::Killed { draft, lines } => recovered::recovered(*draft, lines),
+    })
+}
+
+/// Facts of a run besides the figures of its passes.
 pub(crate) struct Parts {
     pub(crate) facts: TargetFacts,
     pub(crate) bytes_before: Option<u64>,

@@ -1,15 +1,12 @@
-//! A run whose process was killed: its record is put together from what it had written.
+//! Makes the record of a run whose process was killed from its draft and its journal.
 //!
 //! Only latencies at two digits are left, and no service times; the data were not audited. The
-//! record says all that.
+//! record says so. What must not be here: files.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 
 use highwater_core::analysis;
 use highwater_core::analysis::availability::{acknowledged_per_s, measured_seconds, of_gaps};
-use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
@@ -17,39 +14,20 @@ use highwater_core::model::record::{
     ThroughputRecord, Windows,
 };
 use highwater_core::model::units::Nanos;
-use highwater_core::report;
 
-use super::{JournalLine, PLAN, StoreError};
-use crate::assemble::{Figures, result_record};
-use crate::collector::interval_record;
+use super::results::{Figures, result_record};
+use crate::interval_lines::{IntervalNames, delta_of, interval_record};
 use crate::recorder::{IntervalDelta, KeyStats};
+use crate::store::JournalLine;
 
 /// Stands for the class of errors: the journal counts them, and does not tell them apart.
 const UNCLASSIFIED: &str = "unclassified";
 
-/// The record of a run directory without one.
-pub(super) fn recover(directory: &Path) -> Result<RunRecord, StoreError> {
-    if !directory.join(PLAN).exists() {
-        return Err(StoreError::new(directory, "no run is in this directory")
-            .hinting("a run's directory holds plan.json; `-o DIR` names the store of several"));
-    }
-    let draft = directory.join("draft.json");
-    let text = fs::read_to_string(&draft).map_err(|_| {
-        StoreError::new(directory, "this run ended before its target had answered")
-            .hinting("plan.json in it tells what was intended")
-    })?;
-    let mut record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
-    let journal = directory.join("intervals.jsonl");
-    let lines = fs::read_to_string(&journal).unwrap_or_default();
-    // The last line may have been cut off in the middle; it is left out.
-    fill(
-        &mut record,
-        lines
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok()),
-    );
-    record.judgments = analysis::judge(&record);
-    Ok(record)
+/// The record of a run that was killed, from its draft and its journal.
+pub(super) fn recovered(mut draft: RunRecord, lines: Vec<JournalLine>) -> RunRecord {
+    fill(&mut draft, lines.into_iter());
+    draft.judgments = analysis::judge(&draft);
+    draft
 }
 
 fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
@@ -68,9 +46,10 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
     let mut errors: BTreeMap<&[String; 3], u64> = BTreeMap::new();
     for ((second, name), delta) in &intervals {
         let [phase, stream, op] = name;
+        let names = IntervalNames { phase, stream, op };
         record
             .intervals
-            .push(interval_record(*second, [phase, stream, op], delta));
+            .push(interval_record(*second, names, delta));
         add(
             sums.entry(name.clone()).or_insert_with(|| KeyStats::new(0)),
             delta,
@@ -103,24 +82,6 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
                   latencies at two significant digits and gaps in whole seconds"
                 .to_owned(),
     });
-}
-
-fn delta_of(line: &JournalLine) -> IntervalDelta {
-    let mut latency = LatencyHistogram::coarse();
-    if let Ok(histogram) = LatencyHistogram::decode(&line.latency, line.beyond) {
-        latency.merge(&histogram);
-    }
-    IntervalDelta {
-        offered: line.offered,
-        sent: line.sent,
-        rows_sent: line.rows_sent,
-        acknowledged: line.acknowledged,
-        rows_acknowledged: line.rows_acknowledged,
-        errors: line.errors,
-        dropped: line.dropped,
-        latency,
-        ..IntervalDelta::new(line.second, 0)
-    }
 }
 
 fn add(stats: &mut KeyStats, delta: &IntervalDelta) {

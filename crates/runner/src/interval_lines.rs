@@ -1,0 +1,85 @@
+//! One second of one op in its three shapes: counted, in the journal, and in the record. What must
+//! not be here: counting, and files.
+
+use highwater_core::model::histogram::LatencyHistogram;
+use highwater_core::model::record::IntervalRecord;
+
+use crate::recorder::IntervalDelta;
+use crate::store::JournalLine;
+
+/// Phase, stream and op of an interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct IntervalNames<'a> {
+    pub(crate) phase: &'a str,
+    pub(crate) stream: &'a str,
+    pub(crate) op: &'a str,
+}
+
+/// The interval in a record.
+pub(crate) fn interval_record(
+    second: u64,
+    names: IntervalNames<'_>,
+    delta: &IntervalDelta,
+) -> IntervalRecord {
+    let finite = |q: f64| delta.latency.percentile(q).map(|percentile| percentile.ns);
+    IntervalRecord {
+        second,
+        phase: names.phase.to_owned(),
+        stream: names.stream.to_owned(),
+        op: names.op.to_owned(),
+        offered: delta.offered,
+        sent: delta.sent,
+        acknowledged: delta.acknowledged,
+        rows_acknowledged: delta.rows_acknowledged,
+        errors: delta.errors,
+        rejected: delta.rejected,
+        rows_refused: delta.rows_refused,
+        dropped: delta.dropped,
+        p50_ns: finite(0.5),
+        p99_ns: finite(0.99),
+        max_ns: delta.latency.summary().max,
+    }
+}
+
+/// The interval in the journal.
+pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> JournalLine {
+    let latency = if delta.latency.is_empty() {
+        String::new()
+    } else {
+        delta.latency.encode()
+    };
+    JournalLine {
+        second: delta.second,
+        phase: names.phase.to_owned(),
+        stream: names.stream.to_owned(),
+        op: names.op.to_owned(),
+        offered: delta.offered,
+        sent: delta.sent,
+        rows_sent: delta.rows_sent,
+        acknowledged: delta.acknowledged,
+        rows_acknowledged: delta.rows_acknowledged,
+        errors: delta.errors,
+        dropped: delta.dropped,
+        latency,
+        beyond: delta.latency.beyond(),
+    }
+}
+
+/// The counts of a line of the journal.
+pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
+    let mut latency = LatencyHistogram::coarse();
+    if let Ok(histogram) = LatencyHistogram::decode(&line.latency, line.beyond) {
+        latency.merge(&histogram);
+    }
+    IntervalDelta {
+        offered: line.offered,
+        sent: line.sent,
+        rows_sent: line.rows_sent,
+        acknowledged: line.acknowledged,
+        rows_acknowledged: line.rows_acknowledged,
+        errors: line.errors,
+        dropped: line.dropped,
+        latency,
+        ..IntervalDelta::new(line.second, 0)
+    }
+}

@@ -1,0 +1,83 @@
+//! The state of a run that its steps share. What must not be here: the steps.
+
+use std::rc::Rc;
+
+use highwater_driver::{DiskSpace, Timeline};
+
+use crate::interrupts::Interrupts;
+use crate::observer::{Event, Observer};
+use crate::pass::Executors;
+use crate::request::RunRequest;
+use crate::table_setup::ExistingTables;
+use crate::target_polling::TelemetryPoller;
+
+/// The state of a run.
+pub(super) struct Run {
+    pub(super) request: RunRequest,
+    pub(super) observer: Rc<dyn Observer>,
+    pub(super) interrupts: Interrupts,
+    pub(super) timeline: Rc<dyn Timeline>,
+    pub(super) executors: Executors,
+    /// The tables as this run found them.
+    pub(super) tables: ExistingTables,
+    /// Free disk space of the target before the load, if it is watched.
+    pub(super) space: Option<DiskSpace>,
+    /// Why the run was stopped before the disk was full.
+    pub(super) disk_full: Option<String>,
+    /// Polls the target for telemetry during the load.
+    pub(super) poller: TelemetryPoller,
+}
+
+impl Run {
+    pub(super) fn new(
+        request: RunRequest,
+        observer: Rc<dyn Observer>,
+        interrupts: Interrupts,
+        timeline: Rc<dyn Timeline>,
+        executors: Executors,
+    ) -> Self {
+        // One of all shares is enough to poll the target.
+        let polls = !request.telemetry.off && request.plan.share.index == 1;
+        let mut poller = if polls {
+            TelemetryPoller::of_target(&request.target, &timeline)
+        } else {
+            TelemetryPoller::new(Rc::clone(&timeline))
+        };
+        for endpoint in request.telemetry.endpoints.iter().filter(|_| polls) {
+            let opened = endpoint.clone();
+            poller.add(
+                endpoint.name(),
+                Box::new(move |timeline| opened.open(timeline)),
+            );
+        }
+        Self {
+            request,
+            observer,
+            interrupts,
+            timeline,
+            executors,
+            tables: ExistingTables::default(),
+            space: None,
+            disk_full: None,
+            poller,
+        }
+    }
+
+    /// Reports the begin of a phase.
+    pub(super) fn phase(&self, name: &str, about: &str) {
+        self.observer.event(&Event::Phase {
+            name: name.to_owned(),
+            about: about.to_owned(),
+        });
+    }
+}
+
+/// Executor threads for a pass with these sessions.
+pub(super) fn executors_of(executors: Executors, sessions: &[u32]) -> u32 {
+    match executors {
+        Executors::Inline => 1,
+        Executors::Threads(_) => crate::telemetry::cores()
+            .min(sessions.iter().sum::<u32>())
+            .max(1),
+    }
+}
