@@ -141,7 +141,7 @@ impl Reader {
         let latency = millis(latency.split(' ').next()?)?;
         self.line_percent = Some(percent);
         // With the percentile switched off it prints one of 0 %.
-        let of = |wanted: u64| (percent == wanted).then_some(latency.0);
+        let of = |expected: u64| (percent == expected).then_some(latency.0);
         let line = Average {
             end_s: number(end)?,
             ops_per_s: behind("tps:")?,

@@ -281,9 +281,12 @@ mod tests {
     fn zeta_is_the_sum() {
         for theta in [0.2, 0.5, 0.99] {
             for n in [1, 2, 64, 65, 1_000, 1_000_000] {
-                let (found, wanted) = (zeta(n, theta), added_up(n, theta));
-                let difference = (found - wanted).abs() / wanted;
-                assert!(difference < 1e-11, "zeta({n}, {theta}) = {found}, {wanted}");
+                let (found, expected) = (zeta(n, theta), added_up(n, theta));
+                let difference = (found - expected).abs() / expected;
+                assert!(
+                    difference < 1e-11,
+                    "zeta({n}, {theta}) = {found}, {expected}"
+                );
             }
         }
     }

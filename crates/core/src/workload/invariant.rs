@@ -1,4 +1,6 @@
-//! What must be so of the data after a run, in one dialect; asked by the audit.
+//! What must be so of the data after a run, in one dialect; the audit queries it.
+//!
+//! What must not be here: sending the query.
 
 use std::cmp::Ordering;
 
@@ -7,36 +9,36 @@ use crate::input_error::InputError;
 use super::dialect::preferred;
 use super::instance::Workload;
 
-/// A query with the one value that it must answer.
+/// A query with the one value that it must return.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invariant {
     /// Its name in the workload file.
     pub name: String,
     /// SQL text without parameters.
     pub sql: String,
-    /// What the answer's only value must be, as text.
+    /// What the only value of the result must be, as text.
     pub equals: String,
 }
 
 impl Invariant {
-    /// Whether an answer's value is the one that is wanted: as a number where both are numbers, as
-    /// a truth value where that is wanted, else letter by letter.
+    /// Whether an answer's value equals the expected one: as a number if both are numbers, as a
+    /// truth value if that is expected, else letter by letter.
     pub fn holds(&self, found: &str) -> bool {
-        let (wanted, found) = (self.equals.as_str(), found.trim());
+        let (expected, found) = (self.equals.as_str(), found.trim());
         let same_number = || {
-            if let (Ok(a), Ok(b)) = (wanted.parse::<i128>(), found.parse::<i128>()) {
+            if let (Ok(a), Ok(b)) = (expected.parse::<i128>(), found.parse::<i128>()) {
                 return a == b;
             }
             let number = |text: &str| text.parse::<f64>().ok();
-            let order = number(wanted).and_then(|a| a.partial_cmp(&number(found)?));
+            let order = number(expected).and_then(|a| a.partial_cmp(&number(found)?));
             order == Some(Ordering::Equal)
         };
-        let same_truth = || match wanted {
+        let same_truth = || match expected {
             "true" => matches!(found, "t" | "1"),
             "false" => matches!(found, "f" | "0"),
             _ => false,
         };
-        wanted == found || same_number() || same_truth()
+        expected == found || same_number() || same_truth()
     }
 }
 
@@ -67,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_the_wanted_one_in_any_of_the_forms_that_servers_write() {
+    fn a_value_is_the_expected_one_in_any_of_the_forms_that_servers_write() {
         for (equals, found, holds) in [
             ("0", "0", true),
             ("0", "0.00", true),

@@ -128,10 +128,10 @@ impl OutputReader for Reader {
             return Ok(());
         }
         let wrong = |message: String| ImportError::new(message, HINT).at(0..line.len());
-        let wanted = [DURATION, DROPPED, "vus"];
+        let used = [DURATION, DROPPED, "vus"];
         let read: Line = serde_json::from_str(line)
             .map_err(|error| wrong(format!("it is no sample: {error}")))?;
-        if read.kind != "Point" || !wanted.contains(&read.metric.as_str()) {
+        if read.kind != "Point" || !used.contains(&read.metric.as_str()) {
             return Ok(());
         }
         match self.point(&read.metric, &read.data) {

@@ -63,7 +63,7 @@ fn read_entity_pick(
     reader: &mut Reader<'_>,
     section: &mut Section<'_, '_>,
     entities: &[Entity],
-    wanted: u64,
+    requested: u64,
 ) -> Option<ParameterGenerator> {
     let place = read_entity_attribute(reader, section, entities);
     let from = section.float(reader, "from", Some(0.0));
@@ -77,9 +77,9 @@ fn read_entity_pick(
     }
     let count = entities.get(entity)?.count;
     let (first, last) = (share_of(count, from), share_of(count, to));
-    if last - first + 1 < wanted {
+    if last - first + 1 < requested {
         let there = last - first + 1;
-        let message = format!("{} wants {wanted} of {there} entities", section.place);
+        let message = format!("{} wants {requested} of {there} entities", section.place);
         let hint = "a smaller `count`, or more entities".to_owned();
         reader.report(section.span.clone(), message, Some(hint));
         return None;

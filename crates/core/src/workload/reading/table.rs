@@ -246,7 +246,7 @@ fn conditional(
     let mut section = part.as_section(reader, dialect, entry, place)?;
     let sql = section.text(reader, "sql");
     let mut counts = true;
-    for (key, wanted) in [("when", true), ("unless", false)] {
+    for (key, expected) in [("when", true), ("unless", false)] {
         let Some(condition) = section.optional(key) else {
             continue;
         };
@@ -256,7 +256,7 @@ fn conditional(
             .filter_map(|text| section.text_of(reader, key, text))
             .collect();
         if let [left, right] = texts.as_slice() {
-            counts &= (left == right) == wanted;
+            counts &= (left == right) == expected;
         } else {
             let message = format!("`{key}` of {} is not two texts", section.place);
             let hint = format!("{key} = [\"${{parameter}}\", \"value\"]");

@@ -3,6 +3,7 @@
 //! data.
 
 mod column;
+mod expression;
 mod mix;
 mod statement;
 mod table;

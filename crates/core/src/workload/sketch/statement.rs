@@ -20,6 +20,7 @@ use crate::workload::definition::MAX_COUNT;
 use crate::workload::sql::Sql;
 
 use super::column::Options;
+use super::expression::{compares, is_placeholder, is_value, number, placeholder};
 use super::toml_text::quoted;
 
 /// A statement as an op sends it.
@@ -461,43 +462,4 @@ fn same(name: &Ident, known: &str) -> bool {
         None => name.value.eq_ignore_ascii_case(known),
         Some(_) => name.value == known,
     }
-}
-
-fn compares(op: &BinaryOperator) -> bool {
-    matches!(
-        op,
-        BinaryOperator::Eq
-            | BinaryOperator::NotEq
-            | BinaryOperator::Lt
-            | BinaryOperator::LtEq
-            | BinaryOperator::Gt
-            | BinaryOperator::GtEq
-    )
-}
-
-/// Whether it is one value: a literal or the place of one, perhaps with a type.
-fn is_value(expr: &Expr) -> bool {
-    match expr {
-        Expr::Value(value) => match &value.value {
-            Value::Placeholder(text) => !text.starts_with(':'),
-            other => !matches!(other, Value::Null),
-        },
-        Expr::Nested(inner)
-        | Expr::Cast { expr: inner, .. }
-        | Expr::UnaryOp { expr: inner, .. } => is_value(inner),
-        Expr::TypedString(_) => true,
-        _ => false,
-    }
-}
-
-fn is_placeholder(expr: &Expr) -> bool {
-    matches!(expr, Expr::Value(value) if matches!(value.value, Value::Placeholder(_)))
-}
-
-fn placeholder(name: &str) -> Expr {
-    Expr::Value(Value::Placeholder(format!(":{name}")).into())
-}
-
-fn number(number: u64) -> Expr {
-    Expr::Value(Value::Number(number.to_string(), false).into())
 }

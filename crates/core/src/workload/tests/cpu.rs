@@ -211,12 +211,12 @@ fn dashboards_are_asked_by_their_weights() {
         counts[usize::from(id)] += 1;
     }
     for (id, weight) in &stream.ops {
-        let asked = counts[usize::from(id.0)];
+        let requested = counts[usize::from(id.0)];
         let expected = i64::from(*weight) * 1_000;
         // Four deviations of a binomial count.
         assert!(
-            (asked - expected).pow(2) < 16 * expected,
-            "{asked} for {expected}"
+            (requested - expected).pow(2) < 16 * expected,
+            "{requested} for {expected}"
         );
     }
 }
@@ -233,7 +233,7 @@ fn queries_ask_for_hosts_in_the_middle_half() {
     for (hosts, least, most) in [("4000", 1_000, 3_000), ("8", 2, 6), ("1", 0, 0)] {
         let workload = cpu(&[("hosts", hosts)], 1);
         let stream = workload.stream("latest-metrics").unwrap();
-        let asked: BTreeSet<u64> = (0..20_000)
+        let requested: BTreeSet<u64> = (0..20_000)
             .map(|index| {
                 match &parameters(&workload.op(&stream, index, &OpContext::default()))[0] {
                     Value::Text(name) => name.strip_prefix("host_").unwrap().parse().unwrap(),
@@ -241,8 +241,8 @@ fn queries_ask_for_hosts_in_the_middle_half() {
                 }
             })
             .collect();
-        assert_eq!(asked.first(), Some(&least), "{hosts}");
-        assert_eq!(asked.last(), Some(&most), "{hosts}");
+        assert_eq!(requested.first(), Some(&least), "{hosts}");
+        assert_eq!(requested.last(), Some(&most), "{hosts}");
     }
 }
 

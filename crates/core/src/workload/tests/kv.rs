@@ -107,14 +107,14 @@ fn rows_are_written_one_after_the_other_whatever_stands_between() {
 fn reads_and_deletes_ask_for_keys_that_were_written_before() {
     let workload = kv(&[("read_percent", "60"), ("del_percent", "10")]);
     let stream = stream(&workload);
-    let mut asked = 0;
+    let mut requested = 0;
     for op in ops(&workload, 2_000) {
         let rows = CONTEXT.first_row + workload.rows_before(&stream, op.index);
         let batch = workload.row_batch(0, 0, usize::try_from(rows).unwrap());
         let name = workload.op_name(op.id);
         if name != "write" {
             assert!(integers(&batch, 0).contains(&keys(&op)[0]));
-            asked += 1;
+            requested += 1;
         }
         let replaced = workload.replaced_keys(&op, rows);
         let first_row = replaced.map(|replaced| replaced.first_row);
@@ -125,7 +125,7 @@ fn reads_and_deletes_ask_for_keys_that_were_written_before() {
         };
         assert_eq!(first_row, expected, "{name}");
     }
-    assert_eq!(asked, 1_400);
+    assert_eq!(requested, 1_400);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn drawn_rows_are_about_entities_all_alike_and_each_is_a_tick() {
         (start..)
             .step_by(100)
             .zip(timestamps(&batch, 0))
-            .all(|(wanted, ts)| wanted == *ts)
+            .all(|(expected, ts)| expected == *ts)
     );
     let jitter: Vec<i64> = (start..)
         .step_by(1_000)
@@ -124,8 +124,8 @@ fn references_are_to_rows_that_are_there() {
     for (row, earlier) in (0..).zip(integers(&batch, 8)) {
         assert!((0..row.max(1)).contains(earlier), "row {row}: {earlier}");
     }
-    let drawn = workload.row_batch(0, 0, 100);
-    let uuids: Vec<&str> = texts(&drawn, 3);
+    let sampled = workload.row_batch(0, 0, 100);
+    let uuids: Vec<&str> = texts(&sampled, 3);
     let parents = texts(&batch, 9);
     assert!(parents.iter().all(|parent| uuids.contains(parent)));
     // Eight of ten are among the first twenty: 40 of 50, give or take four deviations.
@@ -148,13 +148,13 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
         of("its_ok", "boolean", "ok"),
         of("its_word", "text", "deep.w"),
     ];
-    let asked = of("asked", "text", "deep.w");
+    let requested = of("asked", "text", "deep.w");
     let text = MADE
         .replace(LAST, &format!("{}{LAST}", columns.concat()))
         .replace(":week\"", ":week, :asked\"")
         .replace(
             "offset = \"10s\" },\n",
-            &format!("offset = \"10s\" }},{asked}\n"),
+            &format!("offset = \"10s\" }},{requested}\n"),
         );
     let workload = parsed(&text).instantiate(&[].into(), Seed(1)).unwrap();
     // Its rows come again after these.
@@ -198,7 +198,7 @@ fn a_reference_to_a_field_is_to_that_of_a_row_that_is_there() {
             "{word}"
         );
     }
-    // Fractions are of one row: that they are many says that many rows are drawn from.
+    // Fractions are of one row: that they are many says that many rows are sampled from.
     let fractions = floats(&batch, first + 1).iter().map(|f| f.to_bits());
     assert!(fractions.collect::<BTreeSet<_>>().len() > 20);
 }

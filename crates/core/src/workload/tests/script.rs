@@ -117,7 +117,7 @@ fn random_shapes_have_the_ends_and_the_middle_that_pgbench_says() {
 }
 
 /// What a parameter of this expression is for the first ops; `:scale` is 3.
-fn drawn(expression: &str, ops: u64) -> Vec<i64> {
+fn sampled(expression: &str, ops: u64) -> Vec<i64> {
     let text = format!("\\set x {expression}\nSELECT :x");
     let scale = [("scale", "3")];
     let settings = if text.contains(":scale") {
@@ -147,7 +147,7 @@ fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
         ("random_exponential(1, 4, 1.0)", 1, 4),
         ("2 * :scale - 10", -4, -4),
     ] {
-        let values = drawn(expression, 2_000);
+        let values = sampled(expression, 2_000);
         let found = (values.iter().min(), values.iter().max());
         assert_eq!(found, (Some(&first), Some(&last)), "{expression}");
     }
@@ -158,7 +158,7 @@ fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
 #[expect(clippy::cast_precision_loss, reason = "numbers up to 100")]
 fn the_parameter_of_a_bell_says_how_narrow_it_is() {
     for (parameter, deviation) in [("4.0", 12.5), ("5.0", 10.0), ("10.0", 5.0)] {
-        let values = drawn(&format!("random_gaussian(1, 100, {parameter})"), 20_000);
+        let values = sampled(&format!("random_gaussian(1, 100, {parameter})"), 20_000);
         let mean = values.iter().sum::<i64>() as f64 / 20_000.0;
         let square = |value: &i64| (*value as f64 - mean).powi(2);
         let found = (values.iter().map(square).sum::<f64>() / 20_000.0).sqrt();
@@ -181,7 +181,7 @@ fn what_is_set_and_not_asked_for_is_no_parameter() {
 #[test]
 fn what_cannot_be_set_is_told_with_the_reason() {
     let no_expression = "is no expression that can be made";
-    for (text, told) in [
+    for (text, reported) in [
         (
             "\\set a random(5, 1)",
             "`random` ends before it begins: 5 to 1",
@@ -208,7 +208,11 @@ fn what_cannot_be_set_is_told_with_the_reason() {
         let found = WorkloadSpec::from_scripts(&[Script { name, text, weight }], &owned(&[]));
         let found = found.unwrap_err();
         assert_eq!(found[0].0, Some(0), "{text}");
-        assert!(found[0].1.message.ends_with(told), "{text}: {}", found[0].1);
+        assert!(
+            found[0].1.message.ends_with(reported),
+            "{text}: {}",
+            found[0].1
+        );
     }
 }
 

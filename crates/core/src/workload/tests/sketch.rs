@@ -134,8 +134,8 @@ fn a_table_without_anything_that_tells_rows_apart_says_so() {
     parsed(&text);
 }
 
-/// The sketch of the orders, of which the target was asked these statements so often.
-fn asked(texts: &[(&str, u64, u64)]) -> (String, Workload) {
+/// The sketch of the orders, of which the target recorded these statements with their calls.
+fn sketch_with(texts: &[(&str, u64, u64)]) -> (String, Workload) {
     let mut table = orders();
     let texts = texts.iter().map(|(sql, calls, rows)| StatementText {
         sql: (*sql).to_owned(),
@@ -161,7 +161,7 @@ fn statement(text: &str, op: &str) -> String {
 
 #[test]
 fn what_was_asked_becomes_ops_with_the_calls_as_weights() {
-    let (text, workload) = asked(&[
+    let (text, workload) = sketch_with(&[
         ("select * FROM public.Orders WHERE ID = $1", 700, 700),
         ("SELECT * FROM orders WHERE id=42", 200, 200),
         ("SELECT $1 FROM orders WHERE $2 < price", 10, 5),
@@ -182,7 +182,7 @@ fn what_was_asked_becomes_ops_with_the_calls_as_weights() {
     let weights: Vec<u32> = stream.ops.iter().map(|(_, weight)| *weight).collect();
     assert_eq!(weights, [900, 80, 20, 10], "{text}");
     for part in [
-        "by the_list: the ops `recorded-…` stand for\n# 1,010 of 1,065 calls",
+        "that the_list recorded: the ops `recorded-…` stand for\n# 1,010 of 1,065 calls",
         "# Only the 7 most frequent of 2,000 statements were read.",
         "# 55 × INSERT INTO orders (id) VALUES ($1) · no query",
     ] {
@@ -196,23 +196,23 @@ parameters = [
 ]"#;
     assert_eq!(statement(&text, "recorded-1"), expected);
     let expected = r#"summary = "80 calls: SELECT count(*) FROM orders_like o WHERE o.state IN (:state) LIMIT 3 OFFSET 0"
-# the number of its LIMIT was not kept: it is the mean number of rows of an answer
-# the number of its OFFSET was not kept: it is 0
+# the number of its LIMIT was not recorded: it is the mean number of rows of a result
+# the number of its OFFSET was not recorded: it is 0
 sql = { postgresql = "SELECT count(*) FROM orders_like o WHERE o.state IN (:state) LIMIT 3 OFFSET 0" }
 parameters = [
     { name = "state", type = "text", generator = "reference", table = "orders_like", column = "state", count = 2 },
 ]"#;
     assert_eq!(statement(&text, "recorded-2"), expected);
     let expected = r#"summary = '20 calls: SELECT orders.note FROM orders_like AS "orders" WHERE placed > :placed AND price < :price'
-# the ends of a range are drawn each by itself
+# the ends of a range are sampled independently
 sql = { postgresql = 'SELECT orders.note FROM orders_like AS "orders" WHERE placed > :placed AND price < :price' }
 parameters = [
     { name = "placed", type = "timestamp", generator = "reference", table = "orders_like", column = "placed" },
     { name = "price", type = "float", generator = "reference", table = "orders_like", column = "price" },
 ]"#;
     assert_eq!(statement(&text, "recorded-3"), expected);
-    let expected = "# a constant of its answer was not kept: it is 1\n\
-                    # the ends of a range are drawn each by itself\n\
+    let expected = "# a constant of its result was not recorded: it is 1\n\
+                    # the ends of a range are sampled independently\n\
                     sql = { postgresql = 'SELECT 1 FROM orders_like AS \"orders\" WHERE :price < price' }";
     assert!(statement(&text, "recorded-4").contains(expected), "{text}");
 }
@@ -226,7 +226,7 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
         )
     };
     let (same, different) = (newest("new", "new"), newest("new", "old"));
-    let (text, _) = asked(&[
+    let (text, _) = sketch_with(&[
         (&same, 3, 3),
         (&different, 2, 2),
         (&newest("old", "old"), 1, 1),
@@ -252,7 +252,7 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
 
 #[test]
 fn what_no_op_can_ask_is_told_with_the_reason() {
-    let (text, workload) = asked(&[
+    let (text, workload) = sketch_with(&[
         ("SELECT 1 FROM orders WHERE extra = $1", 7, 0),
         ("SELECT max(extra) FROM orders", 8, 0),
         ("SELECT date_trunc($1, placed) FROM orders", 6, 0),
@@ -268,21 +268,21 @@ fn what_no_op_can_ask_is_told_with_the_reason() {
     ]);
     for (calls, reason) in [
         (8, "column `extra` is left out"),
-        (7, "no values can be drawn like those of `extra`"),
-        (6, "no column says what its `$1` is"),
-        (5, "it asks `people` too"),
+        (7, "no values can be sampled like those of `extra`"),
+        (6, "no column shows what its `$1` is"),
+        (5, "it queries `people` too"),
         (4, "its SQL is not understood here"),
         (3, "no query"),
         (2, "no query"),
         (1, "no query"),
     ] {
-        let told = text
+        let listed = text
             .lines()
             .filter(|line| line.starts_with(&format!("# {calls} × ")));
-        let told: Vec<&str> = told.collect();
+        let listed: Vec<&str> = listed.collect();
         assert!(
-            told.len() == 1 && told[0].ends_with(reason),
-            "{calls}: {told:?}\n{text}"
+            listed.len() == 1 && listed[0].ends_with(reason),
+            "{calls}: {listed:?}\n{text}"
         );
     }
     assert!(text.contains("stand for\n# 0 of 36 calls"), "{text}");
@@ -299,7 +299,7 @@ fn only_the_most_frequent_statements_are_ops_and_weights_stay_in_proportion() {
         .zip(&texts)
         .map(|(n, sql)| (sql.as_str(), n * 4_000_000, 0))
         .collect();
-    let (text, workload) = asked(&texts);
+    let (text, workload) = sketch_with(&texts);
     let stream = workload.stream("queries").unwrap();
     let weights: Vec<u32> = stream.ops.iter().map(|(_, weight)| *weight).collect();
     // The greatest weight that a stream takes is a million.
@@ -442,10 +442,10 @@ fn objects_are_made_of_fields_and_asked_for_by_them() {
     let height = |o: &serde_json::Value| o["size"]["height"].as_i64().unwrap();
     assert!(made.iter().all(|o| (3..=9).contains(&height(o))));
     assert!(text.contains("# left out: seen timestamp"), "{text}");
-    // Statements that no op can ask are told as one where they differ in values only.
-    let told = "# 3 × SELECT * FROM orders WHERE tags['seen'] > 1 and 1 with other values · \
-                no values can be drawn like those of `tags.seen`";
-    assert!(text.contains(told), "{text}");
+    // Statements that no op can ask are listed as one where they differ in values only.
+    let listed = "# 3 × SELECT * FROM orders WHERE tags['seen'] > 1 and 1 with other values · \
+                no values can be sampled like those of `tags.seen`";
+    assert!(text.contains(listed), "{text}");
     let part = statement(&text, "recorded-2");
     for line in [
         r#"    { name = "tags_size_height", type = "bigint", generator = "reference", table = "orders_like", column = "tags", field = "size.height" },"#,

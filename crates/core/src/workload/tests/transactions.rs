@@ -65,7 +65,7 @@ fn from_script(text: &'static str) -> Result<WorkloadSpec, Vec<String>> {
 fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
     let workload = transfers(1);
     let bound = statements(&workload, PlaceholderStyle::Dollar);
-    let told: Vec<(&str, &[usize])> = bound
+    let reported: Vec<(&str, &[usize])> = bound
         .iter()
         .map(|statement| (statement.sql.as_str(), statement.values.as_slice()))
         .collect();
@@ -86,20 +86,21 @@ fn each_statement_numbers_its_own_placeholders_and_takes_its_own_values() {
             &[0, 1, 4],
         ),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     for statement in &bound {
         assert_eq!(statement.values.len(), statement.parameters.len());
     }
     let question = &statements(&workload, PlaceholderStyle::Question)[4].sql;
     assert!(question.ends_with("VALUES (?2, ?1, ?3)"), "{question}");
     // All of them see one draw.
-    let drawn = values(&workload, 7);
-    let of =
-        |statement: usize| -> Vec<Value> { bound[statement].values_of(&drawn).cloned().collect() };
-    assert_eq!(of(0), [drawn[0].clone(), drawn[4].clone()]);
+    let sampled = values(&workload, 7);
+    let of = |statement: usize| -> Vec<Value> {
+        bound[statement].values_of(&sampled).cloned().collect()
+    };
+    assert_eq!(of(0), [sampled[0].clone(), sampled[4].clone()]);
     assert_eq!(
         of(4),
-        [drawn[0].clone(), drawn[1].clone(), drawn[4].clone()]
+        [sampled[0].clone(), sampled[1].clone(), sampled[4].clone()]
     );
 }
 
@@ -128,7 +129,7 @@ fn a_transaction_is_a_query_to_its_stream_and_nobody_knows_its_rows() {
 /// catalog's test.
 #[test]
 fn fingerprints_and_first_ops_are_these_for_two_seeds() {
-    let told = |seed| {
+    let reported = |seed| {
         let workload = transfers(seed);
         let first: Vec<String> = (0..3)
             .map(|index| {
@@ -142,8 +143,8 @@ fn fingerprints_and_first_ops_are_these_for_two_seeds() {
             .collect();
         format!("{} {}", &workload.fingerprint()[..16], first.join(", "))
     };
-    insta::assert_snapshot!(told(1), @"c7c770f0e859f875 93078 5 1 2 997, 85402 7 2 1 4699, 90897 2 1 2 -1127");
-    insta::assert_snapshot!(told(2), @"2fda929176c05887 22265 7 2 2 2595, 54392 1 2 2 503, 31098 3 2 1 -670");
+    insta::assert_snapshot!(reported(1), @"c7c770f0e859f875 93078 5 1 2 997, 85402 7 2 1 4699, 90897 2 1 2 -1127");
+    insta::assert_snapshot!(reported(2), @"2fda929176c05887 22265 7 2 2 2595, 54392 1 2 2 503, 31098 3 2 1 -670");
     let other = TPCB.replace("count(*) FROM history", "max(tid) FROM history");
     let other = parsed(&other).instantiate(&owned(&[]), Seed(1)).unwrap();
     assert_ne!(other.fingerprint(), transfers(1).fingerprint());
