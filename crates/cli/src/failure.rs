@@ -205,8 +205,11 @@ pub fn redacted(word: &str) -> Option<String> {
     })
 }
 
-/// `did you mean …?` for a word that is not among the known ones, where one is close.
-pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+/// The candidate for `did you mean …?` that is close to a word, if any.
+pub fn did_you_mean<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     const CLOSE: f64 = 0.8;
     let likeness = |name: &str| {
         // One slip of the finger is close, however short the word.
@@ -217,7 +220,7 @@ pub fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) ->
         };
         strsim::jaro_winkler(word, name).max(slip)
     };
-    known
+    candidates
         .into_iter()
         .map(|name| (likeness(name), name))
         .filter(|(likeness, _)| *likeness >= CLOSE)
@@ -283,8 +286,8 @@ mod tests {
 
     #[test]
     fn close_words_are_suggested_and_far_ones_are_not() {
-        let known = ["sessions", "seed", "set"];
-        assert_eq!(did_you_mean("sesions", known), Some("sessions"));
-        assert_eq!(did_you_mean("color", known), None);
+        let names = ["sessions", "seed", "set"];
+        assert_eq!(did_you_mean("sesions", names), Some("sessions"));
+        assert_eq!(did_you_mean("color", names), None);
     }
 }

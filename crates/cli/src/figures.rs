@@ -1,6 +1,6 @@
-//! Figures to work with: points from CSV files, run records and directories of runs.
+//! Reads figures: points from CSV files, run records and directories of runs.
 //!
-//! It opens and reads; what a point is, and what follows from it, is the core's word.
+//! Must not define what a point is, or draw conclusions; that is the core's job.
 
 use std::fs;
 use std::io::Read;
@@ -89,5 +89,5 @@ fn csv(path: &Path) -> Result<SeriesSet, Failure> {
     if text.len() as u64 > LARGEST {
         return Err(Failure::usage(format!("{name} is larger than 16 MiB")));
     }
-    series::read(&text).map_err(|mistakes| workload_file::tell(&mistakes, &name, &text))
+    series::read(&text).map_err(|errors| workload_file::report_errors(&errors, &name, &text))
 }

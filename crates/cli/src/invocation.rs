@@ -1,19 +1,19 @@
-//! How this process was called: its words and its environment, as texts.
+//! The arguments and environment of this process, as texts. Must not interpret them.
 
 use std::ffi::OsString;
 
 use crate::failure::Failure;
 
-/// Begins the name of every environment variable of ours.
+/// Prefix of all our environment variables.
 pub const PREFIX: &str = "HIGHWATER_";
 
-/// Of ours, but no setting: what a process that starts itself again hands over.
+/// Our one variable that is not a setting: passed on when the process restarts itself.
 pub const HANDOVER: &str = "HIGHWATER_HANDOVER";
 
-/// Words and environment of a call. They may hold a password, so there is no `Debug`.
+/// Arguments and environment of this process. They may hold a password, so there is no `Debug`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Invocation {
-    /// The program's name, then the words of the command line.
+    /// The program's name, then the arguments.
     pub arguments: Vec<String>,
     /// Variables of ours, by name.
     pub environment: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Highwater: words → settings → plan → run → record → report → exit code.
+//! Highwater: arguments → settings → plan → run → record → report → exit code.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,11 +19,11 @@ use highwater_cli::settings::{
 use highwater_cli::{exit, process_title, terminal, tuned};
 
 fn main() -> ExitCode {
-    let code = highwater().unwrap_or_else(|failure| terminal::fail(&failure));
+    let code = start().unwrap_or_else(|failure| terminal::fail(&failure));
     ExitCode::from(code)
 }
 
-fn highwater() -> Result<u8, Failure> {
+fn start() -> Result<u8, Failure> {
     let (invocation, warning) = process_title::invocation()?;
     if invocation.without_color() {
         terminal::without_color();
@@ -35,15 +35,11 @@ fn highwater() -> Result<u8, Failure> {
         Request::Text(text) => terminal::data(&text.ansi().to_string()).map(|()| exit::SUCCESS),
         Request::Completions(shell) => manual::completions(&shell),
         Request::Manual => manual::manual(),
-        Request::Command(command, arguments) => carry_out(command, arguments, &invocation),
+        Request::Command(command, arguments) => execute(command, arguments, &invocation),
     }
 }
 
-fn carry_out(
-    command: Command,
-    arguments: Arguments,
-    invocation: &Invocation,
-) -> Result<u8, Failure> {
+fn execute(command: Command, arguments: Arguments, invocation: &Invocation) -> Result<u8, Failure> {
     let file = ConfigFile::read(Path::new("."))?;
     let mut layers = Layers::gather(command, arguments, &invocation.environment, file.as_ref())?;
     if layers.switch("no-color")? {
@@ -52,20 +48,22 @@ fn carry_out(
     for warning in &layers.warnings {
         terminal::warn(warning);
     }
-    tuned::carry(&mut layers)?;
-    let known = TargetSchemes::built_in();
+    tuned::apply(&mut layers)?;
+    let supported = TargetSchemes::built_in();
     match command {
         Command::Demo => demo::demo(&DemoSettings::resolve(&layers)?),
-        Command::Run => repeat::repeat(&RepeatSettings::resolve(&layers, &known)?),
-        Command::Load => run::run(&RunSettings::resolve_load(&layers, &known)?),
-        Command::Tune => tune::tune(&TuneSettings::resolve(&layers, &known)?),
-        Command::Find => find::find(&FindSettings::resolve(&layers, &known)?),
+        Command::Run => repeat::repeat(&RepeatSettings::resolve(&layers, &supported)?),
+        Command::Load => run::run(&RunSettings::resolve_load(&layers, &supported)?),
+        Command::Tune => tune::tune(&TuneSettings::resolve(&layers, &supported)?),
+        Command::Find => find::find(&FindSettings::resolve(&layers, &supported)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
         Command::Compare => compare::compare(&CompareSettings::resolve(&layers)?),
         Command::Import => import::import(&ImportSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),
         Command::Table => table::table(&TableSettings::resolve(&layers)?),
-        Command::Check => check::check(&CheckSettings::resolve(&layers, &known)?),
-        Command::Workloads => workloads::workloads(&WorkloadsSettings::resolve(&layers, &known)?),
+        Command::Check => check::check(&CheckSettings::resolve(&layers, &supported)?),
+        Command::Workloads => {
+            workloads::workloads(&WorkloadsSettings::resolve(&layers, &supported)?)
+        }
     }
 }

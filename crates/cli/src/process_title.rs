@@ -26,7 +26,7 @@ pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
     let cause = platform::start_again(&given, &clean);
     let warning = format!(
         "the password in the target's URL can be seen in the list of processes ({cause}); \
-         leave it out to be asked for it"
+         leave it out to be prompted for it"
     );
     Ok((given, Some(warning)))
 }

@@ -1,5 +1,5 @@
-//! Shows on stderr how a run goes: on a terminal a block that is drawn again in place, anywhere else
-//! one line a second, and one for each part without a pace.
+//! Shows the progress of a run on stderr: on a terminal a block that is redrawn in place, elsewhere
+//! one line per second, and one for each part without a pace. Must not compute figures.
 
 use std::cell::{Cell, RefCell};
 
@@ -9,12 +9,12 @@ use highwater_runner::observer::{Event, Observer};
 use crate::screen::Screen;
 use crate::terminal;
 
-/// Tells of a run as it goes on.
+/// Shows the progress of a run.
 #[derive(Debug)]
 pub struct Progress {
     screen: Option<Screen>,
     header_shown: Cell<bool>,
-    /// How far a table is filled, where that is what the run is for.
+    /// Progress of filling a table, for a run that fills one.
     filling: RefCell<Option<Filling>>,
 }
 
@@ -74,7 +74,7 @@ impl Observer for Progress {
     }
 }
 
-/// Tells of a search as it goes on: two lines a probe, and on a terminal the probe that goes on.
+/// Shows the progress of a search: two lines per probe, and on a terminal the current probe.
 #[derive(Debug)]
 pub struct SearchProgress {
     screen: Option<Screen>,
@@ -121,7 +121,7 @@ impl Observer for SearchProgress {
     }
 }
 
-/// Takes note of what the block shows.
+/// Updates the block.
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
         Event::Probe { course, .. } => live.probe(now, *course),
@@ -134,7 +134,7 @@ fn draw(screen: &Screen, event: &Event) {
     });
 }
 
-/// Tells only what went wrong.
+/// Shows only warnings.
 #[derive(Debug, Default)]
 pub struct WarningsOnly;
 

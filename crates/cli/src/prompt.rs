@@ -1,18 +1,18 @@
-//! SqlQuery for a password, if somebody is there to answer.
+//! Prompts for a password on a terminal. Must not store it anywhere but in the URLs.
 
 use std::io::{IsTerminal, stderr, stdin};
 
 use highwater_driver::{Secret, TargetError, TargetErrorKind, TargetUrl};
 
-/// After a refusal for want of a password: asks for one, for all URLs of the target that have
-/// none. False if the refusal has another cause, or nobody is there, or nothing was typed.
+/// After a connection was rejected without a password: prompts for one, for all URLs of the target
+/// that have none. False if the cause was another one, there is no terminal, or nothing was typed.
 pub fn for_password(error: &TargetError, urls: &mut [TargetUrl]) -> bool {
     let lacks_password = |url: &TargetUrl| url.password.is_none();
     let Some(first) = urls.iter().find(|url| lacks_password(url)) else {
         return false;
     };
-    let somebody = stdin().is_terminal() && stderr().is_terminal();
-    if error.kind != TargetErrorKind::Refused || !somebody {
+    let interactive = stdin().is_terminal() && stderr().is_terminal();
+    if error.kind != TargetErrorKind::Refused || !interactive {
         return false;
     }
     let Ok(password) = rpassword::prompt_password(format!("Password for {first}: ")) else {

@@ -1,7 +1,7 @@
-//! Draws what goes on, a few times a second, on a thread of its own: a slow terminal delays nothing
-//! but itself.
+//! Draws the progress a few times a second on a separate thread, so that a slow terminal delays only
+//! itself.
 //!
-//! What is drawn is the core's; how it reaches the terminal is `terminal`'s.
+//! Must not make the lines (the core does) or write to the terminal (`terminal` does).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -16,7 +16,7 @@ use crate::terminal;
 /// Between two drawings.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Draws until it is dropped; then nothing of it is left on the terminal.
+/// Draws until it is dropped; then the terminal is cleared of it.
 #[derive(Debug)]
 pub struct Screen {
     shared: Arc<Shared>,
@@ -42,9 +42,11 @@ impl Screen {
         terminal::size()?;
         let shared = Arc::new(Shared::default());
         let clock = RealClock::start();
-        let drawn = Arc::clone(&shared);
+        let shared_with_thread = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("screen".to_owned());
-        let thread = thread.spawn(move || draw(&drawn, clock)).ok()?;
+        let thread = thread
+            .spawn(move || draw(&shared_with_thread, clock))
+            .ok()?;
         Some(Self {
             shared,
             clock,
@@ -52,7 +54,7 @@ impl Screen {
         })
     }
 
-    /// Takes note of something; it is seen with the next drawing.
+    /// Changes the state; the next drawing shows it.
     pub fn note(&self, change: impl FnOnce(&mut Live, Nanos)) {
         change(&mut self.shared.lock().live, self.clock.now());
     }
@@ -63,7 +65,7 @@ impl Drop for Screen {
         self.shared.lock().is_over = true;
         self.shared.over.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A thread that panicked draws no more, which is what is wanted.
+            // A thread that panicked no longer draws, which is enough here.
             let _ = thread.join();
         }
         terminal::block(&[]);
@@ -80,7 +82,7 @@ fn draw(shared: &Shared, clock: RealClock) {
     let mut state = shared.lock();
     while !state.is_over {
         let live = state.live.clone();
-        // Whoever has something to note does not wait for the terminal.
+        // A change does not wait for the terminal.
         drop(state);
         if let Some((columns, rows)) = terminal::size() {
             terminal::block(&live.lines(clock.now(), columns, rows));

@@ -1,6 +1,5 @@
-//! `--tuned RUN`: the winner of a tuning, carried into another command.
-//!
-//! Its values stand below the command line and above everything else.
+//! `--tuned RUN`: applies the best configuration of a tuning to another command. Its values have
+//! precedence over all but the command line. Must not judge them.
 
 use std::path::PathBuf;
 
@@ -10,10 +9,10 @@ use highwater_runner::{record, store};
 
 use crate::failure::Failure;
 use crate::layers::{Layers, Strength};
-use crate::settings::put;
+use crate::settings::set_axis;
 
-/// Adds what the named tuning found, where one is named.
-pub fn carry(layers: &mut Layers) -> Result<(), Failure> {
+/// Adds the values of the tuning that `--tuned` names, if any.
+pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
     let Some(given) = layers.value("tuned").cloned() else {
         return Ok(());
     };
@@ -23,16 +22,19 @@ pub fn carry(layers: &mut Layers) -> Result<(), Failure> {
     match of(&record).and_then(|tune| tune.outcome.as_ref()) {
         Some(TuneOutcome::Best(best)) => {
             for (axis, value) in &best.values {
-                put(layers, Strength::Tuned, axis, value);
+                set_axis(layers, Strength::Tuned, axis, value);
             }
             Ok(())
         }
         Some(TuneOutcome::NoBest(_)) => Err(given
-            .failure(format!("the tuning {} found no best cell", record.id))
-            .with_hint("go on with it: highwater tune … --resume")),
+            .failure(format!(
+                "the tuning {} found no best configuration",
+                record.id
+            ))
+            .with_hint("resume it: highwater tune … --resume")),
         None => Err(given
-            .failure(format!("{} is not a tuning that has ended", record.id))
-            .with_hint("name the directory or id of a `highwater tune`")),
+            .failure(format!("{} is not a finished tuning", record.id))
+            .with_hint("name the directory or ID of a `highwater tune` run")),
     }
 }
 

@@ -1,4 +1,5 @@
-//! Reads workload files and SQL files, and shows every mistake in them at its place.
+//! Reads workload files and SQL files, and shows every error in them at its place. Must not judge a
+//! workload itself.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,7 +16,7 @@ use crate::terminal;
 /// A workload file beyond this many bytes is not one.
 const LARGEST: u64 = 1 << 20;
 
-/// The workload that the settings choose, with these values of its parameters.
+/// The chosen workload, with these values of its parameters.
 pub fn choose(
     choice: &WorkloadChoice,
     parameters: &BTreeMap<String, String>,
@@ -27,13 +28,13 @@ pub fn choose(
     }
 }
 
-/// A workload that comes with the program.
+/// A built-in workload.
 pub fn builtin_named(name: &str) -> Result<&'static CatalogEntry, Failure> {
-    let known = || catalog().iter().map(|entry| entry.name);
+    let names = || catalog().iter().map(|entry| entry.name);
     builtin(name).ok_or_else(|| {
-        let hint = match did_you_mean(name, known()) {
+        let hint = match did_you_mean(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are {}", known().collect::<Vec<_>>().join(", ")),
+            None => format!("there are {}", names().collect::<Vec<_>>().join(", ")),
         };
         Failure::usage(format!("unknown workload `{name}`")).with_hint(hint)
     })
@@ -44,7 +45,7 @@ pub fn read(path: &Path) -> Result<WorkloadSpec, Failure> {
     parse(&path.display().to_string(), &text_of(path)?)
 }
 
-/// Reads SQL files; every mistake is shown in its own.
+/// Reads SQL files; every error is shown in its own file.
 fn scripts(
     files: &[(PathBuf, u32)],
     parameters: &BTreeMap<String, String>,
@@ -62,12 +63,12 @@ fn scripts(
             weight: *weight,
         })
         .collect();
-    WorkloadSpec::from_scripts(&scripts, parameters).map_err(|mistakes| {
-        let failures = mistakes.iter().map(|(number, mistake)| {
+    WorkloadSpec::from_scripts(&scripts, parameters).map_err(|errors| {
+        let failures = errors.iter().map(|(number, error)| {
             let file = number.and_then(|number| files.get(number).zip(texts.get(number)));
             match file {
-                Some(((path, _), text)) => failure(mistake, &path.display().to_string(), text),
-                None => failure(mistake, "", ""),
+                Some(((path, _), text)) => failure(error, &path.display().to_string(), text),
+                None => failure(error, "", ""),
             }
         });
         last_of(failures.collect())
@@ -82,7 +83,7 @@ fn text_of(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// Shows all failures but the last one, which is returned.
+/// Shows all failures except the last one, which is returned.
 fn last_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     for failure in failures {
@@ -93,27 +94,27 @@ fn last_of(mut failures: Vec<Failure>) -> Failure {
 }
 
 fn parse(name: &str, text: &str) -> Result<WorkloadSpec, Failure> {
-    WorkloadSpec::parse(text).map_err(|mistakes| tell(&mistakes, name, text))
+    WorkloadSpec::parse(text).map_err(|errors| report_errors(&errors, name, text))
 }
 
-/// Shows all mistakes of a file but the last one, which is returned.
-pub fn tell(mistakes: &[InputError], name: &str, text: &str) -> Failure {
-    last_of(mistakes.iter().map(|m| failure(m, name, text)).collect())
+/// Shows all errors of a file except the last one, which is returned.
+pub fn report_errors(errors: &[InputError], name: &str, text: &str) -> Failure {
+    last_of(errors.iter().map(|m| failure(m, name, text)).collect())
 }
 
-fn failure(mistake: &InputError, name: &str, text: &str) -> Failure {
-    let in_file = mistake.line > 0;
+fn failure(error: &InputError, name: &str, text: &str) -> Failure {
+    let in_file = error.line > 0;
     let failure =
-        Failure::usage(&mistake.message).at(in_file.then(|| Place::new(name, text, &mistake.span)));
-    match &mistake.hint {
+        Failure::usage(&error.message).at(in_file.then(|| Place::new(name, text, &error.span)));
+    match &error.hint {
         Some(hint) => failure.with_hint(hint),
         None => failure,
     }
 }
 
 impl From<InputError> for Failure {
-    /// A mistake in what is asked of a workload, outside its file.
-    fn from(mistake: InputError) -> Self {
-        failure(&mistake, "", "")
+    /// An error in the use of a workload, outside its file.
+    fn from(error: InputError) -> Self {
+        failure(&error, "", "")
     }
 }

@@ -36,7 +36,7 @@ fn published(name: &str) -> String {
 }
 
 /// Code, data and messages of a call.
-fn told(output: &Output) -> (Option<i32>, String, String) {
+fn outcome(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     (
         output.status.code(),
@@ -49,14 +49,14 @@ const SWEEP: &str = "nodes,rows_per_s\n1,1000\n2,1900\n4,3500\n";
 
 #[test]
 fn help_of_table() {
-    let (code, help, _) = told(&call(&[], &["table", "--help"]));
+    let (code, help, _) = outcome(&call(&[], &["table", "--help"]));
     assert_eq!(code, Some(0));
     assert_snapshot!(help);
 }
 
 #[test]
 fn two_columns_make_a_table() {
-    let (code, table, messages) = told(&call(&[("sweep.csv", SWEEP)], &["table", "sweep.csv"]));
+    let (code, table, messages) = outcome(&call(&[("sweep.csv", SWEEP)], &["table", "sweep.csv"]));
     assert_eq!((code, messages.as_str()), (Some(0), ""));
     assert_snapshot!(table);
 }
@@ -73,7 +73,7 @@ fn one_series_of_a_file_over_another_axis_as_json() {
         "primary_shards",
         "--json",
     ];
-    let (code, json, _) = told(&call(&[], &words));
+    let (code, json, _) = outcome(&call(&[], &words));
     assert_eq!(code, Some(0));
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["tables"].as_array().unwrap().len(), 1);
@@ -82,36 +82,36 @@ fn one_series_of_a_file_over_another_axis_as_json() {
 
 #[test]
 fn figures_that_contradict_each_other_end_with_3() {
-    let (code, said, messages) = told(&call(&[], &["check", &published("query-scaling.csv")]));
+    let (code, report, messages) = outcome(&call(&[], &["check", &published("query-scaling.csv")]));
     assert_eq!((code, messages.as_str()), (Some(3), ""));
-    assert_snapshot!(said);
+    assert_snapshot!(report);
 }
 
 #[test]
 fn figures_with_doubts_only_and_clean_ones_end_well() {
-    let (code, said, _) = told(&call(&[], &["check", &published("one-million-rows.csv")]));
+    let (code, report, _) = outcome(&call(&[], &["check", &published("one-million-rows.csv")]));
     assert_eq!(code, Some(0));
-    assert!(said.contains("0 contradictions, 2 doubts"), "{said}");
-    let (code, said, _) = told(&call(&[("sweep.csv", SWEEP)], &["check", "sweep.csv"]));
+    assert!(report.contains("0 contradictions, 2 doubts"), "{report}");
+    let (code, report, _) = outcome(&call(&[("sweep.csv", SWEEP)], &["check", "sweep.csv"]));
     assert_eq!(code, Some(0));
-    assert_snapshot!(said);
+    assert_snapshot!(report);
 }
 
 #[test]
 fn a_mistake_in_a_file_is_shown_at_its_place() {
     let wrong = "nodes,rows_per_s\n1,1000\ntwo,1900\n4,-1\n";
     for command in ["table", "check"] {
-        let (code, data, message) = told(&call(&[("a.csv", wrong)], &[command, "a.csv"]));
+        let (code, data, message) = outcome(&call(&[("a.csv", wrong)], &[command, "a.csv"]));
         assert_eq!((code, data.as_str()), (Some(2), ""));
         assert_snapshot!("a_mistake_in_a_file", message);
     }
 }
 
 #[test]
-fn what_is_not_there_is_said_with_what_there_is() {
+fn what_is_not_there_is_report_with_what_there_is() {
     let files = [("sweep.csv", SWEEP)];
     let check = |words: &[&str], expected: &str| {
-        let (code, data, message) = told(&call(&files, words));
+        let (code, data, message) = outcome(&call(&files, words));
         assert_eq!((code, data.as_str()), (Some(2), ""), "{message}");
         assert_eq!(message, expected);
     };
@@ -137,14 +137,14 @@ fn what_is_not_there_is_said_with_what_there_is() {
 fn figures_are_checked_for_the_law_that_is_asked_for() {
     let check = |law: &str| {
         let files = [("sweep.csv", SWEEP)];
-        told(&call(&files, &["check", "sweep.csv", "--model", law]))
+        outcome(&call(&files, &["check", "sweep.csv", "--model", law]))
     };
-    let (code, said, _) = check("usl");
-    assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("too_few_sizes"), "{said}");
-    assert!(said.contains("3 parameters, and 3 sizes"), "{said}");
-    let (code, said, _) = check("linear");
-    assert_eq!(code, Some(0), "{said}");
+    let (code, report, _) = check("usl");
+    assert_eq!(code, Some(3), "{report}");
+    assert!(report.contains("too_few_sizes"), "{report}");
+    assert!(report.contains("3 parameters, and 3 sizes"), "{report}");
+    let (code, report, _) = check("linear");
+    assert_eq!(code, Some(0), "{report}");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn runs_make_tables_and_are_checked_like_files() {
 fn size_says_first_what_speaks_against_its_figures() {
     let file = "nodes,users,rows_per_s\n1,10,1000\n2,10,1900\n4,10,3500\n";
     let words = ["size", "3000", "--from", "a.csv"];
-    let (code, _, messages) = told(&call(&[("a.csv", file)], &words));
+    let (code, _, messages) = outcome(&call(&[("a.csv", file)], &words));
     assert_eq!(code, Some(0), "{messages}");
     assert!(
         messages.starts_with("warning: users_per_node (line 2, line 4): "),

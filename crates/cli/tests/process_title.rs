@@ -44,7 +44,7 @@ fn hold(words: &[&str], environment: &[(&str, &str)]) -> Held {
 
 impl Held {
     /// A file of the process under /proc, as text.
-    fn look(&self, name: &str) -> String {
+    fn read(&self, name: &str) -> String {
         let path = format!("/proc/{}/{name}", self.process.id());
         String::from_utf8_lossy(&fs::read(path).unwrap()).replace('\0', " ")
     }
@@ -75,12 +75,12 @@ fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environmen
     let url = format!("postgres://user:{PASSWORD}@127.0.0.1:1/name");
     let variable = format!("postgres://user:{PASSWORD}@127.0.0.1:2/name");
     let held = hold(&["run", "kv", &url], &[("HIGHWATER_TARGET", &variable)]);
-    let words = held.look("cmdline");
+    let words = held.read("cmdline");
     assert!(
         words.ends_with(" run kv postgres://user@127.0.0.1:1/name "),
         "{words}"
     );
-    let environment = held.look("environ");
+    let environment = held.read("environ");
     assert!(environment.contains("HIGHWATER_TARGET=postgres://user@127.0.0.1:2/name"));
     assert!(!environment.contains(PASSWORD));
     let descriptors = held.descriptors();
@@ -108,7 +108,7 @@ fn the_new_process_knows_the_words_with_the_password() {
     let long = "x".repeat(300);
     let label = format!("url=db://user:{long}@h");
     let held = hold(&["run", "sim:", "--label", &label], &[]);
-    assert!(!held.look("cmdline").contains(&long));
+    assert!(!held.read("cmdline").contains(&long));
     let (code, text) = held.go_on("");
     assert_eq!(code, Some(2));
     assert!(text.contains("is too long"), "{text}");
@@ -117,6 +117,6 @@ fn the_new_process_knows_the_words_with_the_password() {
 #[test]
 fn without_a_password_nothing_is_restarted() {
     let held = hold(&["run", "db://user@h/name"], &[]);
-    assert!(!held.look("environ").contains("HIGHWATER_HANDOVER"));
+    assert!(!held.read("environ").contains("HIGHWATER_HANDOVER"));
     held.go_on("wrong = 1");
 }

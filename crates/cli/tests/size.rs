@@ -106,7 +106,7 @@ fn rows_and_queries_can_both_be_assumed() {
 }
 
 #[test]
-fn a_law_can_be_asked_for_and_its_lack_of_sizes_is_said() {
+fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
     let words = ["size", "600k", "--assume", "cratedb-1m", "--model", "usl"];
     let plan = json(&words);
     let models = plan["needs"][0]["models"].as_array().unwrap();

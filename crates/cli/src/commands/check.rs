@@ -1,4 +1,5 @@
-//! `highwater check`: whether a target can be used, a workload file is right, or figures can be.
+//! `highwater check`: checks that a target is usable, a workload file valid, or figures plausible.
+//! Must not load a target.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,7 +23,7 @@ use crate::failure::Failure;
 use crate::settings::{CheckSettings, CheckSubject};
 use crate::{ceiling, exit, prompt, terminal, workload_file};
 
-/// How long a host has to answer.
+/// Time limit of a connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Fingerprints are shown for this seed, the default of `run`.
 const SEED: Seed = Seed(42);
@@ -48,7 +49,7 @@ fn describe_workload(path: &Path) -> Result<String, Failure> {
     let spec = workload_file::read(path)?;
     let workload = spec
         .instantiate(&BTreeMap::new(), SEED)
-        .map_err(|mistake| Failure::usage(mistake.message))?;
+        .map_err(|error| Failure::usage(error.message))?;
     let streams = spec.streams().iter().map(|stream| stream.name.as_str());
     let mut facts = vec![
         fact(
@@ -90,20 +91,20 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays for the system's own cleaning of temporary files.
+        // If it cannot be removed, the system cleans up its temporary files later.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
 
-/// What a target says of itself and of this user.
+/// The facts of a target, and the privileges of this user.
 struct TargetInspection {
     facts: TargetFacts,
-    /// Absent where nobody is refused anything, or nobody asked.
+    /// Absent if the target has no privileges, or they were not inspected.
     rights: Option<Vec<Right>>,
     disk: Option<DiskSpace>,
 }
 
-/// The facts of a target, and what its user lacks.
+/// The facts of a target, and the first missing privilege.
 fn check_target(
     mut urls: Vec<TargetUrl>,
     insert: Option<&String>,
@@ -117,48 +118,51 @@ fn check_target(
         seed: SEED,
         connect_timeout: CONNECT_TIMEOUT,
     };
-    let mut asked = false;
+    let mut prompted = false;
     loop {
         let target = registry::open_urls(&urls, &options)?;
-        match look(&target, Some(probe.clone())) {
-            Ok(looked) => {
-                let mut lines = describe_target(target.as_ref(), &looked);
-                let missing = missing(&looked, &probe);
+        match inspect_table(&target, Some(probe.clone())) {
+            Ok(inspection) => {
+                let mut lines = describe_target(target.as_ref(), &inspection);
+                let missing = missing(&inspection, &probe);
                 if let Some(sink) = registry::driver_of(&urls)?.sink() {
                     lines.push(fact("ceiling", ceiling_of(sink, insert, &scratch.0)?));
                 }
                 return Ok((table(&lines), missing));
             }
-            Err(error) if !asked && prompt::for_password(&error, &mut urls) => asked = true,
+            Err(error) if !prompted && prompt::for_password(&error, &mut urls) => prompted = true,
             Err(error) => return Err(error.into()),
         }
     }
 }
 
-/// Connects to every host, and asks the target what it is.
-pub(super) fn ask(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> {
-    look(target, None).map(|looked| looked.facts)
+/// Connects to every host, and queries the facts of the target.
+pub(super) fn inspect(target: &Arc<dyn Target>) -> Result<TargetFacts, TargetError> {
+    inspect_table(target, None).map(|inspection| inspection.facts)
 }
 
-/// The same, and what the user may do to a table of that name.
-fn look(target: &Arc<dyn Target>, table: Option<String>) -> Result<TargetInspection, TargetError> {
+/// The same, and the privileges of the user on a table of that name.
+fn inspect_table(
+    target: &Arc<dyn Target>,
+    table: Option<String>,
+) -> Result<TargetInspection, TargetError> {
     let target = Arc::clone(target);
     if target.capabilities().simulated_clock {
         let timeline = SimulatedTimeline::new();
-        let looked = timeline.block_on(look_at(target, Rc::new(timeline.clone()), table));
-        return looked
-            .unwrap_or_else(|| Err(TargetError::unreachable("the target answered nothing")));
+        let inspection = timeline.block_on(inspect_on(target, Rc::new(timeline.clone()), table));
+        return inspection
+            .unwrap_or_else(|| Err(TargetError::unreachable("the target did not respond")));
     }
-    let looked = RealTimeline::block_on(RealClock::start(), |timeline| {
-        look_at(target, timeline, table)
+    let inspection = RealTimeline::block_on(RealClock::start(), |timeline| {
+        inspect_on(target, timeline, table)
     });
-    looked.unwrap_or_else(|error| {
+    inspection.unwrap_or_else(|error| {
         let cause = format!("cannot wait for the target: {error}");
         Err(TargetError::unreachable(cause))
     })
 }
 
-async fn look_at(
+async fn inspect_on(
     target: Arc<dyn Target>,
     timeline: Rc<dyn Timeline>,
     table: Option<String>,
@@ -191,9 +195,9 @@ async fn look_at(
     })
 }
 
-/// The first right that a run needs and this user has not.
-fn missing(looked: &TargetInspection, table: &str) -> Option<Failure> {
-    let rights = looked.rights.as_ref()?;
+/// The first privilege that a run needs and this user lacks.
+fn missing(inspection: &TargetInspection, table: &str) -> Option<Failure> {
+    let rights = inspection.rights.as_ref()?;
     let refused = rights.iter().find(|right| right.refusal.is_some())?;
     let refusal = refused.refusal.clone()?;
     let hint = refusal
@@ -214,11 +218,11 @@ fn missing(looked: &TargetInspection, table: &str) -> Option<Failure> {
     })
 }
 
-/// What this machine could send to such a target, measured now.
+/// The rate that this machine can send to such a target, measured now.
 fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<String, Failure> {
-    terminal::note("measuring what this machine can send, a few seconds\n");
+    terminal::note("measuring the load generator's ceiling, a few seconds\n");
     let Some(found) = ceiling::measure(sink, insert, SEED, scratch)? else {
-        return Ok(format!("none was reached against {sink}"));
+        return Ok(format!("not measurable against {sink}"));
     };
     Ok(format!(
         "{} {}/s, {} of client CPU an op: `highwater run` against {sink}, insert={}, {} sessions; \
@@ -231,9 +235,9 @@ fn ceiling_of(sink: &str, insert: Option<&String>, scratch: &Path) -> Result<Str
     ))
 }
 
-fn describe_target(target: &dyn Target, looked: &TargetInspection) -> Vec<Fact> {
+fn describe_target(target: &dyn Target, inspection: &TargetInspection) -> Vec<Fact> {
     let capabilities = target.capabilities();
-    let facts = &looked.facts;
+    let facts = &inspection.facts;
     let mut lines: Vec<Fact> = target
         .urls()
         .into_iter()
@@ -247,8 +251,8 @@ fn describe_target(target: &dyn Target, looked: &TargetInspection) -> Vec<Fact> 
         format!("{} by default", capabilities.default_sessions),
     ));
     lines.push(fact("spread", spread(target)));
-    lines.push(fact("rights", rights(looked.rights.as_deref())));
-    lines.push(fact("disk", disk(looked.disk.as_ref())));
+    lines.push(fact("rights", rights(inspection.rights.as_deref())));
+    lines.push(fact("disk", disk(inspection.disk.as_ref())));
     if !facts.traits.is_empty() {
         lines.push(fact("note", facts.traits.join(" · ")));
     }
@@ -256,7 +260,7 @@ fn describe_target(target: &dyn Target, looked: &TargetInspection) -> Vec<Fact> 
     lines
 }
 
-/// How the default sessions go round the hosts.
+/// Distribution of the default sessions over the hosts.
 fn spread(target: &dyn Target) -> String {
     let sessions = target.capabilities().default_sessions;
     let mut of_host = vec![0_u32; target.urls().len()];
@@ -276,21 +280,21 @@ fn spread(target: &dyn Target) -> String {
 
 fn rights(rights: Option<&[Right]>) -> String {
     let Some(rights) = rights else {
-        return "nobody is refused anything".to_owned();
+        return "not restricted".to_owned();
     };
-    let told = rights.iter().map(|right| match right.refusal {
+    let names = rights.iter().map(|right| match right.refusal {
         None => right.name.to_owned(),
         Some(_) => format!("NOT {}", right.name),
     });
     format!(
-        "{}, tried on a table of its own",
-        told.collect::<Vec<_>>().join(", ")
+        "{} (tried on a separate table)",
+        names.collect::<Vec<_>>().join(", ")
     )
 }
 
 fn disk(disk: Option<&DiskSpace>) -> String {
     match disk {
-        None => "the target does not tell".to_owned(),
+        None => "not reported by the target".to_owned(),
         Some(disk) => format!(
             "{} of {} free at {}",
             bytes(disk.free_bytes),

@@ -1,4 +1,5 @@
-//! `highwater check` of figures: how a file was read, and whether its figures can be right.
+//! `highwater check` of figures: shows how a file was read, and implausible figures. Must not judge
+//! plausibility itself.
 
 use std::path::Path;
 
@@ -22,21 +23,21 @@ pub(super) fn is_figures(name: &str) -> bool {
     matches!(extension, Some("csv" | "tsv" | "json")) || path.is_dir()
 }
 
-/// Prints what was read and what speaks against it; contradictions make the exit code that of
-/// figures which are not sound.
+/// Prints the figures as read, and the plausibility warnings. If any is a contradiction, the exit
+/// code is that of figures that are not valid.
 pub(super) fn check(
     names: &[String],
-    law: Option<ScalingModel>,
+    model: Option<ScalingModel>,
     out: &Path,
 ) -> Result<u8, Failure> {
     let set = figures::read(names, out)?;
-    let objections = audit(&set, law.map(ModelRequest::of).as_ref());
+    let warnings = audit(&set, model.map(ModelRequest::of).as_ref());
     terminal::data(&format!(
         "{}\n{}",
         table(&facts(&set)),
-        objections_text(&objections)
+        objections_text(&warnings)
     ))?;
-    let contradicts = objections.iter().any(|o| o.weight == Weight::Contradiction);
+    let contradicts = warnings.iter().any(|o| o.weight == Weight::Contradiction);
     Ok(if contradicts {
         exit::NOT_VALID
     } else {
@@ -50,8 +51,8 @@ fn facts(set: &SeriesSet) -> Vec<Fact> {
         let points = set.of(series).count();
         let unit = set.of(series).next().map_or("", |point| &point.unit);
         let plural = if points == 1 { "" } else { "s" };
-        let said = format!("{series} · {points} point{plural} · {unit}");
-        facts.push(fact("series", foreign(&said, LONGEST)));
+        let text = format!("{series} · {points} point{plural} · {unit}");
+        facts.push(fact("series", foreign(&text, LONGEST)));
     }
     for (role, label) in [
         (Role::Throughput, "throughput"),

@@ -1,6 +1,6 @@
 //! `highwater compare`: groups of runs in, verdicts out.
 //!
-//! It finds and reads the runs; the comparison is the core's.
+//! It finds and reads the runs. Must not compare them; that is the core's job.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,13 +24,13 @@ pub(super) struct Loaded {
     pub(super) records: Vec<RunRecord>,
 }
 
-/// Prints the comparison; the exit code is that of the gate, if one was asked for.
+/// Prints the comparison; the exit code is that of the gate, if one is requested.
 pub fn compare(settings: &CompareSettings) -> Result<u8, Failure> {
     let groups = settings.groups.iter();
     let groups = groups
         .map(|name| load(name, &settings.out))
         .collect::<Result<Vec<_>, _>>()?;
-    let report = against_first(&groups, settings.practical);
+    let report = against_first(&groups, settings.threshold);
     terminal::data(&match settings.format {
         CompareFormat::Text => report::compare_text(&report),
         CompareFormat::Markdown => report::compare_markdown(&report),
@@ -61,7 +61,7 @@ fn gate(report: &CompareReport<'_>) -> u8 {
 }
 
 /// The first group against each other one.
-pub(super) fn against_first(groups: &[Loaded], practical: f64) -> CompareReport<'_> {
+pub(super) fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
     let mut named = groups.iter().map(|loaded| Group {
         name: loaded.name.clone(),
         runs: loaded.records.iter().collect(),
@@ -71,7 +71,7 @@ pub(super) fn against_first(groups: &[Loaded], practical: f64) -> CompareReport<
         runs: Vec::new(),
     });
     let others = named.map(|group| {
-        let comparison = judged(&baseline.runs, &group.runs, practical);
+        let comparison = judged(&baseline.runs, &group.runs, threshold);
         (group, comparison)
     });
     let others = others.collect();
@@ -87,7 +87,7 @@ fn load(name: &str, out: &Path) -> Result<Loaded, Failure> {
     }
     if records.is_empty() {
         return Err(Failure::usage(format!("`{name}` names no runs"))
-            .with_hint("name a run, a directory of runs, or several with commas between"));
+            .with_hint("name a run, a directory of runs, or several separated by commas"));
     }
     Ok(Loaded {
         name: name.to_owned(),

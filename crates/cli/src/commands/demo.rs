@@ -1,6 +1,7 @@
-//! `highwater demo`: the whole path on the simulated cluster, as commands that can be pasted.
+//! `highwater demo`: search, growth and sizing on the simulated cluster, as commands that can be
+//! pasted.
 //!
-//! It makes nothing of its own: each step is the command that it shows.
+//! Must not compute anything itself: each step is the command that it prints.
 
 use std::path::Path;
 
@@ -17,7 +18,7 @@ use crate::terminal;
 
 /// Sizes of the cluster: the first is shown as a search, all of them as a table.
 const NODES: [u32; 5] = [3, 1, 2, 4, 6];
-/// Few rows that are much work each, so that rows cost the demonstration's time less than ops do.
+/// Few but expensive rows, so that the demo spends its time on ops.
 const CLUSTER: &str = "shards=12&replicas=0&row=4ms&queue=inf";
 const SEARCH: &[&str] = &[
     "--batch",
@@ -29,8 +30,8 @@ const SEARCH: &[&str] = &[
     "--confirm",
     "15s",
 ];
-/// What the last step sizes a cluster for, rows per second.
-const WANTED: &str = "5k";
+/// Rate of the last step, rows per second.
+const TARGET_RATE: &str = "5k";
 
 /// Searches on clusters of several sizes, shows how the mark grows, and sizes a cluster.
 pub fn demo(settings: &DemoSettings) -> Result<u8, Failure> {
@@ -45,13 +46,13 @@ pub fn demo(settings: &DemoSettings) -> Result<u8, Failure> {
         }
     }
     let store = store.display().to_string();
-    let layers = asked(&["table", &store, "--over", "nodes"])?;
+    let layers = layers_of(&["table", &store, "--over", "nodes"])?;
     table::table(&TableSettings::resolve(&layers)?)?;
-    let layers = asked(&["size", WANTED, "--from", &store])?;
+    let layers = layers_of(&["size", TARGET_RATE, "--from", &store])?;
     size::size(&SizeSettings::resolve(&layers)?)
 }
 
-/// One search; only a shown one prints more than its command and its mark.
+/// One search; if not `shown`, it prints only its command and mark.
 fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Result<u8, Failure> {
     let url = format!("sim:?nodes={nodes}&{CLUSTER}");
     let store = store.display().to_string();
@@ -59,7 +60,7 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     let label = format!("nodes={nodes}");
     let labels = ["--label", &label, "--label", "shards=12"];
     let begin = ["find", "cpu", &url, "-o", &store, "-q"];
-    let layers = asked(&[&begin[..], &labels, SEARCH].concat())?;
+    let layers = layers_of(&[&begin[..], &labels, SEARCH].concat())?;
     let settings = FindSettings::resolve(&layers, &TargetSchemes::built_in())?;
     let (record, directory) = find::record(&settings, interrupts)?;
     let text = report::text_at(&record, &directory);
@@ -73,8 +74,8 @@ fn search(store: &Path, nodes: u32, shown: bool, interrupts: &Interrupts) -> Res
     Ok(code)
 }
 
-/// What a command is asked by these words; neither environment nor file change it.
-fn asked(words: &[&str]) -> Result<Layers, Failure> {
+/// The layers of a command with these arguments, without environment and file.
+fn layers_of(words: &[&str]) -> Result<Layers, Failure> {
     let quoted = words.iter().map(|word| report::quoted(word));
     let line: Vec<String> = quoted.collect();
     terminal::data(&format!("\n$ highwater {}\n\n", line.join(" ")))?;
@@ -82,6 +83,6 @@ fn asked(words: &[&str]) -> Result<Layers, Failure> {
     arguments.extend(words.iter().map(|word| (*word).to_owned()));
     match grammar::parse(&arguments)? {
         Request::Command(command, words) => Layers::gather(command, words, &[], None),
-        _ => Err(Failure::usage("the demonstration asked for no command")),
+        _ => Err(Failure::usage("the demo step is not a command")),
     }
 }

@@ -1,6 +1,6 @@
-//! What `highwater check` found, as lines of two columns.
+//! The results of `highwater check` as lines of two columns. Must not find them.
 
-/// A name and what there is to say.
+/// A name and its text.
 pub(super) type Fact = (String, String);
 
 pub(super) fn fact(name: &str, value: impl Into<String>) -> Fact {

@@ -1,6 +1,6 @@
-//! `highwater import`: another tool's output becomes a record like any other.
+//! `highwater import`: stores another tool's output as a record.
 //!
-//! It reads files line by line and keeps the record; what a line says is the core's word.
+//! It reads files line by line. Must not interpret a line; that is the core's job.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use crate::terminal;
 
 use super::run;
 
-/// Makes a record of the files of one run; it is no judgment of ours, and so ends well.
+/// Makes a record of the files of one run. Highwater does not judge it, so the exit code is 0.
 pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     let mut import: Option<Import> = None;
     let mut files = Vec::new();
@@ -53,7 +53,7 @@ pub fn import(settings: &ImportSettings) -> Result<u8, Failure> {
     Ok(exit::SUCCESS)
 }
 
-/// The format that the beginning of a file shows.
+/// Detects the format from the start of the file.
 fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, Failure> {
     let mut head = Vec::new();
     let most = u64::try_from(HEAD).unwrap_or(u64::MAX);
@@ -65,7 +65,7 @@ fn format_of(name: &str, file: &mut File, tool: Option<&str>) -> Result<Format, 
         .map_err(|wrong| Failure::usage(format!("{name}: {}", wrong.message)).with_hint(wrong.hint))
 }
 
-/// Hands over each line; a line that is longer than any of a known format ends it.
+/// Passes on each line; fails at one that is longer than any format has.
 fn lines(name: &str, file: File, import: &mut Import) -> Result<(), Failure> {
     let mut reader = BufReader::new(file);
     let mut line = Vec::new();

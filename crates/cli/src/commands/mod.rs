@@ -1,4 +1,4 @@
-//! What each command does with its settings.
+//! Each command: carries out its settings and returns the exit code. Must not parse arguments.
 
 pub mod check;
 mod check_figures;

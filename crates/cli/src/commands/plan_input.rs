@@ -1,4 +1,4 @@
-//! Settings of a run in the planner's words.
+//! Translates the settings of a run into the planner's input. Must not decide anything.
 
 use highwater_core::model::plan::{AuditPlan, Objective, RetryPlan, Share, StopRule};
 use highwater_core::model::quantity::print_instant;
@@ -7,12 +7,12 @@ use highwater_runner::planner::{PaceInput, PlanInput, StreamInput};
 
 use crate::settings::{Objectives, PaceSetting, Quantile, RunSettings, StartAt, Streams};
 
-/// Wait before a failed op is asked again; doubled each time.
+/// Wait before a failed op is retried; doubled each time.
 const BACKOFF: Nanos = Nanos::from_millis(10);
 /// How long a session tries to reconnect.
 const RECONNECT_LIMIT: Nanos = Nanos::from_secs(30);
 
-/// What the planner needs besides the workload.
+/// The planner's input besides the workload.
 pub(super) fn plan_input(settings: &RunSettings, default_sessions: u32) -> PlanInput {
     let length = settings.length;
     PlanInput {

@@ -1,4 +1,4 @@
-//! What `find` and `tune` have in common: who is told of their probes, and what is printed in the end.
+//! What `find` and `tune` share: the observer of their probes, and the final output. Must not probe.
 
 use std::rc::Rc;
 
@@ -13,23 +13,20 @@ use crate::progress::{SearchProgress, WarningsOnly};
 use crate::settings::RunOutput;
 use crate::terminal;
 
-/// What a probe takes beside its phases with a pace: connecting, drain, audit.
+/// Time of a probe outside its phases with a pace: connecting, drain, audit.
 pub(super) const AROUND: Nanos = Nanos::from_secs(2);
 
-/// Who is told, after what is intended was.
-pub(super) fn observer(output: RunOutput, intended: &str) -> Rc<dyn Observer> {
+/// Prints the preview, and returns the observer.
+pub(super) fn observer(output: RunOutput, preview: &str) -> Rc<dyn Observer> {
     if output.quiet || output.json {
         return Rc::new(WarningsOnly);
     }
-    terminal::note(intended);
+    terminal::note(preview);
     Rc::new(SearchProgress::new())
 }
 
-/// Prints the record of the whole, kept at that place; returns the exit code.
-pub(super) fn print(
-    output: RunOutput,
-    (record, directory): &(RunRecord, String),
-) -> Result<u8, Failure> {
+/// Prints the record, stored in that directory; returns the exit code.
+pub(super) fn print(output: RunOutput, record: &RunRecord, directory: &str) -> Result<u8, Failure> {
     terminal::data(&if output.json {
         report::json(record)
     } else {

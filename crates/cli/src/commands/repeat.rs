@@ -1,5 +1,5 @@
-//! `highwater run --repeat`: the same run several times, in turn with a second target or with other
-//! configurations of the same one, so that what differs from run to run is known.
+//! `highwater run --repeat`: repeats a run, alternating with a second target or with other
+//! configurations of the same one, to measure run-to-run variation. Must not compare runs itself.
 
 use std::process::Command;
 
@@ -51,13 +51,13 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
     let text = if groups.len() > 1 {
         report::compare_text(&against_first(&groups, PRACTICAL))
     } else {
-        told(&groups)
+        run_lines(&groups)
     };
     terminal::data(&format!("{text}\ngroup          {}\n", group.display()))?;
     Ok(worst)
 }
 
-/// Every round in the other direction, so that what changes with time meets all variants alike.
+/// Alternates the direction of rounds, so that changes over time affect all variants equally.
 fn order(variants: usize, round: u32) -> Vec<usize> {
     let forth = 0..variants;
     if round.is_multiple_of(2) {
@@ -67,7 +67,7 @@ fn order(variants: usize, round: u32) -> Vec<usize> {
     }
 }
 
-/// The user's own command, by the shell; its output is for the reader.
+/// Runs the user's command in a shell; its output is for the reader.
 fn prepare(variant: &Variant) -> Result<(), Failure> {
     let Some(command) = &variant.command else {
         return Ok(());
@@ -77,9 +77,8 @@ fn prepare(variant: &Variant) -> Result<(), Failure> {
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(
-            Failure::usage(format!("{place}: the command ended with {status}")).with_hint(
-                "the command must bring the target into its configuration and then end well",
-            ),
+            Failure::usage(format!("{place}: the command ended with {status}"))
+                .with_hint("make the command configure the target and exit with 0"),
         ),
         Err(error) => Err(Failure::usage(format!(
             "{place}: cannot start a shell: {error}"
@@ -87,7 +86,7 @@ fn prepare(variant: &Variant) -> Result<(), Failure> {
     }
 }
 
-/// The settings of one run: a model draws its own chances anew, rows and ops stay the same.
+/// The settings of one run: a simulated target gets another seed; rows and ops stay the same.
 fn of_variant(
     settings: &RepeatSettings,
     variant: &Variant,
@@ -105,17 +104,17 @@ fn of_variant(
     run
 }
 
-/// Of one group alone: each run in a line.
-fn told(groups: &[Loaded]) -> String {
+/// The main lines of each run, for a single group.
+fn run_lines(groups: &[Loaded]) -> String {
     let records = groups.iter().flat_map(|group| &group.records);
     let lines = records.flat_map(|record| {
         let text = report::text(record);
-        let wanted = text.lines().filter(|line| {
+        let lines = text.lines().filter(|line| {
             ["rows  ", "queries  ", "record"]
                 .iter()
                 .any(|begin| line.starts_with(begin))
         });
-        wanted.map(|line| format!("{line}\n")).collect::<Vec<_>>()
+        lines.map(|line| format!("{line}\n")).collect::<Vec<_>>()
     });
     lines.collect()
 }
@@ -125,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variants_take_turns_in_both_directions() {
+    fn variants_alternate_in_both_directions() {
         assert_eq!(order(3, 0), [0, 1, 2]);
         assert_eq!(order(3, 1), [2, 1, 0]);
     }

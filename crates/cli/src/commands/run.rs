@@ -1,7 +1,7 @@
-//! `highwater run`: settings → plan → run → record → report → exit code.
+//! `highwater run`: settings → plan → run → record → report → exit code. Must not measure.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -27,20 +27,20 @@ use crate::progress::{Progress, WarningsOnly};
 use crate::settings::{RunSettings, StartAt};
 use crate::{ceiling, prompt, terminal, workload_file};
 
-/// How long a session has to connect.
+/// Time limit of a connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Characters of the plan's hash in a run's id.
 const HASH_IN_ID: usize = 6;
 
 /// Does what the settings ask for; returns the exit code.
 pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
-    let (workload, plan, urls) = intended(settings)?;
+    let prepared = prepared(settings)?;
     if settings.output.plan_only {
-        let json = serde_json::to_string_pretty(&plan).unwrap_or_default();
+        let json = serde_json::to_string_pretty(&prepared.plan).unwrap_or_default();
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
-    check_share(settings, &urls)?;
-    let (record, directory) = carried_out(settings, (workload, plan), &urls, signals()?)?;
+    check_share(settings, &prepared.urls)?;
+    let (record, directory) = execute(settings, prepared, signals()?)?;
     let text = if settings.output.json {
         report::json(&record)
     } else {
@@ -52,28 +52,36 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
 
 /// The record of one of several runs.
 pub(super) fn record(settings: &RunSettings, interrupts: Interrupts) -> Result<RunRecord, Failure> {
-    let (workload, plan, urls) = intended(settings)?;
-    Ok(carried_out(settings, (workload, plan), &urls, interrupts)?.0)
+    Ok(execute(settings, prepared(settings)?, interrupts)?.0)
 }
 
-/// What is asked, how, and of whom.
-fn intended(settings: &RunSettings) -> Result<(Arc<Workload>, Plan, Vec<TargetUrl>), Failure> {
+/// A run before it starts.
+struct Prepared {
+    workload: Arc<Workload>,
+    plan: Plan,
+    urls: Vec<TargetUrl>,
+}
+
+fn prepared(settings: &RunSettings) -> Result<Prepared, Failure> {
     let spec = workload_file::choose(&settings.workload, &settings.parameters)?;
     let parameters = in_data_time(settings, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.seed)?);
     let urls = with_password(settings)?;
     let plan = plan(settings, &workload, &urls)?;
-    Ok((workload, plan, urls))
+    Ok(Prepared {
+        workload,
+        plan,
+        urls,
+    })
 }
 
-/// Runs, and returns the record and where it is kept.
-fn carried_out(
+/// Runs, and returns the record and its directory.
+fn execute(
     settings: &RunSettings,
-    (workload, plan): (Arc<Workload>, Plan),
-    urls: &[TargetUrl],
+    prepared: Prepared,
     interrupts: Interrupts,
 ) -> Result<(RunRecord, String), Failure> {
-    let request = request(settings, workload, plan, urls)?;
+    let request = request(settings, prepared)?;
     let directory = request.directory.path().display().to_string();
     let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
         Rc::new(WarningsOnly)
@@ -85,8 +93,8 @@ fn carried_out(
     Ok((record, directory))
 }
 
-/// The workload's parameters; a start that follows the clock is fixed from here on. Each share
-/// would read a clock of its own, and ask for other rows.
+/// The workload's parameters; a start that follows the clock is fixed here. Otherwise each share
+/// would read its own clock, and generate other rows.
 pub(super) fn in_data_time(
     settings: &RunSettings,
     spec: &WorkloadSpec,
@@ -99,15 +107,15 @@ pub(super) fn in_data_time(
             .filter(|name| !settings.parameters.contains_key(*name))
             .collect();
         let name = added.first().map_or("start", |name| name.as_str());
-        let message = "--share: the data's time would follow the clock of each load generator";
-        return Err(Failure::usage(message).with_hint(format!(
-            "give all of them the same `--set {name}=…`, and no other time"
-        )));
+        let message =
+            "--share: each load generator would use its own clock for the time of the data";
+        return Err(Failure::usage(message)
+            .with_hint(format!("give all of them the same `--set {name}=…`")));
     }
     Ok(settled)
 }
 
-/// The URLs of the target, with a password that was asked for where one is wanted.
+/// The URLs of the target, with a password from a prompt if one is needed.
 pub(super) fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Failure> {
     let mut urls = settings.targets.clone();
     let target = open(settings, &urls, &settings.out)?;
@@ -115,7 +123,7 @@ pub(super) fn with_password(settings: &RunSettings) -> Result<Vec<TargetUrl>, Fa
     if capabilities.embedded || capabilities.simulated || settings.output.plan_only {
         return Ok(urls);
     }
-    match check::ask(&target) {
+    match check::inspect(&target) {
         Ok(_) => Ok(urls),
         Err(error) if prompt::for_password(&error, &mut urls) => Ok(urls),
         Err(error) => Err(error.into()),
@@ -135,7 +143,7 @@ pub(super) fn plan(
     let mut plan = planner::plan(workload, &input)
         .map_err(|PlanError { message, hint }| Failure::usage(message).with_hint(hint))?;
     if settings.fills {
-        // The rows are what is measured, not what comes before.
+        // Loading the rows is the measurement itself.
         plan.workload.rows_to_load = 0;
         plan.phases
             .iter_mut()
@@ -148,12 +156,14 @@ pub(super) fn plan(
 fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure> {
     let Some(op) = workload.load_op() else {
         let message = format!("workload `{}` has nothing to load", workload.name());
-        return Err(Failure::usage(message).with_hint("its file has no [load]"));
+        return Err(
+            Failure::usage(message).with_hint("choose a workload whose file has a [load] section")
+        );
     };
     let rows = input.stop.rows.or(Some(workload.rows_to_load()));
     input.stop.rows = rows.filter(|rows| *rows > 0);
     if input.stop.rows.is_none() {
-        let message = "how many rows is not said";
+        let message = "the number of rows is not set";
         return Err(Failure::usage(message).with_hint("add --rows, such as --rows 10M"));
     }
     for stream in &mut input.streams {
@@ -162,28 +172,40 @@ fn fill_input(input: &mut PlanInput, workload: &Workload) -> Result<(), Failure>
     Ok(())
 }
 
-/// Shares are parts of one load on one target. A target that lives in this process, or in a
-/// fresh file, is another one for each share: what they found could not be put together.
+/// Shares are parts of one load on one target. A target in this process, or in a new file, would be
+/// another one for each share, so their results could not be merged.
 fn check_share(settings: &RunSettings, urls: &[TargetUrl]) -> Result<(), Failure> {
     let capabilities = open(settings, urls, &settings.out)?.capabilities();
     let fresh = capabilities.embedded && urls.iter().all(|url| url.path.is_empty());
     if settings.share.of == 1 || !(capabilities.simulated || fresh) {
         return Ok(());
     }
-    let own = "--share: each process has a target of its own here, so its shares never meet";
+    let own = "--share: each process would load a target of its own";
     Err(Failure::usage(own).with_hint("name a server, or a file that all shares open"))
 }
 
-fn request(
-    settings: &RunSettings,
-    workload: Arc<Workload>,
-    plan: Plan,
-    urls: &[TargetUrl],
-) -> Result<RunRequest, Failure> {
+fn request(settings: &RunSettings, prepared: Prepared) -> Result<RunRequest, Failure> {
+    let Prepared {
+        workload,
+        plan,
+        urls,
+    } = prepared;
     let id = id("", workload.name(), &plan.hash());
     let directory = RunDirectory::create(&settings.out, &id, &plan)?;
-    let data = directory.path().to_owned();
-    request_in(settings, workload, (plan, directory), urls, &data)
+    let stored = StoredPlan {
+        data: directory.path().to_owned(),
+        plan,
+        directory,
+    };
+    request_in(settings, workload, stored, &urls)
+}
+
+/// A plan, and the directory of its run.
+pub(super) struct StoredPlan {
+    pub(super) plan: Plan,
+    pub(super) directory: RunDirectory,
+    /// Directory for the files of an embedded target.
+    pub(super) data: PathBuf,
 }
 
 /// The id of a run, or of a search, that begins now.
@@ -197,25 +219,23 @@ pub(super) fn id(kind: &str, workload: &str, hash: &str) -> String {
     parts.join("-")
 }
 
-/// The request of a run that is kept in a directory; an embedded target would put its files in
-/// `data`.
+/// The request of a run that is stored in a directory.
 pub(super) fn request_in(
     settings: &RunSettings,
     workload: Arc<Workload>,
-    (plan, directory): (Plan, RunDirectory),
+    stored: StoredPlan,
     urls: &[TargetUrl],
-    data: &Path,
 ) -> Result<RunRequest, Failure> {
     let now = wall_clock();
     let started_at = print_instant(Nanos(now.0 - now.0 % 1_000_000));
     let driver = registry::driver_of(urls)?;
     let (driver, sink) = (driver.name().to_owned(), driver.sink());
     Ok(RunRequest {
-        target: open(settings, urls, data)?,
-        plan,
+        target: open(settings, urls, &stored.data)?,
+        plan: stored.plan,
         workload,
         driver,
-        directory,
+        directory: stored.directory,
         started_at,
         tables: TableRequest {
             shard_flags: settings.shard_flags.clone(),
@@ -225,7 +245,7 @@ pub(super) fn request_in(
         drop_foreign: settings.drop_foreign.clone(),
         guard_disk: settings.guard_disk,
         telemetry: TelemetryRequest {
-            off: !settings.telemetry.asked,
+            off: !settings.telemetry.enabled,
             endpoints: settings.telemetry.endpoints()?,
         },
         ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
@@ -235,7 +255,7 @@ pub(super) fn request_in(
             Some(StartAt::Instant(instant)) => instant.saturating_sub(now),
         },
         labels: settings.labels.clone(),
-        given: settings.given.clone(),
+        given: settings.repeated_flags.clone(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     })
 }
@@ -250,14 +270,14 @@ fn open(
         insert: settings.insert.clone(),
         data_directory: Some(directory.to_owned()),
         application_name: "highwater".to_owned(),
-        // A model draws its own chances anew in each of several runs, as a database would.
+        // A simulated target gets another seed in each of several runs.
         seed: Seed(settings.seed.0.wrapping_add(settings.round.into())),
         connect_timeout: CONNECT_TIMEOUT,
     };
     Ok(registry::open_urls(urls, &options)?)
 }
 
-/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as the run's wishes.
+/// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.
 pub(super) fn signals() -> Result<Interrupts, Failure> {
     let (interrupter, interrupts) = interrupts::channel();
     ctrlc::set_handler(move || interrupter.interrupt())
@@ -271,7 +291,7 @@ impl From<RunError> for Failure {
             RunError::Target(error) => error.into(),
             RunError::Store(error) => error.into(),
             RunError::Budget { .. } => Self::usage(error.to_string())
-                .with_hint("allow more time with --budget, or probe shorter with --quick"),
+                .with_hint("raise --budget, or use shorter probes with --quick"),
             RunError::Workload(_) | RunError::System(_) | RunError::Stuck => {
                 Self::usage(error.to_string())
             }

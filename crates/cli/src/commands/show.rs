@@ -1,4 +1,4 @@
-//! `highwater show`: a finished run once more, or the shares of one merged.
+//! `highwater show`: prints a finished run, or the merged shares of one. Must not change a record.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::settings::{Format, ShowSettings};
 use crate::terminal;
 
-/// Prints the run in the form that is asked for; the exit code is that of the run.
+/// Prints the run in the requested form; the exit code is that of the run.
 pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
     let paths: Vec<PathBuf> = if settings.runs.is_empty() {
         vec![store::find(&settings.out, None)?]

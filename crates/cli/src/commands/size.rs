@@ -1,6 +1,6 @@
-//! `highwater size`: figures and conditions in, a plan out.
+//! `highwater size`: makes a plan from figures and conditions.
 //!
-//! It chooses series and fills in what is not said; the arithmetic is the core's.
+//! It chooses series and fills in defaults. Must not compute; that is the core's job.
 
 use highwater_core::analysis::plausibility::{ModelRequest, audit};
 use highwater_core::analysis::scaling::ScalingModel;
@@ -14,23 +14,23 @@ use highwater_core::report;
 use crate::exit;
 use crate::failure::{Failure, did_you_mean};
 use crate::figures;
-use crate::settings::{Conditions, SizeSettings, Wanted};
+use crate::settings::{Conditions, RequestedRate, SizeSettings};
 use crate::terminal;
 
-/// From so many sizes on a sweep says by itself how it grows.
+/// A sweep of this many sizes shows its own growth.
 const SIZES_THAT_SHOW_GROWTH: usize = 2;
 
-/// Prints the plan, or says why there is none.
+/// Prints the plan, or fails with the reason why there is none.
 pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     let figures = figures::read(&settings.from, &settings.out)?;
-    warn_of(&figures, settings.reading.law);
+    warn_about(&figures, settings.reading.law);
     let measured = figures.points;
     let published = published();
     let mut needs = Vec::new();
-    for wanted in &settings.wanted {
+    for requested in &settings.rates {
         needs.push(Need {
-            per_s: wanted.per_s.clone(),
-            basis: basis(settings, wanted, &measured, &published)?,
+            per_s: requested.per_s.clone(),
+            basis: basis(settings, requested, &measured, &published)?,
         });
     }
     let request = request(settings, needs);
@@ -48,22 +48,22 @@ pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     Ok(exit::SUCCESS)
 }
 
-/// What speaks against the figures is said before anything is made of them.
-fn warn_of(figures: &SeriesSet, law: Option<ScalingModel>) {
+/// Shows the warnings about the figures before they are used.
+fn warn_about(figures: &SeriesSet, model: Option<ScalingModel>) {
     for note in &figures.notes {
         terminal::warn(note);
     }
-    let objections = audit(figures, law.map(ModelRequest::of).as_ref());
-    for objection in &objections {
+    let warnings = audit(figures, model.map(ModelRequest::of).as_ref());
+    for warning in &warnings {
         terminal::warn(&format!(
             "{} ({}): {}",
-            objection.rule.code(),
-            objection.places.join(", "),
-            objection.message
+            warning.rule.code(),
+            warning.places.join(", "),
+            warning.message
         ));
     }
-    if !objections.is_empty() {
-        terminal::warn("`highwater check` tells what to look at");
+    if !warnings.is_empty() {
+        terminal::warn("run `highwater check` for details");
     }
 }
 
@@ -77,15 +77,15 @@ fn published() -> Vec<Point> {
 
 fn basis(
     settings: &SizeSettings,
-    wanted: &Wanted,
+    requested: &RequestedRate,
     measured: &[Point],
     published: &[Point],
 ) -> Result<Basis, Failure> {
-    let assumed = assumed(settings, wanted, published)?;
+    let assumed = assumed(settings, requested, published)?;
     if settings.from.is_empty() {
-        return assumed.ok_or_else(|| nothing_to_size_with(settings, wanted, published));
+        return assumed.ok_or_else(|| nothing_to_size_with(settings, requested, published));
     }
-    let points = chosen(settings, wanted, measured)?;
+    let points = chosen(settings, requested, measured)?;
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
         Failure::usage(format!("--from: {error}")).with_hint(match error {
             highwater_core::analysis::sizing::BasisError::NoNodes => {
@@ -103,10 +103,10 @@ fn basis(
         Some(assumed) => Ok(own.growing_like(&assumed)),
         None if own.sweep.sizes().len() >= SIZES_THAT_SHOW_GROWTH => Ok(own),
         None => {
-            let names = growing(published, wanted.rows);
+            let names = growing(published, requested.rows);
             Err(Failure::usage(format!(
                 "--from: one size does not show how {} grow with nodes",
-                unit(wanted)
+                unit(requested)
             ))
             .with_hint(format!(
                 "measure a second size, or assume a published growth: --assume {}",
@@ -116,26 +116,31 @@ fn basis(
     }
 }
 
-fn unit(wanted: &Wanted) -> &'static str {
-    if wanted.rows { "rows/s" } else { "queries/s" }
+fn unit(requested: &RequestedRate) -> &'static str {
+    if requested.rows {
+        "rows/s"
+    } else {
+        "queries/s"
+    }
 }
 
-/// Whether a point's throughput is of the wanted kind: rows, or anything else per second.
-fn is_wanted(wanted: &Wanted, point: &Point) -> bool {
-    point.counts_rows() == wanted.rows && point.unit.ends_with("/s")
+/// Whether a point counts the same as the requested rate: rows, or anything else per second.
+fn counts_same(requested: &RequestedRate, point: &Point) -> bool {
+    point.counts_rows() == requested.rows && point.unit.ends_with("/s")
 }
 
-/// The growth that is assumed; `None` where nothing is assumed of this kind of work.
+/// The assumed growth; `None` if none is assumed for this kind of work.
 fn assumed(
     settings: &SizeSettings,
-    wanted: &Wanted,
+    requested: &RequestedRate,
     published: &[Point],
 ) -> Result<Option<Basis>, Failure> {
     let mut of_kind: Vec<&str> = Vec::new();
     for name in &settings.assume {
-        let series = known_series(name, published)?;
+        let series = published_series(name, published)?;
         let points = published.iter().filter(|point| point.series == series);
-        if points.filter(|point| is_wanted(wanted, point)).count() > 0 && !of_kind.contains(&series)
+        if points.filter(|point| counts_same(requested, point)).count() > 0
+            && !of_kind.contains(&series)
         {
             of_kind.push(series);
         }
@@ -147,14 +152,16 @@ fn assumed(
             return Err(Failure::usage(format!(
                 "--assume: {} are both of {}",
                 of_kind.join(" and "),
-                unit(wanted)
+                unit(requested)
             ))
             .with_hint("assume one growth of rows and one of queries"));
         }
     };
     let points = published.iter().filter(|point| point.series == series);
-    let points: Vec<&Point> = points.filter(|point| is_wanted(wanted, point)).collect();
-    // Objectives and errors of the user's own are about the user's own points.
+    let points: Vec<&Point> = points
+        .filter(|point| counts_same(requested, point))
+        .collect();
+    // The user's objectives and errors concern the user's own points only.
     let reading = Reading {
         replica_cost: settings.reading.replica_cost,
         law: settings.reading.law,
@@ -168,14 +175,14 @@ fn assumed(
 }
 
 /// A published series by its name, if it shows growth.
-fn known_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, Failure> {
-    let known: Vec<&str> = [growing(published, true), growing(published, false)].concat();
-    if let Some(series) = known.iter().find(|known| **known == name) {
+fn published_series<'a>(name: &str, published: &'a [Point]) -> Result<&'a str, Failure> {
+    let names: Vec<&str> = [growing(published, true), growing(published, false)].concat();
+    if let Some(series) = names.iter().find(|series| **series == name) {
         return Ok(series);
     }
-    let hint = match did_you_mean(name, known.iter().copied()) {
+    let hint = match did_you_mean(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.join(", ")),
+        None => format!("there are {}", names.join(", ")),
     };
     let cause = format!("--assume: no published series `{name}` has several sizes");
     Err(Failure::usage(cause).with_hint(hint))
@@ -199,39 +206,43 @@ fn growing(published: &[Point], rows: bool) -> Vec<&str> {
     names
 }
 
-fn nothing_to_size_with(settings: &SizeSettings, wanted: &Wanted, published: &[Point]) -> Failure {
-    let names = growing(published, wanted.rows);
+fn nothing_to_size_with(
+    settings: &SizeSettings,
+    requested: &RequestedRate,
+    published: &[Point],
+) -> Failure {
+    let names = growing(published, requested.rows);
     let hint = format!(
-        "measure some sizes and give them with --from, or assume what others published: --assume {}",
+        "measure some sizes and give them with --from, or assume a published growth: --assume {}",
         names.join(" or --assume ")
     );
     let cause = match &settings.assume[..] {
-        [] => format!("no figures for {}", unit(wanted)),
+        [] => format!("no figures for {}", unit(requested)),
         names => format!(
-            "--assume: `{}` says nothing of {}",
+            "--assume: `{}` has no figures for {}",
             names.join("`, `"),
-            unit(wanted)
+            unit(requested)
         ),
     };
     Failure::usage(cause).with_hint(hint)
 }
 
-/// The points of the one series that is meant.
+/// The points of the one chosen series.
 fn chosen<'a>(
     settings: &SizeSettings,
-    wanted: &Wanted,
+    requested: &RequestedRate,
     measured: &'a [Point],
 ) -> Result<Vec<&'a Point>, Failure> {
     let of_kind: Vec<&Point> = measured
         .iter()
-        .filter(|point| is_wanted(wanted, point))
+        .filter(|point| counts_same(requested, point))
         .collect();
     if of_kind.is_empty() {
         let mut units: Vec<&str> = measured.iter().map(|point| point.unit.as_str()).collect();
         units.sort_unstable();
         units.dedup();
         return Err(
-            Failure::usage(format!("--from: no figures for {}", unit(wanted)))
+            Failure::usage(format!("--from: no figures for {}", unit(requested)))
                 .with_hint(format!("the figures are in {}", units.join(", "))),
         );
     }
@@ -261,7 +272,7 @@ fn chosen<'a>(
         return Err(Failure::usage(format!(
             "--from: {} series of {}",
             names.len(),
-            unit(wanted)
+            unit(requested)
         ))
         .with_hint(format!(
             "choose one: --series {}",
@@ -304,7 +315,7 @@ fn request(settings: &SizeSettings, needs: Vec<Need>) -> Request {
     }
 }
 
-/// As said, else as measured; but enough to keep all data when nodes are lost.
+/// As given, else as measured; but enough to keep all data when nodes fail.
 fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     if let Some(replicas) = &given.replicas {
         return replicas.clone();
@@ -315,7 +326,7 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
         .find(|need| need.basis.counts_rows())
         .or(needs.first());
     let Some(measured) = measured.map(|need| &need.basis.replicas) else {
-        return Traced::assumed(survive, "as many as nodes may be lost");
+        return Traced::assumed(survive, "as many as tolerated node failures");
     };
     let value = highwater_core::model::numbers::round_to_u64(measured.value);
     match u32::try_from(value) {
@@ -323,11 +334,14 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
             value,
             origin: measured.origin.clone(),
         },
-        _ => Traced::assumed(survive, "as many as nodes may be lost, so that no data are"),
+        _ => Traced::assumed(
+            survive,
+            "as many as tolerated node failures, so that no data is lost",
+        ),
     }
 }
 
-/// The advice for the measured database, with what is said otherwise.
+/// The advice for the measured database, with the given values in its place.
 fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
     let engine = needs.iter().find_map(|need| need.basis.engine.as_deref());
     let advised = Guidance::of(engine).map(|advice| Traced {
@@ -340,13 +354,13 @@ fn guidance(given: &Conditions, needs: &[Need]) -> Traced<Guidance> {
     };
     let mut guidance = advised.unwrap_or_else(general);
     let values = &mut guidance.value;
-    for (said, value) in [
+    for (given, value) in [
         (&given.shards_per_vcpu, &mut values.shards_per_vcpu),
         (&given.shard_bytes, &mut values.greatest_shard_bytes),
         (&given.disk_fill, &mut values.greatest_disk_fill),
     ] {
-        if let Some(said) = said {
-            *value = said.value;
+        if let Some(given) = given {
+            *value = given.value;
         }
     }
     guidance
@@ -357,8 +371,8 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
     let used = display::percent(unreached.used.expected);
     let within = match unreached.expected {
         Some(expected) => format!(
-            "{expected} nodes are expected to be enough, but not with a chance of {} within \
-             {farthest} nodes",
+            "{expected} nodes are expected to be enough, but not with a probability of {} \
+             within {farthest} nodes",
             display::percent(unreached.chance)
         ),
         None => format!(
@@ -377,8 +391,8 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
             display::plain(largest)
         ))
         .with_hint(
-            "measure a larger cluster, ask for less (--confidence, --tolerate-failures), or add --extrapolate",
+            "measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate",
         );
     }
-    Failure::usage(within).with_hint("the measured growth ends below this rate; ask for less")
+    Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
 }

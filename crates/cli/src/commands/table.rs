@@ -1,6 +1,6 @@
-//! `highwater table`: what one setting does to the throughput, from a file or from runs.
+//! `highwater table`: throughput over one setting, from a file or from runs.
 //!
-//! It reads and prints; the tables and the audit are the core's.
+//! It reads and prints. Must not compute tables or warnings; that is the core's job.
 
 use std::fmt;
 
@@ -33,30 +33,32 @@ pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
     terminal::data(&figures_text(&report)).map(|()| exit::SUCCESS)
 }
 
-/// The series that are asked for, by name or unique beginning.
+/// The requested series, by name or unique prefix.
 fn chosen(mut set: SeriesSet, settings: &TableSettings) -> Result<SeriesSet, Failure> {
     if settings.series.is_empty() {
         return Ok(set);
     }
-    let known: Vec<String> = set.series().into_iter().map(str::to_owned).collect();
+    let names_read: Vec<String> = set.series().into_iter().map(str::to_owned).collect();
     let mut names = Vec::new();
-    for asked in &settings.series {
-        let exact = known.iter().filter(|name| *name == asked);
-        let beginning = known.iter().filter(|name| name.starts_with(asked.as_str()));
+    for requested in &settings.series {
+        let exact = names_read.iter().filter(|name| *name == requested);
+        let beginning = names_read
+            .iter()
+            .filter(|name| name.starts_with(requested.as_str()));
         let found: Vec<&String> = match exact.clone().count() {
             0 => beginning.collect(),
             _ => exact.collect(),
         };
         match found[..] {
             [one] => names.push(one.clone()),
-            [] => return Err(no_such(asked, &known)),
+            [] => return Err(no_such(requested, &names_read)),
             _ => {
                 let several = found.iter().map(|name| name.as_str());
                 let several: Vec<&str> = several.collect();
-                return Err(
-                    Failure::usage(format!("--series: `{asked}` begins several"))
-                        .with_hint(format!("there are {}", several.join(", "))),
-                );
+                return Err(Failure::usage(format!(
+                    "--series: `{requested}` is the prefix of several series"
+                ))
+                .with_hint(format!("there are {}", several.join(", "))));
             }
         }
     }
@@ -64,14 +66,14 @@ fn chosen(mut set: SeriesSet, settings: &TableSettings) -> Result<SeriesSet, Fai
     Ok(set)
 }
 
-fn no_such(asked: &impl fmt::Display, known: &[String]) -> Failure {
-    let asked = asked.to_string();
-    let near = did_you_mean(&asked, known.iter().map(String::as_str));
+fn no_such(requested: &impl fmt::Display, names: &[String]) -> Failure {
+    let requested = requested.to_string();
+    let near = did_you_mean(&requested, names.iter().map(String::as_str));
     let hint = near.map_or_else(
-        || format!("there are {}", known.join(", ")),
+        || format!("there are {}", names.join(", ")),
         |near| format!("did you mean `{near}`?"),
     );
-    Failure::usage(format!("--series: there is no series `{asked}`")).with_hint(hint)
+    Failure::usage(format!("--series: there is no series `{requested}`")).with_hint(hint)
 }
 
 impl From<AxisError> for Failure {

@@ -1,4 +1,5 @@
-//! `highwater tune`: settings → cells, each a run → the best of them → exit code.
+//! `highwater tune`: settings → trials, each a run → the best configuration → exit code. Must not
+//! choose configurations.
 
 use std::sync::Arc;
 
@@ -21,39 +22,43 @@ use crate::failure::Failure;
 use crate::settings::{RunSettings, TuneSettings};
 use crate::{terminal, workload_file};
 
-/// How often winner and runner-up are measured again, each.
+/// Confirmations of the winner and of the runner-up, each.
 const CONFIRMATIONS: u32 = 5;
 
 /// Does what the settings ask for; returns the exit code.
 pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
-    let (mut maker, mut tune, first) = begun(settings)?;
+    let Prepared {
+        mut runs,
+        mut tune,
+        first,
+    } = prepared(settings)?;
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut tune)?;
     }
     runner::check(&tune)?;
     if settings.dry_run {
-        return terminal::data(&intended(&tune)).map(|()| exit::SUCCESS);
+        return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
-    let observer = probes::observer(settings.run.output, &intended(&tune));
+    let observer = probes::observer(settings.run.output, &preview(&tune));
     let id = run::id("tune", &first.workload.name, &tune.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
-    maker.directory = Some(directory.clone());
+    runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
     let request = TuneRequest {
         tune,
         directory,
         settle: settings.settle,
     };
-    let record = runner::tune(request, &maker, &observer, &run::signals()?)?;
-    // Nothing is drawn any more.
+    let record = runner::tune(request, &runs, &observer, &run::signals()?)?;
+    // Ends the drawing.
     drop(observer);
-    probes::print(settings.run.output, &(record, shown))
+    probes::print(settings.run.output, &record, &shown)
 }
 
-/// The tuning before its first cell, and the plan of one. Every value of every axis is tried on the
-/// workload, so that a wrong one is told before anything is measured.
-fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failure> {
-    let maker = Maker {
+/// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
+/// reported before anything is measured.
+fn prepared(settings: &TuneSettings) -> Result<Prepared<'_>, Failure> {
+    let runs = TrialRuns {
         settings,
         urls: run::with_password(&settings.run)?,
         directory: None,
@@ -63,7 +68,7 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
         for value in 0..values.values.len() {
             let mut at = vec![0; settings.axes.len()];
             at[axis] = value;
-            let (run, workload, urls) = maker.cell(&at)?;
+            let (run, workload, urls) = runs.trial(&at)?;
             let plan = run::plan(&run, &workload, &urls)?;
             first.get_or_insert(plan);
         }
@@ -92,23 +97,23 @@ fn begun(settings: &TuneSettings) -> Result<(Maker<'_>, TuneRecord, Plan), Failu
     };
     tune.definition_hash = tune.hash(&first.hash());
     tune.policy.budget_ns = settings.budget.0;
-    Ok((maker, tune, first))
+    Ok(Prepared { runs, tune, first })
 }
 
-/// Takes over the cells of another tuning, which must have had the same intention.
+/// Takes over the trials of another tuning, which must have the same definition.
 fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
     let path = store::find(&settings.run.out, Some(name))?;
     let record: RunRecord = record::read(&path)?;
     let id = record.id.clone();
     let Some(before) = record.tune else {
         return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
-            .with_hint("name the directory or id of a `highwater tune`"));
+            .with_hint("name the directory or ID of a `highwater tune` run"));
     };
     if before.definition_hash != tune.definition_hash {
         return Err(Failure::usage(format!(
-            "--resume: {id} was asked for something else, so its cells do not belong here"
+            "cannot resume {id}: its axes, workload, lengths, or seed differ"
         ))
-        .with_hint("give the same axes, workload, lengths and seed; only --budget may differ"));
+        .with_hint("use the same flags; only --budget may change"));
     }
     tune.cells = before.cells;
     while tune.cells.last().is_some_and(|cell| {
@@ -127,9 +132,9 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
     Ok(())
 }
 
-/// What is going to be done, and how long it takes; without the time to fill tables, which nobody knows
-/// before the first cell.
-fn intended(tune: &TuneRecord) -> String {
+/// The planned trials and their duration, without the time to fill tables, which is unknown before
+/// the first trial.
+fn preview(tune: &TuneRecord) -> String {
     let axes: Vec<String> = tune.axes.iter().map(in_words).collect();
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     let policy = &tune.policy;
@@ -140,19 +145,19 @@ fn intended(tune: &TuneRecord) -> String {
         }
         most => duration(most),
     };
-    let looked_at = if is_small(&tune.axes) {
-        "each cell is measured, the better half of them again and again"
+    let order = if is_small(&tune.axes) {
+        "each configuration is measured, and the better half of them repeatedly"
     } else {
-        "a part of the cells is drawn, then those along the axes through the best are measured"
+        "a random part of the configurations is measured, then those along the axes through the best"
     };
-    let known = match tune.cells.len() {
+    let resumed = match tune.cells.len() {
         0 => String::new(),
-        cells => format!("{cells} of them are known\n"),
+        trials => format!("{trials} trials are resumed\n"),
     };
     format!(
-        "tune {} by {} over {}\n{grid} cells, at most {} probes of {} each, {CONFIRMATIONS} + \
+        "tune {} by {} over {}\n{grid} configurations, at most {} probes of {} each, {CONFIRMATIONS} + \
          {CONFIRMATIONS} of them to confirm: {most}; filling tables not counted\n\
-         {looked_at}: at most {} probes for each cell of the grid\n{known}",
+         {order}: at most {} probes per configuration\n{resumed}",
         tune.stream,
         tune.by.name(),
         axes.join(" × "),
@@ -166,24 +171,32 @@ fn in_words(axis: &TuneAxis) -> String {
     format!("{} {}", axis.name, axis.values.join(", "))
 }
 
-/// Makes the runs of cells from settings.
-struct Maker<'a> {
+/// A tuning before its first trial.
+struct Prepared<'a> {
+    runs: TrialRuns<'a>,
+    tune: TuneRecord,
+    /// The plan of the first trial.
+    first: Plan,
+}
+
+/// Makes the runs of trials from settings.
+struct TrialRuns<'a> {
     settings: &'a TuneSettings,
     urls: Vec<TargetUrl>,
     /// The tuning's own, where an embedded target has its file.
     directory: Option<RunDirectory>,
 }
 
-impl Maker<'_> {
-    /// The settings of a cell, its workload, and its target.
-    fn cell(&self, at: &[usize]) -> Result<(RunSettings, Arc<Workload>, Vec<TargetUrl>), Failure> {
+impl TrialRuns<'_> {
+    /// The settings of a trial, its workload, and its target.
+    fn trial(&self, at: &[usize]) -> Result<(RunSettings, Arc<Workload>, Vec<TargetUrl>), Failure> {
         let axes = self.settings.axes.iter().zip(at);
         let values = axes.map(|(axis, at)| (axis.name.clone(), axis.values[*at].clone()));
-        let run = self.settings.cell(&values.collect())?;
+        let run = self.settings.trial(&values.collect())?;
         let spec = workload_file::choose(&run.workload, &run.parameters)?;
         let parameters = run::in_data_time(&run, &spec)?;
         let workload = Arc::new(spec.instantiate(&parameters, run.seed)?);
-        // The URLs' passwords may have been asked for; their parameters may be an axis.
+        // The URLs' passwords may come from a prompt; their parameters may be an axis.
         let urls = self
             .urls
             .iter()
@@ -196,42 +209,47 @@ impl Maker<'_> {
         Ok((run, workload, urls))
     }
 
-    /// Whether an axis needs tables of its own for each value.
+    /// Whether an axis needs new tables for each value.
     fn varies_tables(&self) -> bool {
         let of_sessions = |axis: &TuneAxis| axis.name == "sessions";
         !self.settings.axes.iter().all(of_sessions)
     }
 }
 
-impl TrialMaker for Maker<'_> {
+impl TrialMaker for TrialRuns<'_> {
     type Error = Failure;
 
-    fn plan(&self, wish: &TrialRequest) -> Result<Plan, Failure> {
-        let (run, workload, urls) = self.cell(&wish.at)?;
+    fn plan(&self, request: &TrialRequest) -> Result<Plan, Failure> {
+        let (run, workload, urls) = self.trial(&request.at)?;
         run::plan(&run, &workload, &urls)
     }
 
     fn request(
         &self,
-        wish: &TrialRequest,
+        request: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Failure> {
         let own = self.directory.as_ref().unwrap_or(&directory);
         let data = own.path().to_owned();
-        let (mut run, workload, urls) = self.cell(&wish.at)?;
-        if wish.tables_kept && !run.drop && self.varies_tables() {
-            let cause = "the tables held rows before, and each cell needs tables of its own";
+        let (mut run, workload, urls) = self.trial(&request.at)?;
+        if request.tables_kept && !run.drop && self.varies_tables() {
+            let cause = "the tables held rows before, and each trial needs new tables";
             return Err(Failure::usage(cause)
-                .with_hint("give these rows up with --drop, or tune in another schema"));
+                .with_hint("drop these rows with --drop, or tune in another schema"));
         }
-        run.drop = if wish.is_first {
+        run.drop = if request.is_first {
             run.drop
         } else {
-            run.drop || !wish.tables_kept
+            run.drop || !request.tables_kept
         };
-        // A model draws its own chances anew, as a database would; rows and ops stay the same.
-        run.seed.0 = run.seed.0.wrapping_add(wish.number.into());
-        run::request_in(&run, workload, (plan, directory), &urls, &data)
+        // A simulated target gets another seed; rows and ops stay the same.
+        run.seed.0 = run.seed.0.wrapping_add(request.number.into());
+        let stored = run::StoredPlan {
+            plan,
+            directory,
+            data,
+        };
+        run::request_in(&run, workload, stored, &urls)
     }
 }

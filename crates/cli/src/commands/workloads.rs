@@ -1,5 +1,5 @@
-//! `highwater workloads`: the workloads that come with the program, their files, and a file to
-//! begin with.
+//! `highwater workloads`: lists the built-in workloads, prints their files, and writes a commented
+//! starting point. Must not run a workload.
 
 use std::fs;
 use std::io::Write as _;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::settings::{WorkloadsAction, WorkloadsSettings};
 use crate::{prompt, terminal, workload_file};
 
-/// How long the target has to answer.
+/// Time limit of a connection.
 const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 
 /// Prints or writes what the settings ask for.
@@ -29,7 +29,7 @@ pub fn workloads(settings: &WorkloadsSettings) -> Result<u8, Failure> {
         WorkloadsAction::New(Some(path)) => {
             create(path)?;
             format!(
-                "{0} is written; `highwater check {0}` reads it\n",
+                "{0} is written; run `highwater check {0}` to check it\n",
                 path.display()
             )
         }
@@ -47,13 +47,11 @@ fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
         seed: Seed(0),
         connect_timeout: CONNECT_TIMEOUT,
     };
-    let mut asked = false;
+    let mut prompted = false;
     loop {
         let target = registry::open_urls(&urls, &options)?;
         if target.capabilities().simulated_clock {
-            return Err(Failure::usage(
-                "a simulated cluster has no table to look at",
-            ));
+            return Err(Failure::usage("a simulated cluster has no tables"));
         }
         let shape = RealTimeline::block_on(RealClock::start(), |timeline| async move {
             target.administer(timeline).await?.describe(table).await
@@ -61,7 +59,7 @@ fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
         let waiting = |error| Failure::usage(format!("cannot wait for the target: {error}"));
         match shape.map_err(waiting)? {
             Ok(shape) => return Ok(sketch(&shape)),
-            Err(error) if !asked && prompt::for_password(&error, &mut urls) => asked = true,
+            Err(error) if !prompted && prompt::for_password(&error, &mut urls) => prompted = true,
             Err(error) => return Err(error.into()),
         }
     }
@@ -72,7 +70,7 @@ fn list() -> String {
     let width = catalog().iter().map(|entry| entry.name.len()).max();
     let width = width.unwrap_or(0);
     let lines = catalog().iter().filter_map(|entry| {
-        // A test sees to it that the catalog has no mistakes.
+        // A test checks that the catalog has no errors.
         let spec = WorkloadSpec::parse(entry.text).ok()?;
         let streams: Vec<&str> = spec.streams().iter().map(|s| s.name.as_str()).collect();
         Some(format!(
@@ -93,6 +91,7 @@ fn create(path: &Path) -> Result<(), Failure> {
         .and_then(|mut file| file.write_all(EXAMPLE.as_bytes()))
         .map_err(|error| {
             let message = format!("cannot write {}: {error}", path.display());
-            Failure::usage(message).with_hint("a file that is there is never written over")
+            Failure::usage(message)
+                .with_hint("choose another name; existing files are never overwritten")
         })
 }

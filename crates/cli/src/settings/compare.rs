@@ -1,4 +1,4 @@
-//! Settings of `highwater compare`, and of runs that are repeated so that they can be compared.
+//! Settings of `highwater compare`, and of runs that are repeated for a comparison. Must not compare.
 
 use std::path::PathBuf;
 
@@ -6,21 +6,21 @@ use highwater_core::analysis::comparison::PRACTICAL;
 use highwater_core::model::quantity::{Ppm, parse_percent};
 use highwater_driver::TargetUrl;
 
-use super::{RunSettings, TargetSchemes, resolve, words};
+use super::{CompareFormat, RunSettings, TargetSchemes, parsers, resolve};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// Variants of one call, at most.
 const VARIANTS_MAX: usize = 16;
 
-/// Everything `highwater compare` needs to know.
+/// Settings of `highwater compare`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompareSettings {
-    /// At least two: runs, directories of runs, or several of them with commas between.
+    /// At least two: runs, directories of runs, or several of these separated by commas.
     pub groups: Vec<String>,
-    /// A difference that matters, as a part.
-    pub practical: f64,
-    /// Whether the exit code says that something is worse.
+    /// Smallest relative difference that is not reported as equal.
+    pub threshold: f64,
+    /// Whether the exit code reports a worse figure.
     pub gate: bool,
     /// What is printed.
     pub format: CompareFormat,
@@ -28,75 +28,63 @@ pub struct CompareSettings {
     pub out: PathBuf,
 }
 
-/// A form of a comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompareFormat {
-    /// For people.
-    Text,
-    /// For a comment on a change.
-    Markdown,
-    /// A page.
-    Html,
-}
-
 impl CompareSettings {
     /// Settings of `highwater compare`.
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
         if layers.positionals.len() < 2 {
             let message = "compare needs at least two runs, or groups of runs";
-            return Err(Failure::usage(message)
-                .with_hint("name them, the one that the others are compared with first"));
+            return Err(Failure::usage(message).with_hint("name them, the baseline first"));
         }
         let gate: Option<Ppm> = layers.parse("fail-if-worse", parse_percent)?;
-        let practical = match gate {
+        let threshold = match gate {
             Some(gate) => Some(gate),
             None => layers.parse("threshold", parse_percent)?,
         };
-        let practical = practical.map_or(PRACTICAL, |ppm| f64::from(ppm.0) / 1e6);
-        if practical <= 0.0 {
-            let message = "a difference that matters is above 0 %";
-            return Err(Failure::usage(message).with_hint("such as 5%"));
+        let threshold = threshold.map_or(PRACTICAL, |ppm| f64::from(ppm.0) / 1e6);
+        if threshold <= 0.0 {
+            let message = "the threshold is not above 0%";
+            return Err(Failure::usage(message).with_hint("set it to, for example, 5%"));
         }
         Ok(Self {
             groups: layers.positionals.clone(),
-            practical,
+            threshold,
             gate: gate.is_some(),
-            format: layers.require("format", words::compare_format)?,
-            out: layers.require("out", words::word)?.into(),
+            format: layers.require("format", parsers::compare_format)?,
+            out: layers.require("out", parsers::word)?.into(),
         })
     }
 }
 
-/// A run, or several of it, on one target or on several in turn.
+/// A run, or repetitions of it on one target or alternating between several.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepeatSettings {
-    /// What all of them have in common.
+    /// Common settings.
     pub run: RunSettings,
     /// Runs of each variant.
     pub times: u32,
-    /// At least one, the one that the others are compared with first.
+    /// At least one; the first is the baseline.
     pub variants: Vec<Variant>,
 }
 
-/// What differs between runs that are compared.
+/// One side of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Variant {
     /// In the directory's name, and in the comparison.
     pub name: String,
     /// Its target.
     pub targets: Vec<TargetUrl>,
-    /// A command that brings the target into this configuration, before each run.
+    /// Command that configures the target before each run.
     pub command: Option<String>,
 }
 
 impl RepeatSettings {
     /// Settings of `highwater run`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
-        let run = RunSettings::resolve(layers, known)?;
-        let times = layers.require("repeat", words::positive)?;
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
+        let run = RunSettings::resolve(layers, supported)?;
+        let times = layers.require("repeat", parsers::positive)?;
         let mut variants = Vec::new();
         for given in layers.list("variant") {
-            let (name, command) = given.parse(words::pair)?;
+            let (name, command) = given.parse(parsers::pair)?;
             let fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
             if !name.chars().all(fit) || name.starts_with('.') {
                 return Err(given.failure(format!("`{name}` is no name for a directory")));
@@ -115,9 +103,9 @@ impl RepeatSettings {
         }
         let second = layers.list("interleave");
         if !second.is_empty() && !variants.is_empty() {
-            let message = "--interleave and --variant exclude each other";
+            let message = "--interleave cannot be combined with --variant";
             return Err(Failure::usage(message).with_hint(
-                "--variant restarts one target, --interleave takes turns with a second one",
+                "use --variant to restart one target, or --interleave to alternate with a second one",
             ));
         }
         if variants.is_empty() {
@@ -130,7 +118,7 @@ impl RepeatSettings {
         if !second.is_empty() {
             variants.push(Variant {
                 name: "b".to_owned(),
-                targets: resolve::targets(second, known)?,
+                targets: resolve::targets(second, supported)?,
                 command: None,
             });
         }
@@ -150,9 +138,9 @@ impl RepeatSettings {
     fn check(self) -> Result<Self, Failure> {
         let output = &self.run.output;
         if !self.is_plain() && (output.json || self.run.share.of > 1) {
-            let message = "--json and --share belong to one run, not to several";
+            let message = "--json and --share cannot be combined with several runs";
             return Err(Failure::usage(message)
-                .with_hint("each run leaves its record.json in the group's directory"));
+                .with_hint("find the record.json of each run in the group's directory"));
         }
         Ok(self)
     }

@@ -1,38 +1,44 @@
-//! Settings of `highwater find`: those of a run, and what the search may do.
+//! Settings of `highwater find`: those of a run, and the limits of the search. Must not search.
 
 use highwater_core::model::quantity::{QuantityError, parse_duration, parse_rate};
 use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::Nanos;
 
+use super::probes::DefaultLength;
 use super::resolve::duration_above_zero;
 use super::{
     FindSettings, Load, PaceSetting, RunSettings, StreamSetting, Streams, TargetSchemes, load,
-    probes, words,
+    parsers, probes,
 };
 use crate::failure::Failure;
 use crate::layers::{Layers, SettingValue};
 
 /// Marks the stream whose pace is searched.
 const SEARCHED: &str = "@find";
-/// Lengths without and with `--quick`.
-const PROBE: [Nanos; 2] = [Nanos::from_secs(60), Nanos::from_secs(15)];
-const CONFIRM: [Nanos; 2] = [Nanos::from_secs(300), Nanos::from_secs(30)];
-/// The most sessions that are tried when nobody names a bound.
+const PROBE: DefaultLength = DefaultLength {
+    usual: Nanos::from_secs(60),
+    quick: Nanos::from_secs(15),
+};
+const CONFIRM: DefaultLength = DefaultLength {
+    usual: Nanos::from_secs(300),
+    quick: Nanos::from_secs(30),
+};
+/// Maximum of sessions without `--max`.
 const MOST_SESSIONS: f64 = 65_536.0;
 
 impl FindSettings {
     /// Settings of `highwater find`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
-        let axis = layers.require("axis", words::axis)?;
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
+        let axis = layers.require("axis", parsers::axis)?;
         let (streams, searched) = streams(layers, axis)?;
         let load = Load {
-            sessions: layers.parse("sessions", words::positive)?,
+            sessions: layers.parse("sessions", parsers::positive)?,
             streams: Streams::Named(streams),
-            arrivals: layers.parse("arrivals", words::arrivals)?,
+            arrivals: layers.parse("arrivals", parsers::arrivals)?,
             spawn_rate: None,
         };
         let length = probes::length(layers, PROBE)?;
-        let mut run = RunSettings::of(layers, known, load, length)?;
+        let mut run = RunSettings::of(layers, supported, load, length)?;
         let floor = run.objectives.min_rate.take();
         let no_errors = run.objectives.errors.is_none();
         if run.objectives.rejected.is_none() {
@@ -47,15 +53,15 @@ impl FindSettings {
             searched,
             first: value("start")?.or(first_sessions),
             max: value("max")?.or(most_sessions),
-            tolerance: layers.require("tolerance", words::tolerance)?,
+            tolerance: layers.require("tolerance", parsers::tolerance)?,
             probe: length.at_most,
             confirm: match duration_above_zero(layers, "confirm")? {
                 Some(given) => given,
-                None => probes::by_quick(layers, CONFIRM)?,
+                None => CONFIRM.of(layers)?,
             },
             settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
-            soak: layers.parse("then", words::soak)?,
+            soak: layers.parse("then", parsers::soak)?,
             floor,
             no_errors,
             dry_run: layers.switch("dry-run")?,
@@ -77,7 +83,7 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
             let rate = layers.parse(name, parse_rate)?;
             Ok(rate.map(highwater_core::model::units::Rate::as_f64))
         }
-        SearchAxis::Sessions => Ok(layers.parse(name, words::positive)?.map(f64::from)),
+        SearchAxis::Sessions => Ok(layers.parse(name, parsers::positive)?.map(f64::from)),
     }
 }
 

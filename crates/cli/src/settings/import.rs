@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use highwater_core::import::{TimeUnit, tools};
 use highwater_core::model::quantity::QuantityError;
 
+use super::parsers;
 use super::resolve::pairs;
-use super::words;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
 /// Files of one run, at most: a log for each thread.
 const FILES_MAX: usize = 1_024;
 
-/// Everything `highwater import` needs to know.
+/// Settings of `highwater import`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportSettings {
     /// The files of one run; never empty.
     pub files: Vec<String>,
-    /// The tool that wrote them; told from their content when absent.
+    /// The tool that wrote them; detected from their content when absent.
     pub tool: Option<String>,
     /// The unit of values that have none in their file.
     pub unit: Option<TimeUnit>,
@@ -43,7 +43,7 @@ impl ImportSettings {
             tool: layers.parse("tool", tool)?,
             unit: layers.parse("unit", unit)?,
             labels: pairs(layers, "label")?,
-            out: layers.require("out", words::word)?.into(),
+            out: layers.require("out", parsers::word)?.into(),
         })
     }
 }
@@ -53,14 +53,14 @@ fn tool(text: &str) -> Result<String, QuantityError> {
         return Ok(text.to_owned());
     }
     Err(QuantityError {
-        message: format!("`{text}` is no tool that is known ({})", tools().join(", ")),
-        hint: "without --tool it is told from the content of the files",
+        message: format!("`{text}` is not a supported tool ({})", tools().join(", ")),
+        hint: "remove --tool to detect it from the files",
     })
 }
 
 fn unit(text: &str) -> Result<TimeUnit, QuantityError> {
     TimeUnit::parse(text).ok_or_else(|| QuantityError {
-        message: format!("`{text}` is no unit of time"),
-        hint: "ns, us, ms or s",
+        message: format!("`{text}` is not a unit of time"),
+        hint: "use ns, us, ms, or s",
     })
 }

@@ -2,7 +2,7 @@
 
 use highwater_core::model::quantity::{QuantityError, parse_rate};
 
-use super::{Load, PaceSetting, StreamSetting, Streams, words};
+use super::{Load, PaceSetting, StreamSetting, Streams, parsers};
 use crate::failure::Failure;
 use crate::layers::Layers;
 
@@ -25,9 +25,9 @@ pub(super) fn load(layers: &Layers) -> Result<Load, Failure> {
         }
     };
     Ok(Load {
-        sessions: layers.parse("sessions", words::positive)?,
+        sessions: layers.parse("sessions", parsers::positive)?,
         streams,
-        arrivals: layers.parse("arrivals", words::arrivals)?,
+        arrivals: layers.parse("arrivals", parsers::arrivals)?,
         spawn_rate: layers.parse("spawn-rate", parse_rate)?,
     })
 }
@@ -98,7 +98,7 @@ fn pace(text: &str) -> Result<PaceSetting, QuantityError> {
         return Ok(PaceSetting::Closed(None));
     }
     match text.strip_suffix('c') {
-        Some(sessions) => words::positive(sessions)
+        Some(sessions) => parsers::positive(sessions)
             .map(|sessions| PaceSetting::Closed(Some(sessions)))
             .map_err(with_hint),
         None => parse_rate(text).map(PaceSetting::Open).map_err(with_hint),

@@ -1,6 +1,6 @@
-//! Settings: what a command is asked to do, typed and checked, wherever it was said.
+//! Settings: the typed and checked values of a command, whatever their source.
 //!
-//! The rest of the program sees only these values: no flags, no environment, no file.
+//! The rest of the program sees only these values. Must not expose flags, environment or file.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -15,27 +15,27 @@ use highwater_driver::{TargetUrl, registry};
 mod compare;
 mod fill;
 mod find;
-mod given;
 mod import;
 mod load;
+mod parsers;
 mod probes;
+mod repeated_flags;
 mod resolve;
 mod size;
 mod table;
 mod telemetry;
 mod tune;
-mod words;
 
 #[cfg(test)]
 mod tests;
 
-pub use compare::{CompareFormat, CompareSettings, RepeatSettings, Variant};
+pub use compare::{CompareSettings, RepeatSettings, Variant};
 pub use import::ImportSettings;
-pub use size::{Conditions, SizeSettings, Wanted};
+pub use size::{Conditions, RequestedRate, SizeSettings};
 pub use table::TableSettings;
 pub use telemetry::Telemetry;
 pub use tune::TuneSettings;
-pub(crate) use tune::put;
+pub(crate) use tune::set_axis;
 
 /// Everything `highwater run` needs to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,35 +54,35 @@ pub struct RunSettings {
     pub shard_flags: Vec<&'static str>,
     /// `--with`: settings of new tables, by name.
     pub table_settings: BTreeMap<String, String>,
-    /// Make tables of the list anew, whatever they hold.
+    /// Recreate registered tables, whatever they hold.
     pub drop: bool,
-    /// Tables that may be dropped although they are not in the list.
+    /// Tables that may be dropped although they are not registered.
     pub drop_foreign: Vec<String>,
-    /// Refuse what cannot fit on the target's disk, and stop before that is full.
+    /// Reject a run that cannot fit on the target's disk, and stop before that is full.
     pub guard_disk: bool,
-    /// What the target, its host and others are asked during the load.
+    /// Polling of the target, its host and other endpoints during the load.
     pub telemetry: Telemetry,
-    /// Everything random derives from it.
+    /// Source of all random values.
     pub seed: Seed,
-    /// What is asked, and how fast.
+    /// Streams and their paces.
     pub load: Load,
-    /// When it ends.
+    /// Its length.
     pub length: Length,
-    /// Whether the run is to fill the workload's tables up to a number of rows, and no more.
+    /// Whether the run only fills the workload's tables up to a number of rows.
     pub fills: bool,
-    /// What must hold.
+    /// Objectives.
     pub objectives: Objectives,
-    /// An op without an answer after this long is given up.
+    /// An op without a response after this time is timed out.
     pub timeout: Nanos,
-    /// Further attempts for an op that certainly was not applied.
+    /// Retries of an op that certainly was not applied.
     pub retries: u32,
-    /// What is compared afterwards.
+    /// How much of the data is compared afterwards.
     pub audit: AuditLevel,
     /// Bound of the audit's duration.
     pub audit_timeout: Nanos,
     /// Which of several runs of the same plan it is, from 0.
     pub round: u32,
-    /// Which part of the plan this process takes.
+    /// The part of the plan that this process runs.
     pub share: Share,
     /// When the first phase begins; at once when absent.
     pub start_at: Option<StartAt>,
@@ -90,9 +90,9 @@ pub struct RunSettings {
     pub out: PathBuf,
     /// Notes for the record.
     pub labels: BTreeMap<String, String>,
-    /// What is said again to go on with this run, by flag; without targets, load and length.
-    pub given: BTreeMap<String, Vec<String>>,
-    /// What is shown.
+    /// Flags that a later command repeats to continue this run; without targets, load and length.
+    pub repeated_flags: BTreeMap<String, Vec<String>>,
+    /// Output.
     pub output: RunOutput,
 }
 
@@ -103,25 +103,25 @@ pub enum WorkloadChoice {
     Named(String),
     /// The user's own file.
     File(PathBuf),
-    /// The user's own statements, a file each, and how often each is asked beside the others.
+    /// The user's own statements, a file each, with their weights.
     Scripts(Vec<(PathBuf, u32)>),
 }
 
-/// What is asked, and how fast.
+/// Streams and their paces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Load {
-    /// Sessions of a closed pace that names no number, and the most that an open one uses; the
-    /// target's own default when absent.
+    /// Sessions of a closed pace without a number, and the maximum of an open one; the target's
+    /// default when absent.
     pub sessions: Option<u32>,
     /// Which streams.
     pub streams: Streams,
-    /// How open arrivals are spread; as the workload says when absent.
+    /// Spacing of open arrivals; the workload's when absent.
     pub arrivals: Option<Arrivals>,
     /// Closed sessions started per second; all at once when absent.
     pub spawn_rate: Option<Rate>,
 }
 
-/// Which streams are asked.
+/// The streams to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Streams {
     /// The workload's first one: at a rate in its own unit, or closed.
@@ -147,14 +147,15 @@ pub struct StreamSetting {
 pub enum PaceSetting {
     /// A rate in the stream's own unit.
     Open(Rate),
-    /// Sessions that ask again when answered; [`Load::sessions`] when absent.
+    /// Sessions that send the next op when the previous one completes; [`Load::sessions`] when
+    /// absent.
     Closed(Option<u32>),
 }
 
 /// When a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
-    /// Left out at the beginning.
+    /// Warm-up, which is not measured.
     pub warm_up: Nanos,
     /// Never ends by `until` before this much was measured.
     pub at_least: Nanos,
@@ -166,20 +167,20 @@ pub struct Length {
     pub until: Option<Predicate>,
 }
 
-/// What must hold; nothing must when all is absent.
+/// Objectives; none is set when all are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Objectives {
-    /// Greatest latencies, by quantile, ascending.
+    /// Maximum latencies, by quantile, ascending.
     pub latency: Vec<(Quantile, Nanos)>,
-    /// Greatest 99th percentile of row latency.
+    /// Maximum p99 of row latency.
     pub row_p99: Option<Nanos>,
-    /// Most failed or dropped ops, of those offered.
+    /// Maximum fraction of offered ops that fail or are dropped.
     pub errors: Option<Ppm>,
-    /// Most ops rejected for lack of capacity.
+    /// Maximum fraction of ops rejected for lack of capacity.
     pub rejected: Option<Ppm>,
-    /// Least acknowledged units per second.
+    /// Minimum of acknowledged units per second.
     pub min_rate: Option<Rate>,
-    /// Greatest CPU use of any node of the target.
+    /// Maximum CPU use of any target node.
     pub max_cpu: Option<Ppm>,
 }
 
@@ -224,7 +225,7 @@ pub struct FindSettings {
     /// What all probes have in common. Its streams hold the fixed paces; that of the searched one
     /// is each probe's own, as is the length.
     pub run: RunSettings,
-    /// What is varied.
+    /// The axis of the search.
     pub axis: SearchAxis,
     /// Position of the searched stream in the settings of the run.
     pub searched: usize,
@@ -234,21 +235,21 @@ pub struct FindSettings {
     pub max: Option<f64>,
     /// Greatest relative difference between the ends of the mark.
     pub tolerance: Ppm,
-    /// How long each probe is measured.
+    /// Measured time of each probe.
     pub probe: Nanos,
-    /// How long each confirmation is measured.
+    /// Measured time of each confirmation.
     pub confirm: Nanos,
-    /// How long the target is left alone between probes.
+    /// Idle time of the target between probes.
     pub settle: Nanos,
     /// Time for the whole search.
     pub budget: Nanos,
-    /// A mark is followed by a run that measures so long.
+    /// Measured time of the soak after the search.
     pub soak: Option<Nanos>,
     /// The mark must reach this.
     pub floor: Option<Rate>,
-    /// Nothing was said about errors, so no op may fail.
+    /// `--errors` is absent, so no op may fail.
     pub no_errors: bool,
-    /// Only say what would be done.
+    /// Only print the preview.
     pub dry_run: bool,
 }
 
@@ -275,6 +276,17 @@ pub struct ShowSettings {
     pub no_color: bool,
 }
 
+/// A form of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CompareFormat {
+    /// For people.
+    Text,
+    /// For a comment on a change.
+    Markdown,
+    /// A page.
+    Html,
+}
+
 /// A form of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -284,7 +296,7 @@ pub enum Format {
     Json,
     /// The intervals.
     Csv,
-    /// What the target said of itself.
+    /// The target's metrics.
     TelemetryCsv,
     /// The page.
     Html,
@@ -351,7 +363,7 @@ pub enum WorkloadsAction {
     },
 }
 
-/// What is known of targets before any is opened.
+/// Targets that the program supports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TargetSchemes {
     /// URL schemes, without the colon.
@@ -361,7 +373,7 @@ pub struct TargetSchemes {
 }
 
 impl TargetSchemes {
-    /// What this program was built with.
+    /// Those that this program was built with.
     pub fn built_in() -> Self {
         let drivers = registry::drivers().iter();
         Self {

@@ -1,4 +1,4 @@
-//! Settings that `find` and `tune` share: how long a probe takes.
+//! Settings that `find` and `tune` share: the lengths of a probe. Must not depend on either.
 
 use highwater_core::model::quantity::parse_duration;
 use highwater_core::model::units::Nanos;
@@ -8,36 +8,49 @@ use super::resolve::duration_above_zero;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
-/// Without and with `--quick`.
-const SETTLE: [Nanos; 2] = [Nanos::from_secs(5), Nanos::from_secs(1)];
+const SETTLE: DefaultLength = DefaultLength {
+    usual: Nanos::from_secs(5),
+    quick: Nanos::from_secs(1),
+};
 
-/// What counts of two: without and with `--quick`.
-pub(super) fn by_quick<T>(layers: &Layers, [usual, quick]: [T; 2]) -> Result<T, Failure> {
-    Ok(if layers.switch("quick")? {
-        quick
-    } else {
-        usual
-    })
+/// A default length.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DefaultLength {
+    /// Without `--quick`.
+    pub(super) usual: Nanos,
+    /// With `--quick`.
+    pub(super) quick: Nanos,
 }
 
-/// How long a probe is measured where nobody says it otherwise.
-pub(super) fn length(layers: &Layers, probe: [Nanos; 2]) -> Result<Length, Failure> {
+impl DefaultLength {
+    /// The length that applies.
+    pub(super) fn of(self, layers: &Layers) -> Result<Nanos, Failure> {
+        Ok(if layers.switch("quick")? {
+            self.quick
+        } else {
+            self.usual
+        })
+    }
+}
+
+/// The length of a probe; `probe` is the default.
+pub(super) fn length(layers: &Layers, probe: DefaultLength) -> Result<Length, Failure> {
     Ok(Length {
         warm_up: layers.require("warm-up", parse_duration)?,
         at_least: Nanos::ZERO,
         at_most: match duration_above_zero(layers, "probe")? {
             Some(given) => given,
-            None => by_quick(layers, probe)?,
+            None => probe.of(layers)?,
         },
         rows: None,
         until: None,
     })
 }
 
-/// How long the target is left alone before a probe.
+/// Idle time of the target before a probe.
 pub(super) fn settle(layers: &Layers) -> Result<Nanos, Failure> {
     match layers.parse("settle", parse_duration)? {
         Some(given) => Ok(given),
-        None => by_quick(layers, SETTLE),
+        None => SETTLE.of(layers),
     }
 }

@@ -1,4 +1,5 @@
-//! From layers of texts to settings: every rule that concerns more than one setting.
+//! From layers of texts to settings: every rule that concerns more than one setting. Must not read
+//! files or connect to targets.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,11 +10,11 @@ use highwater_core::model::quantity::{
 use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
 
-use super::given::given;
+use super::repeated_flags::repeated_flags;
 use super::{
     CheckSettings, CheckSubject, DemoSettings, Length, Load, Objectives, Quantile, RunOutput,
     RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry, WorkloadChoice,
-    WorkloadsAction, WorkloadsSettings, load, words,
+    WorkloadsAction, WorkloadsSettings, load, parsers,
 };
 use crate::failure::{Failure, did_you_mean};
 use crate::layers::{Layers, Origin, SettingValue, Strength, has_scheme};
@@ -29,27 +30,27 @@ const MOST_TARGETS: usize = 1_000;
 
 impl RunSettings {
     /// Settings of `highwater run`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
         let load = load::load(layers)?;
-        let share = layers.require("share", words::share)?;
+        let share = layers.require("share", parsers::share)?;
         let length = length(layers, &load, share)?;
-        Self::of(layers, known, load, length)
+        Self::of(layers, supported, load, length)
     }
 
-    /// The same with a load and a length that were read before.
+    /// The same with a load and a length that were already read.
     pub(super) fn of(
         layers: &Layers,
-        known: &TargetSchemes,
+        supported: &TargetSchemes,
         load: Load,
         length: Length,
     ) -> Result<Self, Failure> {
         let (workload, parameters) = (workload(layers)?, parameters(layers)?);
         Ok(Self {
-            given: given(layers, &workload, &parameters, &load),
+            repeated_flags: repeated_flags(layers, &workload, &parameters, &load),
             workload,
             parameters,
-            targets: with_parameters(layers, targets(layers.list("target"), known)?)?,
-            insert: layers.parse("insert", words::word)?,
+            targets: with_parameters(layers, targets(layers.list("target"), supported)?)?,
+            insert: layers.parse("insert", parsers::word)?,
             literals: layers.switch("literals")?,
             shard_flags: shard_flags(layers),
             table_settings: pairs(layers, "with")?,
@@ -57,21 +58,21 @@ impl RunSettings {
             drop_foreign: drop_foreign(layers)?,
             guard_disk: !layers.switch("no-disk-guard")?,
             telemetry: Telemetry::resolve(layers)?,
-            seed: layers.require("seed", words::seed)?,
+            seed: layers.require("seed", parsers::seed)?,
             length,
             load,
             fills: false,
             objectives: objectives(layers)?,
             timeout: duration_above_zero(layers, "timeout")?.unwrap_or(Nanos::MAX),
-            retries: layers.require("retries", words::retries)?,
+            retries: layers.require("retries", parsers::retries)?,
             round: 0,
-            audit: layers.require("audit", words::audit)?,
+            audit: layers.require("audit", parsers::audit)?,
             audit_timeout: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
             share: layers
-                .parse("share", words::share)?
+                .parse("share", parsers::share)?
                 .unwrap_or(Share { index: 1, of: 1 }),
-            start_at: layers.parse("start-at", words::start_at)?,
-            out: layers.require("out", words::word)?.into(),
+            start_at: layers.parse("start-at", parsers::start_at)?,
+            out: layers.require("out", parsers::word)?.into(),
             labels: pairs(layers, "label")?,
             output: RunOutput {
                 quiet: layers.switch("quiet")?,
@@ -83,10 +84,10 @@ impl RunSettings {
     }
 }
 
-/// The setting, not a flag, that holds parameters of a simulated cluster.
+/// A setting without a flag: parameters of the simulated cluster.
 pub(super) const SIM_PARAMETERS: &str = "sim";
 
-/// The targets with what a tuning set of their URLs' parameters.
+/// The targets, with the URL parameters that a tuning set.
 fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<TargetUrl>, Failure> {
     let parameters = pairs(layers, SIM_PARAMETERS)?;
     for url in &mut urls {
@@ -98,7 +99,7 @@ fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<Targ
 impl DemoSettings {
     /// Settings of `highwater demo`.
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let out: String = layers.require("out", words::word)?;
+        let out: String = layers.require("out", parsers::word)?;
         Ok(Self { out: out.into() })
     }
 }
@@ -108,9 +109,9 @@ impl ShowSettings {
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
         Ok(Self {
             runs: layers.positionals.clone(),
-            format: layers.require("format", words::format)?,
+            format: layers.require("format", parsers::format)?,
             open: layers.switch("open")?,
-            out: layers.require("out", words::word)?.into(),
+            out: layers.require("out", parsers::word)?.into(),
             no_color: layers.switch("no-color")?,
         })
     }
@@ -118,52 +119,52 @@ impl ShowSettings {
 
 impl CheckSettings {
     /// Settings of `highwater check`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let given = as_targets(&words);
         let subject = match &given[..] {
             [_, ..] if given.iter().all(|given| !has_scheme(&given.text)) => CheckSubject::Files {
                 names: layers.positionals.clone(),
-                model: layers.parse("model", words::model)?,
+                model: layers.parse("model", parsers::model)?,
             },
             [] => CheckSubject::Target {
-                urls: targets(layers.list("target"), known)?,
-                insert: layers.parse("insert", words::word)?,
+                urls: targets(layers.list("target"), supported)?,
+                insert: layers.parse("insert", parsers::word)?,
             },
             urls => CheckSubject::Target {
-                urls: targets(urls, known)?,
-                insert: layers.parse("insert", words::word)?,
+                urls: targets(urls, supported)?,
+                insert: layers.parse("insert", parsers::word)?,
             },
         };
         Ok(Self {
             subject,
-            out: layers.require("out", words::word)?.into(),
+            out: layers.require("out", parsers::word)?.into(),
             no_color: layers.switch("no-color")?,
         })
     }
 }
 
-/// Only the command line counts: a table named once in a file would be dropped for ever after.
+/// Tables to drop, from the command line only: one named in a file would be dropped by every run.
 pub(super) fn drop_foreign(layers: &Layers) -> Result<Vec<String>, Failure> {
     let named = layers.every_layer("drop-foreign");
     named
         .map(|(strength, given)| match strength {
-            Strength::CommandLine => given.parse(words::word),
+            Strength::CommandLine => given.parse(parsers::word),
             _ => Err(given
-                .failure("tables of others are given up on the command line only")
-                .with_hint("give it as a flag: --drop-foreign TABLE")),
+                .failure("can be given on the command line only")
+                .with_hint("add the flag --drop-foreign TABLE")),
         })
         .collect()
 }
 
 impl WorkloadsSettings {
     /// Settings of `highwater workloads`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
         let words: Vec<&str> = layers.positionals.iter().map(String::as_str).collect();
         let action = match words[..] {
             ["from", ref rest @ ..] => WorkloadsAction::From {
-                urls: targets(&as_targets(rest), known)?,
-                table: layers.parse("table", words::word)?.ok_or_else(|| {
+                urls: targets(&as_targets(rest), supported)?,
+                table: layers.parse("table", parsers::word)?.ok_or_else(|| {
                     Failure::usage("--table is missing").with_hint("add --table NAME")
                 })?,
             },
@@ -213,7 +214,7 @@ pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
         (Some(_), Some(_)) if layers.second_wins("workload", "file")? => files(layers.list("file")),
         (None, Some(_)) => files(layers.list("file")),
         (Some(named), _) => {
-            let name = named.parse(words::word)?;
+            let name = named.parse(parsers::word)?;
             if Path::new(&name).extension().is_some() || name.contains('/') {
                 return Err(named
                     .failure(format!("`{name}` is a file, not a workload's name"))
@@ -228,15 +229,15 @@ pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
 fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
     let mut scripts = Vec::new();
     for one in given {
-        let (path, weight) = one.parse(words::weighted_file)?;
+        let (path, weight) = one.parse(parsers::weighted_file)?;
         let sql = path.extension().is_some_and(|ending| ending == "sql");
         match (sql, weight) {
             (true, weight) => scripts.push((path, weight.unwrap_or(1))),
             (false, None) if given.len() == 1 => return Ok(WorkloadChoice::File(path)),
             (false, _) => {
                 return Err(one
-                    .failure("several files, or one with a weight, are SQL files")
-                    .with_hint("a workload file stands alone, and has weights in its streams"));
+                    .failure("only SQL files can be combined or have a weight")
+                    .with_hint("give one workload file alone; its streams have weights"));
             }
         }
     }
@@ -256,8 +257,8 @@ pub(super) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
         };
         let value = match name {
             // A range such as 0-1 is the target's to judge.
-            "replicas" => given.parse(words::word)?,
-            _ => given.parse(words::positive_long)?.to_string(),
+            "replicas" => given.parse(parsers::word)?,
+            _ => given.parse(parsers::positive_long)?.to_string(),
         };
         let set_strength = layers
             .every_layer("set")
@@ -276,7 +277,7 @@ pub(super) fn parameters(layers: &Layers) -> Result<BTreeMap<String, String>, Fa
     Ok(parameters)
 }
 
-/// The flags that mean nothing to a target without shards.
+/// The given flags that need a target with shards.
 pub(super) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
     let flags = [("shards", "--shards"), ("replicas", "--replicas")];
     let given = flags
@@ -288,7 +289,7 @@ pub(super) fn shard_flags(layers: &Layers) -> Vec<&'static str> {
 pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, String>, Failure> {
     let mut pairs = BTreeMap::new();
     for (_, given) in layers.every_layer(name) {
-        let (key, value) = given.parse(words::pair)?;
+        let (key, value) = given.parse(parsers::pair)?;
         pairs.insert(key, value);
         if pairs.len() > MOST_PAIRS {
             return Err(given.failure(format!("more than {MOST_PAIRS} of them")));
@@ -299,9 +300,9 @@ pub(super) fn pairs(layers: &Layers, name: &str) -> Result<BTreeMap<String, Stri
 
 pub(super) fn targets(
     given: &[SettingValue],
-    known: &TargetSchemes,
+    supported: &TargetSchemes,
 ) -> Result<Vec<TargetUrl>, Failure> {
-    let fallback: Vec<SettingValue> = known
+    let fallback: Vec<SettingValue> = supported
         .default_url
         .filter(|_| given.is_empty())
         .map(|url| SettingValue {
@@ -315,24 +316,28 @@ pub(super) fn targets(
     for given in given.iter().chain(&fallback) {
         let texts = match given.origin {
             Origin::CommandLine | Origin::Default => vec![given.text.as_str()],
-            Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, known),
+            Origin::Environment(_) | Origin::File(_) => split_targets(&given.text, supported),
         };
         for text in texts {
-            urls.push(target(given, text, known)?);
+            urls.push(target(given, text, supported)?);
         }
     }
     match urls.len() {
-        0 => Err(Failure::usage("no target given").with_hint(schemes_hint(known))),
+        0 => Err(Failure::usage("no target given").with_hint(schemes_hint(supported))),
         1..=MOST_TARGETS => Ok(urls),
         _ => Err(Failure::usage(format!("more than {MOST_TARGETS} targets"))),
     }
 }
 
-fn target(given: &SettingValue, text: &str, known: &TargetSchemes) -> Result<TargetUrl, Failure> {
+fn target(
+    given: &SettingValue,
+    text: &str,
+    supported: &TargetSchemes,
+) -> Result<TargetUrl, Failure> {
     if !has_scheme(text) {
         return Err(given
             .failure(format!("`{text}` is not a URL"))
-            .with_hint(schemes_hint(known)));
+            .with_hint(schemes_hint(supported)));
     }
     let url = TargetUrl::parse(text).map_err(|error| {
         let failure = given.failure(&error.message);
@@ -341,27 +346,31 @@ fn target(given: &SettingValue, text: &str, known: &TargetSchemes) -> Result<Tar
             None => failure,
         }
     })?;
-    if known.schemes.contains(&url.scheme.as_str()) {
+    if supported.schemes.contains(&url.scheme.as_str()) {
         Ok(url)
     } else {
         Err(given
             .failure(format!("unknown scheme `{}:`", url.scheme))
-            .with_hint(schemes_hint(known)))
+            .with_hint(schemes_hint(supported)))
     }
 }
 
-fn schemes_hint(known: &TargetSchemes) -> String {
-    let schemes: Vec<String> = known.schemes.iter().map(|s| format!("`{s}:`")).collect();
+fn schemes_hint(supported: &TargetSchemes) -> String {
+    let schemes: Vec<String> = supported
+        .schemes
+        .iter()
+        .map(|s| format!("`{s}:`"))
+        .collect();
     format!("a target's URL begins with one of {}", schemes.join(", "))
 }
 
 /// Splits at spaces, and at those commas that a known scheme or `name://` follows: the hosts of
 /// one URL are separated by commas, too.
-fn split_targets<'a>(text: &'a str, known: &TargetSchemes) -> Vec<&'a str> {
+fn split_targets<'a>(text: &'a str, supported: &TargetSchemes) -> Vec<&'a str> {
     let begins_url = |rest: &str| {
         let scheme = rest.split(':').next().unwrap_or_default();
         has_scheme(rest)
-            && (known.schemes.contains(&scheme) || rest[scheme.len()..].starts_with("://"))
+            && (supported.schemes.contains(&scheme) || rest[scheme.len()..].starts_with("://"))
     };
     let mut urls = Vec::new();
     for word in text.split_whitespace() {
@@ -380,19 +389,19 @@ fn split_targets<'a>(text: &'a str, known: &TargetSchemes) -> Vec<&'a str> {
 
 fn length(layers: &Layers, load: &Load, share: Share) -> Result<Length, Failure> {
     let (at_least, duration) = layers.require("duration", parse_duration_range)?;
-    let until = layers.parse("until", words::predicate)?;
+    let until = layers.parse("until", parsers::predicate)?;
     if let Some(given) = layers.value("until").filter(|_| share.of > 1) {
         return Err(given
-            .failure("a share sees its own part only, so shares would stop at different times")
-            .with_hint("leave --until out, or run the plan on one load generator"));
+            .failure("cannot be combined with --share: each share sees only its own results")
+            .with_hint("remove --until, or use one load generator"));
     }
     if let Some(given) = layers.value("duration") {
         if duration == Nanos::ZERO {
-            return Err(given.failure("nothing can be measured in no time"));
+            return Err(given.failure("must be above zero"));
         }
         if at_least > Nanos::ZERO && until.is_none() {
             return Err(given
-                .failure(format!("`{}` lacks what decides when to stop", given.text))
+                .failure(format!("`{}` needs a rule for when to stop", given.text))
                 .with_hint("add --until, such as --until 'ci95<1%'"));
         }
     }
@@ -400,7 +409,7 @@ fn length(layers: &Layers, load: &Load, share: Share) -> Result<Length, Failure>
         warm_up: layers.require("warm-up", parse_duration)?,
         at_least,
         at_most: step(layers, load)?.unwrap_or(duration),
-        rows: layers.parse("rows", words::positive_long)?,
+        rows: layers.parse("rows", parsers::positive_long)?,
         until,
     })
 }
@@ -428,7 +437,7 @@ fn step(layers: &Layers, load: &Load) -> Result<Option<Nanos>, Failure> {
 
 pub(super) fn duration_above_zero(layers: &Layers, name: &str) -> Result<Option<Nanos>, Failure> {
     match (layers.parse(name, parse_duration)?, layers.value(name)) {
-        (Some(Nanos::ZERO), Some(given)) => Err(given.failure("is not above zero")),
+        (Some(Nanos::ZERO), Some(given)) => Err(given.failure("must be above zero")),
         (duration, _) => Ok(duration),
     }
 }
@@ -451,7 +460,7 @@ fn objectives(layers: &Layers) -> Result<Objectives, Failure> {
         latency,
         row_p99: duration_above_zero(layers, "row-p99")?,
         errors: layers.parse("errors", parse_percent)?,
-        rejected: layers.parse("rejected", words::percent_or_zero)?,
+        rejected: layers.parse("rejected", parsers::percent_or_zero)?,
         min_rate: layers.parse("min-rate", parse_rate)?,
         max_cpu: layers.parse("max-cpu", parse_percent)?,
     })

@@ -1,4 +1,4 @@
-//! Settings of `highwater size`: what must be carried, from which figures, under which conditions.
+//! Settings of `highwater size`: the rates, the figures and the conditions. Must not compute a plan.
 
 use std::path::PathBuf;
 
@@ -10,32 +10,32 @@ use highwater_core::model::quantity::{
 };
 use highwater_core::model::units::Nanos;
 
-use super::words;
+use super::parsers;
 use crate::failure::Failure;
 use crate::layers::{self, Layers, SettingValue};
 
-/// Most nodes, copies, vCPUs or months that are taken seriously.
+/// Maximum of nodes, replicas, vCPUs or months.
 const MOST: u32 = 100_000;
-/// Most rates that are asked for: rows and queries.
+/// Maximum of rates: one of rows and one of queries.
 const MOST_NEEDS: usize = 2;
 const TARGET_HINT: &str = "a target is a rate: `1M` or `1M rows/s` for rows, `200q/s` for queries";
 
-/// Everything `highwater size` needs to know.
+/// Settings of `highwater size`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SizeSettings {
-    /// What must be carried; at least one, each of another kind.
-    pub wanted: Vec<Wanted>,
+    /// Rates to sustain; at least one, each of another kind.
+    pub rates: Vec<RequestedRate>,
     /// Files, directories, runs.
     pub from: Vec<String>,
-    /// Names of the series to take, where there are several.
+    /// Names of the series to use, if there are several.
     pub series: Vec<String>,
-    /// Published series whose growth is taken as an assumption, at most one of each kind of work.
+    /// Published series whose growth is assumed, at most one for rows and one for queries.
     pub assume: Vec<String>,
     /// How points are read.
     pub reading: Reading,
     /// The conditions.
     pub conditions: Conditions,
-    /// Which squares the fits that are shown make least.
+    /// Squares that the fits shown minimize.
     pub squares: Weighting,
     /// Whether sizes beyond twice the largest measured one may be named.
     pub extrapolate: bool,
@@ -47,16 +47,16 @@ pub struct SizeSettings {
     pub out: PathBuf,
 }
 
-/// A rate that must be carried.
+/// A rate that the cluster must sustain.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct RequestedRate {
     /// Per second.
     pub per_s: Traced<f64>,
     /// Whether it counts rows; else queries.
     pub rows: bool,
 }
 
-/// What a plan depends on beside its figures.
+/// Inputs of a plan other than its figures.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conditions {
     /// Part of 1.
@@ -69,7 +69,7 @@ pub struct Conditions {
     pub months: Traced<u32>,
     /// Nodes.
     pub tolerated_failures: Traced<u32>,
-    /// Further copies; as measured when absent.
+    /// Replicas; as measured when absent.
     pub replicas: Option<Traced<u32>>,
     /// Of each planned node; as measured when absent.
     pub vcpus_per_node: Option<Traced<f64>>,
@@ -83,7 +83,7 @@ pub struct Conditions {
     pub bytes_per_answer: Option<Traced<f64>>,
     /// In any currency.
     pub price_per_node_hour: Option<Traced<f64>>,
-    /// As the database's makers advise when absent.
+    /// As the database's vendor advises when absent.
     pub shards_per_vcpu: Option<Traced<f64>>,
     /// The greatest; as advised when absent.
     pub shard_bytes: Option<Traced<f64>>,
@@ -99,7 +99,7 @@ impl SizeSettings {
         let (sources, rates) = split(&layers.positionals, !from.is_empty());
         from.extend(sources);
         Ok(Self {
-            wanted: wanted(&rates)?,
+            rates: requested_rates(&rates)?,
             from,
             series: texts("series").collect(),
             assume: texts("assume").collect(),
@@ -108,15 +108,15 @@ impl SizeSettings {
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
                 replica_cost: layers.parse("replica-cost", part)?,
-                law: layers.parse("model", words::model)?,
+                law: layers.parse("model", parsers::model)?,
                 published: false,
             },
             conditions: Conditions::resolve(layers)?,
             squares: layers.require("squares", squares)?,
             extrapolate: layers.switch("extrapolate")?,
             json: layers.switch("json")?,
-            html: layers.parse("html", words::word)?.map(PathBuf::from),
-            out: layers.require("out", words::word)?.into(),
+            html: layers.parse("html", parsers::word)?.map(PathBuf::from),
+            out: layers.require("out", parsers::word)?.into(),
         })
     }
 }
@@ -167,7 +167,7 @@ fn trace<T>(
     parser: fn(&str) -> Result<T, QuantityError>,
 ) -> Result<Traced<T>, Failure> {
     let origin = match given.origin {
-        layers::Origin::Default => Origin::Assumed("nothing else was said".to_owned()),
+        layers::Origin::Default => Origin::Assumed("default".to_owned()),
         _ => Origin::Given(given.place()),
     };
     Ok(Traced {
@@ -200,23 +200,23 @@ fn split(positionals: &[String], after_from: bool) -> (Vec<String>, Vec<String>)
 }
 
 /// The rates, each of another kind.
-fn wanted(positionals: &[String]) -> Result<Vec<Wanted>, Failure> {
-    let mut wanted: Vec<Wanted> = Vec::new();
+fn requested_rates(positionals: &[String]) -> Result<Vec<RequestedRate>, Failure> {
+    let mut requested: Vec<RequestedRate> = Vec::new();
     for text in positionals {
         let fail =
             |cause: &str| Failure::usage(format!("RATE: `{text}` {cause}")).with_hint(TARGET_HINT);
         let (number, rows) = kind(text);
         let rate = parse_rate(number).map_err(|_| fail("is not a rate"))?;
-        if wanted.iter().any(|other| other.rows == rows) {
+        if requested.iter().any(|other| other.rows == rows) {
             return Err(fail("is a second rate of the same kind"));
         }
-        wanted.push(Wanted {
+        requested.push(RequestedRate {
             per_s: Traced::given(rate.as_f64(), "the command line"),
             rows,
         });
     }
-    match wanted.len() {
-        1..=MOST_NEEDS => Ok(wanted),
+    match requested.len() {
+        1..=MOST_NEEDS => Ok(requested),
         _ => Err(Failure::usage("no rate given").with_hint(TARGET_HINT)),
     }
 }
@@ -285,7 +285,7 @@ fn part_below_one(text: &str) -> Result<f64, QuantityError> {
     if part < 1.0 {
         return Ok(part);
     }
-    Err(wrong(text, "leaves nothing", "give less than 100%"))
+    Err(wrong(text, "leaves no capacity", "give less than 100%"))
 }
 
 fn inner_part(text: &str) -> Result<f64, QuantityError> {
@@ -347,12 +347,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_say_what_they_count() {
+    fn rates_count_rows_or_queries() {
         let words = |texts: &[&str]| {
             let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
-            let wanted = wanted(&texts);
-            wanted.map(|all| {
-                let one = |wanted: &Wanted| (wanted.per_s.value, wanted.rows);
+            let requested = requested_rates(&texts);
+            requested.map(|all| {
+                let one = |rate: &RequestedRate| (rate.per_s.value, rate.rows);
                 all.iter().map(one).collect::<Vec<_>>()
             })
         };
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_shell_puts_behind_from_is_no_rate() {
+    fn files_after_from_are_not_rates() {
         let words = ["1M", "50 queries/s", "runs/b", "c.csv", "2026-11-20T18-cpu"];
         let words = words.map(str::to_owned);
         let (sources, rates) = split(&words, true);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::words;
+use super::parsers;
 use crate::failure::Failure;
 use crate::layers::Layers;
 
@@ -26,7 +26,7 @@ pub struct TableSettings {
 impl TableSettings {
     /// Settings of `highwater table`.
     pub fn resolve(layers: &Layers) -> Result<Self, Failure> {
-        let out: String = layers.require("out", words::word)?;
+        let out: String = layers.require("out", parsers::word)?;
         let mut from = layers.positionals.clone();
         if from.is_empty() {
             from.push(out.clone());
@@ -36,7 +36,7 @@ impl TableSettings {
             from,
             over: over(layers)?,
             series: series
-                .map(|given| given.parse(words::word))
+                .map(|given| given.parse(parsers::word))
                 .collect::<Result<_, _>>()?,
             json: layers.switch("json")?,
             out: out.into(),
@@ -49,7 +49,7 @@ impl TableSettings {
 fn over(layers: &Layers) -> Result<Option<String>, Failure> {
     match layers.list("over") {
         [] => Ok(None),
-        [one] => one.parse(words::word).map(Some),
+        [one] => one.parse(parsers::word).map(Some),
         [_, second, ..] => Err(second
             .failure("a table runs over one setting".to_owned())
             .with_hint("print a table for each")),

@@ -1,4 +1,4 @@
-//! What is asked beside the load.
+//! Settings of the telemetry that is polled during the load. Must not poll.
 
 use highwater_driver::metrics::{Endpoint, Mapping};
 
@@ -9,11 +9,11 @@ use crate::layers::Layers;
 const MOST_ENDPOINTS: usize = 8;
 const MOST_MAPPINGS: usize = 64;
 
-/// What is asked beside the load. Its texts may hold a password, so `Debug` does not show them.
+/// Sources polled during the load. Their texts may hold a password, so `Debug` does not show them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Telemetry {
-    /// Whether anybody is asked.
-    pub asked: bool,
+    /// Whether anything is polled.
+    pub enabled: bool,
     /// `--metrics`, as given.
     urls: Vec<String>,
     /// `--metric`; those of well-known exporters when empty.
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Telemetry {
         write!(
             f,
             "Telemetry({}, {} endpoints)",
-            self.asked,
+            self.enabled,
             self.urls.len()
         )
     }
@@ -48,13 +48,11 @@ impl Telemetry {
             return Err(Failure::usage(cause));
         }
         if urls.is_empty() && !mappings.is_empty() {
-            return Err(
-                Failure::usage("--metric: no endpoint is named that could have it")
-                    .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"),
-            );
+            return Err(Failure::usage("--metric: no endpoint is given")
+                .with_hint("add --metrics URL, such as --metrics http://host:9100/metrics"));
         }
         let telemetry = Self {
-            asked: !layers.switch("no-telemetry")?,
+            enabled: !layers.switch("no-telemetry")?,
             urls,
             mappings,
         };
@@ -62,7 +60,7 @@ impl Telemetry {
         Ok(telemetry)
     }
 
-    /// The endpoints, ready to be asked.
+    /// The endpoints, ready to be polled.
     pub fn endpoints(&self) -> Result<Vec<Endpoint>, Failure> {
         let urls = self.urls.iter();
         urls.map(|url| Ok(Endpoint::new(url, &self.mappings)?))

@@ -1,5 +1,5 @@
-//! Settings of `highwater tune`: those of a run, the axes, and what the tuning may do; and how a value
-//! of an axis becomes a setting of a run, there and with `--tuned`.
+//! Settings of `highwater tune`: those of a run, the axes and the limits; and how a value of an axis
+//! becomes a setting of a run, there and with `--tuned`. Must not choose configurations.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,21 @@ use highwater_core::model::quantity::{
 use highwater_core::model::tune::{TuneAxis, TuneFigure};
 use highwater_core::model::units::Nanos;
 
+use super::probes::DefaultLength;
 use super::resolve::SIM_PARAMETERS;
-use super::{Load, RunSettings, Streams, TargetSchemes, probes, words};
+use super::{Load, RunSettings, Streams, TargetSchemes, parsers, probes};
 use crate::failure::Failure;
 use crate::layers::{Layers, Origin, SettingValue, Strength};
 
-/// How long a cell is measured without and with `--quick`.
-const PROBE: [Nanos; 2] = [Nanos::from_secs(20), Nanos::from_secs(5)];
-/// Most axes, values of one, and cells.
+/// Measured time of a trial.
+const PROBE: DefaultLength = DefaultLength {
+    usual: Nanos::from_secs(20),
+    quick: Nanos::from_secs(5),
+};
+/// Maximum of axes, values of one, and configurations.
 const MOST_AXES: usize = 6;
 const MOST_VALUES: usize = 64;
-const MOST_CELLS: usize = 10_000;
+const MOST_CONFIGURATIONS: usize = 10_000;
 /// Axes that are flags of the same name.
 const FLAGS: [&str; 4] = ["batch", "sessions", "shards", "replicas"];
 /// Begin of axes that are settings of new tables, and parameters of a simulated cluster.
@@ -29,55 +33,55 @@ const SIM: &str = "sim.";
 const HINT: &str =
     "write `--over batch=500..32k`, `--over shards=3,9,12` or `--over with.NAME=a,b`";
 
-/// Everything `highwater tune` needs to know.
+/// Settings of `highwater tune`.
 #[derive(Debug, Clone)]
 pub struct TuneSettings {
-    /// What all cells have in common.
+    /// Common settings of all trials.
     pub run: RunSettings,
-    /// What is varied.
+    /// The axes.
     pub axes: Vec<TuneAxis>,
-    /// What cells are compared by.
+    /// The figure that configurations are compared by.
     pub by: TuneFigure,
-    /// How long the target is left alone before each cell.
+    /// Idle time of the target before each trial.
     pub settle: Nanos,
     /// Time for the whole tuning.
     pub budget: Nanos,
-    /// The tuning that is gone on with.
+    /// The tuning to resume.
     pub resume: Option<String>,
-    /// Only say what would be done.
+    /// Only print the preview.
     pub dry_run: bool,
     layers: Layers,
-    known: TargetSchemes,
+    supported: TargetSchemes,
 }
 
 impl TuneSettings {
     /// Settings of `highwater tune`.
-    pub fn resolve(layers: &Layers, known: &TargetSchemes) -> Result<Self, Failure> {
+    pub fn resolve(layers: &Layers, supported: &TargetSchemes) -> Result<Self, Failure> {
         Ok(Self {
-            run: run(layers, known)?,
+            run: run(layers, supported)?,
             axes: axes(layers)?,
             by: layers.require("by", figure)?,
             settle: probes::settle(layers)?,
             budget: layers.require("budget", parse_duration)?,
-            resume: layers.parse("resume", words::word)?,
+            resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
             layers: layers.clone(),
-            known: known.clone(),
+            supported: supported.clone(),
         })
     }
 
-    /// The run of a cell, by the names of the axes; as if its values had been given as flags.
-    pub fn cell(&self, values: &BTreeMap<String, String>) -> Result<RunSettings, Failure> {
+    /// The run of a trial: its values, by axis, act like flags.
+    pub fn trial(&self, values: &BTreeMap<String, String>) -> Result<RunSettings, Failure> {
         let mut layers = self.layers.clone();
         for (axis, value) in values {
-            put(&mut layers, Strength::CommandLine, axis, value);
+            set_axis(&mut layers, Strength::CommandLine, axis, value);
         }
-        run(&layers, &self.known)
+        run(&layers, &self.supported)
     }
 }
 
-/// Gives a value of an axis as the flag that it stands for.
-pub(crate) fn put(layers: &mut Layers, strength: Strength, axis: &str, value: &str) {
+/// Sets a value of an axis like the flag of that axis.
+pub(crate) fn set_axis(layers: &mut Layers, strength: Strength, axis: &str, value: &str) {
     let (name, text) = if let Some(name) = FLAGS.into_iter().find(|name| *name == axis) {
         (name, value.to_owned())
     } else if let Some(name) = axis.strip_prefix(WITH) {
@@ -90,18 +94,18 @@ pub(crate) fn put(layers: &mut Layers, strength: Strength, axis: &str, value: &s
     layers.add(strength, name, text, Origin::CommandLine);
 }
 
-fn run(layers: &Layers, known: &TargetSchemes) -> Result<RunSettings, Failure> {
+fn run(layers: &Layers, supported: &TargetSchemes) -> Result<RunSettings, Failure> {
     let load = Load {
-        sessions: layers.parse("sessions", words::positive)?,
+        sessions: layers.parse("sessions", parsers::positive)?,
         streams: Streams::First {
             rate: layers.parse("rate", parse_rate)?,
         },
-        arrivals: layers.parse("arrivals", words::arrivals)?,
+        arrivals: layers.parse("arrivals", parsers::arrivals)?,
         spawn_rate: None,
     };
     let length = probes::length(layers, PROBE)?;
-    let mut run = RunSettings::of(layers, known, load, length)?;
-    // What is rejected or fails is no throughput to boast of.
+    let mut run = RunSettings::of(layers, supported, load, length)?;
+    // Throughput with rejected or failed ops is not comparable.
     run.objectives.rejected = run.objectives.rejected.or(Some(Ppm(0)));
     run.objectives.errors = run.objectives.errors.or(Some(Ppm(0)));
     Ok(run)
@@ -128,12 +132,14 @@ fn axes(layers: &Layers) -> Result<Vec<TuneAxis>, Failure> {
         check(layers, given, &axis, &axes)?;
         axes.push(axis);
     }
-    let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     match axes.len() {
         0 => Err(Failure::usage("--over is missing").with_hint(HINT)),
-        _ if cells < 2 => Err(Failure::usage("--over: there is only one cell").with_hint(HINT)),
-        _ if cells > MOST_CELLS => Err(Failure::usage(format!(
-            "--over: {cells} cells, {MOST_CELLS} at most"
+        _ if configurations < 2 => {
+            Err(Failure::usage("--over: there is only one configuration").with_hint(HINT))
+        }
+        _ if configurations > MOST_CONFIGURATIONS => Err(Failure::usage(format!(
+            "--over: {configurations} configurations, {MOST_CONFIGURATIONS} at most"
         ))
         .with_hint("name fewer values")),
         1..=MOST_AXES => Ok(axes),

@@ -51,11 +51,11 @@ impl Block {
     }
 }
 
-/// Whether lines can be drawn again on this terminal: it must know how to move up, and nobody must
-/// keep what it shows as a log.
+/// Whether lines can be redrawn on this terminal: it must be able to move up, and must not be the
+/// log of a CI job.
 pub(super) fn can_redraw(variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    let said = |name: &str| variable(name).filter(|value| !value.is_empty());
-    said("TERM").is_some_and(|term| term != "dumb") && said("CI").is_none()
+    let value = |name: &str| variable(name).filter(|value| !value.is_empty());
+    value("TERM").is_some_and(|term| term != "dumb") && value("CI").is_none()
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_terminal_that_somebody_looks_at_is_drawn_on() {
+    fn only_an_interactive_terminal_is_drawn_on() {
         for (term, ci, expected) in [
             (Some("xterm-256color"), None, true),
             (Some("xterm"), Some(""), true),

@@ -1,7 +1,7 @@
 //! The only place that writes to the terminal: data on stdout, everything else on stderr.
 //!
-//! A reader that goes away (`highwater … | head`) ends the output, not the program's verdict. Below
-//! what is written there may be a block of lines that are drawn again in place; it makes room first.
+//! If the reader goes away (`highwater … | head`), output ends, but the exit code stays. A block of
+//! lines below the output can be redrawn in place. Must not decide what is printed.
 
 mod block;
 
@@ -13,12 +13,12 @@ use block::Block;
 use crate::exit;
 use crate::failure::Failure;
 
-/// Columns of a terminal that does not tell.
+/// Columns of a terminal that does not report them.
 const COLUMNS: usize = 80;
-/// Rows of a terminal that does not tell.
+/// Rows of a terminal that does not report them.
 const ROWS: usize = 24;
 
-/// What is drawn below everything else; whoever writes holds it.
+/// The block below everything else; locked while anything is written.
 static BLOCK: Mutex<Block> = Mutex::new(Block::new());
 
 /// Turns colors off for good, whatever the terminal can do.
@@ -41,7 +41,7 @@ pub fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes something for the reader, not for a program, to stderr. Nobody can be told if it fails.
+/// Writes something for the reader, not for a program, to stderr. A failure cannot be reported.
 pub fn note(text: &str) {
     let _below = room();
     let _ = write(&mut anstream::stderr().lock(), text);
@@ -65,8 +65,14 @@ pub fn size() -> Option<(usize, usize)> {
     if !stderr.is_terminal() || !block::can_redraw(|name| std::env::var_os(name)) {
         return None;
     }
-    let (columns, rows) = told_size(&stderr)?;
-    let or = |told: u16, usual| if told == 0 { usual } else { told.into() };
+    let (columns, rows) = reported_size(&stderr)?;
+    let or = |reported: u16, usual| {
+        if reported == 0 {
+            usual
+        } else {
+            reported.into()
+        }
+    };
     // Some terminals wrap a line that fills its row; the last row is the cursor's.
     Some((
         or(columns, COLUMNS).saturating_sub(1),
@@ -75,13 +81,13 @@ pub fn size() -> Option<(usize, usize)> {
 }
 
 #[cfg(target_os = "linux")]
-fn told_size(stderr: &io::Stderr) -> Option<(u16, u16)> {
+fn reported_size(stderr: &io::Stderr) -> Option<(u16, u16)> {
     let size = rustix::termios::tcgetwinsize(stderr).ok()?;
     Some((size.ws_col, size.ws_row))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn told_size(_stderr: &io::Stderr) -> Option<(u16, u16)> {
+fn reported_size(_stderr: &io::Stderr) -> Option<(u16, u16)> {
     None
 }
 
@@ -100,7 +106,7 @@ fn room() -> MutexGuard<'static, Block> {
 
 fn draw(block: &mut Block, lines: &[String]) {
     if let Some((columns, _)) = size() {
-        // Nobody can be told if it fails.
+        // A failure cannot be reported.
         let _ = block.draw(&mut io::stderr().lock(), lines, columns + 1);
     }
 }
@@ -114,7 +120,7 @@ fn write(stream: &mut impl Write, text: &str) -> io::Result<()> {
     stream.flush()
 }
 
-/// Says on stderr what the user should know although it is no error.
+/// Shows a warning on stderr.
 pub fn warn(text: &str) {
     const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
     note(&format!(

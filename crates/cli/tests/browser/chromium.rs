@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tungstenite::stream::MaybeTlsStream;
 use tungstenite::{Message, WebSocket, client::IntoClientRequest};
 
-/// How long the browser has to start, and to answer.
+/// How long the browser has to start, and to respond.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A browser with one page.
@@ -21,9 +21,9 @@ pub(crate) struct Browser {
     profile: TempDir,
     socket: WebSocket<MaybeTlsStream<TcpStream>>,
     session: String,
-    asked: u64,
+    sent: u64,
     scheme: &'static str,
-    /// What went wrong in the page, and what it asked the network for.
+    /// What went wrong in the page, and what it requested from the network.
     pub(crate) complaints: Vec<String>,
 }
 
@@ -69,12 +69,12 @@ impl Browser {
             profile,
             socket,
             session: String::new(),
-            asked: 0,
+            sent: 0,
             scheme: if dark { "dark" } else { "light" },
             complaints: Vec::new(),
         };
-        let target = browser.ask("Target.createTarget", &json!({"url": "about:blank"}));
-        let attached = browser.ask(
+        let target = browser.send("Target.createTarget", &json!({"url": "about:blank"}));
+        let attached = browser.send(
             "Target.attachToTarget",
             &json!({"targetId": target["targetId"], "flatten": true}),
         );
@@ -88,16 +88,16 @@ impl Browser {
             "Log.enable",
             "Network.enable",
         ] {
-            browser.ask(domain, &json!({}));
+            browser.send(domain, &json!({}));
         }
         let offline = json!({
             "offline": true, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1
         });
-        browser.ask("Network.emulateNetworkConditions", &offline);
+        browser.send("Network.emulateNetworkConditions", &offline);
         let metrics = json!({
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600
         });
-        browser.ask("Emulation.setDeviceMetricsOverride", &metrics);
+        browser.send("Emulation.setDeviceMetricsOverride", &metrics);
         browser.media("");
         browser
     }
@@ -106,7 +106,7 @@ impl Browser {
     pub(crate) fn media(&mut self, medium: &str) {
         let features = [json!({"name": "prefers-color-scheme", "value": self.scheme})];
         let media = json!({"media": medium, "features": features});
-        self.ask("Emulation.setEmulatedMedia", &media);
+        self.send("Emulation.setEmulatedMedia", &media);
     }
 
     /// Opens a file, and waits until its script has run.
@@ -124,27 +124,27 @@ impl Browser {
 
     fn until(&mut self, file: &Path, condition: &str) {
         let url = format!("file://{}", file.display());
-        self.ask("Page.navigate", &json!({"url": url}));
+        self.send("Page.navigate", &json!({"url": url}));
         let ready = format!(
-            "new Promise(done => {{ const look = () => {condition} ? done(true) : \
-             setTimeout(look, 20); look(); }})"
+            "new Promise(done => {{ const poll = () => {condition} ? done(true) : \
+             setTimeout(poll, 20); poll(); }})"
         );
         assert_eq!(self.evaluate(&ready), json!(true));
     }
 
     /// The value of an expression in the page; promises are waited for.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
-        let answer = self.ask(
+        let response = self.send(
             "Runtime.evaluate",
             &json!({
                 "expression": expression, "awaitPromise": true, "returnByValue": true
             }),
         );
         assert!(
-            answer.get("exceptionDetails").is_none(),
-            "{expression}: {answer}"
+            response.get("exceptionDetails").is_none(),
+            "{expression}: {response}"
         );
-        answer["result"]["value"].clone()
+        response["result"]["value"].clone()
     }
 
     /// Presses and releases a key.
@@ -158,14 +158,14 @@ impl Browser {
             let text = if kind == "keyDown" { text } else { "" };
             let event = json!({"type": kind, "key": key, "code": key, "text": text,
                                "windowsVirtualKeyCode": code});
-            self.ask("Input.dispatchKeyEvent", &event);
+            self.send("Input.dispatchKeyEvent", &event);
         }
     }
 
     /// Moves the pointer to a place of the window.
     pub(crate) fn point(&mut self, x: f64, y: f64) {
         let event = json!({"type": "mouseMoved", "x": x, "y": y});
-        self.ask("Input.dispatchMouseEvent", &event);
+        self.send("Input.dispatchMouseEvent", &event);
     }
 
     /// Presses the pointer's button at one place of the window and lets it go at another.
@@ -178,14 +178,14 @@ impl Browser {
         ];
         for (kind, button, [x, y]) in steps {
             let event = json!({"type": kind, "button": button, "x": x, "y": y, "clickCount": 1});
-            self.ask("Input.dispatchMouseEvent", &event);
+            self.send("Input.dispatchMouseEvent", &event);
         }
     }
 
-    /// SqlQuery, and waits for the answer; events that come before it are looked at.
-    fn ask(&mut self, method: &str, parameters: &Value) -> Value {
-        self.asked += 1;
-        let id = self.asked;
+    /// Sends a command and waits for the response; events that come before it are inspected.
+    fn send(&mut self, method: &str, parameters: &Value) -> Value {
+        self.sent += 1;
+        let id = self.sent;
         let mut message = json!({"id": id, "method": method, "params": parameters});
         if !self.session.is_empty() {
             message["sessionId"] = json!(self.session);
@@ -197,25 +197,27 @@ impl Browser {
             let Message::Text(text) = self.socket.read().unwrap() else {
                 continue;
             };
-            let answer: Value = serde_json::from_str(&text).unwrap();
-            if answer["id"] == json!(id) {
-                assert!(answer.get("error").is_none(), "{method}: {answer}");
-                return answer["result"].clone();
+            let response: Value = serde_json::from_str(&text).unwrap();
+            if response["id"] == json!(id) {
+                assert!(response.get("error").is_none(), "{method}: {response}");
+                return response["result"].clone();
             }
-            self.look_at(&answer);
+            self.look_at(&response);
         }
     }
 
     /// An error of the page, or anything that it fetches beside itself.
     fn look_at(&mut self, event: &Value) {
-        let said = &event["params"];
+        let details = &event["params"];
         let wrong = match event["method"].as_str().unwrap_or_default() {
             "Runtime.exceptionThrown" => true,
-            "Runtime.consoleAPICalled" => said["type"] == "error" || said["type"] == "warning",
-            "Log.entryAdded" => said["entry"]["level"] == "error",
+            "Runtime.consoleAPICalled" => {
+                details["type"] == "error" || details["type"] == "warning"
+            }
+            "Log.entryAdded" => details["entry"]["level"] == "error",
             "Network.requestWillBeSent" => {
-                let url = said["request"]["url"].as_str().unwrap_or_default();
-                !(url.starts_with("file://") && said["type"] == "Document"
+                let url = details["request"]["url"].as_str().unwrap_or_default();
+                !(url.starts_with("file://") && details["type"] == "Document"
                     || url.starts_with("about:"))
             }
             _ => false,

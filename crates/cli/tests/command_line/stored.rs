@@ -83,11 +83,11 @@ fn what_the_workload_does_not_know_is_a_usage_error() {
 #[test]
 fn workloads_are_listed_shown_and_begun() {
     let directory = TempDir::new().unwrap();
-    let ask = |words: &[&str]| {
+    let call = |words: &[&str]| {
         let mut command = highwater(&directory);
         command.arg("workloads").args(words).output().unwrap()
     };
-    let list = stdout(&ask(&[]));
+    let list = stdout(&call(&[]));
     for name in [
         "cpu",
         "nib-cpu",
@@ -102,21 +102,21 @@ fn workloads_are_listed_shown_and_begun() {
             "{list}"
         );
     }
-    let shown = stdout(&ask(&["show", "loadtest"]));
+    let shown = stdout(&call(&["show", "loadtest"]));
     assert!(shown.contains("name = \"loadtest\""), "{shown}");
-    assert!(stdout(&ask(&["schema"])).contains("\"title\": \"Highwater workload file\""));
-    let printed = stdout(&ask(&["new"]));
-    assert!(stdout(&ask(&["new", "my.toml"])).contains("highwater check my.toml"));
+    assert!(stdout(&call(&["schema"])).contains("\"title\": \"Highwater workload file\""));
+    let printed = stdout(&call(&["new"]));
+    assert!(stdout(&call(&["new", "my.toml"])).contains("highwater check my.toml"));
     let written = std::fs::read_to_string(directory.path().join("my.toml")).unwrap();
     assert_eq!(written, printed);
     let check = highwater(&directory).args(["check", "my.toml"]).output();
     assert_eq!(check.unwrap().status.code(), Some(0));
     for (words, said) in [
         (&["show", "cpuu"][..], "did you mean `cpu`?"),
-        (&["new", "my.toml"], "never written over"),
+        (&["new", "my.toml"], "never overwritten"),
         (&["shwo", "cpu"], "workloads show NAME"),
     ] {
-        let output = ask(words);
+        let output = call(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}");
         assert!(stderr(&output).contains(said), "{}", stderr(&output));
     }

@@ -5,7 +5,7 @@ use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use crate::called::Place;
 
 /// The value of a line of what `check` prints.
-fn told<'a>(text: &'a str, name: &str) -> &'a str {
+fn fact<'a>(text: &'a str, name: &str) -> &'a str {
     let mut lines = text.lines();
     let found = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     found
@@ -13,18 +13,18 @@ fn told<'a>(text: &'a str, name: &str) -> &'a str {
         .trim()
 }
 
-const ALL_RIGHTS: &str = "create tables, insert rows, read rows, drop tables, tried on a table of \
-                          its own";
+const ALL_RIGHTS: &str = "create tables, insert rows, read rows, drop tables (tried on a separate \
+                          table)";
 
 #[test]
 fn an_embedded_database_is_tried_and_left_as_it_was() {
     let place = Place::new();
     let called = place.call(&["check", "sqlite:mine.db"]);
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert_eq!(told(&called.stdout, "rights"), ALL_RIGHTS);
-    assert_eq!(told(&called.stdout, "spread"), "all 4 sessions to one URL");
+    assert_eq!(fact(&called.stdout, "rights"), ALL_RIGHTS);
+    assert_eq!(fact(&called.stdout, "spread"), "all 4 sessions to one URL");
     assert!(
-        told(&called.stdout, "disk").contains(" free at "),
+        fact(&called.stdout, "disk").contains(" free at "),
         "{called:?}"
     );
     // Another look finds no table in the way.
@@ -35,8 +35,8 @@ fn an_embedded_database_is_tried_and_left_as_it_was() {
 fn a_model_refuses_nobody_and_has_no_disk() {
     let called = Place::new().call(&["check", "sim:"]);
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert_eq!(told(&called.stdout, "rights"), "nobody is refused anything");
-    assert_eq!(told(&called.stdout, "disk"), "the target does not tell");
+    assert_eq!(fact(&called.stdout, "rights"), "not restricted");
+    assert_eq!(fact(&called.stdout, "disk"), "not reported by the target");
 }
 
 #[test]
@@ -66,23 +66,23 @@ fn a_missing_right_is_one_message_with_a_hint_and_everything_else_is_told() {
         "{called:?}"
     );
     assert_eq!(
-        told(&called.stdout, "rights"),
-        "NOT create tables, tried on a table of its own"
+        fact(&called.stdout, "rights"),
+        "NOT create tables (tried on a separate table)"
     );
-    assert_eq!(told(&called.stdout, "tls"), "off");
+    assert_eq!(fact(&called.stdout, "tls"), "off");
     let called = check(SUPERUSER);
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert_eq!(told(&called.stdout, "rights"), ALL_RIGHTS);
+    assert_eq!(fact(&called.stdout, "rights"), ALL_RIGHTS);
     assert_eq!(
-        told(&called.stdout, "spread"),
+        fact(&called.stdout, "spread"),
         "8 sessions round robin: 4 + 4"
     );
     assert!(
-        told(&called.stdout, "ceiling").contains("rows/s"),
+        fact(&called.stdout, "ceiling").contains("rows/s"),
         "{called:?}"
     );
     assert!(
-        told(&called.stdout, "disk").contains(" free at "),
+        fact(&called.stdout, "disk").contains(" free at "),
         "{called:?}"
     );
     let tables = server.sql(

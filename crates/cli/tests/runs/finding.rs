@@ -90,7 +90,7 @@ fn a_dry_run_says_what_would_be_done_and_does_nothing() {
 }
 
 #[test]
-fn what_a_percentile_takes_is_said_before_anything_is_asked() {
+fn the_ops_that_a_percentile_needs_are_printed_before_the_first_probe() {
     let place = Place::new();
     let p99 = ["find", "sim:", "--dry-run", "--p99", "50ms"];
     let called = place.call(&p99);
@@ -98,8 +98,8 @@ fn what_a_percentile_takes_is_said_before_anything_is_asked() {
     // 1,159 batches of 1,000 rows in 60 s, and in an eighth of an hour less what is around.
     assert!(
         called.stdout.contains(
-            "p99 takes 1159 ops a probe: below 19,317 rows/s it measures longer, up to 7 min 21 s; \
-             below 2,629 rows/s that is too short"
+            "p99 needs 1,159 ops per probe. Below 19,317 rows/s, probes take longer (up to \
+             7 min 21 s). Rates below 2,629 rows/s are not searched"
         ),
         "{}",
         called.stdout

@@ -23,7 +23,7 @@ fn endpoint() -> String {
             let mut request = [0; 4_096];
             let length = stream.read(&mut request).unwrap();
             if length == 0 {
-                // A run that is over asks no further.
+                // A finished run is not polled any more.
                 continue;
             }
             assert!(request[..length].starts_with(b"GET /vars HTTP/1.0\r\n"));
@@ -151,7 +151,7 @@ fn a_mapping_or_an_endpoint_that_cannot_be_read_is_a_mistake_of_usage() {
     let place = Place::new();
     for (words, says) in [
         (vec!["--metric", "queue"], "has no `=`"),
-        (vec!["--metric", "queue=x"], "no endpoint is named"),
+        (vec!["--metric", "queue=x"], "no endpoint is given"),
         (vec!["--metrics", "ftp://h/"], "no http or https URL"),
     ] {
         let called = place.call(&[&["run"], words.as_slice()].concat());

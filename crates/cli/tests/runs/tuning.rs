@@ -151,22 +151,24 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let other = place.call(&[&words[..], &["--seed", "7"], &resume].concat());
     assert_eq!(other.code, Some(2), "{}", other.stdout);
     assert!(
-        other.stderr.contains("asked for something else"),
+        other
+            .stderr
+            .contains("its axes, workload, lengths, or seed differ"),
         "{}",
         other.stderr
     );
     let called = place.call(&[&words[..], &resume].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
-    assert!(called.stderr.contains("2 of them are known"), "{called:?}");
+    assert!(called.stderr.contains("2 trials are resumed"), "{called:?}");
     let ended = newest(&place, &[&stopped]);
     let tune = record::read(&ended).unwrap().tune.unwrap();
-    let known = record::read(&stopped).unwrap().tune.unwrap();
+    let before_stop = record::read(&stopped).unwrap().tune.unwrap();
     assert_eq!(
         measured_here(&ended, &tune),
         2,
-        "what was known is not measured again"
+        "resumed trials are not measured again"
     );
-    for (cell, before) in tune.cells[..2].iter().zip(&known.cells) {
+    for (cell, before) in tune.cells[..2].iter().zip(&before_stop.cells) {
         assert_eq!((&cell.at, cell.figure), (&before.at, before.figure));
         assert!(record::read(&ended.join(&cell.run)).is_ok(), "{cell:?}");
     }
@@ -178,9 +180,9 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let once_more = record::read(&again).unwrap().tune.unwrap();
     assert_eq!(once_more.cells.len(), tune.cells.len());
     assert_eq!(measured_here(&again, &once_more), tune.cells.len() - 1);
-    is_not_carried(&place, &stopped, "found no best cell");
-    let cell = stopped.join(&known.cells[0].run);
-    is_not_carried(&place, &cell, "is not a tuning that has ended");
+    is_not_carried(&place, &stopped, "found no best configuration");
+    let cell = stopped.join(&before_stop.cells[0].run);
+    is_not_carried(&place, &cell, "is not a finished tuning");
 }
 
 /// What has no winner, or is no tuning, says so where it is named with `--tuned`.
@@ -230,10 +232,10 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
     for (axes, said) in [
         (
             &["--over", "batch=500..4k"][..],
-            "4 cells, at most 14 probes of 29.0 s each, 5 + 5 of them to confirm: 6 min 46 s; \
+            "4 configurations, at most 14 probes of 29.0 s each, 5 + 5 of them to confirm: 6 min 46 s; \
              filling tables not counted\n\
-             each cell is measured, the better half of them again and again: at most 3.5 probes \
-             for each cell of the grid\n",
+             each configuration is measured, and the better half of them repeatedly: at most 3.5 \
+             probes per configuration\n",
         ),
         (
             &[
@@ -244,7 +246,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
                 "--over",
                 "sim.cores=1,2,3,4,6",
             ],
-            "210 cells, at most 70 probes of 29.0 s each",
+            "210 configurations, at most 70 probes of 29.0 s each",
         ),
     ] {
         let called = place.call(&[&dry[..], axes].concat());
@@ -272,7 +274,7 @@ fn mistakes_in_axes_are_told_before_anything_is_measured() {
         (&seven[..], "more than 6 axes"),
         (
             &[&thousands[..], &["--over", "with.a=1,2,3"]].concat()[..],
-            "10980 cells, 10000 at most",
+            "10980 configurations, 10000 at most",
         ),
         (&["--over", "replicas=0..64"], "more than 64 values"),
         (
@@ -291,7 +293,7 @@ fn mistakes_in_axes_are_told_before_anything_is_measured() {
             &["--over", "batch=1,2", "--batch", "3"],
             "--batch is given, too",
         ),
-        (&["--over", "batch=5"], "only one cell"),
+        (&["--over", "batch=5"], "only one configuration"),
         (
             &["--over", "batch=1,2", "--by", "luck"],
             "`luck` is not a figure",

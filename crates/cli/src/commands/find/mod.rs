@@ -1,11 +1,11 @@
-//! `highwater find`: settings → probes, each a run → the mark → exit code.
+//! `highwater find`: settings → probes, each a run → the mark → exit code. Must not choose rates.
 
 mod preview;
 
 use std::sync::Arc;
 
 use highwater_core::model::numbers::{round_to_u32, round_to_u64};
-use highwater_core::model::plan::{Plan, StreamPlan};
+use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::search::{ProbePurpose, SearchAxis};
 use highwater_core::model::units::Rate;
@@ -16,7 +16,7 @@ use highwater_runner::run::RunRequest;
 use highwater_runner::search::{self as runner, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_runner::store::RunDirectory;
 
-use self::preview::Preview;
+use self::preview::{Preview, searched};
 use super::{probes, run};
 use crate::exit;
 use crate::failure::Failure;
@@ -26,76 +26,88 @@ use crate::{terminal, workload_file};
 /// Does what the settings ask for; returns the exit code.
 pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
     if settings.dry_run {
-        let (_, preview, _) = begun(settings)?;
+        let preview = prepared(settings)?.preview;
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
-    let found = record(settings, &run::signals()?)?;
-    probes::print(settings.run.output, &found)
+    let (record, directory) = record(settings, &run::signals()?)?;
+    probes::print(settings.run.output, &record, &directory)
 }
 
-/// The search before its first probe, and the plan that the first one would have.
-fn begun(settings: &FindSettings) -> Result<(Maker<'_>, Preview, Plan), Failure> {
+/// Prepares the search.
+fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
     let spec = workload_file::choose(&settings.run.workload, &settings.run.parameters)?;
     let parameters = run::in_data_time(&settings.run, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.run.seed)?);
     let urls = run::with_password(&settings.run)?;
-    let maker = Maker {
+    let runs = ProbeRuns {
         settings,
         workload,
         urls,
         directory: None,
     };
-    let first = maker.plan(&ProbeRequest {
+    let first = runs.plan(&ProbeRequest {
         number: 1,
         purpose: ProbePurpose::Search,
         at: settings.first,
         tables_kept: false,
     })?;
-    let preview = Preview::new(settings, &maker.workload, &first)?;
-    Ok((maker, preview, first))
+    let preview = Preview::new(settings, &runs.workload, &first)?;
+    Ok(Prepared {
+        runs,
+        preview,
+        first,
+    })
 }
 
-/// Searches, and returns the record and where it is kept.
+/// Searches, and returns the record and its directory.
 pub(super) fn record(
     settings: &FindSettings,
     interrupts: &Interrupts,
 ) -> Result<(RunRecord, String), Failure> {
-    let (mut maker, preview, first) = begun(settings)?;
+    let Prepared {
+        mut runs,
+        preview,
+        first,
+    } = prepared(settings)?;
     let observer = probes::observer(settings.run.output, &preview.text(settings));
     let search = preview.search;
-    let id = run::id("find", maker.workload.name(), &search.objective_hash);
+    let id = run::id("find", runs.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
-    maker.directory = Some(directory.clone());
+    runs.directory = Some(directory.clone());
     let shown = directory.path().display().to_string();
     let request = SearchRequest {
         search,
         directory,
         settle: settings.settle,
     };
-    let record = runner::search(request, &maker, &observer, interrupts)?;
+    let record = runner::search(request, &runs, &observer, interrupts)?;
     Ok((record, shown))
 }
 
-fn searched<'a>(settings: &FindSettings, plan: &'a Plan) -> &'a StreamPlan {
-    &plan.streams[settings.searched.min(plan.streams.len().saturating_sub(1))]
+/// A search before its first probe.
+struct Prepared<'a> {
+    runs: ProbeRuns<'a>,
+    preview: Preview,
+    /// The plan of the first probe.
+    first: Plan,
 }
 
 /// Makes the runs of probes from settings.
-struct Maker<'a> {
+struct ProbeRuns<'a> {
     settings: &'a FindSettings,
     workload: Arc<Workload>,
     urls: Vec<TargetUrl>,
-    /// The search's own, where an embedded target has its file.
+    /// The search's own directory, for the file of an embedded target.
     directory: Option<RunDirectory>,
 }
 
-impl Maker<'_> {
+impl ProbeRuns<'_> {
     /// The settings of a probe's run.
-    fn run(&self, wish: &ProbeRequest) -> RunSettings {
+    fn run(&self, request: &ProbeRequest) -> RunSettings {
         let settings = self.settings;
         let mut run = settings.run.clone();
-        let pace = match (wish.at, settings.axis) {
-            (None, _) if wish.purpose == ProbePurpose::Estimate => PaceSetting::Closed(None),
+        let pace = match (request.at, settings.axis) {
+            (None, _) if request.purpose == ProbePurpose::Estimate => PaceSetting::Closed(None),
             (at, SearchAxis::Rate) => PaceSetting::Open(rate(at.unwrap_or(1.0))),
             (at, SearchAxis::Sessions) => PaceSetting::Closed(Some(sessions(at.unwrap_or(1.0)))),
         };
@@ -107,28 +119,28 @@ impl Maker<'_> {
         run
     }
 
-    /// Whether a probe begins with tables made anew: the first one if the user says so, later ones
-    /// if there are writes to undo and the rows are the search's own, or given up by the user.
-    fn makes_tables(&self, wish: &ProbeRequest, plan: &Plan) -> bool {
-        let given_up = self.settings.run.drop;
-        if wish.number == 1 {
-            return given_up;
+    /// Whether a probe starts with recreated tables: the first one with `--drop`; later ones if they
+    /// write and the rows are the search's own, or with `--drop`.
+    fn makes_tables(&self, request: &ProbeRequest, plan: &Plan) -> bool {
+        let drop = self.settings.run.drop;
+        if request.number == 1 {
+            return drop;
         }
         let specs = plan.streams.iter();
         let specs = specs.filter_map(|stream| self.workload.stream(&stream.name));
         let mut ops = specs.flat_map(|spec| spec.ops);
         let writes = ops.any(|(op, _)| self.workload.rows_per_op(op) > 0);
-        writes && (given_up || !wish.tables_kept)
+        writes && (drop || !request.tables_kept)
     }
 }
 
-impl ProbeMaker for Maker<'_> {
+impl ProbeMaker for ProbeRuns<'_> {
     type Error = Failure;
 
-    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, Failure> {
-        let mut run = self.run(wish);
+    fn plan(&self, request: &ProbeRequest) -> Result<Plan, Failure> {
+        let mut run = self.run(request);
         let plan = run::plan(&run, &self.workload, &self.urls)?;
-        if wish.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
+        if request.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
             return Ok(plan);
         }
         // Closed load with all the sessions that open load may use.
@@ -141,7 +153,7 @@ impl ProbeMaker for Maker<'_> {
 
     fn request(
         &self,
-        wish: &ProbeRequest,
+        request: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Failure> {
@@ -152,11 +164,16 @@ impl ProbeMaker for Maker<'_> {
             .path()
             .to_owned();
         let workload = Arc::clone(&self.workload);
-        let mut run = self.run(wish);
-        run.drop = self.makes_tables(wish, &plan);
-        // A model draws its own chances anew, as a database would; rows and ops stay the same.
-        run.seed.0 = run.seed.0.wrapping_add(wish.number.into());
-        run::request_in(&run, workload, (plan, directory), &self.urls, &data)
+        let mut run = self.run(request);
+        run.drop = self.makes_tables(request, &plan);
+        // A simulated target gets another seed; rows and ops stay the same.
+        run.seed.0 = run.seed.0.wrapping_add(request.number.into());
+        let stored = run::StoredPlan {
+            plan,
+            directory,
+            data,
+        };
+        run::request_in(&run, workload, stored, &self.urls)
     }
 }
 

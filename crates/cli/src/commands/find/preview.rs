@@ -1,4 +1,4 @@
-//! What a search is going to do, said before its first probe: steps, lengths, time.
+//! The preview of a search, printed before its first probe: steps, lengths, time. Must not probe.
 
 use highwater_core::analysis::search::{OpsNeeded, ops_needed};
 use highwater_core::model::display::{duration, plain, quantile, rate};
@@ -9,13 +9,12 @@ use highwater_core::model::units::{Nanos, Rate};
 use highwater_core::workload::Workload;
 
 use super::super::probes::AROUND;
-use super::searched;
 use crate::failure::Failure;
 use crate::settings::FindSettings;
 
-/// How often the candidate is confirmed.
+/// Confirmations of a candidate.
 const CONFIRMATIONS: u32 = 3;
-/// Probes of a search at most, and as many as half of the searches on the simulated cluster need.
+/// Maximum of probes, and the median of searches on the simulated cluster.
 const PROBES_MAX: u32 = 25;
 const PROBES_USUAL: u32 = 12;
 /// A probe offers at least so many ops.
@@ -27,11 +26,16 @@ const PARTS_OF_BUDGET: u64 = 8;
 const TOO_FEW: &str = "allow more time with --budget, make ops smaller (--batch), or bound a lower \
                        percentile";
 
+/// The stream whose pace is searched.
+pub(super) fn searched<'a>(settings: &FindSettings, plan: &'a Plan) -> &'a StreamPlan {
+    &plan.streams[settings.searched.min(plan.streams.len().saturating_sub(1))]
+}
+
 /// A search before its first probe.
 pub(super) struct Preview {
     /// Without an outcome.
     pub(super) search: SearchRecord,
-    /// What its percentiles need.
+    /// Ops that its percentiles need.
     needed: Option<OpsNeeded>,
 }
 
@@ -119,8 +123,8 @@ impl Preview {
             Some((flag, value)) => {
                 let unit = self.search.unit.name();
                 let cause = format!(
-                    "{flag}: at {} {unit}/s the longest probe that fits the budget, {}, has too few \
-                     ops for {}; {} {unit}/s is the least",
+                    "{flag}: at {} {unit}/s, the longest probe that fits the budget ({}) has too few \
+                     ops for {}; the minimum is {} {unit}/s",
                     plain(value),
                     duration(policy.longest_ns),
                     name_of(self.needed),
@@ -137,8 +141,8 @@ impl Preview {
         policy.units_needed / Nanos(policy.longest_ns).as_secs_f64()
     }
 
-    /// What is going to be done, and how long it takes; without the time to fill the tables, which
-    /// nobody knows before the first probe.
+    /// The planned probes and their duration, without the time to fill the tables, which is unknown
+    /// before the first probe.
     pub(super) fn text(&self, settings: &FindSettings) -> String {
         let search = &self.search;
         let policy = &search.policy;
@@ -159,7 +163,7 @@ impl Preview {
         };
         let hash: String = search.objective_hash.chars().take(6).collect();
         format!(
-            "find the highest {varied}, {} % wide; objective {hash}\n\
+            "find the highest {varied}, within {}%; objective {hash}\n\
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
              {}\
              usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables \
@@ -170,31 +174,31 @@ impl Preview {
             self.lengthened(),
             duration(time(PROBES_USUAL)),
             policy.soak_ns.map_or_else(String::new, |soak| format!(
-                "then a soak of {} at the mark, beside the budget\n",
+                "then a soak of {} at the mark, outside the budget\n",
                 duration(soak)
             )),
         )
     }
 
-    /// Where probes measure longer, and where that would be too long.
+    /// The rates at which probes are lengthened, and those that are not searched.
     fn lengthened(&self) -> String {
         let (search, policy) = (&self.search, &self.search.policy);
         let Some(needed) = self.needed else {
             return String::new();
         };
         let ops = format!(
-            "{} takes {:.0} ops a probe",
+            "{} needs {} ops per probe",
             quantile(needed.quantile_ppm),
-            needed.ops
+            rate(needed.ops.ceil())
         );
         match search.axis {
-            SearchAxis::Sessions => format!("{ops}: where there are fewer it measures longer\n"),
+            SearchAxis::Sessions => format!("{ops}. With fewer, probes take longer\n"),
             SearchAxis::Rate => {
                 let unit = search.unit.name();
                 let from = policy.units_needed / Nanos(policy.probe_ns).as_secs_f64();
                 format!(
-                    "{ops}: below {} {unit}/s it measures longer, up to {}; below {} {unit}/s that is \
-                     too short, and nothing is searched there without more --budget\n",
+                    "{ops}. Below {} {unit}/s, probes take longer (up to {}). Rates below {} \
+                     {unit}/s are not searched; raise --budget to include them\n",
                     rate(from.ceil()),
                     duration(policy.longest_ns),
                     rate(self.rarest().ceil())
@@ -236,8 +240,8 @@ fn units_of(workload: &Workload, stream: &StreamPlan, ops: f64) -> f64 {
     });
     let all: u32 = weights.iter().sum();
     let least = weights.into_iter().filter(|weight| *weight > 0).min();
-    let share = least.map_or(1.0, |least| f64::from(least) / f64::from(all));
-    ops / share * to_f64(stream.units_per_op)
+    let fraction = least.map_or(1.0, |least| f64::from(least) / f64::from(all));
+    ops / fraction * to_f64(stream.units_per_op)
 }
 
 fn nanos(seconds: f64) -> Nanos {

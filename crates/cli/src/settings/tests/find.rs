@@ -10,7 +10,7 @@ fn try_find(words: &str) -> Result<FindSettings, Failure> {
         ..Sources::default()
     })?;
     assert_eq!(command, Command::Find);
-    FindSettings::resolve(&layers, &known())
+    FindSettings::resolve(&layers, &supported())
 }
 
 fn find(words: &str) -> FindSettings {

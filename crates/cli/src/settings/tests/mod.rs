@@ -46,7 +46,7 @@ fn layers(sources: &Sources<'_>) -> Result<(Command, Layers), Failure> {
     }
 }
 
-fn known() -> TargetSchemes {
+fn supported() -> TargetSchemes {
     TargetSchemes {
         schemes: vec!["db", "file"],
         default_url: Some("file:"),
@@ -56,7 +56,7 @@ fn known() -> TargetSchemes {
 fn resolve(sources: &Sources<'_>) -> Result<RunSettings, Failure> {
     let (command, layers) = layers(sources)?;
     assert_eq!(command, Command::Run);
-    RunSettings::resolve(&layers, &known())
+    RunSettings::resolve(&layers, &supported())
 }
 
 /// Settings of `run` with these words, separated by `|`.

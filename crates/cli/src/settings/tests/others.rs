@@ -31,7 +31,7 @@ fn check_takes_targets_or_a_workload_file() {
             environment,
             file: "",
         })?;
-        CheckSettings::resolve(&layers, &known()).map(|settings| settings.subject)
+        CheckSettings::resolve(&layers, &supported()).map(|settings| settings.subject)
     };
     assert_eq!(
         check("check|my.toml|a.csv", &[]).unwrap(),
@@ -67,7 +67,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         })?;
         CompareSettings::resolve(&layers)
     };
-    for (words, practical, gate) in [
+    for (words, threshold, gate) in [
         ("compare|a|b", 0.05, false),
         ("compare|a|b|--threshold|2%", 0.02, false),
         ("compare|a|b|--fail-if-worse|10%", 0.1, true),
@@ -75,7 +75,7 @@ fn a_comparison_has_a_difference_that_matters_and_perhaps_a_gate() {
         ("compare|a|b|--threshold|2%|--fail-if-worse|10%", 0.1, true),
     ] {
         let settings = compare(words).unwrap();
-        assert!((settings.practical - practical).abs() < 1e-9, "{words}");
+        assert!((settings.threshold - threshold).abs() < 1e-9, "{words}");
         assert_eq!(settings.gate, gate, "{words}");
         assert_eq!(settings.groups, ["a", "b"]);
         assert_eq!(settings.format, CompareFormat::Text);
@@ -91,7 +91,7 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
             words: format!("run|cpu|db://h|{words}").trim_end_matches('|'),
             ..Sources::default()
         })?;
-        RepeatSettings::resolve(&layers, &known())
+        RepeatSettings::resolve(&layers, &supported())
     };
     let made = |words: &str| -> Vec<(String, String, Option<String>)> {
         let settings = repeat(words).unwrap();
@@ -125,10 +125,13 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
     for (words, told) in [
         ("--variant|x=a|--variant|x=b", "given twice"),
         ("--variant|../x=a", "is not a name"),
-        ("--variant|x=a|--interleave|db://g", "exclude each other"),
+        (
+            "--variant|x=a|--interleave|db://g",
+            "cannot be combined with --variant",
+        ),
         (
             "--repeat|2|--share|1/2|--start-at|+10s",
-            "belong to one run",
+            "cannot be combined with several runs",
         ),
     ] {
         let failure = repeat(words).unwrap_err().render();

@@ -11,7 +11,7 @@ fn tune(words: &str) -> TuneSettings {
     let (command, layers) =
         layers(&sources).unwrap_or_else(|failure| panic!("{}", failure.render()));
     assert_eq!(command, Command::Tune);
-    TuneSettings::resolve(&layers, &known())
+    TuneSettings::resolve(&layers, &supported())
         .unwrap_or_else(|failure| panic!("{}", failure.render()))
 }
 
@@ -34,15 +34,15 @@ fn a_cell_is_what_its_values_would_be_as_flags() {
         .into_iter()
         .map(|(axis, value)| (axis.to_owned(), value.to_owned()))
         .collect();
-    let cell = settings
-        .cell(&values)
+    let trial = settings
+        .trial(&values)
         .unwrap_or_else(|failure| panic!("{}", failure.render()));
-    assert_eq!(cell.parameters["batch"], "1000");
-    assert_eq!(cell.load.sessions, Some(8));
-    let with: Vec<_> = cell.table_settings.iter().collect();
+    assert_eq!(trial.parameters["batch"], "1000");
+    assert_eq!(trial.load.sessions, Some(8));
+    let with: Vec<_> = trial.table_settings.iter().collect();
     assert_eq!(
         format!("{with:?}"),
         r#"[("codec", "b"), ("refresh", "1s")]"#
     );
-    assert_eq!(cell.seed.0, 7);
+    assert_eq!(trial.seed.0, 7);
 }

@@ -1,7 +1,7 @@
-//! What the user gave, as words that give it again: the record keeps them, so that the command
-//! that it proposes goes on with this run and not with another one.
+//! Flags that the user gave and that a later command must repeat to continue the same run. The
+//! record stores them for the command that it proposes.
 //!
-//! Not here: targets (they may hold a password), and what the record's plan knows by itself: the
+//! Must not hold targets (they may hold a password), or anything that the record's plan holds: the
 //! load, its length, the objectives, the share.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::{Load, PaceSetting, Streams, WorkloadChoice};
 use crate::layers::{Layers, Strength};
 
-/// Settings of one value that are repeated as they were given.
+/// Flags with one value that are repeated unchanged.
 const REPEATED: &[&str] = &[
     "arrivals",
     "audit",
@@ -34,7 +34,7 @@ const REPEATED: &[&str] = &[
 const SWITCHES: &[&str] = &["literals", "quick"];
 
 /// By name; a switch has no value.
-pub(super) fn given(
+pub(super) fn repeated_flags(
     layers: &Layers,
     workload: &WorkloadChoice,
     parameters: &BTreeMap<String, String>,
@@ -43,7 +43,7 @@ pub(super) fn given(
     let by_user = |name: &str| layers.strength(name) > Some(Strength::Default);
     let mut names: Vec<&str> = REPEATED.to_vec();
     if is_open(load) {
-        // The most that work at once; the sessions of a closed pace are in the plan.
+        // The limit of ops in flight; the sessions of a closed pace are in the plan.
         names.push("sessions");
     }
     let mut given: BTreeMap<String, Vec<String>> = names

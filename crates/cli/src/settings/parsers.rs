@@ -1,4 +1,5 @@
-//! Parsers of single settings that are no quantities: kinds, shares, names and their values.
+//! Parsers of single settings that are not quantities: kinds, shares, names and their values. Must
+//! not look at other settings.
 
 use std::path::PathBuf;
 
