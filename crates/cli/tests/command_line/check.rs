@@ -7,15 +7,15 @@ fn check_says_what_a_target_is() {
     let output = call(&["check", "sim:"]);
     assert_eq!(stderr(&output), "");
     assert_eq!(output.status.code(), Some(0));
-    assert_snapshot!(stdout(&output), @r#"
+    assert_snapshot!(stdout(&output), @"
     connected                        sim:
     version                          simulated cluster, model 1
     dialects                         sim, sqlite, postgresql
     --insert                         bulk
     --sessions                       16 by default
     spread                           all 16 sessions to one URL
-    rights                           nobody is refused anything
-    disk                             the target does not tell
+    rights                           not restricted
+    disk                             not reported by the target
     note                             simulated · 3 nodes × 4 cores · 6 shards · 1 replica
     alter                            0
     answer_bytes                     128
@@ -43,7 +43,7 @@ fn check_says_what_a_target_is() {
     service                          exp
     shards                           6
     swap                             0
-    "#);
+    ");
     let default = call(&["check"]);
     assert_eq!(stderr(&default), "");
     assert!(stdout(&default).contains("SQLite"));

@@ -213,17 +213,17 @@ fn mistakes_of_a_comparison_have_a_cause_and_a_hint() {
     insta::assert_snapshot!(said(&["compare", "one"]), @"
     error: compare needs at least two runs, or groups of runs
 
-    hint: name them, the one that the others are compared with first
+    hint: name them, the baseline first
     ");
     insta::assert_snapshot!(said(&["compare", "one", "two", "--fail-if-worse", "0%"]), @"
-    error: a difference that matters is above 0 %
+    error: the threshold is not above 0%
 
-    hint: such as 5%
+    hint: set it to, for example, 5%
     ");
     insta::assert_snapshot!(said(&["run", "--repeat", "2", "--json"]), @"
-    error: --json and --share belong to one run, not to several
+    error: --json and --share cannot be combined with several runs
 
-    hint: each run leaves its record.json in the group's directory
+    hint: find the record.json of each run in the group's directory
     ");
 }
 

@@ -128,9 +128,9 @@ fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
     hint: known here: pgbench (log of transactions), pgbench (printed output), sysbench (printed output), k6 (JSON lines), k6 (JSON summary), hdrhistogram (interval log), hdrhistogram (percentiles), nodeingestbench (printed output)
     ");
     insta::assert_snapshot!(said(&["import", "other.txt", "--tool", "jmeter"]), @"
-    error: --tool: `jmeter` is no tool that is known (pgbench, sysbench, k6, hdrhistogram, nodeingestbench)
+    error: --tool: `jmeter` is not a supported tool (pgbench, sysbench, k6, hdrhistogram, nodeingestbench)
 
-    hint: without --tool it is told from the content of the files
+    hint: remove --tool to detect it from the files
     ");
     insta::assert_snapshot!(said(&["import"]), @"
     error: import takes from 1 to 1024 files

@@ -134,12 +134,12 @@ fn a_wrong_flag() {
     hint: a share is written `i/n`, with i from 1 to n and n at most 64
     ");
     assert_snapshot!(said(&place, &["run", "sim:", "--share", "1/2"]), @"
-    error: --share: each process has a target of its own here, so its shares never meet
+    error: --share: each process would load a target of its own
 
     hint: name a server, or a file that all shares open
     ");
     assert_snapshot!(said(&place, &["run", "sqlite:", "--share", "1/2"]), @"
-    error: --share: each process has a target of its own here, so its shares never meet
+    error: --share: each process would load a target of its own
 
     hint: name a server, or a file that all shares open
     ");
@@ -269,7 +269,7 @@ fn a_budget_that_nothing_fits_into_is_refused() {
     assert_snapshot!(said(&["find", "cpu", "sim:", "--budget", "1s"]), @"
     error: --budget: not one probe of 69.0 s fits
 
-    hint: allow more time with --budget, or probe shorter with --quick
+    hint: raise --budget, or use shorter probes with --quick
     ");
     let tuning = [
         "tune",
@@ -285,6 +285,6 @@ fn a_budget_that_nothing_fits_into_is_refused() {
     assert_snapshot!(said(&tuning), @"
     error: --budget: not one probe of 11.0 s fits beside the 10 that confirm
 
-    hint: allow more time with --budget, or probe shorter with --quick
+    hint: raise --budget, or use shorter probes with --quick
     ");
 }

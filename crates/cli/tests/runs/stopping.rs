@@ -118,8 +118,8 @@ fn what_no_stop_rule_or_spawn_rate_can_mean_is_refused() {
         "errors>3",
     ];
     assert_snapshot!(said(&shares), @"
-    error: --until: a share sees its own part only, so shares would stop at different times
+    error: --until: cannot be combined with --share: each share sees only its own results
 
-    hint: leave --until out, or run the plan on one load generator
+    hint: remove --until, or use one load generator
     ");
 }

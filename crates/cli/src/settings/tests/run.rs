@@ -198,8 +198,8 @@ fn how_long_a_run_lasts() {
     ]), @"
     error: --duration: `60` has no unit
     hint: a duration has a unit: ns, us, ms, s, m or h, such as `500ms`, `60s` or `1h30m`
-    error: --duration: nothing can be measured in no time
-    error: --duration: `1m..30m` lacks what decides when to stop
+    error: --duration: must be above zero
+    error: --duration: `1m..30m` needs a rule for when to stop
     hint: add --until, such as --until 'ci95<1%'
     error: --duration: `2m..1m` does not go upwards
     hint: a range is written `MIN..MAX`, such as `1m..30m`
@@ -209,7 +209,7 @@ fn how_long_a_run_lasts() {
     hint: there are `ci95<PERCENT` and `errors>N`, such as 'ci95<1%' and 'errors>100'
     error: --rows: `0` is not above zero
     hint: give at least 1
-    error: --timeout: is not above zero
+    error: --timeout: must be above zero
     ");
 }
 
