@@ -163,7 +163,11 @@ fn mistakes_in_own_statements_are_shown_at_their_places() {
     assert!(called.stderr.contains("--set scale="), "{}", called.stderr);
     let both = ["run", "-f", "get.sql", "-f", "mine.toml", "sqlite:own.db"];
     let called = place.call(&both);
-    assert!(called.stderr.contains("one workload file alone"), "{}", called.stderr);
+    assert!(
+        called.stderr.contains("one workload file alone"),
+        "{}",
+        called.stderr
+    );
 }
 
 /// Fills `loadtest` of `kept.db` up to so many rows.
