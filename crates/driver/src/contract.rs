@@ -4,8 +4,8 @@
 //! one [`Admin`] for everything around it. Sessions and admins live on one executor thread, so
 //! their futures are not `Send`; a target is shared between threads.
 //!
-//! What must not be here: clocks of their own (a driver that needs time asks the [`Timeline`]),
-//! retries (the plan's policy, done by the worker), text for the user (errors carry it).
+//! Must not read a clock (a driver that needs time uses the [`Timeline`]), retry (the worker does,
+//! by the plan's policy), or write text for the user (errors carry it).
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ pub trait Driver: Sync {
     ) -> Result<Arc<dyn Target>, TargetError>;
 }
 
-/// What the user asked of a target besides its URLs.
+/// The user's options for a target besides its URLs.
 #[derive(Debug, Clone)]
 pub struct TargetOptions {
     /// `--insert`: one of [`Capabilities::insert_modes`]; the first of them when absent.
@@ -83,13 +83,13 @@ pub struct Capabilities {
     pub simulated: bool,
     /// The run uses the simulated clock.
     pub simulated_clock: bool,
-    /// Writers take turns, whatever the number of sessions.
+    /// Only one session writes at a time, whatever the number of sessions.
     pub one_writer: bool,
-    /// What was inserted can be found again by SQL; not so in a model or a sink.
+    /// SQL finds inserted rows again; false for a model or a sink.
     pub stores_values: bool,
-    /// The closest audit that it stands: `off` for a sink, which holds nothing to compare.
+    /// The highest audit level that it supports: `off` for a sink, which stores nothing.
     pub auditable: AuditLevel,
-    /// About what the audit takes for each row, for the estimate before it; nanoseconds.
+    /// Approximate time of the audit per row, for the estimate before a run; nanoseconds.
     pub audit_ns_per_row: u64,
     /// A batch insert is applied as a whole or not at all, in every insert mode.
     pub atomic_batches: bool,
@@ -99,7 +99,7 @@ pub struct Capabilities {
     pub insert_modes: &'static [&'static str],
 }
 
-/// What a target says of itself.
+/// Facts about a target, as it reports them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TargetFacts {
     /// Product and version as one line, such as the answer to `SELECT version()`.
@@ -116,10 +116,10 @@ pub struct TargetFacts {
     pub transactions: bool,
 }
 
-/// What can be said of a table when it is made, besides its columns.
+/// Properties that a table can be created with, besides its columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TableFeatures {
-    /// It is cut into shards, and each has replicas: `--shards`, `--replicas`.
+    /// It has shards with replicas: `--shards`, `--replicas`.
     pub shards: bool,
     /// It has settings of its own: `--with`.
     pub settings: bool,
@@ -155,8 +155,8 @@ pub trait Target: Send + Sync {
         &self,
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>>;
-    /// Opens a connection of its own for what the target says of itself during a load; none where
-    /// it says nothing.
+    /// Opens a separate connection for telemetry during the load; none if the target has no
+    /// telemetry.
     fn telemetry(
         &self,
         _timeline: Rc<dyn Timeline>,
@@ -264,19 +264,19 @@ pub struct ShardCopies {
 /// Takes rows that are read back, one by one.
 pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
 
-/// What a run needs of a target before and after the load.
+/// Everything that a run does with a target before and after the load.
 pub trait Admin {
-    /// What the target says of itself.
+    /// Reads the target's facts.
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
-    /// Creates, keeps or replaces the workload's tables, as [`TablePolicy::fate`] says, and notes
-    /// them in the list; the notes as they are then, in the order of the workload. When one table
-    /// is refused none is touched.
+    /// Creates, keeps or replaces the workload's tables, as [`TablePolicy::action`] decides, and
+    /// registers them. Returns their registry entries in the order of the workload. If one table is
+    /// refused, none is changed.
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
         policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>>;
-    /// Replaces the notes of these tables, which are in the list.
+    /// Replaces the registry entries of these tables, which are registered.
     fn update_registry<'a>(
         &'a mut self,
         entries: &'a [RegistryEntry],
@@ -294,24 +294,25 @@ pub trait Admin {
     ///
     /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_core::model::checksum) keys, so
     /// that 64-bit sums cannot overflow; wider buckets are put together afterwards, modulo 2⁶⁴. A
-    /// column's value is its [`value`](highwater_core::model::op::BoundColumn::value) expression, or
-    /// what the dialect makes of its type. Asked only where [`Capabilities::auditable`] allows.
+    /// column's value is its [`value`](highwater_core::model::op::BoundColumn::value) expression,
+    /// or the dialect's expression for its type. Called only if [`Capabilities::auditable`] allows
+    /// it.
     fn sums_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>>;
-    /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that is
-    /// there twice twice, in any order, without holding more than a bounded part of them; in as
-    /// few statements as it can: a key expression has no index, unless
-    /// [`BoundTable::locate`] names a condition that has.
+    /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that
+    /// is there twice twice, in any order, without holding more than a bounded part of them; in as
+    /// few statements as it can: a key expression has no index, unless [`BoundTable::locate`] names
+    /// a condition that has.
     fn read_rows<'a>(
         &'a mut self,
         table: &'a BoundTable,
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>>;
-    /// The rows of a query's answer as text, null as none.
+    /// Runs a query and returns its rows as text, null as none.
     fn query<'a>(
         &'a mut self,
         _sql: &'a str,
@@ -319,7 +320,7 @@ pub trait Admin {
         let error = TargetError::usage("this target cannot be asked a query of the workload's own");
         Box::pin(std::future::ready(Err(error)))
     }
-    /// What a table that is there looks like, from a sample of its rows.
+    /// Describes an existing table, from a sample of its rows.
     fn describe<'a>(
         &'a mut self,
         _table: &'a str,
@@ -327,7 +328,7 @@ pub trait Admin {
         let error = TargetError::usage("this target cannot describe a table");
         Box::pin(std::future::ready(Err(error)))
     }
-    /// Rows of each copy of each shard, where there are copies that can be counted one by one.
+    /// Rows of each copy of each shard, if copies can be counted one by one.
     fn copies<'a>(
         &'a mut self,
         _workload: &'a BoundWorkload,
@@ -339,26 +340,26 @@ pub trait Admin {
         &'a mut self,
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
-    /// Room where the target keeps its tables, where it or this machine can tell. Asked once a
-    /// second beside the load, so it must be cheap.
+    /// Free space on the disk of the target's tables, if known. Polled once a second during the
+    /// load, so it must be cheap.
     fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Makes, fills, reads and drops a small table of this name, to see what the user may do; none
-    /// where nobody is refused anything. What is not allowed is no error.
+    /// Creates, fills, reads and drops a small table of this name to find the user's privileges;
+    /// none if the target has no privileges. A missing privilege is not an error.
     fn try_rights<'a>(
         &'a mut self,
         _table: &'a str,
     ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
         Box::pin(std::future::ready(Ok(None)))
     }
-    /// Bytes on disk of the workload's tables, where the target can tell.
+    /// Bytes on disk of the workload's tables, if known.
     fn storage_bytes<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
-    /// Sentences for the reader of the record, asked after the load: what the target was like that
-    /// no figure shows.
+    /// Sentences for the reader of the record, requested after the load: the state of the target as
+    /// far as no figure shows it.
     fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }

@@ -1,10 +1,10 @@
 //! Free space on a file system of this machine.
 //!
-//! What must not be here: opinions on how much is enough.
+//! Must not decide how much is enough.
 
 use std::path::Path;
 
-/// Room where a target keeps its tables.
+/// Free space on the disk of a target's tables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DiskSpace {
     /// A path or the name of a node, for people.

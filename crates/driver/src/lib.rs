@@ -1,7 +1,8 @@
 //! How Highwater talks to databases: the contract, one module per wire protocol, a registry.
 //!
-//! A driver never measures, retries or prints. It says what a target answered, how certain that
-//! is, and what it can do. Nothing outside a driver's own module names a database.
+//! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure,
+//! retry or print; nothing outside a driver's own module, `sql` and the registry may name a
+//! database.
 
 pub mod conformance;
 pub mod contract;

@@ -1,8 +1,8 @@
-//! What a user may do, found out by doing it: a small table is made, filled, read and dropped.
+//! The user's privileges, found by trying: a small table is created, filled, read and dropped.
 //!
-//! TelemetryPoller for rights would have to know every way to get one; an attempt needs no such knowledge.
-//! The table has a name that no workload has, and is dropped only if it was made here. What must
-//! not be here: I/O, and what a refusal means.
+//! Querying privileges would require knowing every way to grant them; an attempt does not. The
+//! table has a name that no workload uses, and is dropped only if it was created here. Must not do
+//! I/O, or interpret a refusal.
 
 use crate::error::{TargetError, TargetErrorKind};
 
@@ -31,16 +31,16 @@ pub(crate) fn attempts(quoted: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// What came of the attempts so far.
+/// The results of the attempts so far.
 #[derive(Debug, Default)]
 pub(crate) struct Rights(Vec<Right>);
 
 impl Rights {
-    /// Notes an attempt; false if there is no sense in the next one.
+    /// Adds an attempt; false if the next one would make no sense.
     ///
     /// # Errors
     ///
-    /// If the target went away.
+    /// If the connection to the target was lost.
     pub(crate) fn note(
         &mut self,
         name: &'static str,
@@ -50,7 +50,7 @@ impl Rights {
             Err(error) if error.kind == TargetErrorKind::Unreachable => return Err(error),
             attempt => attempt.err(),
         };
-        // Without a table of ours there is nothing to fill, and nothing that may be dropped.
+        // Without our own table there is nothing to fill, and nothing that may be dropped.
         let goes_on = name != CREATE || refusal.is_none();
         self.0.push(Right { name, refusal });
         Ok(goes_on)

@@ -1,17 +1,17 @@
-//! The list of the tables that Highwater made, `highwater_tables`: what is noted of each, and
-//! what becomes of a table that a run wants.
+//! The registry of the tables that Highwater created, `highwater_tables`: its entries, and the
+//! action for each table of a run.
 //!
-//! Every driver keeps the list in its database, in its own dialect; the rules are here, once. What
-//! must not be here: SQL, and I/O.
+//! Every driver keeps the registry in its database, in its own dialect; the rules are here, once.
+//! Must not contain SQL, or do I/O.
 
 use highwater_core::model::units::Seed;
 
 use crate::error::{TargetError, TargetErrorKind};
 
-/// The list's own name.
+/// Name of the registry's own table.
 pub const REGISTRY_TABLE: &str = "highwater_tables";
 
-/// What is noted of a table. Its column names in the list are those of the fields.
+/// The entry of one table. The registry's columns have the names of the fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryEntry {
     /// Name of the table, unquoted.
@@ -22,40 +22,40 @@ pub struct RegistryEntry {
     pub seed: Seed,
     /// Rows that the last audit found; absent if no audit has counted them since they were written.
     pub rows: Option<u64>,
-    /// Index of the next row: no row from here on has been sent, unless `writing` says so.
+    /// Index of the next row: no row from here on has been sent, unless `writing` is set.
     pub next_index: u64,
-    /// A run writes rows from `next_index` on, or ended without saying how far it came.
+    /// A run writes rows from `next_index` on, or was killed before it updated the entry.
     pub writing: bool,
 }
 
-/// What a run wants of its tables.
+/// How a run treats existing tables.
 #[derive(Debug, Clone, Copy)]
 pub struct TablePolicy<'a> {
     /// Fingerprint of the workload.
     pub fingerprint: &'a str,
     /// Its seed.
     pub seed: Seed,
-    /// `--drop`: make tables of the list anew, whatever they hold.
+    /// `--drop`: recreate registered tables, whatever they contain.
     pub drop: bool,
-    /// `--drop-foreign`: tables that may be dropped although they are not in the list.
+    /// `--drop-foreign`: tables that may be dropped although they are not registered.
     pub drop_foreign: &'a [String],
     /// `--with`: settings of tables that are made, by name.
     pub settings: &'a [(String, String)],
 }
 
-/// What becomes of a table.
+/// What to do with a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TableAction {
-    /// It is not there: create and note it.
+    /// It does not exist: create and register it.
     Create,
-    /// It holds rows of this workload: keep it, and go on where they end.
+    /// It contains rows of this workload: keep it, and continue after them.
     Keep(RegistryEntry),
-    /// Drop it, then create and note it.
+    /// Drop it, then create and register it.
     Replace,
 }
 
 impl<'a> TablePolicy<'a> {
-    /// A wish for tables of this workload, with nothing dropped.
+    /// The policy for tables of this workload, with nothing dropped.
     pub const fn new(fingerprint: &'a str, seed: Seed) -> Self {
         Self {
             fingerprint,
@@ -71,7 +71,7 @@ impl<'a> TablePolicy<'a> {
         Self { drop, ..self }
     }
 
-    /// The note of a table that was made just now.
+    /// The entry of a table that was just created.
     pub fn new_entry(&self, table: &str) -> RegistryEntry {
         RegistryEntry {
             name: table.to_owned(),
@@ -83,8 +83,8 @@ impl<'a> TablePolicy<'a> {
         }
     }
 
-    /// What becomes of the table of this name. A refusal changes nothing: ask for all tables of a
-    /// workload before the first one is touched.
+    /// The action for the table of this name. Decide for all tables of a workload before changing
+    /// the first one: one may be refused.
     pub fn action(
         &self,
         table: &str,
@@ -134,7 +134,7 @@ impl<'a> TablePolicy<'a> {
     }
 }
 
-/// Enough of a fingerprint to tell two apart.
+/// Enough of a fingerprint to distinguish two.
 fn short(fingerprint: &str) -> String {
     fingerprint.chars().take(12).collect()
 }
@@ -193,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_made_kept_or_replaced() {
+    fn a_table_is_created_kept_or_replaced() {
         let named = ["t".to_owned()];
         for (exists, registered, drop, foreign, action) in [
             (false, None, false, &[][..], TableAction::Create),
-            // Somebody dropped it: the note has lost its table.
+            // The table was dropped outside of Highwater: the entry has lost its table.
             (false, Some("mine"), false, &[], TableAction::Create),
             (
                 true,
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ours_or_holds_something_else_is_refused_with_a_hint() {
+    fn tables_that_are_unregistered_or_of_another_workload_are_refused_with_a_hint() {
         let elsewhere = ["u".to_owned()];
         for (table, registered, drop, says, hint) in [
             (
@@ -231,7 +231,7 @@ mod tests {
                 "not created by Highwater",
                 "--drop-foreign t",
             ),
-            // --drop is for tables of the list.
+            // --drop is for registered tables.
             (
                 "t",
                 None,

@@ -84,7 +84,7 @@ fn sqlite_type(kind: ColumnType) -> &'static str {
     }
 }
 
-/// What a target breaks, or why it cannot be asked.
+/// What a target breaks, or why it cannot be tested.
 async fn check(url: &str) -> Vec<String> {
     match broken(url).await {
         Ok(broken) => broken,

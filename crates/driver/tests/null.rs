@@ -1,4 +1,4 @@
-//! The sink: the real sessions succeed against it, in every way to insert and to ask.
+//! The sink: the real sessions succeed against it, in every way to insert and to query.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 

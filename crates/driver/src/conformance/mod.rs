@@ -1,11 +1,11 @@
 //! The rules that every driver keeps, as one suite that runs against any target.
 //!
-//! A driver's integration test describes its target as a [`Subject`] and asks for
-//! [`broken_rules`], which should be none. Rules state in [`Needs`] what they ask of a target, so
+//! A driver's integration test describes its target as a [`Subject`] and expects
+//! [`broken_rules`] to be empty. Rules state in [`Needs`] what they require of a target, so
 //! that a model or a sink, which stores nothing, is held to the others all the same. The suite
 //! creates tables whose names start with `highwater_conformance_`, and no others.
 //!
-//! What must not be here: the name of any database, and knowledge of one; dialects come in as
+//! Must not name any database, or know one; dialects come in as
 //! [`SqlWords`].
 
 mod broken;
@@ -28,12 +28,12 @@ pub struct Rule {
     pub name: &'static str,
     /// What a driver that keeps it does, one sentence.
     pub about: &'static str,
-    /// What it asks of a target.
+    /// What it requires of a target.
     pub needs: Needs,
     check: fn(&Subject) -> BoxFuture<'_, Result<(), Broken>>,
 }
 
-/// What a rule asks of a target.
+/// What a rule requires of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Needs {
     /// Nothing: every target keeps it.
@@ -72,7 +72,7 @@ impl Rule {
     }
 }
 
-/// Checks all rules that apply, one after the other, and says which are broken.
+/// Checks all rules that apply, one after the other, and returns the broken ones.
 ///
 /// Fails if the target cannot even be named.
 pub async fn broken_rules(subject: &Subject) -> Result<Vec<ConformanceError>, TargetError> {
@@ -117,7 +117,7 @@ const RULES: &[Rule] = &[
     rule!(
         serving::facts_are_reported,
         Nothing,
-        "version, dialects, durability and insert mode are told"
+        "version, dialects, durability and insert mode are reported"
     ),
     rule!(
         serving::rows_applied_are_counted,
@@ -142,12 +142,12 @@ const RULES: &[Rule] = &[
     rule!(
         serving::idle_targets_quiesce,
         Nothing,
-        "without ops under way the target is quiet at once"
+        "without running ops the target is idle at once"
     ),
     rule!(
         serving::running_ops_are_not_idle,
         StoredValues,
-        "while an op is under way the target is not called quiet"
+        "while an op runs the target is not reported as idle"
     ),
     rule!(
         refusing::tables_are_registered,
@@ -158,7 +158,7 @@ const RULES: &[Rule] = &[
     rule!(
         refusing::tables_are_continued,
         StoredValues,
-        "a table of the same workload is kept, and its note comes back as it was written"
+        "a table of the same workload is kept, and its registry entry is returned as written"
     ),
     rule!(
         refusing::foreign_tables_are_left_alone,

@@ -26,7 +26,7 @@ pub(super) async fn tables_are_registered(subject: &Subject) -> Result<(), Broke
     expect_foreign(admin.as_mut(), &workload, other).await?;
     let found = subject.count(admin.as_mut(), table).await?;
     require!(found == 10, "10 rows before a refusal, {found} after it");
-    // With `drop` another admin, as of a later run, starts anew.
+    // With `drop` another admin, as of a later run, recreates it.
     let mut later = subject.admin(target.as_ref()).await?;
     let recreated = later
         .create_tables(&workload, &other.dropping(true))

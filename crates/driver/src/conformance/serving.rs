@@ -16,12 +16,12 @@ use super::broken::{Broken, require};
 use super::sample;
 use super::subject::{Client, Subject, insert_request};
 
-/// More rows than any of the bounds on a statement's parameters that targets are known for.
+/// More rows than any of the bounds on a statement's parameters of the targets.
 pub(super) const MANY_ROWS: usize = 8_003;
 
-/// Rows that no target stores within a few looks.
+/// Rows that no target stores within a few polls.
 const BUSY_ROWS: usize = 50_000;
-/// Between two looks at whether it is at work.
+/// Pause between two polls whether it is busy.
 const BUSY_POLL_PAUSE: Nanos = Nanos::from_millis(1);
 
 pub(super) async fn capabilities_are_usable(subject: &Subject) -> Result<(), Broken> {

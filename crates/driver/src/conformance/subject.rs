@@ -20,9 +20,9 @@ use super::dialect::SqlWords;
 /// How long the suite waits for quiescence.
 const QUIESCE_LIMIT: Nanos = Nanos::from_secs(30);
 
-/// The seed that is noted of the suite's tables; above 63 bits, because all 64 must come back.
+/// The registered seed of the suite's tables; above 63 bits, because all 64 must come back.
 pub(super) const SEED: Seed = Seed(u64::MAX - 1);
-/// What the suite asks of its tables, with nothing dropped.
+/// The suite's table policy, with nothing dropped.
 pub(super) const POLICY: TablePolicy<'_> = TablePolicy::new("conformance", SEED);
 
 /// A target under test: how to open it, its time, and its SQL.
@@ -47,7 +47,7 @@ impl Subject {
         registry::open(&self.urls, &options)
     }
 
-    /// Ways to insert that the target offers; one that whoever answers refuses as a whole, with a
+    /// Ways to insert that the target offers; one that the server refuses as a whole, with a
     /// hint, is none of them.
     pub(super) async fn insert_modes(&self) -> Result<Vec<&'static str>, Broken> {
         let mut modes = Vec::new();

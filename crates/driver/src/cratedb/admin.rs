@@ -1,5 +1,4 @@
-//! What a run needs around its load: facts, tables, quiescence, counts. One statement at a time;
-//! nothing here is timed.
+//! Everything around the load: facts, tables, quiescence, counts. Must not measure time.
 
 use std::rc::Rc;
 
@@ -30,19 +29,19 @@ use crate::sql::quoting::quoted;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
-/// statement took seconds on a busy machine before it was listed. No statement running is believed
-/// only so long after the last one.
+/// statement took seconds on a busy machine before it was listed. The list of running statements
+/// is reliable only this long after the last abandoned op.
 const AFTER_ABANDONED: Nanos = Nanos::from_secs(10);
 
-/// Our inserts that run, whoever of our sessions sent them: those begun lately, and older ones. A
-/// client that goes away cancels nothing, so this is the only way to know. Statements of others
-/// quote their table otherwise.
+/// Running inserts of all our sessions: recent ones, and older ones. A client that disconnects
+/// cancels nothing, so this is the only way to find them. Other clients quote their table
+/// otherwise.
 const RUNNING: &str = "SELECT count(*) FILTER (WHERE started > now() - INTERVAL '90 seconds'), \
      count(*) FILTER (WHERE started <= now() - INTERVAL '90 seconds') FROM sys.jobs \
      WHERE username = current_user AND stmt LIKE 'INSERT INTO \"%'";
-/// An insert that is listed for longer than any was seen to take (63 s) may be one whose client
-/// went away and that the server never takes from its list. It is believed to be done when nothing
-/// was written for so long.
+/// An insert that is listed for longer than the longest one observed (63 s) may be one whose client
+/// disconnected and that the server never removes from its list. It counts as done when nothing was
+/// written for this long.
 const STILL: Nanos = Nanos::from_secs(3);
 /// Moves with every write to a table of the schema.
 const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.shards \
@@ -130,7 +129,7 @@ impl HttpAdmin {
     }
 
     /// Makes visible what was written to the tables of the schema: own statements write to tables
-    /// that were not made here, and the audit asks of them. One of these may be closed.
+    /// that were not created here, and the audit queries them. One of these may be closed.
     async fn refresh_all(&mut self) -> Result<(), TargetError> {
         for name in self.connection.rows(TABLES).await?.into_iter().flatten() {
             let Some(name) = name.as_str() else {
@@ -159,7 +158,7 @@ impl HttpAdmin {
         Ok(())
     }
 
-    /// What was not at rest before the load, and what its write pools refused since.
+    /// Remarks on the state of the cluster before the load, and on rejections since then.
     async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
         let mut remarks = std::mem::take(&mut self.remarks);
         let before = self.rejected_before;
@@ -323,7 +322,7 @@ impl Admin for HttpAdmin {
         Box::pin(async move {
             let rows = self.connection.rows(DISKS).await?;
             let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
-            // A node that cannot tell says a negative number.
+            // A node that has no such value reports a negative number.
             Ok(nodes
                 .zip(least)
                 .zip(total)

@@ -1,8 +1,7 @@
-//! From an address to a connection that the server accepts: TCP, TLS, login, a cluster that is
-//! there.
+//! From an address to a connection that the server accepts: TCP, TLS, login, cluster health.
 //!
-//! HTTP has no start-up of its own: a first question about the cluster's health tells whether the
-//! password is right, and whether the node knows its tables yet.
+//! HTTP has no start-up: a first health check shows whether the password is right, and whether the
+//! node has loaded its tables. Must not run a workload's statements.
 
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
@@ -25,7 +24,7 @@ const PAUSE: Nanos = Nanos::from_millis(100);
 /// Connects within the node's bound.
 ///
 /// After trouble it waits for the cluster to be as usual, within the same bound: a node that has
-/// just started knows none of its tables, and says so as if they had never been.
+/// just started has none of its tables yet, and returns the errors of missing tables.
 pub(super) async fn open(
     node: &Node,
     timeline: &Rc<dyn Timeline>,
@@ -80,7 +79,7 @@ async fn open_unbounded(
     }
 }
 
-/// Tries the kinds of connection that the mode allows, and asks the first question on each.
+/// Tries the kinds of connection that the mode allows, with a health check on each.
 async fn first_answer(
     node: &Node,
 ) -> Result<(HttpConnection, Result<Health, Failure>), TargetError> {
@@ -93,7 +92,7 @@ async fn first_answer(
             Ok(stream) => {
                 let mut connection = HttpConnection::new(stream);
                 let health = health::poll(&mut connection, node).await;
-                // A plain question to a port that speaks TLS is not answered, or not in HTTP.
+                // A port that speaks TLS does not respond to a plain request, or not in HTTP.
                 match health {
                     Err(Failure::Io(error)) => Err(query::lost(&node.shown, &error)),
                     health => Ok((connection, health)),

@@ -1,8 +1,8 @@
-//! What CrateDB's errors mean: code, HTTP status and text to class and certainty.
+//! Classifies CrateDB's errors: code, HTTP status and text to class and certainty.
 //!
-//! A refusal that the server decides before it writes is certain. Whatever can come after a part
-//! was written, or while a node goes away, is not: it is unknown, never guessed.
-//! Source: what a CrateDB 6.4.3 was seen to answer; the recordings are beside the tests.
+//! A refusal that the server decides before it writes is certain. An error that can follow a
+//! partial write, or the loss of a node, is unknown. Must not guess. Source: responses of CrateDB
+//! 6.4.3; the recordings are beside the tests.
 
 use highwater_core::model::outcome::{ErrorClass, OpError};
 
@@ -20,21 +20,21 @@ const BLOCKED_HINT: &str = "a disk may be fuller than \
      cluster.routing.allocation.disk.watermark.flood_stage: free space, then ALTER TABLE … SET \
      (\"blocks.read_only_allow_delete\" = false)";
 
-/// How sure a failure is.
+/// Under which condition a failure means that nothing was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotAppliedIf {
-    /// Nothing was written, whatever happens to the cluster.
+    /// In any case, whatever happens to the cluster.
     Always,
-    /// Nothing was written, unless a node was lost meanwhile: then an attempt before may have.
+    /// If the cluster is stable. If a node was lost, the server's earlier attempt may have written.
     Stable,
-    /// As [`NotAppliedIf::Stable`], and only if the table has a key: without one there are no
-    /// duplicates but those that the server's own repetition makes.
+    /// As [`NotAppliedIf::Stable`], and only if the table has a key: without one, the only
+    /// duplicates come from the server's own retries.
     StableWithKey,
     /// It may have been written.
     Never,
 }
 
-/// What a failure is.
+/// The class of a failure, and its certainty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Classification {
     pub(super) class: ErrorClass,
@@ -53,7 +53,7 @@ impl Classification {
     }
 }
 
-/// What it means that a row of a bulk request was not applied.
+/// Classifies a row of a bulk request that was not applied.
 pub(super) fn classify_row(reason: &Reason) -> Classification {
     use ErrorClass::{Constraint, Data, Resource, Statement, Unavailable};
     if reason.text.starts_with(REJECTED) {
@@ -75,7 +75,7 @@ pub(super) fn classify_row(reason: &Reason) -> Classification {
     }
 }
 
-/// What it means that a whole request failed.
+/// Classifies a whole request that failed.
 pub(super) fn classify_request(status: u16, reason: &Reason) -> Classification {
     use ErrorClass::{
         Authentication, Constraint, Data, Protocol, Rejected, Resource, Statement, Timeout,
@@ -157,7 +157,7 @@ pub(super) fn reason_of(answer: &Answer) -> Reason {
     }
 }
 
-/// Why a target cannot be used; `place` says what was tried.
+/// Why a target cannot be used; `place` names it.
 pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetError {
     let classification = classify_request(status, reason);
     let kind = match classification.class {

@@ -1,13 +1,12 @@
 //! Driver for CrateDB over its HTTP endpoint, `/_sql`.
 //!
-//! The HTTP client is our own, on the same streams as the other drivers and on a well-kept parser
-//! of headers: a session writes what its encoder made with one system call, and an answer of a
-//! thousand entries is counted as it comes, without a tree of values. Where to read: `http`
-//! (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge` (counts to an
-//! outcome), `stability` (is the cluster calm?), `session` (one op), `connect`, `admin` (around the
-//! load).
+//! The HTTP client is Highwater's own: a session writes an encoded op with one system call, and a
+//! response of a thousand entries is counted as it arrives, without a tree of values. Where to
+//! read: `http` (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge`
+//! (counts to an outcome), `stability` (health of the cluster), `session` (one op), `connect`,
+//! `admin` (around the load).
 //!
-//! What must not be here: clocks, retries, text for a terminal.
+//! Must not read a clock, retry, or write text for a terminal.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -119,7 +118,7 @@ impl Target for CrateDbTarget {
             stores_values: true,
             auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            // Rows stand alone: a failing one does not undo the others.
+            // Rows are independent: a failing one does not undo the others.
             atomic_batches: false,
             default_sessions: 8,
             insert_modes: Mode::NAMES,

@@ -1,4 +1,4 @@
-//! The threads that write, and what they rejected for lack of a place in their queue.
+//! The write thread pools, and their rejections because of a full queue. Must not interpret them.
 
 use serde_json::Value;
 
@@ -16,12 +16,12 @@ pub(super) struct Pool {
     pub(super) threads: u64,
     /// Requests that wait.
     pub(super) queued: u64,
-    /// Requests that were rejected since the nodes started. Each is one for a shard, and one that
-    /// the cluster tried again counts again: these are not rows.
+    /// Requests that were rejected since the nodes started. Each is a request to a shard, and the
+    /// cluster's own retries count again: these are not rows.
     pub(super) rejected: u64,
 }
 
-/// SqlQuery for them; none where the nodes do not tell.
+/// Reads them; none if the nodes do not report them.
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
     Ok(sum(&connection
         .rows("SELECT thread_pools FROM sys.nodes")

@@ -1,5 +1,5 @@
 //! Before the load: waits until the cluster is GREEN, no copy of a shard starts or moves, and the
-//! copies are evenly spread over the nodes. What must not be here: what becomes of ops.
+//! copies are evenly spread over the nodes. Must not know ops.
 
 use std::collections::BTreeMap;
 
@@ -13,13 +13,14 @@ use super::query::{self, Failure, Rows, name_list, number};
 use crate::contract::TargetError;
 use crate::network::one_line;
 
-/// A cluster is waited for no longer than this after its tables were made.
+/// Longest wait after the tables were created.
 const WAIT_MAX: Nanos = Nanos::from_secs(60);
-/// A cluster that is at rest, and does not begin to even its shards out in this time, will not: its
-/// settings forbid it, or some nodes hold no data.
+/// An idle cluster that does not start to rebalance its shards within this time never will: its
+/// settings forbid it, or some nodes store no data.
 const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
 
-/// Waits, at most [`WAIT_MAX`]; what the cluster is like then is what is normal for it.
+/// Waits, at most [`WAIT_MAX`], and takes the state of the cluster then as its normal state.
+/// Returns remarks for the reader of the record.
 pub(super) async fn settle(
     connection: &mut AdminConnection,
     tables: &[String],
@@ -63,7 +64,7 @@ pub(super) async fn settle(
     }
 }
 
-/// Why a copy has no node, in the server's words; empty where it does not say.
+/// The server's explanation of a copy without a node; empty if there is none.
 async fn unassigned(
     connection: &mut HttpConnection,
     node: &Node,

@@ -1,6 +1,6 @@
 //! The statements of a workload as this database reads them, with their JSON quoting done once.
 //!
-//! What must not be here: values; see `encode`.
+//! Must not handle values; see `encode`.
 
 use highwater_core::model::literal::LiteralSql;
 use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload};
@@ -41,7 +41,7 @@ impl Mode {
     }
 }
 
-/// How one op of the workload is asked on a session.
+/// How a session sends one op of the workload.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A query.
@@ -49,7 +49,7 @@ pub(super) enum Plan {
         /// The body up to the end of the statement's text.
         head: Vec<u8>,
     },
-    /// A query whose values stand in its text.
+    /// A query with its values in its text.
     Literal(LiteralSql),
     /// A batch insert.
     Insert(InsertPlan),

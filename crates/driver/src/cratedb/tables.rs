@@ -1,7 +1,7 @@
-//! Creates, keeps or replaces the tables of a workload, and notes them in `highwater_tables`.
+//! Creates, keeps or replaces the tables of a workload, and registers them in `highwater_tables`.
 //!
-//! The rules of that list are in `table_registry`; here is the SQL. A table that is not noted is
-//! touched only if the user named it.
+//! The rules are in `table_registry`; this is the SQL. Must not change a table that is not
+//! registered, unless the user named it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::units::Seed;
@@ -14,11 +14,11 @@ use crate::sql::quoting::{literal, quoted};
 use crate::sql::with_clause::with_settings;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
-/// The columns of the list, in the order of [`read`] and [`write`].
+/// The columns of the registry, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`crate::contract::Admin::create_tables`]. There are no transactions: every table is
-/// looked at before any is touched.
+/// checked before any is changed.
 pub(super) async fn create(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,
@@ -108,7 +108,7 @@ async fn read(
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    // The columns of the list have 63 bits for a count.
+    // The registry's columns have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = entry
         .rows
@@ -143,7 +143,8 @@ async fn apply(
                 .await?;
         }
     }
-    // Created before it is noted: a note without a table of ours would be a license to drop.
+    // Create the table before registering it: a registry entry without our table would let a later
+    // run drop someone else's.
     for statement in &table.create {
         connection
             .run(&with_settings(statement, policy.settings, quoted))

@@ -255,7 +255,7 @@ const STANDARD_MAPPINGS: [StandardMapping; 17] = [
     ),
 ];
 
-/// What is read where nobody says what.
+/// The mappings that apply without `--metric`.
 pub(super) fn standard_mappings() -> Vec<Mapping> {
     let standard = STANDARD_MAPPINGS.iter();
     standard

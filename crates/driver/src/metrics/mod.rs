@@ -1,7 +1,7 @@
 //! Telemetry from an endpoint that speaks the Prometheus text format: any exporter, many databases.
 //!
-//! One request a reading, on a connection of its own; only the metrics that are asked for are kept
-//! of the answer. What must not be here: what a figure means for a run.
+//! One request per poll, on a connection of its own; only the metrics that are mapped are kept
+//! of the answer. Must not interpret a value.
 
 mod mapping;
 mod text;
@@ -41,10 +41,10 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads a URL such as `http://host:9100/metrics`; without mappings those of well-known exporters
-    /// are used.
+    /// Reads a URL such as `http://host:9100/metrics`; without mappings those of well-known
+    /// exporters are used.
     ///
-    /// Fails with a usage error that says what such a URL looks like.
+    /// Fails with a usage error that shows the form of such a URL.
     pub fn new(url: &str, mappings: &[Mapping]) -> Result<Self, TargetError> {
         let hint = "give --metrics a URL such as http://host:9100/metrics";
         let wrong = |cause: &str| TargetError::usage(format!("--metrics: {cause}")).with_hint(hint);
@@ -83,7 +83,7 @@ impl Endpoint {
         &self.shown
     }
 
-    /// A reader; it connects anew for each reading.
+    /// A reader; it connects again for each poll.
     pub fn open(
         &self,
         _timeline: Rc<dyn Timeline>,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_checked_before_anything_is_asked() {
+    fn a_url_is_checked_before_any_request() {
         assert!(refused("ftp://h/x").contains("no http or https"));
         assert!(refused("http://a,b/metrics").contains("one host"));
         assert!(refused("localhost").contains("not a URL"));

@@ -1,7 +1,8 @@
-//! The Prometheus text format, as far as it is needed: samples of chosen metrics, with their labels.
+//! The Prometheus text format, as far as it is needed: samples of chosen metrics, with their
+//! labels.
 //!
-//! Format: <https://prometheus.io/docs/instrumenting/exposition_formats/>. Lines that do not follow it
-//! are passed over: one strange exporter must not hide the rest.
+//! Format: <https://prometheus.io/docs/instrumenting/exposition_formats/>. Lines that do not follow
+//! it are passed over: one strange exporter must not hide the rest.
 
 /// Samples that are kept of an answer, at most.
 const SAMPLES_MAX: usize = 10_000;
@@ -12,7 +13,7 @@ pub(super) struct Sample<'a> {
     pub(super) metric: &'a str,
     pub(super) labels: Vec<(&'a str, String)>,
     pub(super) value: f64,
-    /// What `# TYPE` said of it.
+    /// From its `# TYPE` line.
     pub(super) counter: bool,
 }
 

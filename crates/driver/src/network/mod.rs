@@ -1,6 +1,6 @@
 //! What all drivers with a network share: streams, TLS by libpq's words, and short texts.
 //!
-//! What must not be here: a protocol, clocks, and any knowledge of who answers.
+//! Must not know a protocol or a server, or read a clock.
 
 mod sslmode;
 mod stream;

@@ -1,6 +1,6 @@
 //! libpq's `sslmode`, which every URL of ours takes, and its default.
 //!
-//! What must not be here: certificates, see `tls`.
+//! Must not handle certificates; see `tls`.
 
 use std::net::IpAddr;
 

@@ -1,6 +1,6 @@
 //! The stream below a protocol: TCP, a Unix socket, or TLS over TCP.
 //!
-//! What must not be here: a protocol, and time-outs.
+//! Must not know a protocol, or time out.
 
 use std::io;
 use std::pin::Pin;

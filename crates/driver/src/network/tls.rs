@@ -61,7 +61,7 @@ impl Tls {
         self.mode
     }
 
-    /// Reads the files that the URL names, so that a wrong one is told before anything is
+    /// Reads the files that the URL names, so that a wrong one is reported before anything is
     /// connected.
     pub(crate) fn check_files(&self) -> Result<(), TargetError> {
         let TlsFiles {

@@ -1,12 +1,13 @@
 //! A sink on loopback: the real client path against a server that does nothing.
 //!
 //! `null:postgres` and `null:crate` start threads of their own that read everything and answer
-//! well-formed success in the protocol of that name, and then use the real driver's sessions against them. So what a
-//! run reaches is what this machine can send with that workload, batch and number of sessions: its
-//! ceiling. The sink's threads are this process's, but their CPU time counts as the target's.
+//! well-formed success in the protocol of that name, and then use the real driver's sessions
+//! against them. So what a run reaches is what this machine can send with that workload, batch and
+//! number of sessions: its ceiling. The sink's threads are this process's, but their CPU time
+//! counts as the target's.
 //!
-//! It stores nothing: there is nothing to audit, to count or to continue. What must not be here: a
-//! shortcut for the client, such as a connection that is none.
+//! It stores nothing: there is nothing to audit, to count or to continue. Must not take
+//! a shortcut for the client, such as a connection without a socket.
 
 mod admin;
 mod conversation;
@@ -81,7 +82,7 @@ struct Running {
 struct NullTarget {
     protocol: Protocol,
     options: TargetOptions,
-    /// The real driver's target at no address, for what can be told without one.
+    /// The real driver's target at no address, for facts that need no connection.
     prototype: Arc<dyn Target>,
     /// Started with the first connection.
     running: OnceLock<Result<Running, TargetError>>,

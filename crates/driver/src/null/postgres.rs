@@ -13,7 +13,7 @@ use super::copy_rows::CopyRows;
 
 /// Code of a request for TLS, and of one for GSSAPI encryption.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
-/// Bytes of a Bind that are looked at: the statement's name, and the size of the first array.
+/// Bytes of a Bind that are read: the statement's name, and the size of the first array.
 const BIND_BYTES: usize = 512;
 /// Longest message that is kept whole.
 const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -180,7 +180,7 @@ impl Server {
                 ready(out);
             }
             b'X' => return false,
-            // Data of a COPY are counted as they pass; Flush asks for what is sent anyway.
+            // Data of a COPY are counted as they pass; Flush requests what is sent anyway.
             _ => {}
         }
         true

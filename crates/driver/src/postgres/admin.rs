@@ -1,5 +1,4 @@
-//! What a run needs around its load: facts, tables, quiescence, counts. Text protocol, one
-//! statement at a time; nothing here is timed.
+//! Everything around the load: facts, tables, quiescence, counts. Must not measure time.
 
 use std::cell::OnceCell;
 use std::path::PathBuf;
@@ -29,11 +28,12 @@ use crate::sql::describe::{AUDITED, SqlQuery};
 use crate::sql::dialect::Dialect;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
-/// First pause between two looks at a server that is not done.
+/// First pause between two polls of a server that is not done.
 const PAUSE_MIN: Nanos = Nanos::from_millis(10);
-/// Longest pause between two looks.
+/// Longest pause between two polls.
 const PAUSE_MAX: Nanos = Nanos::from_millis(250);
-/// How long what a departed client left may stay unread, where only the list of statements tells.
+/// How long requests of a disconnected client may stay unread, if only running statements are
+/// listed.
 const UNREAD: Nanos = Nanos::from_secs(10);
 /// A counter that did not move for so long is taken as final; backends report once a second.
 const COUNTER_STILL: Nanos = Nanos::from_millis(1_200);
@@ -351,8 +351,8 @@ impl Admin for WireAdmin {
     }
 }
 
-/// The server's data directory, if the server runs on this machine and tells it; tablespaces
-/// elsewhere are not looked at.
+/// The server's data directory, if the server runs on this machine and reports it; tablespaces
+/// elsewhere are ignored.
 async fn data_directory(connection: &mut AdminConnection) -> Option<PathBuf> {
     if connection.dialect() != Dialect::PostgreSql || !connection.node.is_local() {
         return None;

@@ -1,5 +1,5 @@
-//! What a table looks like, for a workload file that is sketched from it: its columns, a sample of
-//! what they hold, its indexes, and what the server counted.
+//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
+//! values, its indexes, and the server's statistics of statements. Must not change anything.
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
@@ -159,7 +159,7 @@ async fn statistics(
     Ok(())
 }
 
-/// What the server was asked about the table, where its extension counts and the user may look.
+/// The statements about the table, if the extension counts them and the user may read it.
 async fn statements(
     connection: &mut AdminConnection,
     table: &str,

@@ -1,7 +1,7 @@
-//! What an error of the server means: SQLSTATE to class and certainty, and one line of text.
+//! Classifies errors of the server: SQLSTATE to class and certainty, and one line of text.
 //!
 //! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is
-//! rolled back. What the server does not say for certain is unknown, never guessed.
+//! rolled back. Must not guess: an error without certainty is unknown.
 
 use std::io;
 
@@ -26,7 +26,7 @@ pub(super) struct ServerError {
 pub(super) enum Failure {
     /// The connection is lost, or the answer was not what the protocol allows.
     Io(io::Error),
-    /// The server said no.
+    /// The server returned an error.
     Server(ServerError),
 }
 
@@ -63,7 +63,7 @@ impl ServerError {
     /// What the failure of an op is called, and what is certain about it.
     pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
         let (class, certainty) = judge_code(&self.code);
-        // The connection is gone: whether the server had committed before is not said.
+        // The connection is gone: whether the server had committed before is unknown.
         (
             class,
             if self.fatal {
@@ -95,7 +95,7 @@ impl ServerError {
         }
     }
 
-    /// As the reason why a target cannot be used; `place` says what was tried.
+    /// As the reason why a target cannot be used; `place` names it.
     pub(super) fn into_target_error(self, place: &str) -> TargetError {
         let kind = match self.code.get(..2).unwrap_or_default() {
             "28" => TargetErrorKind::Refused,
@@ -129,7 +129,7 @@ impl ServerError {
 }
 
 impl Failure {
-    /// As the reason why a target cannot be used; `place` says what was tried.
+    /// As the reason why a target cannot be used; `place` names it.
     pub(super) fn into_target_error(self, place: &str) -> TargetError {
         match self {
             Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
@@ -138,7 +138,7 @@ impl Failure {
     }
 }
 
-/// The result of a commit is not known: as CockroachDB and as PostgreSQL say it.
+/// The result of a commit is unknown: the codes of CockroachDB and of PostgreSQL.
 const AMBIGUOUS: [&str; 2] = ["40003", "08007"];
 
 /// Class and certainty of an SQLSTATE that came with severity ERROR.

@@ -1,6 +1,6 @@
-//! What the server says of itself: version, and the settings that matter for a repetition.
+//! Reads the facts of the server: version, and the settings needed to repeat a run.
 //!
-//! Settings that may hold a secret are left out by name, and nothing is unbounded.
+//! Must not record settings that may contain a secret, or an unbounded number of them.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::network::one_line;
 use crate::sql::describe::Texts;
 use crate::sql::dialect::Dialect;
 
-/// Settings that are told whatever their value: durability, memory, isolation.
+/// Settings that are recorded whatever their value: durability, memory, isolation.
 const ALWAYS: &str = "'fsync', 'synchronous_commit', 'full_page_writes', 'wal_level', \
      'shared_buffers', 'max_wal_size', 'checkpoint_timeout', 'default_transaction_isolation', \
      'synchronous_standby_names'";
-/// Most settings that are told.
+/// Most settings that are recorded.
 const SETTINGS_MAX: usize = 80;
 /// Parts of names whose values may hold a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
@@ -29,7 +29,7 @@ pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts
         .flatten()
         .unwrap_or_default();
     let reported = Dialect::of_version(&version);
-    // What start-up told is the better witness; a relative may keep PostgreSQL's version text.
+    // Start-up parameters are more reliable: a relative may keep PostgreSQL's version text.
     let dialect = if reported == Dialect::PostgreSql {
         connection.dialect()
     } else {
@@ -98,7 +98,7 @@ fn durability(settings: &BTreeMap<String, String>) -> String {
     words.join(" ")
 }
 
-/// What the first line of a summary has to say: how inserts go, and what durability is missing.
+/// Words for the first line of a summary: the insert mode, and missing durability.
 fn traits(settings: &BTreeMap<String, String>, insert: &str) -> Vec<String> {
     let mut traits = vec![format!("insert={insert}")];
     traits.extend(relaxed(settings));

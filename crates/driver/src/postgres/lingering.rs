@@ -1,4 +1,5 @@
-//! Backends whose client is gone but that may still work on what it left in their sockets.
+//! Backends whose client disconnected but that may still process requests left in their sockets.
+//! Must not query the server.
 //!
 //! A server lists such a backend as idle until it reads the bytes, so that "nothing is running"
 //! alone does not mean that nothing will be written any more.
@@ -14,7 +15,7 @@ const BACKENDS_MAX: usize = 65_536;
 pub(super) struct LingeringBackends(Mutex<BTreeSet<i32>>);
 
 impl LingeringBackends {
-    /// Our connection to this backend has ended.
+    /// Adds the backend of a connection that has ended.
     pub(super) fn add(&self, backend: i32) {
         self.change(|listed| {
             listed.insert(backend);
@@ -29,7 +30,7 @@ impl LingeringBackends {
         self.change(|listed| listed.retain(|backend| !backends.contains(backend)));
     }
 
-    /// All that are not known to be gone.
+    /// All that were not forgotten.
     pub(super) fn list(&self) -> Vec<i32> {
         let mut list = Vec::new();
         self.change(|listed| list.extend(listed.iter().copied()));
@@ -47,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn backends_are_known_until_they_are_forgotten_and_never_without_bound() {
+    fn backends_are_listed_until_they_are_forgotten_and_bounded() {
         let lingering = LingeringBackends::default();
         lingering.add(7);
         lingering.add(8);

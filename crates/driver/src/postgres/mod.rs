@@ -3,9 +3,9 @@
 //! Written on the protocol itself, because a load tester's client must cost less CPU than the
 //! reference client: statements are prepared once, an op is one write and one read, and answers
 //! are counted without being decoded. Where to read: `wire` (bytes), `encode` (ops to bytes),
-//! `session` (one op), `connect` (start-up), `admin` (around the load), `dialect` (who answers).
+//! `session` (one op), `connect` (start-up), `admin` (around the load).
 //!
-//! What must not be here: clocks, retries, text for a terminal.
+//! Must not read a clock, retry, or write text for a terminal.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -106,9 +106,9 @@ impl Driver for PostgresDriver {
 struct PostgresTarget {
     /// At least one.
     nodes: Vec<Node>,
-    /// As asked; the default depends on who answers.
+    /// As requested; the default depends on the server.
     insert: Option<Mode>,
-    /// Who answered applies batches row by row; false until somebody did.
+    /// The server applies batches row by row; false until one was reached.
     piecemeal: AtomicBool,
 }
 

@@ -1,4 +1,5 @@
-//! Prepares a session's statements: asks the server for types, and chooses the form of each value.
+//! Prepares a session's statements: requests types from the server, and chooses the form of each
+//! value.
 
 use highwater_core::model::op::{
     BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
@@ -127,7 +128,7 @@ async fn prepare_insert(
     place: &str,
 ) -> Result<InsertPlan, TargetError> {
     let into = insert_into(table);
-    // The statement for one row tells the types of the columns, whatever the mode.
+    // The statement for one row has the types of the columns, whatever the mode.
     let statement = format!("i{number}");
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
     let types = describe(opened, &statement, &one_row, &[])

@@ -1,4 +1,4 @@
-//! One connection under load: writes what the encoder made, counts the answer, judges failures.
+//! One connection under load: writes the encoded op, counts the response, judges failures.
 //!
 //! The connection moves into the future of an op and comes back only if it is still in step with
 //! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
@@ -149,7 +149,7 @@ impl WireSession {
         Ok(())
     }
 
-    /// The statement could not be prepared: the op was not asked.
+    /// The statement could not be prepared: the op was not sent.
     fn not_started(
         &mut self,
         connection: Connection,

@@ -1,7 +1,7 @@
-//! Creates, keeps or replaces the tables of a workload, and notes them in `highwater_tables`.
+//! Creates, keeps or replaces the tables of a workload, and registers them in `highwater_tables`.
 //!
-//! The rules of that list are in `table_registry`; here is the SQL. A table that is not noted is
-//! touched only if the user named it.
+//! The rules are in `table_registry`; this is the SQL. Must not change a table that is not
+//! registered, unless the user named it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::units::Seed;
@@ -12,7 +12,7 @@ use crate::contract::TargetError;
 use crate::sql::with_clause::with_settings;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
-/// The columns of the list, in the order of [`read`] and [`write`].
+/// The columns of the registry, in the order of [`read`] and [`write`].
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`crate::contract::Admin::create_tables`].
@@ -29,7 +29,7 @@ pub(super) async fn create(
         ))
         .await?;
     refresh(connection).await?;
-    // All are looked at before any is touched.
+    // Check all before changing any.
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {
         let there = exists(connection, &table.name).await?;
@@ -144,7 +144,7 @@ async fn write_all(
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    // The columns of the list have 63 bits for a count.
+    // The registry's columns have 63 bits for a count.
     let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let rows = entry
         .rows
@@ -190,7 +190,8 @@ async fn apply(
             connection.run(&format!("DROP TABLE {name}")).await?;
         }
     }
-    // Created before it is noted: a note without a table of ours would be a license to drop.
+    // Create the table before registering it: a registry entry without our table would let a later
+    // run drop someone else's.
     for statement in &table.create {
         let quote = |name: &str| connection.dialect().setting(name);
         let statement = with_settings(statement, policy.settings, quote);
@@ -201,7 +202,7 @@ async fn apply(
     Ok(entry)
 }
 
-/// Makes the notes visible to the next look, where the dialect needs that.
+/// Makes the entries visible to the next query, if the dialect needs that.
 async fn refresh(connection: &mut AdminConnection) -> Result<(), TargetError> {
     match connection.dialect().refresh(REGISTRY_TABLE) {
         None => Ok(()),

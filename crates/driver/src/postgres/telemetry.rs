@@ -1,5 +1,5 @@
-//! What the server says of itself during a load, in one statement: transactions, waits, locks, the
-//! log, checkpoints, disk. Which of its views are there depends on its version.
+//! Polls the server's telemetry in one statement: transactions, waits, locks, the log, checkpoints,
+//! disk. Its views depend on its version. Must not compute rates.
 
 use super::admin_connection::rows_of;
 use super::connect::Opened;
@@ -24,7 +24,7 @@ type Figure = (
 const ALL: (u32, u32) = (0, u32::MAX);
 /// `pg_stat_wal`.
 const WAL: (u32, u32) = (14, u32::MAX);
-/// Checkpoints were told by `pg_stat_bgwriter`, and have a view of their own since.
+/// Checkpoints are in `pg_stat_bgwriter`, and in a view of their own since version 17.
 const BACKGROUND: (u32, u32) = (0, 17);
 const CHECKPOINTER: (u32, u32) = (17, u32::MAX);
 /// `pg_stat_io` counts blocks, and bytes since.
@@ -149,7 +149,7 @@ fn statement(version: u32) -> String {
     )
 }
 
-/// SqlQuery one server.
+/// Polls one server.
 pub(super) struct WireReader {
     connection: Connection,
     dialect: Dialect,
@@ -159,7 +159,7 @@ pub(super) struct WireReader {
 }
 
 impl WireReader {
-    /// None for a product that tells nothing here.
+    /// None for a product without telemetry here.
     pub(super) fn new(opened: Opened, node: Node) -> Option<Self> {
         (opened.dialect != Dialect::CockroachDb).then(|| Self {
             connection: opened.connection,
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_version_is_asked_for_the_views_that_it_has() {
+    fn each_version_is_queried_for_its_own_views() {
         let uses = |version: u32, view: &str| statement(version).contains(view);
         for (view, since, until) in [
             ("pg_stat_wal", 14, 99),
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn no_version_is_asked_twice_for_the_same() {
+    fn no_version_is_queried_twice_for_a_metric() {
         for version in 12..20 {
             let mut names: Vec<&str> = figures(version).map(|figure| figure.0).collect();
             let all = names.len();

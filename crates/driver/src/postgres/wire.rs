@@ -3,7 +3,7 @@
 //! [`Connection::exchange`] is the hot path: as few system calls as possible (one write, one
 //! read for a small answer), headers parsed in place, data rows counted and skipped, nothing
 //! decoded. Writing and reading overlap, because a server that answers a long pipeline stops
-//! reading when nobody reads its answers.
+//! reading if its responses are not read.
 
 use std::future::poll_fn;
 use std::io;
@@ -69,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Names the backend at the other end; its departure is told when the connection ends.
+    /// Names the backend at the other end; it is recorded as lingering when the connection ends.
     pub(super) fn set_backend(&mut self, backend: i32, lingering: &Arc<LingeringBackends>) {
         // A new backend with this id means that the old one is gone.
         lingering.forget(&[backend]);

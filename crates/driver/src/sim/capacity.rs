@@ -1,6 +1,7 @@
 //! The truth about a model: how many ops per second it can do, from its parameters alone.
 //!
-//! Searches and size estimates are tested against these numbers, so nothing here looks at a run.
+//! Searches and size estimates are tested against these numbers, so nothing here may depend on a
+//! run.
 
 use highwater_core::model::units::Nanos;
 
@@ -10,12 +11,12 @@ use super::parameters::SimParameters;
 /// mean core time per op on the busiest node, divided by its cores.
 ///
 /// `rows_per_op` is the batch size and counts only for `inserts`; otherwise ops are queries. An
-/// op's first shard is uniformly random, so each shard gets `parts / shards` requests and
-/// `rows / shards` rows per op on average, `parts` being the smaller of rows (at least 1) and
-/// shards. All service laws keep the mean. Infinite for infinitely many cores and for work that
-/// takes no time. A disk bounds inserts to its rate, divided by the rows of an op on its node;
-/// its credit is for a while only and not part of it. Stalls, warm-up and faults are not either, nor
-/// is the bound of the queue: a short queue refuses work before this rate is reached.
+/// op's first shard is uniformly random, so each shard gets `parts / shards` requests and `rows /
+/// shards` rows per op on average, `parts` being the smaller of rows (at least 1) and shards. All
+/// service laws keep the mean. Infinite for infinitely many cores and for work that takes no time.
+/// A disk bounds inserts to its rate, divided by the rows of an op on its node; its credit is for a
+/// while only and not part of it. Stalls, warm-up and faults are not either, nor is the bound of
+/// the queue: a short queue refuses work before this rate is reached.
 pub fn capacity(parameters: &SimParameters, rows_per_op: u64, inserts: bool) -> f64 {
     let of_cores = of_cores(parameters, rows_per_op, inserts);
     if inserts {

@@ -1,8 +1,7 @@
-//! The audit's questions in SQL: checksums by key, and rows read back; and their answers.
+//! The audit's statements, and how to read their responses: checksums by key, and rows read back.
 //!
-//! The inner query computes each row's key and the integers that stand for its values once;
-//! `OFFSET 0` keeps planners from computing them again in every sum. What must not be here: which
-//! rows should be there.
+//! The inner query computes each row's key and the integers of its values once; `OFFSET 0` keeps
+//! planners from computing them again in every sum. Must not know which rows are expected.
 
 use highwater_core::model::checksum::{
     ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
@@ -50,7 +49,7 @@ fn group_width(width: u64) -> u64 {
     width.clamp(1, GROUP_WIDTH_MAX)
 }
 
-/// Takes one row of the answer to [`sums`]; false if it is not made of integers.
+/// Takes one row of the response to [`sums`]; false if it is not made of integers.
 pub(crate) fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
     let [Some(bucket), Some(rows), values @ ..] = row else {
         return false;
@@ -74,8 +73,8 @@ pub(crate) fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) 
     true
 }
 
-/// An expression in the table's columns for what stands for a value: an integer, or where the
-/// dialect cannot make an integer of a hash, the hash itself.
+/// An expression in the table's columns for the integer of a value; for the hash itself, if the
+/// dialect cannot convert a hash within the inner query.
 fn inner(dialect: Dialect, column: &BoundColumn) -> String {
     if let Some(expression) = &column.value {
         return format!("CAST(({expression}) AS bigint)");
@@ -121,7 +120,7 @@ fn outer(dialect: Dialect, column: &BoundColumn, value: &str) -> String {
 }
 
 /// Statements that together give the rows of the ranges, among others: key, then values.
-/// Each says for which of the ranges it stands.
+/// Each comes with the ranges that it covers.
 pub(crate) fn reads<'r>(
     dialect: Dialect,
     table: &BoundTable,
@@ -212,7 +211,7 @@ fn raw(dialect: Dialect, column: &BoundColumn) -> String {
     }
 }
 
-/// A row of the answer to [`reads`]; none where it has no key.
+/// A row of the response to [`reads`]; none where it has no key.
 pub(crate) fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
     let mut values = row.into_iter();
     let key = values.next()??.parse().ok()?;
@@ -224,7 +223,7 @@ pub(crate) fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<Sto
     })
 }
 
-/// What a text stands for in its column; the text itself where it fits none.
+/// The value of a text in its column; the text itself if it does not parse.
 fn value(column: &BoundColumn, text: String) -> Value {
     let kind = match column.value {
         Some(_) => ColumnType::Bigint,

@@ -1,7 +1,7 @@
-//! What a table looks like, for a workload file that is sketched from it: columns and the fields of
-//! objects, a sample of what they hold, how it is made, and what the cluster was asked of it.
+//! Describes a CrateDB table for a workload file that is sketched from it: columns and fields of
+//! objects, a sample of their values, its CREATE statement, and the logged statements about it.
 //!
-//! Both protocols ask the same, so that nothing here knows of either.
+//! Must not know a protocol: both run the same statements.
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{
@@ -61,7 +61,7 @@ pub(crate) async fn describe(
     Ok(shape)
 }
 
-/// Looks at a column, or at the fields of an object.
+/// Samples a column, or the fields of an object.
 async fn sample_fields(
     database: &mut impl SqlQuery,
     from: &str,
@@ -184,7 +184,7 @@ fn primary_key(clause: &str) -> Option<Vec<String>> {
     Some(list.split(',').map(name).collect())
 }
 
-/// Adds what the shards and ANALYZE tell of the whole table: rows, and different values.
+/// Adds the statistics of the whole table from its shards and ANALYZE: rows, and distinct values.
 async fn statistics(
     database: &mut impl SqlQuery,
     named: &str,

@@ -1,28 +1,30 @@
-//! What all descriptions of a table share: questions about a sample of its rows, in SQL that every
+//! Shared by all descriptions of a table: statements about a sample of its rows, in SQL that every
 //! dialect understands.
+//!
+//! Must not know a dialect.
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{ColumnShape, LISTED_MAX};
 
 use crate::contract::{TargetError, TargetErrorKind};
 
-/// Rows that are looked at.
+/// Rows of the sample.
 pub(crate) const SAMPLE_ROWS: u64 = 100_000;
-/// The name of the rows that are looked at; statements with it are ours.
+/// The alias of the sample; statements with it are Highwater's.
 pub(crate) const SAMPLE: &str = "highwater_sample";
-/// The name of the rows that an audit reads; statements with it are ours too.
+/// The alias of the rows that an audit reads; statements with it are Highwater's too.
 pub(crate) const AUDITED: &str = "highwater_audited";
 
-/// Rows of an answer as text.
+/// Rows of a response as text, null as none.
 pub(crate) type Texts = Vec<Vec<Option<String>>>;
 
-/// Answers one statement.
+/// A connection that runs one statement at a time.
 pub(crate) trait SqlQuery {
-    /// The rows of its answer.
+    /// Runs a statement and returns its rows.
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
 }
 
-/// The mistake of a name that no table has; `place` says where.
+/// The error of a name that no table has; `place` names the target.
 pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
     TargetError {
         kind: TargetErrorKind::Usage,
@@ -41,7 +43,7 @@ pub(crate) async fn count_rows(
     Ok(number(&database.texts(&sql).await?, 0))
 }
 
-/// Fills in what the sample holds of a column. `value` is its expression: of times the
+/// Fills in the statistics of a column from the sample. `value` is its expression: of times the
 /// milliseconds since 1970, of booleans 1 and 0.
 pub(crate) async fn sample_column(
     database: &mut impl SqlQuery,
@@ -84,7 +86,7 @@ pub(crate) async fn sample_column(
     Ok(())
 }
 
-/// A condition on a list of statements, which stand in `column`: they are not ours.
+/// A condition on a list of statements with their text in `column`: they are not Highwater's.
 pub(crate) fn not_ours(column: &str) -> String {
     [SAMPLE, AUDITED]
         .map(|name| format!("strpos({column}, '{name}') = 0"))

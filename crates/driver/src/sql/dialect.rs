@@ -1,5 +1,6 @@
-//! Which member of the family answers, told by what the server says of itself, and how its SQL
-//! differs from PostgreSQL's. The only place that knows.
+//! The SQL dialect of a server, from what it reports, and its differences from PostgreSQL's.
+//!
+//! Must be the only place with such differences.
 
 use crate::contract::TableFeatures;
 
@@ -45,7 +46,7 @@ impl Dialect {
         names.iter().map(|name| (*name).to_owned()).collect()
     }
 
-    /// What tables have besides columns.
+    /// Properties of tables besides columns.
     pub(crate) fn table_features(self) -> TableFeatures {
         TableFeatures {
             shards: self == Self::CrateDb,
@@ -62,7 +63,7 @@ impl Dialect {
         }
     }
 
-    /// What to say where nobody named a database, if that takes a statement.
+    /// The statement that selects a database if none was named, if one is needed.
     pub(crate) fn without_database(self) -> Option<&'static str> {
         (self == Self::CockroachDb).then_some("SET database = defaultdb")
     }
@@ -76,7 +77,7 @@ impl Dialect {
         }
     }
 
-    /// What keeps a server of this version from `COPY … FROM STDIN` of all its rows or none.
+    /// Why a server of this version cannot apply `COPY … FROM STDIN` as a whole, if so.
     pub(crate) fn copies(self, version: &str) -> Result<(), &'static str> {
         match self {
             Self::CockroachDb if release(version).is_some_and(|release| release < (22, 2)) => {
@@ -87,8 +88,8 @@ impl Dialect {
         }
     }
 
-    /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK has
-    /// to end; CrateDB has neither, and takes BEGIN for nothing.
+    /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK
+    /// has to end; CrateDB has neither, and takes BEGIN for nothing.
     pub(crate) fn rolls_back(self) -> bool {
         self != Self::CrateDb
     }
@@ -107,12 +108,12 @@ impl Dialect {
     }
 
     /// Whether an insert that lost its client may still lie unread in the server's sockets when no
-    /// statement is listed; elsewhere the list of backends tells.
+    /// statement is listed; elsewhere the list of backends shows it.
     pub(crate) fn hides_unread_inserts(self) -> bool {
         self == Self::CrateDb
     }
 
-    /// Whether several statements before one Sync are one transaction only if they say so.
+    /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction.
     pub(crate) fn wraps_pipelines(self) -> bool {
         self == Self::CockroachDb
     }
@@ -203,9 +204,9 @@ impl Dialect {
         }
     }
 
-    /// The statement to run before reading a whole table. PostgreSQL takes the rows that its workers would
-    /// hand over for so costly that it computes every checksum in one process; a server that does
-    /// not know these settings is left as it is.
+    /// The statement to run before reading a whole table. PostgreSQL takes the rows that its
+    /// workers would hand over for so costly that it computes every checksum in one process; a
+    /// server that does not know these settings is left as it is.
     pub(crate) fn before_full_scan(self) -> Option<&'static str> {
         match self {
             Self::PostgreSql => Some(
@@ -233,7 +234,7 @@ impl Dialect {
                 "SELECT count(*) FROM [SHOW CLUSTER QUERIES] \
                  WHERE application_name = {name} AND query NOT LIKE '%CLUSTER QUERIES%'"
             ),
-            // Statements whose client went away are now and then listed for ever.
+            // Statements whose client disconnected are sometimes listed forever.
             Self::CrateDb => "SELECT count(*) FROM sys.jobs WHERE username = current_user \
                               AND stmt LIKE 'INSERT INTO \"%' \
                               AND started > now() - INTERVAL '90 seconds'"
@@ -254,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_to_version_tells_the_dialect() {
+    fn the_version_identifies_the_dialect() {
         for (version, dialect, best) in [
             (
                 "PostgreSQL 15.7 (Debian)",

@@ -1,7 +1,7 @@
 //! Settings of a table, added to the statement that creates it: `WITH (name = value, …)`.
 //!
-//! The text of a workload is taken as it stands; what is looked for is only the clause at its
-//! end. What must not be here: what a setting means.
+//! The text of a workload is not changed otherwise; only the clause at its end is parsed. Must not
+//! interpret a setting.
 
 /// The same statement with these settings, in place of those of the same names. Statements that
 /// create no table are left alone; `quote` makes a name one of the dialect's.
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_that_is_there_keeps_what_nobody_sets_anew() {
+    fn an_existing_clause_keeps_the_settings_that_are_not_replaced() {
         let create = "CREATE TABLE t (n INTEGER DEFAULT (1))\nWITH (number_of_replicas = '0-1', \
                       \"b.c\" = '(),', x = 1)";
         assert_eq!(

@@ -1,5 +1,5 @@
-//! What a table looks like, for a workload file that is sketched from it. SQLite's columns hold
-//! values of any type: what a sample holds counts, not what was declared.
+//! Describes a table for a workload file that is sketched from it. SQLite's columns hold values of
+//! any type, so the types of a sample count, not the declared ones. Must not change anything.
 
 use highwater_core::model::op::ColumnType;
 use highwater_core::model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};

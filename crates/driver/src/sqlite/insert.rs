@@ -1,6 +1,6 @@
 //! Batch inserts: rows of a columnar batch bound to prepared statements.
 //!
-//! What must not be here: transactions; the caller opens and ends them.
+//! Must not begin or end transactions; the caller does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ const KEPT_STATEMENTS: usize = 2;
 pub(super) enum Failure {
     /// SQLite refused.
     Sql(rusqlite::Error),
-    /// Nobody waits for it any more.
+    /// The op was abandoned.
     Abandoned,
 }
 

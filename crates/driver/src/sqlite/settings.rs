@@ -1,4 +1,4 @@
-//! What a `sqlite:` URL and the options ask for. Pure: no file is touched here.
+//! The settings of a `sqlite:` URL and the options. Pure: must not touch a file.
 
 use std::path::PathBuf;
 

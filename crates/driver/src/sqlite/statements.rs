@@ -33,7 +33,7 @@ pub(super) struct Statements<'c> {
 enum PreparedOp<'c> {
     Insert(Insert<'c>),
     Query(Query<'c>),
-    /// Prepared anew for each op.
+    /// Prepared again for each op.
     Literal(LiteralSql),
     Transaction(Vec<(Query<'c>, BoundStatement)>),
 }

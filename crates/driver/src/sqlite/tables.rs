@@ -1,6 +1,7 @@
-//! Tables: created, noted in `highwater_tables`, and dropped only as the rules of that list say.
+//! Creates, keeps or replaces tables, and registers them in `highwater_tables`.
 //!
-//! SQLite's DDL is transactional, so a workload's tables are there with their notes, or nothing is.
+//! SQLite's DDL is transactional, so a workload's tables exist with their entries, or not at all.
+//! Must not acquire the writer lock: the caller holds it.
 
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::units::Seed;
@@ -12,8 +13,8 @@ use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePol
 
 use super::error::statement_error;
 
-/// Creates, keeps or replaces the workload's tables and notes them, in one transaction. The caller
-/// has its turn to write.
+/// Creates, keeps or replaces the workload's tables and registers them, in one transaction. The
+/// caller holds the writer lock.
 pub(super) fn create(
     connection: &Connection,
     workload: &BoundWorkload,
@@ -22,7 +23,8 @@ pub(super) fn create(
     in_transaction(connection, "cannot create tables", || {
         connection
             .execute_batch(&format!(
-                "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name TEXT PRIMARY KEY COLLATE NOCASE, \
+                "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
+                 (name TEXT PRIMARY KEY COLLATE NOCASE, \
                  fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
                  next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
             ))
@@ -31,7 +33,7 @@ pub(super) fn create(
             let there = exists(connection, &table.name)?;
             policy.action(&table.name, there, registered(connection, &table.name)?)
         });
-        // All are looked at before the first one is touched.
+        // Check all before changing the first one.
         let actions: Vec<TableAction> = actions.collect::<Result<_, _>>()?;
         let tables = workload.tables.iter().zip(actions);
         tables
@@ -40,7 +42,7 @@ pub(super) fn create(
     })
 }
 
-/// Replaces the notes of tables. The caller has its turn to write.
+/// Replaces the entries of tables. The caller holds the writer lock.
 pub(super) fn update(
     connection: &Connection,
     entries: &[RegistryEntry],
@@ -66,7 +68,7 @@ fn in_transaction<T>(
         Ok(done)
     });
     if done.is_err() && !connection.is_autocommit() {
-        // The first error is the one to tell; closing the connection undoes the rest anyway.
+        // The first error is the one to report; closing the connection undoes the rest anyway.
         std::mem::drop(connection.execute_batch("ROLLBACK"));
     }
     done

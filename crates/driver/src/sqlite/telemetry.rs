@@ -1,5 +1,5 @@
-//! What the database says of itself during a load: the size of its files, and who waits to write.
-//! Read from the file system and from this process; no statement is executed.
+//! Telemetry of the database: the size of its files, and the writer queue. Read from the file
+//! system and from this process. Must not execute a statement.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

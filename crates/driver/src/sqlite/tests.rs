@@ -1,4 +1,4 @@
-//! SQLite's settings, turns and error classes, where the conformance suite does not look.
+//! SQLite's settings, writer lock and error classes, which the conformance suite does not cover.
 
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -105,7 +105,7 @@ fn the_writer_lock_is_acquired_in_the_order_of_arrival() {
                 order.lock().unwrap().push(number);
                 inside.fetch_sub(1, Ordering::SeqCst);
             });
-            // The next one asks only once this one waits.
+            // The next one arrives only once this one waits.
             while lock.waiting() <= number {
                 thread::yield_now();
             }
@@ -488,7 +488,7 @@ fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never()
     });
 }
 
-/// Whether somebody waited for the turn to write while `query_op` ran, which had to wait if so.
+/// Whether `run` had to wait for the writer lock.
 fn waits_for_the_writer(database: &Database, query_op: impl FnOnce()) -> bool {
     let begun = Barrier::new(2);
     let done = AtomicBool::new(false);
@@ -533,7 +533,7 @@ fn a_statement_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
         assert!(!waits_for_the_writer(database, || {
             assert_eq!(s.execute(&counts).response_rows, 1);
         }));
-        // Nobody waits for the answer any more when it is this one's turn.
+        // The op is abandoned before it acquires the lock.
         abandoned.store(true, Ordering::SeqCst);
         assert_eq!(s.execute(&delete).certainty, Certainty::Unknown);
         abandoned.store(false, Ordering::SeqCst);
@@ -556,7 +556,7 @@ impl Timeline for NoTime {
     }
 }
 
-/// The connection around the load, which creates and notes tables and tries rights.
+/// The connection around the load, which creates and registers tables and tries rights.
 #[test]
 fn the_admin_waits_for_the_writer() {
     let directory = tempfile::tempdir().unwrap();

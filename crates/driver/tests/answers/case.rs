@@ -19,7 +19,7 @@ const OPS: u64 = 6;
 /// Rows of cells; points in time in milliseconds.
 pub(crate) type Answer = Vec<Vec<String>>;
 
-/// A database that is asked as the driver asks it.
+/// A database that runs statements as the driver sends them.
 pub(crate) trait Database {
     /// Where the driver finds it.
     fn url(&self) -> String;
@@ -218,7 +218,7 @@ impl Case {
         rows.unwrap().collect::<Result<_, _>>().unwrap()
     }
 
-    /// SqlQuery every query on both, and compares; how many queries there were. `equals` says where a
+    /// Runs every query on both, and compares; how many queries there were. `equals` says where a
     /// query leaves a choice open, and among which rows.
     pub(crate) fn compare(&self, equals: impl Fn(&str) -> Option<&'static str>) -> usize {
         let mut queries = 0;

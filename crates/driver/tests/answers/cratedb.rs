@@ -1,4 +1,4 @@
-//! A CrateDB that a developer named, asked over HTTP without its driver.
+//! A CrateDB that a developer named, queried over HTTP without its driver.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;

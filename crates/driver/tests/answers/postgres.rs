@@ -1,4 +1,4 @@
-//! PostgreSQL, asked by its own client.
+//! PostgreSQL, queried with its own client.
 
 use highwater_core::model::op::Value;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
@@ -10,7 +10,7 @@ impl Database for Postgres {
         Self::url(self, SUPERUSER, "postgres")
     }
 
-    /// As the driver asks it: a prepared statement, timestamps declared.
+    /// As the driver sends it: a prepared statement, timestamps declared.
     fn run(&self, sql: &str, parameters: &[Value]) -> Answer {
         let kinds = parameters.iter().map(|value| match value {
             Value::Text(_) => "text",

@@ -30,7 +30,7 @@ pub(crate) fn open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, T
     registry::open(&[url.to_owned()], &options)
 }
 
-/// A server of its own and a target there; nothing if PostgreSQL is left out by the user's wish.
+/// A server of its own and a target there; nothing if the user excluded PostgreSQL.
 pub(crate) fn started(insert: Option<&str>) -> Option<(Postgres, Arc<dyn Target>)> {
     if skipped() {
         return None;
@@ -119,7 +119,7 @@ pub(crate) async fn admin(target: &dyn Target) -> Result<Box<dyn Admin>, TargetE
     target.administer(timeline).await
 }
 
-/// A workload without tables that asks these statements.
+/// A workload without tables, with these statements.
 pub(crate) fn workload_of_queries(statements: &[(&str, &[ColumnType])]) -> Arc<BoundWorkload> {
     let ops = statements
         .iter()
@@ -138,7 +138,7 @@ pub(crate) fn workload_of_queries(statements: &[(&str, &[ColumnType])]) -> Arc<B
     })
 }
 
-/// Op 0 inserts into `points(k, word)`, op 1 asks for one of its rows.
+/// Op 0 inserts into `points(k, word)`, op 1 reads one of its rows.
 pub(crate) fn points() -> Arc<BoundWorkload> {
     let column = |name: &str, kind| BoundColumn::new(name, kind);
     let table = BoundTable {

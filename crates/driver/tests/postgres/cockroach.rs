@@ -42,13 +42,13 @@ fn server(answers: Vec<Answer>) -> String {
     url + "/defaultdb?sslmode=disable"
 }
 
-/// Notes what the client says; who only gives answers does not listen.
+/// Reports the client's message to the test, if the test reads it.
 fn report(received: &SyncSender<String>, text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     drop(received.send(text.trim_matches('\0').replace('\0', " ")));
 }
 
-/// Start-up, up to the version that the server tells.
+/// Start-up, up to the version that the server reports.
 fn greet(
     stream: &mut TcpStream,
     version: &str,
@@ -72,7 +72,7 @@ fn serve(
 ) -> std::io::Result<()> {
     let mut out = Vec::new();
     let (mut parameters, mut failed) = (0, false);
-    // As `ReadyForQuery` tells it.
+    // As in `ReadyForQuery`.
     let mut status = b'I';
     loop {
         let mut head = [0; 5];

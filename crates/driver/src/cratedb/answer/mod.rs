@@ -1,8 +1,8 @@
-//! What an answer of `/_sql` says, read as it comes: counts, and per row of a bulk request whether
-//! it was applied. No value of a row is decoded, and nothing grows with the answer but the list of
-//! rows that were not applied.
+//! Reads a response of `/_sql` as it arrives: counts, and per row of a bulk request whether it was
+//! applied. Decodes no value of a row; only the list of rows that were not applied grows with the
+//! response.
 //!
-//! What must not be here: what a code means; see `errors`.
+//! Must not interpret error codes; see `errors`.
 
 use super::http::Sink;
 use crate::network::one_line;
@@ -38,7 +38,7 @@ pub(super) struct Reason {
     pub(super) text: String,
 }
 
-/// What an answer says.
+/// The content of a response.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// HTTP status; 0 before it came.

@@ -3,7 +3,7 @@
 //! Never two requests at once: the server answers pipelined requests out of order. An answer is
 //! handed on piece by piece as it comes, so that no answer has to fit into memory.
 //!
-//! What must not be here: SQL, JSON, and what a status means.
+//! Must not know SQL or JSON, or interpret a status.
 
 use std::future::poll_fn;
 use std::io::{self, IoSlice};
@@ -63,7 +63,7 @@ struct Exchange {
     /// Nothing more will be sent: all is, or the connection broke.
     sent: bool,
     broken: Option<io::Error>,
-    /// As far as the server says.
+    /// As far as the server reports it.
     keep_alive: bool,
 }
 
@@ -102,7 +102,7 @@ impl HttpConnection {
     ) -> io::Result<bool> {
         self.written = 0;
         self.length = head.len() + body.len();
-        // Bytes that nobody asked for would be taken for the answer.
+        // Unexpected bytes would be taken for the response.
         if self.start != self.end {
             return Err(invalid("the server sent more than its answer"));
         }
@@ -129,7 +129,7 @@ impl HttpConnection {
     ) -> Poll<io::Result<()>> {
         loop {
             if !exchange.sent
-                && let Poll::Ready(sent) = self.poll_send(context, request)
+                && let Poll::Ready(sent) = self.poll_send(context, request[0], request[1])
             {
                 exchange.sent = true;
                 // A server that refuses early may have answered before it closed: read on.
@@ -157,7 +157,8 @@ impl HttpConnection {
     fn poll_send(
         &mut self,
         context: &mut Context<'_>,
-        [head, body]: [&[u8]; 2],
+        head: &[u8],
+        body: &[u8],
     ) -> Poll<io::Result<()>> {
         while self.written < self.length {
             let rest = [

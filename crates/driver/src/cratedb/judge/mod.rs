@@ -1,8 +1,8 @@
-//! From an answer to the outcome of an op: what was applied, what was refused, what nobody knows.
+//! From a response to the outcome of an op: rows applied, refused, and unknown.
 //!
-//! Around the loss of a node the server repeats writes by itself, and then reports rows as
-//! refused that are there. So a refusal counts only if the cluster is calm, or if the refusal was
-//! decided before anything was written.
+//! Around the loss of a node the server retries writes by itself, and then reports stored rows as
+//! refused. So a refusal counts only if the cluster is stable, or if the server decides it before
+//! it writes. Must not do I/O.
 
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
@@ -19,7 +19,7 @@ const SKIPPED: Classification = Classification {
     capped: false,
 };
 
-/// What is known besides the answer.
+/// What the outcome depends on besides the response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Context {
     /// Rows of the op; 0 for a query.
@@ -30,7 +30,7 @@ pub(super) struct Context {
     pub(super) bulk: bool,
     /// The table has a primary key.
     pub(super) has_key: bool,
-    /// No node was lost around the op, as far as we can see.
+    /// There was no sign of a lost node around the op.
     pub(super) stable: bool,
 }
 
@@ -45,7 +45,7 @@ impl Context {
     }
 }
 
-/// Whether the outcome depends on [`Context::stable`], so that it is worth asking.
+/// Whether the outcome depends on [`Context::stable`], so that a health check is worthwhile.
 pub(super) fn depends_on_stability(answer: &Answer, context: Context) -> bool {
     let stable = Context {
         stable: true,
@@ -58,7 +58,7 @@ pub(super) fn depends_on_stability(answer: &Answer, context: Context) -> bool {
     judge(answer, stable) != judge(answer, unstable)
 }
 
-/// The outcome of an op whose answer came whole.
+/// The outcome of an op with a complete response.
 pub(super) fn judge(answer: &Answer, context: Context) -> Outcome {
     let mut outcome = if answer.status != 200 || answer.error.is_some() {
         failed(answer, context)
@@ -98,7 +98,7 @@ fn failed(answer: &Answer, context: Context) -> Outcome {
     }
 }
 
-/// One statement for all rows: it says how many, and never which.
+/// One statement for all rows: the server reports how many were applied, but not which.
 fn counted(answer: &Answer, context: Context) -> Outcome {
     let applied = answer.rowcount.and_then(|count| u64::try_from(count).ok());
     let Some(applied) = applied.filter(|applied| *applied <= context.rows) else {
@@ -110,7 +110,7 @@ fn counted(answer: &Answer, context: Context) -> Outcome {
     if refused == 0 {
         return Outcome::applied(applied);
     }
-    // The server does not say why. Without a key it cannot have been a duplicate.
+    // The server gives no reason. Without a key it cannot have been a duplicate.
     let class = if context.has_key {
         ErrorClass::Constraint
     } else {
@@ -187,8 +187,8 @@ fn bulk(answer: &Answer, context: Context) -> Outcome {
     outcome
 }
 
-/// What a refusal without a reason means: the same as the others of its shard, if they are so many
-/// that the server has stopped giving reasons; else nobody knows.
+/// Classifies a refusal without a reason: as the others of its shard, if they are so many that the
+/// server stopped giving reasons; otherwise unclear.
 fn classify_bare(
     answer: &Answer,
     classifications: &[Classification],
@@ -221,7 +221,7 @@ fn protocol(message: &str) -> OpError {
     }
 }
 
-/// Nobody knows what was applied, but the session goes on.
+/// An unknown outcome after which the session is usable.
 fn unknown(error: OpError) -> Outcome {
     let mut outcome = Outcome::unknown(error);
     outcome.session_usable = true;

@@ -9,7 +9,7 @@ use memchr::{memchr, memchr_iter};
 
 /// How every body of our driver begins.
 const PREFIX: &[u8] = b"{\"stmt\":\"";
-/// What stands between the columns and the rows of an insert.
+/// The text between the columns and the rows of an insert.
 const VALUES: &[u8] = b" VALUES ";
 /// Bytes that are kept of a statement, up to its rows.
 const STATEMENT_BYTES_MAX: usize = 1024 * 1024;
@@ -170,8 +170,8 @@ impl SqlBody {
 }
 
 impl Nest {
-    /// Counts the arrays that end in a piece without looking at each byte; false if that cannot
-    /// tell, and then nothing of what was counted holds.
+    /// Counts the arrays that end in a piece without reading each byte; false if that is not
+    /// possible, and then the counts are invalid.
     ///
     /// Between the end of one row and that of the next, an opening bracket other than the row's own
     /// is an array among the values, or part of a text: both are left to [`Nest::read`]. An

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// What a body asks when it comes in pieces of this size.
+/// The summary of a body that arrives in pieces of this size.
 fn summary(body: &str, piece: usize) -> BodySummary {
     let mut read = SqlBody::default();
     for piece in body.as_bytes().chunks(piece) {
@@ -25,7 +25,7 @@ fn check(body: &str, expected: BodySummary) {
 }
 
 #[test]
-fn a_body_tells_its_kind_and_its_rows() {
+fn a_body_has_a_kind_and_rows() {
     let insert = r#"{"stmt":"INSERT INTO \"t\" (\"a\", \"b(\") "#;
     for (rest, expected) in [
         (
@@ -67,7 +67,7 @@ fn a_body_tells_its_kind_and_its_rows() {
 }
 
 #[test]
-fn the_next_body_begins_anew() {
+fn the_next_body_starts_fresh() {
     let mut read = SqlBody::default();
     for rows in [3, 1] {
         let values = vec!["[1]"; rows].join(",");

@@ -1,4 +1,4 @@
-//! From an op to the bytes that ask it. Everything that can be done before the clock of the op
+//! From an op to its request bytes. Everything that can be done before the clock of the op
 //! starts is done here; a session only writes the result.
 //!
 //! The insert modes differ in nothing but these bytes:
@@ -28,7 +28,7 @@ const COPY_MESSAGE_BYTES: usize = 64 * 1024;
 /// Signature, flags and extension length of binary COPY.
 const COPY_HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
 
-/// The prepared statements around what has to say that it is one transaction.
+/// The prepared statement that begins an explicit transaction.
 pub(super) const BEGIN: &str = "b";
 /// Ends what [`BEGIN`] began.
 pub(super) const COMMIT: &str = "c";
@@ -76,12 +76,12 @@ impl Mode {
     }
 }
 
-/// How one op of the workload is asked on a session.
+/// How a session sends one op of the workload.
 #[derive(Debug)]
 pub(super) enum Plan {
     /// A prepared query.
     Query(Prepared),
-    /// A query whose values stand in its text: sent as a simple query, never prepared.
+    /// A query with its values in its text: sent as a simple query, never prepared.
     Literal(LiteralSql),
     /// Statements between [`BEGIN`] and [`COMMIT`], each sent when the one before it is answered.
     Transaction(Vec<(Prepared, BoundStatement)>),
@@ -148,7 +148,7 @@ impl Encoder for WireEncoder {
     }
 }
 
-/// Writes the bytes that ask `op`; nothing where the op does not fit its plan.
+/// Writes the request bytes of `op`; nothing where the op does not fit its plan.
 pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
     match (plans.get(usize::from(op.id.0)), &op.body) {
         (Some(Plan::Query(prepared)), OpBody::Query(values)) => {
@@ -276,7 +276,7 @@ fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
     for (index, field) in plan.columns.iter().enumerate() {
         let array = out.len();
         out.extend_from_slice(&[0; 4]);
-        // One dimension, no nulls announced (the server looks for itself), lower bound 1.
+        // One dimension, no nulls announced (the server checks by itself), lower bound 1.
         out.extend_from_slice(&i32::from(batch.rows > 0).to_be_bytes());
         out.extend_from_slice(&0i32.to_be_bytes());
         out.extend_from_slice(&field.oid.to_be_bytes());

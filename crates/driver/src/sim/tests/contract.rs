@@ -1,4 +1,4 @@
-//! What the contract asks of any driver, and what this one says of itself.
+//! The contract of any driver, and the facts of this one.
 
 use highwater_core::model::op::{BoundOpKind, PlaceholderStyle};
 use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};

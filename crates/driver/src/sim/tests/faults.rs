@@ -1,4 +1,4 @@
-//! Planted faults: counted exactly, found again, and the same whoever asks in whatever order.
+//! Planted faults: counted exactly, found again, and independent of session and order.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use crate::{TablePolicy, TargetErrorKind};
 const BATCHES: u64 = 400;
 const ROWS: u64 = 1_000;
 
-/// Loads 400 batches of 1,000 rows, each asked once, and returns the outcomes by batch. A session
-/// that is lost is opened anew.
+/// Loads 400 batches of 1,000 rows, each sent once, and returns the outcomes by batch. A session
+/// that is lost is opened again.
 fn load(target: &SimTarget, clock: &Clock, sessions: u64) -> BTreeMap<u64, Outcome> {
     let outcomes = RefCell::new(BTreeMap::new());
     let op = |session: u64| -> BoxFuture<'_, ()> {
