@@ -39,5 +39,5 @@ pub fn help() -> String {
 
 /// The code of a finished run.
 pub fn of(record: &RunRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(record))
+    exit_code(&record.judgments, Ended::of(&record.incidents))
 }

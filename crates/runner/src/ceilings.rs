@@ -7,10 +7,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use highwater_core::analysis::Ended;
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{Pace, Plan, Unit};
-use highwater_core::model::record::RunRecord;
+use highwater_core::model::record::{Ended, RunRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
@@ -95,7 +94,7 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
     if !record.target.sink
         || !all_closed
         || steps != Some(1)
-        || Ended::of(record) != Ended::Complete
+        || Ended::of(&record.incidents) != Ended::Complete
     {
         return None;
     }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use futures_util::future::select;
 use highwater_core::model::plan::Plan;
-use highwater_core::model::record::{RunNote, RunRecord};
+use highwater_core::model::record::{Incident, IncidentKind, RunRecord, TableStart};
 use highwater_core::model::units::Nanos;
 use highwater_core::report::ExperimentProgress;
 use highwater_driver::{TargetErrorKind, Timeline};
@@ -161,11 +161,11 @@ impl<'a> Probes<'a> {
     /// A stop between two of them is in the record of neither.
     fn note_stop(&mut self) {
         let last = self.last.iter_mut();
-        for record in last.filter(|record| Ended::of(record) == Ended::Complete) {
-            record.notes.push(RunNote {
-                code: "interrupted".to_owned(),
-                message: "stopped by the user between two probes".to_owned(),
-            });
+        for record in last.filter(|record| Ended::of(&record.incidents) == Ended::Complete) {
+            record.incidents.push(Incident::new(
+                IncidentKind::Interrupted,
+                "stopped by the user between two probes",
+            ));
         }
     }
 }
@@ -197,5 +197,6 @@ pub(crate) fn took(record: &RunRecord) -> u64 {
 
 /// Whether a run went on behind rows that were there before.
 fn continues(record: &RunRecord) -> bool {
-    record.notes.iter().any(|f| f.code == "continued")
+    let mut tables = record.target.tables.iter();
+    tables.any(|table| table.start == TableStart::Continued)
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use highwater_core::analysis::Ended;
 use highwater_core::model::display::duration;
 use highwater_core::model::plan::Plan;
+pub use highwater_core::model::record::Ended;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;

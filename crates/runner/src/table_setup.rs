@@ -9,7 +9,7 @@ use std::rc::Rc;
 use futures_util::future::{Either, select};
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::TableRecord;
+use highwater_core::model::record::{TableRecord, TableStart};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
 use highwater_driver::{
@@ -115,6 +115,11 @@ pub(crate) async fn prepare(
         .zip(recovered)
         .map(|(entry, recovered)| TableRecord {
             name: entry.name.clone(),
+            start: if entry.next_index > 0 {
+                TableStart::Continued
+            } else {
+                TableStart::Fresh
+            },
             rows_before: entry.rows,
             first_index: first_row,
             next_index: None,

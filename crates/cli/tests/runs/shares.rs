@@ -2,7 +2,7 @@
 
 use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::quantity::{parse_instant, print_instant};
-use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -87,7 +87,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
     assert_eq!(counts(inserts(&merged)), counts(inserts(&whole)));
     assert_eq!(inserts(&merged).acknowledged, 200);
     let audit = &merged.audit;
-    assert_eq!(audit.status, "done", "{shown:?}");
+    assert_eq!(audit.status, AuditStatus::Done, "{shown:?}");
     assert_eq!((audit.acknowledged, audit.found), (20_000, 20_000));
     assert_eq!((audit.missing, audit.surplus, audit.unknown), (0, 0, 0));
     assert_eq!(merged.judgments.data.value, Data::Clean);

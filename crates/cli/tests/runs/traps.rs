@@ -5,7 +5,7 @@
 
 use highwater_core::model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_runner::clock::wall_clock;
@@ -207,6 +207,6 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
     let merged = report::parse(&shown.stdout).unwrap();
     assert_eq!(rows(&merged), ([700, 700, 0, 0], 700));
     assert_eq!(merged.judgments.data.value, Data::Clean, "{shown:?}");
-    assert_eq!(merged.audit.status, "done");
+    assert_eq!(merged.audit.status, AuditStatus::Done);
     assert_eq!(shown.code, Some(0), "{:?}", merged.judgments);
 }

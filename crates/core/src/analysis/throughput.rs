@@ -3,11 +3,9 @@
 //! Both answers allow for dependence between windows (see `long_run`), and both are absent where
 //! the series is worth fewer than 30 independent windows: an interval is never invented.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::long_run::{Calibration, LongRun, Removed, long_run, student_p_value, student_quantile};
 use crate::model::numbers::len_to_f64;
+use crate::model::record::Steadiness;
 use crate::model::units::Nanos;
 
 #[cfg(test)]
@@ -26,7 +24,7 @@ const CALIBRATION: Calibration = Calibration {
 };
 
 /// A rate over a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Throughput {
     /// Counted things per second.
     pub mean_per_s: f64,
@@ -38,17 +36,16 @@ pub struct Throughput {
     /// significant or not; absent when not tested.
     pub drift_per_cent: Option<f64>,
     /// Whether the rate drifts.
-    pub steadiness: Steadiness,
+    pub drift: Drift,
 }
 
 /// Whether a rate drifts.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Steadiness {
-    /// No drift was found. A drift smaller than the noise is not seen.
-    Steady,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Drift {
+    /// None was found. A drift smaller than the noise is not seen.
+    None,
     /// A straight line fits better than a constant does.
-    NotSteady {
+    Found {
         /// Change over the series, percent of the mean.
         drift_per_cent: f64,
         /// How often a steady series would show such a line.
@@ -58,13 +55,13 @@ pub enum Steadiness {
     NotTested,
 }
 
-impl Steadiness {
-    /// The word used in records.
-    pub const fn name(self) -> &'static str {
+impl Drift {
+    /// Without its figures, as records hold it.
+    pub const fn steadiness(self) -> Steadiness {
         match self {
-            Self::Steady => "steady",
-            Self::NotSteady { .. } => "not_steady",
-            Self::NotTested => "not_tested",
+            Self::None => Steadiness::Steady,
+            Self::Found { .. } => Steadiness::NotSteady,
+            Self::NotTested => Steadiness::NotTested,
         }
     }
 }
@@ -132,7 +129,7 @@ pub fn throughput(counts: &[u64], window: Nanos) -> Throughput {
         ci95: Some(((rate - half).max(0.0), rate + half)),
         effective_windows: long_run.effective_windows,
         drift_per_cent: Some(drift_per_cent),
-        steadiness: steadiness(&line, &long_run, drift_per_cent),
+        drift: drift(&line, &long_run, drift_per_cent),
     }
 }
 
@@ -142,11 +139,11 @@ fn not_tested(mean_per_s: f64, effective_windows: f64) -> Throughput {
         ci95: None,
         effective_windows,
         drift_per_cent: None,
-        steadiness: Steadiness::NotTested,
+        drift: Drift::NotTested,
     }
 }
 
-fn steadiness(line: &Line, long_run: &LongRun, drift_per_cent: f64) -> Steadiness {
+fn drift(line: &Line, long_run: &LongRun, drift_per_cent: f64) -> Drift {
     let p_value = if line.slope == 0.0 {
         1.0
     } else if line.exact {
@@ -156,12 +153,12 @@ fn steadiness(line: &Line, long_run: &LongRun, drift_per_cent: f64) -> Steadines
         student_p_value(t, long_run.degrees)
     };
     if p_value < STEADINESS_LEVEL {
-        Steadiness::NotSteady {
+        Drift::Found {
             drift_per_cent,
             p_value,
         }
     } else {
-        Steadiness::Steady
+        Drift::None
     }
 }
 

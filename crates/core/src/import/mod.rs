@@ -27,5 +27,4 @@ pub use error::ImportError;
 pub use format::Format;
 pub use imported_run::{ImportedRun, ParsedLatency, ParsedOp};
 pub use importer::{HEAD, Import, LONGEST_LINE, recognize, tools};
-pub(crate) use record::NOT_AUDITED;
 pub use record::{Stamp, plan, record};

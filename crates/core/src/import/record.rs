@@ -17,9 +17,9 @@ use crate::model::plan::{
 };
 use crate::model::quantity::print_instant;
 use crate::model::record::{
-    AuditRecord, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA,
-    ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord, TargetRecord, ThroughputRecord,
-    WINDOW_NS, Windows, WorkloadRecord,
+    AuditRecord, AuditStatus, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord,
+    RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord, TargetRecord,
+    ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
 use crate::model::units::{Nanos, Seed};
 
@@ -27,8 +27,6 @@ use super::imported_run::{ImportedRun, ParsedOp};
 
 /// The one phase.
 const PHASE: &str = "measure";
-/// The status of the audit of what was imported.
-pub(crate) const NOT_AUDITED: &str = "imported";
 /// Characters of a fingerprint.
 const FINGERPRINT: usize = 16;
 
@@ -153,6 +151,7 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> RunRecord {
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
+        incidents: Vec::new(),
         notes: run.notes.iter().map(|text| note(text)).collect(),
         environment: BTreeMap::new(),
         intervals: intervals(run),
@@ -311,7 +310,7 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
                 .map(|(low, high)| [low * per_op, high * per_op]),
         },
         effective_windows: statistics.effective_windows,
-        steadiness: statistics.steadiness.name().to_owned(),
+        steadiness: statistics.drift.steadiness(),
         drift_percent: statistics.drift_per_cent,
         littles_law_sessions: None,
     }
@@ -365,7 +364,7 @@ fn target() -> TargetRecord {
 
 fn audit() -> AuditRecord {
     AuditRecord {
-        status: NOT_AUDITED.to_owned(),
+        status: AuditStatus::Imported,
         ..AuditRecord::empty(AuditLevel::Off)
     }
 }

@@ -12,9 +12,8 @@ use super::plan::AuditLevel;
 pub struct AuditRecord {
     /// How much was compared: at most what was asked for, less where the target cannot stand it.
     pub level: AuditLevel,
-    /// `done`, `off`, `nothing_written`, `stores_nothing`, `failed`, `timeout`, `no_invariant`,
-    /// `partial` (one share of several) or `one_share` (of what only invariants know).
-    pub status: String,
+    /// Whether it was done, or why not.
+    pub status: AuditStatus,
     /// Rows acknowledged, load and warm-up included.
     pub acknowledged: u64,
     /// Rows of unknown fate when the load ended.
@@ -69,7 +68,7 @@ impl AuditRecord {
     pub fn empty(level: AuditLevel) -> Self {
         Self {
             level,
-            status: "off".to_owned(),
+            status: AuditStatus::Off,
             acknowledged: 0,
             unknown: 0,
             found: 0,
@@ -92,6 +91,50 @@ impl AuditRecord {
             replaced: None,
             invariants: Vec::new(),
             error: None,
+        }
+    }
+}
+
+/// Whether an audit was done, or why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuditStatus {
+    /// The rows of the whole plan were compared.
+    Done,
+    /// No audit was requested.
+    Off,
+    /// The run wrote no rows.
+    NothingWritten,
+    /// The target keeps no rows.
+    StoresNothing,
+    /// It ended with an error, or was stopped.
+    Failed,
+    /// It did not end within its limit.
+    Timeout,
+    /// The workload names nothing that could be checked.
+    NoInvariant,
+    /// One share of several was compared; only all shares together can be complete.
+    Partial,
+    /// One share of several, of a workload whose rows only its invariants check.
+    OneShare,
+    /// Another tool measured, and its output was imported.
+    Imported,
+}
+
+impl AuditStatus {
+    /// Its word in the record.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Off => "off",
+            Self::NothingWritten => "nothing_written",
+            Self::StoresNothing => "stores_nothing",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::NoInvariant => "no_invariant",
+            Self::Partial => "partial",
+            Self::OneShare => "one_share",
+            Self::Imported => "imported",
         }
     }
 }

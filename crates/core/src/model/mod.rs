@@ -7,6 +7,7 @@ pub mod checksum;
 pub mod display;
 pub mod histogram;
 pub mod import_record;
+pub mod incident;
 pub mod judgment;
 pub mod literal;
 pub mod numbers;

@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use super::audit_record::{
-    AuditExample, AuditRecord, Expectation, ExpectedBucket, Fault, FoundBucket, InvariantRecord,
-    Resolved,
+    AuditExample, AuditRecord, AuditStatus, Expectation, ExpectedBucket, Fault, FoundBucket,
+    InvariantRecord, Resolved,
 };
 use super::histogram::LatencySummary;
 use super::import_record::ImportRecord;
+pub use super::incident::{Ended, Incident, IncidentKind};
 use super::judgment::Judgments;
 use super::plan::{PhaseKind, Plan, Unit};
 use super::search::{ProbeRecord, SearchRecord};
@@ -69,8 +70,9 @@ pub struct RunRecord {
     /// tells anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_telemetry: Option<TargetTelemetry>,
-    /// Sentences about the run that are no judgment. The runner's own `interrupted`,
-    /// `target_lost`, `disk_full`, `record_incomplete` and `not_idle` lead to reasons.
+    /// What cut the run short or left part of it incomplete; judgments read it.
+    pub incidents: Vec<Incident>,
+    /// Sentences about the run, for people; nothing is decided by them.
     pub notes: Vec<RunNote>,
     /// Machine and system.
     pub environment: BTreeMap<String, String>,
@@ -192,6 +194,8 @@ pub struct DiskRecord {
 pub struct TableRecord {
     /// Its name.
     pub name: String,
+    /// Whether this run began with rows of earlier runs in it.
+    pub start: TableStart,
     /// Rows of earlier runs, as they were counted last; absent if nobody has counted them.
     pub rows_before: Option<u64>,
     /// Index of the first row that this run could write.
@@ -200,6 +204,16 @@ pub struct TableRecord {
     pub next_index: Option<u64>,
     /// An earlier run did not say how far it came, and the table was asked.
     pub recovered: bool,
+}
+
+/// What a run found of one of its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TableStart {
+    /// No rows of earlier runs: it was created, recreated, or empty.
+    Fresh,
+    /// Rows of earlier runs, behind which this run wrote its own.
+    Continued,
 }
 
 /// One host's share of the work.
@@ -323,12 +337,24 @@ pub struct StreamRecord {
     pub throughput: ThroughputRecord,
     /// Independent windows that the series is worth.
     pub effective_windows: f64,
-    /// `steady`, `not_steady` or `not_tested`.
-    pub steadiness: String,
+    /// Whether its throughput was steady over the phase.
+    pub steadiness: Steadiness,
     /// Change over the phase that a straight line shows, percent of the mean.
     pub drift_percent: Option<f64>,
     /// Sessions that Little's law expects for this throughput and latency; closed load only.
     pub littles_law_sessions: Option<f64>,
+}
+
+/// Whether a rate was steady over a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Steadiness {
+    /// No drift was found. A drift smaller than the noise is not seen.
+    Steady,
+    /// A straight line fits better than a constant does.
+    NotSteady,
+    /// Too few independent windows.
+    NotTested,
 }
 
 /// Base64 histograms.

@@ -18,7 +18,7 @@ use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::EXAMPLES_MAX;
 use highwater_core::model::display::duration;
 use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{AuditRecord, InvariantRecord};
+use highwater_core::model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
@@ -119,7 +119,7 @@ pub(crate) async fn audit(
 ) -> AuditOutcome {
     let begin = timeline.now();
     let deadline = begin.saturating_add(input.limit);
-    let mut record = not_done(input.level, ledgers, "off", None);
+    let mut record = not_done(input.level, ledgers, AuditStatus::Off, None);
     let limit = timeline.sleep_until(deadline);
     let found = {
         let clock = AuditClock { timeline, deadline };
@@ -132,18 +132,18 @@ pub(crate) async fn audit(
     match &found {
         Some(Ok(_)) => {
             let status = if input.share.of > 1 {
-                "partial"
+                AuditStatus::Partial
             } else {
-                "done"
+                AuditStatus::Done
             };
-            status.clone_into(&mut record.status);
+            record.status = status;
         }
         Some(Err(error)) => {
-            "failed".clone_into(&mut record.status);
+            record.status = AuditStatus::Failed;
             record.error = Some(error.message.clone());
         }
         None => {
-            "timeout".clone_into(&mut record.status);
+            record.status = AuditStatus::Timeout;
             record.error = Some(format!("it was still {}", input.progress.current_stage()));
         }
     }
@@ -302,7 +302,7 @@ fn add(record: &mut AuditRecord, figures: Figures) {
 /// The record of a run whose user stopped it before the end of the audit.
 pub(crate) fn stopped_at_once(level: AuditLevel, ledgers: &[Ledger]) -> AuditRecord {
     let why = "the run was stopped at once".to_owned();
-    not_done(level, ledgers, "failed", Some(why))
+    not_done(level, ledgers, AuditStatus::Failed, Some(why))
 }
 
 /// Describes what is compared, and about how long that takes.
@@ -323,7 +323,7 @@ pub(crate) fn about(level: AuditLevel, estimate: Nanos) -> String {
 pub(crate) fn not_done(
     level: AuditLevel,
     ledgers: &[Ledger],
-    status: &str,
+    status: AuditStatus,
     error: Option<String>,
 ) -> AuditRecord {
     let mut totals = Totals::default();
@@ -333,7 +333,7 @@ pub(crate) fn not_done(
         totals.unknown += of_table.unknown;
     }
     AuditRecord {
-        status: status.to_owned(),
+        status,
         error,
         acknowledged: totals.acknowledged,
         unknown: totals.unknown,

@@ -15,7 +15,7 @@ use highwater_core::model::op::OpId;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::quantity::{parse_instant, print_instant};
 use highwater_core::model::record::{
-    AuditRecord, AvailabilityRecord, EstimateRecord, HostRecord, PhaseRecord, PlanRecord,
+    AuditRecord, AvailabilityRecord, EstimateRecord, HostRecord, Incident, PhaseRecord, PlanRecord,
     ProgramRecord, RECORD_SCHEMA, ResultRecord, RunNote, RunRecord, StreamRecord, TargetRecord,
     WorkloadRecord,
 };
@@ -52,6 +52,7 @@ pub(crate) struct Parts {
     pub(crate) facts: TargetFacts,
     pub(crate) bytes_before: Option<u64>,
     pub(crate) bytes_after: Option<u64>,
+    pub(crate) incidents: Vec<Incident>,
     pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink, units per second.
     ceiling: Option<f64>,
@@ -79,6 +80,7 @@ impl Parts {
             facts,
             bytes_before: None,
             bytes_after: None,
+            incidents: Vec::new(),
             notes: Vec::new(),
             ceiling,
             audit_phase,
@@ -181,6 +183,7 @@ pub(crate) fn record(
     record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
     record.target.hosts = hosts(request, passes);
     record.phases.push(parts.audit_phase);
+    record.incidents = parts.incidents;
     record.notes = parts.notes;
     record.audit = audit;
     record
@@ -372,6 +375,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         clients: Vec::new(),
         telemetry: Vec::new(),
         target_telemetry: None,
+        incidents: Vec::new(),
         notes: Vec::new(),
         environment: environment::describe(),
         intervals: Vec::new(),

@@ -10,8 +10,8 @@ use highwater_core::analysis::availability::{acknowledged_per_s, measured_second
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{Pace, PhaseKind, Plan};
 use highwater_core::model::record::{
-    AvailabilityRecord, PhaseRecord, ResultRecord, RunNote, RunRecord, StreamRecord,
-    ThroughputRecord, Windows,
+    AuditStatus, AvailabilityRecord, Incident, IncidentKind, PhaseRecord, ResultRecord, RunRecord,
+    Steadiness, StreamRecord, ThroughputRecord, Windows,
 };
 use highwater_core::model::units::Nanos;
 
@@ -73,15 +73,13 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
     }
     record.availability = availability_of(record);
     record.audit.acknowledged = sums.values().map(|stats| stats.rows.acknowledged).sum();
-    "failed".clone_into(&mut record.audit.status);
+    record.audit.status = AuditStatus::Failed;
     record.audit.error = Some("the program ended before the audit".to_owned());
-    record.notes.push(RunNote {
-        code: "interrupted".to_owned(),
-        message:
-            "the program ended without writing its record; this one comes from its journal, with \
-                  latencies at two significant digits and gaps in whole seconds"
-                .to_owned(),
-    });
+    record.incidents.push(Incident::new(
+        IncidentKind::Interrupted,
+        "the program ended without writing its record; this one comes from its journal, with \
+         latencies at two significant digits and gaps in whole seconds",
+    ));
 }
 
 fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
@@ -199,7 +197,7 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
             ..result.throughput.clone()
         },
         effective_windows: 0.0,
-        steadiness: "not_tested".to_owned(),
+        steadiness: Steadiness::NotTested,
         drift_percent: None,
         littles_law_sessions: None,
     }

@@ -166,7 +166,7 @@ pub(crate) fn stream_record(
             ci95: statistics.ci95.map(|(low, high)| [low * unit, high * unit]),
         },
         effective_windows: statistics.effective_windows,
-        steadiness: statistics.steadiness.name().to_owned(),
+        steadiness: statistics.drift.steadiness(),
         drift_percent: statistics.drift_per_cent,
         littles_law_sessions: littles_law_sessions(pace, ops_per_s, results),
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Share};
+use highwater_core::model::record::AuditStatus;
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
@@ -26,7 +27,7 @@ const OF_THE_WHOLE: &str =
 const NO_KEY: &str = "its statements write, and nothing says what should be there afterwards";
 
 /// The status of an audit that is not begun, and why where that is not plain.
-type SkippedAudit = (&'static str, Option<&'static str>);
+type SkippedAudit = (AuditStatus, Option<&'static str>);
 
 /// What the reader of a share's record must know, where the workload has invariants.
 pub(super) fn skipped_invariants(request: &RunRequest) -> Option<String> {
@@ -38,9 +39,9 @@ pub(super) fn skipped_invariants(request: &RunRequest) -> Option<String> {
 /// The status where none of these invariants is asked.
 fn skipped(invariants: &[Invariant], share: &Share) -> Option<SkippedAudit> {
     match invariants {
-        [] => Some(("no_invariant", Some(NO_KEY))),
+        [] => Some((AuditStatus::NoInvariant, Some(NO_KEY))),
         // Who writes a part only cannot say of the whole.
-        _ if share.of > 1 => Some(("one_share", Some(OF_THE_WHOLE))),
+        _ if share.of > 1 => Some((AuditStatus::OneShare, Some(OF_THE_WHOLE))),
         _ => None,
     }
 }
@@ -56,12 +57,14 @@ impl Run {
         let capabilities = self.request.target.capabilities();
         let replaced = ledgers.iter().any(Ledger::has_replacements);
         match (audit::is_due(ledgers), self.request.plan.audit.level, level) {
-            (_, AuditLevel::Off, _) => Some(("off", None)),
+            (_, AuditLevel::Off, _) => Some((AuditStatus::Off, None)),
             (false, ..) if self.request.workload.changes_unknown_rows() => skipped,
-            (false, ..) => Some(("nothing_written", None)),
-            (true, _, AuditLevel::Off) => Some(("stores_nothing", None)),
+            (false, ..) => Some((AuditStatus::NothingWritten, None)),
+            (true, _, AuditLevel::Off) => Some((AuditStatus::StoresNothing, None)),
             _ if is_unknown => skipped,
-            _ if replaced && !capabilities.stores_values => Some(("no_invariant", Some(NO_VALUES))),
+            _ if replaced && !capabilities.stores_values => {
+                Some((AuditStatus::NoInvariant, Some(NO_VALUES)))
+            }
             _ => None,
         }
     }
@@ -119,7 +122,12 @@ impl Run {
                     Ok(()) => audit::audit(&input, ledgers, admin.as_mut(), &self.timeline).await,
                     Err(error) => {
                         let why = Some(error.message);
-                        AuditOutcome::skipped(audit::not_done(level, ledgers, "failed", why))
+                        AuditOutcome::skipped(audit::not_done(
+                            level,
+                            ledgers,
+                            AuditStatus::Failed,
+                            why,
+                        ))
                     }
                 }
             };

@@ -13,7 +13,9 @@ use futures_util::future::{Either, select};
 use highwater_core::analysis;
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, RowGenerator};
 use highwater_core::model::plan::PhaseKind;
-use highwater_core::model::record::{PhaseRecord, RunNote, RunRecord};
+use highwater_core::model::record::{
+    AuditStatus, Incident, IncidentKind, PhaseRecord, RunNote, RunRecord,
+};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, TargetError, TargetFacts, Timeline};
@@ -34,6 +36,10 @@ pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, Tele
 
 /// Why an audit cannot be trusted.
 const STILL_RUNNING: &str = "statements of this run may still have been at work";
+/// What the record says when its user stopped the run before the end of the measurement.
+const STOPPED: &str = "the run was stopped by the user";
+/// What it says when the user stopped the run after that.
+const STOPPED_MEASURED: &str = "you stopped the run after the measurement was complete";
 /// What there is to say about a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
 /// How long the size of the tables is waited for after the audit.
@@ -178,32 +184,29 @@ impl Run {
         } = audited;
         let mut remarks = Vec::new();
         // An audit that did not end well may have left its question on the connection.
-        if !matches!(audit.status.as_str(), "failed" | "timeout") && audit.error.is_none() {
+        let unfinished = matches!(audit.status, AuditStatus::Failed | AuditStatus::Timeout);
+        if !unfinished && audit.error.is_none() {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
             remarks = self.remarks(admin.as_mut()).await;
         }
         let interrupted = passes.interrupted() || self.interrupts.requested().is_some();
         let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
         let journal_error = collector.journal_error.take();
-        parts.notes = self.findings([
-            (
-                "interrupted",
-                (interrupted && !measured).then(|| "the run was stopped by the user".to_owned()),
-            ),
-            (
-                "audit_interrupted",
-                (interrupted && measured)
-                    .then(|| "the user requested to stop when all had been measured".to_owned()),
-            ),
-            (
-                "target_lost",
-                fatal.as_ref().map(|error| error.message.clone()),
-            ),
-            ("not_idle", (!idle).then(|| STILL_RUNNING.to_owned())),
-            ("record_incomplete", journal_error),
-            ("disk_full", self.disk_full.clone()),
-            ("not_noted", noted.err().map(|error| error.message)),
-        ]);
+        let stopped = match (interrupted, measured) {
+            (false, _) => None,
+            (true, false) => Some((IncidentKind::Interrupted, STOPPED)),
+            (true, true) => Some((IncidentKind::AuditInterrupted, STOPPED_MEASURED)),
+        };
+        let lost = fatal.as_ref().map(|error| error.message.clone());
+        let incidents = [
+            stopped.map(|(kind, message)| Incident::new(kind, message)),
+            lost.map(|message| Incident::new(IncidentKind::TargetLost, message)),
+            (!idle).then(|| Incident::new(IncidentKind::NotIdle, STILL_RUNNING)),
+            journal_error.map(|error| Incident::new(IncidentKind::RecordIncomplete, error)),
+            (self.disk_full.clone()).map(|why| Incident::new(IncidentKind::DiskFull, why)),
+        ];
+        parts.incidents = incidents.into_iter().flatten().collect();
+        parts.notes = self.notes(noted.err());
         let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
         parts.notes.extend(remarks);
@@ -228,10 +231,11 @@ impl Run {
         Ok(RunEnd { record, ended })
     }
 
-    /// Sentences beside the figures: those given, and what was found before the load.
-    fn findings(&self, ended: [(&str, Option<String>); 7]) -> Vec<RunNote> {
+    /// Notes on the tables and the audit.
+    fn notes(&self, not_noted: Option<TargetError>) -> Vec<RunNote> {
         let sink = self.request.target.is_sink();
-        let before = [
+        let all = [
+            ("not_noted", not_noted.map(|error| error.message)),
             ("continued", self.tables.continued_note()),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             (
@@ -239,7 +243,7 @@ impl Run {
                 auditing::skipped_invariants(&self.request),
             ),
         ];
-        let all = ended.into_iter().chain(before);
+        let all = all.into_iter();
         all.filter_map(|(code, message)| {
             Some(RunNote {
                 code: code.to_owned(),
@@ -292,13 +296,12 @@ impl Run {
     fn keep(&self, record: &mut RunRecord) {
         if let Err(error) = self.request.directory.write_record(record) {
             self.observer.event(&Event::Warning(error.to_string()));
-            let code = "record_incomplete";
-            match record.notes.iter_mut().find(|f| f.code == code) {
-                Some(finding) => finding.message = format!("{}; {error}", finding.message),
-                None => record.notes.push(RunNote {
-                    code: code.to_owned(),
-                    message: error.to_string(),
-                }),
+            let kind = IncidentKind::RecordIncomplete;
+            match record.incidents.iter_mut().find(|i| i.kind == kind) {
+                Some(incident) => incident.message = format!("{}; {error}", incident.message),
+                None => record
+                    .incidents
+                    .push(Incident::new(kind, error.to_string())),
             }
             record.judgments = analysis::judge(record);
         }

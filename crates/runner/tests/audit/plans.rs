@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use highwater_core::model::judgment::Data;
 use highwater_core::model::plan::{AuditLevel, StopRule};
-use highwater_core::model::record::{AuditRecord, Fault, RunRecord};
+use highwater_core::model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::random::Draws;
 use highwater_driver::{Target, TargetOptions, registry};
@@ -337,7 +337,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
         "{what}: {planted:?}\n{audit:#?}\n{:?}",
         record.judgments.data
     );
-    assert_eq!(audit.status, "done", "{context}");
+    assert_eq!(audit.status, AuditStatus::Done, "{context}");
     assert!(audit.narrowed, "{context}");
     assert_eq!(audit.missing, count(Fault::Missing), "{context}");
     assert_eq!(audit.duplicated, count(Fault::Duplicated), "{context}");

@@ -5,7 +5,7 @@ use std::thread;
 
 use highwater_core::analysis::Ended;
 use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::RunRecord;
+use highwater_core::model::record::{AuditStatus, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -56,7 +56,7 @@ fn expect_every_row_accounted_for(record: &RunRecord) {
 fn expect_clean(record: &RunRecord) {
     let text = report::text(record);
     let audit = &record.audit;
-    assert_eq!(audit.status, "done", "{:?}\n{text}", audit.error);
+    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
     assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
     assert_eq!((audit.missing, audit.surplus, audit.duplicated), (0, 0, 0));
     let of_unknown = audit.found - audit.acknowledged;
@@ -97,6 +97,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     expect_clean(&record);
     let opened = record.target.hosts[0].sessions;
     assert!(opened > u64::from(SESSIONS), "{opened} opened\n{text}");
+    assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     assert!(record.notes.is_empty(), "{:?}", record.notes);
     // A target that fails is measured all the same: it does not make the measurement unsound.
     let measurement = &record.judgments.measurement;

@@ -1,5 +1,6 @@
 //! A lock that another session holds for longer than the run waits for an answer.
 
+use highwater_core::model::record::AuditStatus;
 use std::thread;
 
 use highwater_core::model::judgment::{Data, ReasonCode};
@@ -52,8 +53,9 @@ fn the_audit_waits_for_what_was_given_up_and_is_exact() {
     let audit_begin = Nanos(record.phases.last().unwrap().start_ns);
     assert!(audit_begin < Nanos::from_millis(4_500), "{audit_begin:?}");
     let audit = &record.audit;
-    assert_eq!(audit.status, "done", "{:?}\n{text}", audit.error);
+    assert_eq!(audit.status, AuditStatus::Done, "{:?}\n{text}", audit.error);
     assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     assert!(record.notes.is_empty(), "{:?}", record.notes);
     // The server did what the client had given up, once the lock was gone.
     let of_unknown = audit.found - audit.acknowledged;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::RunRecord;
+use highwater_core::model::record::{AuditStatus, IncidentKind, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_runner::run::{Ended, RunEnd};
 
@@ -59,7 +59,7 @@ fn interrupted_once_it_waits_for_answers_and_audits() {
         result.acknowledged, result.offered,
         "all answers were waited for"
     );
-    assert_eq!(end.record.audit.status, "done");
+    assert_eq!(end.record.audit.status, AuditStatus::Done);
     assert_eq!(end.record.judgments.data.value, Data::Clean);
     assert_eq!(end.record.audit.found, result.rows.acknowledged);
 }
@@ -163,8 +163,9 @@ fn ten_ops_in_a_row_without_resources_end_the_run() {
     let record = &end.record;
     assert_eq!(end.ended, Ended::TargetLost);
     assert_eq!(exit_code(&end), 5);
-    let finding = record.notes.iter().find(|f| f.code == "target_lost");
-    let why = &finding.unwrap().message;
+    let mut lost = record.incidents.iter();
+    let lost = lost.find(|i| i.kind == IncidentKind::TargetLost);
+    let why = &lost.unwrap().message;
     assert_eq!(
         why,
         "the target is out of resources: no space left on device"
@@ -279,17 +280,20 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
         ..Faults::default()
     });
     let record = &end.record;
-    assert_eq!(record.audit.status, "failed");
+    assert_eq!(record.audit.status, AuditStatus::Failed);
     assert_eq!(record.audit.error.as_deref(), Some("it does not count"));
     assert_eq!((record.target.bytes_after, sizes_asked), (None, 1));
     assert_eq!(record.judgments.data.value, Data::Unverified);
+    assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     assert!(record.notes.is_empty(), "{:?}", record.notes);
 
     let (end, _) = audited(Faults {
         never_quiet: true,
         ..Faults::default()
     });
-    let codes: Vec<&str> = end.record.notes.iter().map(|f| f.code.as_str()).collect();
-    assert_eq!(codes, ["not_idle"]);
+    let incidents = end.record.incidents.iter();
+    let kinds: Vec<IncidentKind> = incidents.map(|incident| incident.kind).collect();
+    assert_eq!(kinds, [IncidentKind::NotIdle]);
+    assert!(end.record.notes.is_empty(), "{:?}", end.record.notes);
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }

@@ -122,7 +122,7 @@ fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
 }
 
 fn exit_code(record: &RunRecord) -> u8 {
-    let ended = highwater_core::analysis::Ended::of(record);
+    let ended = highwater_core::analysis::Ended::of(&record.incidents);
     highwater_core::analysis::exit_code(&record.judgments, ended)
 }
 

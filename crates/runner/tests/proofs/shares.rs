@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_core::model::plan::{Arrivals, Share};
-use highwater_core::model::record::{ResultRecord, RunRecord};
+use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 use highwater_driver::Target;
@@ -99,7 +99,7 @@ fn same(whole: &Done, parts: &Done, of: u32) {
     );
     let audit = |record: &RunRecord| {
         let audit = &record.audit;
-        assert_eq!(audit.status, "done", "{of} shares");
+        assert_eq!(audit.status, AuditStatus::Done, "{of} shares");
         [
             audit.acknowledged,
             audit.found,

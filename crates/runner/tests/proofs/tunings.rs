@@ -185,7 +185,10 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     };
     assert_eq!(no_best.why, NoBestReason::Interrupted);
     assert!(no_best.best_so_far.is_some());
-    assert_eq!(exit_code(&record.judgments, Ended::of(&record)), 130);
+    assert_eq!(
+        exit_code(&record.judgments, Ended::of(&record.incidents)),
+        130
+    );
 }
 
 #[test]
@@ -210,5 +213,8 @@ fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     let day = Nanos::from_secs(86_400);
     let record = tune_cells(&cells, tuning, day, &user, &interrupts).unwrap();
     assert_eq!(record.tune.as_ref().unwrap().cells.len(), 1);
-    assert_eq!(exit_code(&record.judgments, Ended::of(&record)), 130);
+    assert_eq!(
+        exit_code(&record.judgments, Ended::of(&record.incidents)),
+        130
+    );
 }

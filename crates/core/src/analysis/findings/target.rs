@@ -1,6 +1,7 @@
 //! Rules about the target itself: its layout, its hosts, its course over time.
 
 use crate::model::display::{count, percent, plain, ratio};
+use crate::model::record::Steadiness;
 
 use super::{Read, Told};
 
@@ -114,7 +115,7 @@ pub(super) fn slows_with_data(read: &Read<'_>) -> Option<Told> {
     let fell = |drift: &f64| *drift <= -FALL_PERCENT;
     let (drift, rows) = closed.find_map(|stream| {
         let drift = stream.stream.drift_percent.filter(fell)?;
-        let tested = stream.stream.steadiness == "not_steady";
+        let tested = stream.stream.steadiness == Steadiness::NotSteady;
         let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();
         (tested && rows > 0).then_some((drift, rows))
     })?;

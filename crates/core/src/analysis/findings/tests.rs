@@ -3,7 +3,7 @@
 use super::*;
 use crate::model::judgment::ReasonCode;
 use crate::model::plan::Unit;
-use crate::model::record::HostRecord;
+use crate::model::record::{HostRecord, Steadiness};
 use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchPolicy,
     SearchRecord,
@@ -340,29 +340,33 @@ fn stalls_are_told_where_they_are_regular() {
 
 #[test]
 fn a_fall_over_the_phase_is_told_for_closed_load_that_writes() {
-    let drift = |percent: f64, steadiness: &'static str| {
+    let drift = |percent: f64, steadiness: Steadiness| {
         move |record: &mut RunRecord| {
             for stream in &mut record.streams {
                 stream.drift_percent = Some(percent);
-                stream.steadiness = steadiness.to_owned();
+                stream.steadiness = steadiness;
             }
         }
     };
     let closed = fixture::closed;
     assert_eq!(
-        told(closed(), drift(-12.0, "not_steady")),
+        told(closed(), drift(-12.0, Steadiness::NotSteady)),
         ["slows_with_data"]
     );
-    assert_eq!(told(closed(), drift(-9.0, "not_steady")), NONE);
-    assert_eq!(told(closed(), drift(12.0, "not_steady")), NONE, "it rose");
-    assert_eq!(told(closed(), drift(-12.0, "not_tested")), NONE);
+    assert_eq!(told(closed(), drift(-9.0, Steadiness::NotSteady)), NONE);
+    assert_eq!(
+        told(closed(), drift(12.0, Steadiness::NotSteady)),
+        NONE,
+        "it rose"
+    );
+    assert_eq!(told(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
     let reads = |record: &mut RunRecord| {
-        drift(-12.0, "not_steady")(record);
+        drift(-12.0, Steadiness::NotSteady)(record);
         record.results[0].rows.acknowledged = 0;
     };
     assert_eq!(told(closed(), reads), NONE, "no rows came in");
     assert_eq!(
-        told(fixture::open_gate(), drift(-12.0, "not_steady")),
+        told(fixture::open_gate(), drift(-12.0, Steadiness::NotSteady)),
         NONE,
         "open"
     );

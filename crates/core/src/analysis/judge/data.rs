@@ -5,9 +5,11 @@
 use crate::model::display::count;
 use crate::model::judgment::{Data, Judgment, Reason, ReasonCode};
 use crate::model::plan::AuditLevel;
-use crate::model::record::{AuditExample, AuditRecord, Fault, RunRecord};
+use crate::model::record::{
+    AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunRecord,
+};
 
-use super::{Ended, finding, judgment, reason};
+use super::{Ended, incident, judgment, reason};
 
 /// Rows or buckets that a reason names.
 const EXAMPLES_NAMED: usize = 3;
@@ -16,19 +18,21 @@ const SHARDS_NAMED: usize = 3;
 
 pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
-    match audit.status.as_str() {
-        "off" | "nothing_written" => judgment(Data::NotChecked, Vec::new()),
-        _ if audit.level == AuditLevel::Off && audit.status != "stores_nothing" => {
+    match audit.status {
+        AuditStatus::Off | AuditStatus::NothingWritten | AuditStatus::Imported => {
             judgment(Data::NotChecked, Vec::new())
         }
-        "stores_nothing" => {
+        _ if audit.level == AuditLevel::Off && audit.status != AuditStatus::StoresNothing => {
+            judgment(Data::NotChecked, Vec::new())
+        }
+        AuditStatus::StoresNothing => {
             let places = [record.target.driver.clone()];
             let message = "the target keeps nothing that could be checked";
             let note = reason(ReasonCode::StoresNothing, message, &places, "");
             judgment(Data::NotChecked, note.into_iter().collect())
         }
-        "done" => compared(record),
-        status => judgment(Data::Unverified, unverified(record, status)),
+        AuditStatus::Done => compared(record),
+        _ => judgment(Data::Unverified, unverified(record)),
     }
 }
 
@@ -217,37 +221,37 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
 }
 
 fn not_idle(record: &RunRecord) -> Option<Reason> {
-    let places = [finding(record, ReasonCode::NotIdle)?.to_owned()];
+    let places = [incident(record, IncidentKind::NotIdle)?.to_owned()];
     let message = "statements of this run were still at work when the audit began";
     let hint = "let the target come to rest, then run again";
     reason(ReasonCode::NotIdle, message, &places, hint)
 }
 
-fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
+fn unverified(record: &RunRecord) -> Vec<Reason> {
     let audit = &record.audit;
     let share = &record.plan.definition.share;
     let why = audit.error.clone();
-    let ended = Ended::of(record);
-    let (code, message, evidence, hint) = match status {
-        "timeout" => (
+    let ended = Ended::of(&record.incidents);
+    let (code, message, evidence, hint) = match audit.status {
+        AuditStatus::Timeout => (
             ReasonCode::AuditTimeout,
             "the audit did not end within its limit",
             why.unwrap_or_else(|| format!("{} key buckets compared", count(audit.buckets))),
             "allow it more time with --audit-timeout, or write fewer rows",
         ),
-        "partial" => (
+        AuditStatus::Partial => (
             ReasonCode::OneShare,
             "the target holds the rows of all shares, and this record knows one of them",
             format!("share {} of {}", share.index, share.of),
             "show all shares' records together: highwater show RECORD RECORD …",
         ),
-        "one_share" => (
+        AuditStatus::OneShare => (
             ReasonCode::OneShare,
             "a share of a load cannot be asked for what must be so of the whole",
             why.unwrap_or_else(|| record.workload.name.clone()),
             "run it on one load generator, or state --audit off",
         ),
-        "no_invariant" => (
+        AuditStatus::NoInvariant => (
             ReasonCode::NoInvariant,
             "the workload names nothing that could be checked",
             why.unwrap_or_else(|| record.workload.name.clone()),
@@ -256,13 +260,13 @@ fn unverified(record: &RunRecord, status: &str) -> Vec<Reason> {
         _ if ended == Ended::Interrupted => (
             ReasonCode::AuditFailed,
             "the run was ended before its audit was done",
-            why.unwrap_or_else(|| format!("audit status: {status}")),
+            why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
             "one Ctrl-C lets what is in flight finish and audits; a second one ends at once",
         ),
         _ => (
             ReasonCode::AuditFailed,
             "the audit could not ask the target",
-            why.unwrap_or_else(|| format!("audit status: {status}")),
+            why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
             if ended == Ended::TargetLost {
                 "highwater check says whether it answers again"
             } else {

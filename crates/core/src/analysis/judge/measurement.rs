@@ -8,11 +8,11 @@ use crate::model::display::{count, duration, percent, rate, span};
 use crate::model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use crate::model::numbers::to_f64;
 use crate::model::plan::{Arrivals, Objective, PhaseKind};
-use crate::model::record::RunRecord;
+use crate::model::record::{IncidentKind, RunRecord, Steadiness};
 
 use super::measured::{MeasuredStream, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
-use super::{finding, judgment, reason};
+use super::{incident, judgment, reason};
 
 /// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
 /// run queue grows without bound, and one core of several may be full long before all are.
@@ -47,22 +47,22 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
     let found = [
         ended(
             record,
-            ReasonCode::Interrupted,
+            IncidentKind::Interrupted,
             "the run ended before its plan did",
         ),
         ended(
             record,
-            ReasonCode::TargetLost,
+            IncidentKind::TargetLost,
             "the target could not be reached any more",
         ),
         ended(
             record,
-            ReasonCode::DiskFull,
+            IncidentKind::DiskFull,
             "the run was stopped before the target's disk was full",
         ),
         ended(
             record,
-            ReasonCode::RecordIncomplete,
+            IncidentKind::RecordIncomplete,
             "part of the record could not be written",
         ),
         client_saturated(record, measured),
@@ -91,18 +91,18 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
     judgment(value, found.into_iter().map(|(_, reason)| reason).collect())
 }
 
-fn ended(record: &RunRecord, code: ReasonCode, message: &str) -> (Effect, Option<Reason>) {
-    let places: Vec<String> = finding(record, code)
-        .map(str::to_owned)
-        .into_iter()
-        .collect();
-    let hint = match code {
-        ReasonCode::TargetLost => "look at the target's log, then run again",
-        ReasonCode::DiskFull => "free space where the target keeps its data, or ask for fewer rows",
-        ReasonCode::RecordIncomplete => "free space in the record's directory, then run again",
+fn ended(record: &RunRecord, kind: IncidentKind, message: &str) -> (Effect, Option<Reason>) {
+    let found = incident(record, kind).zip(kind.reason());
+    let hint = match kind {
+        IncidentKind::TargetLost => "look at the target's log, then run again",
+        IncidentKind::DiskFull => {
+            "free space where the target keeps its data, or ask for fewer rows"
+        }
+        IncidentKind::RecordIncomplete => "free space in the record's directory, then run again",
         _ => "",
     };
-    (Effect::Invalid, reason(code, message, &places, hint))
+    let reason = found.and_then(|(place, code)| reason(code, message, &[place.to_owned()], hint));
+    (Effect::Invalid, reason)
 }
 
 fn client_saturated(
@@ -238,7 +238,7 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
 fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let places: Vec<String> = measured
         .iter()
-        .filter(|stream| stream.stream.steadiness == "not_steady")
+        .filter(|stream| stream.stream.steadiness == Steadiness::NotSteady)
         .filter(|stream| {
             stream
                 .stream
@@ -341,7 +341,7 @@ fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let places: Vec<String> = measured
         .iter()
         .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
-        .filter(|m| m.stream.steadiness == "not_tested" && m.acknowledged() > 0)
+        .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.acknowledged() > 0)
         .map(|m| {
             let windows = m.stream.effective_windows;
             format!("{}: {windows:.1} effective windows, 30 needed", m.place())

@@ -14,7 +14,9 @@ mod tests;
 use crate::model::judgment::{
     Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
-use crate::model::record::RunRecord;
+use crate::model::record::{IncidentKind, RunRecord};
+
+pub use crate::model::record::Ended;
 
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 
@@ -32,30 +34,6 @@ pub fn judge(record: &RunRecord) -> Judgments {
         measurement,
         data: data::judge(record),
         objective: objective::judge(record, &measured),
-    }
-}
-
-/// How a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// As its plan says.
-    Complete,
-    /// By its user.
-    Interrupted,
-    /// Because the target could not be reached any more.
-    TargetLost,
-}
-
-impl Ended {
-    /// How the run of this record ended, by the findings that its runner left.
-    pub fn of(record: &RunRecord) -> Self {
-        if has_finding(record, ReasonCode::TargetLost) {
-            Self::TargetLost
-        } else if has_finding(record, ReasonCode::Interrupted) || audit_interrupted(record) {
-            Self::Interrupted
-        } else {
-            Self::Complete
-        }
     }
 }
 
@@ -85,20 +63,9 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     }
 }
 
-/// Whether the user wished to stop after the last measured phase: then nothing that was measured
-/// is cut, and the finding is no reason of any judgment.
-fn audit_interrupted(record: &RunRecord) -> bool {
-    record.notes.iter().any(|f| f.code == "audit_interrupted")
-}
-
-/// Whether the runner left a finding with the name of this code.
-fn has_finding(record: &RunRecord, code: ReasonCode) -> bool {
-    finding(record, code).is_some()
-}
-
-fn finding(record: &RunRecord, code: ReasonCode) -> Option<&str> {
-    let mut findings = record.notes.iter();
-    let found = findings.find(|finding| finding.code == code.name())?;
+/// The message of the record's incident of this kind.
+fn incident(record: &RunRecord, kind: IncidentKind) -> Option<&str> {
+    let found = record.incidents.iter().find(|found| found.kind == kind)?;
     Some(&found.message)
 }
 

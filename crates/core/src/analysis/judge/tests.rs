@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
-use crate::model::record::RunRecord;
+use crate::model::record::{AuditStatus, IncidentKind, RunRecord, Steadiness};
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 use crate::model::units::{Nanos, Rate};
 use crate::report::fixture::{
-    MS, S, closed, gate_op, lose_rows, note, open_gate, open_gate_of, open_steps,
+    MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
 };
 
 mod objective;
@@ -132,10 +132,10 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
 
 #[test]
 fn drift_is_unsound_and_untested_is_a_note() {
-    let steadiness = |word: &str| spoilt(|r| r.streams[0].steadiness = word.to_owned());
+    let steadiness = |word: Steadiness| spoilt(|r| r.streams[0].steadiness = word);
     let drifts = |percent: f64| {
         spoilt(|record| {
-            "not_steady".clone_into(&mut record.streams[0].steadiness);
+            record.streams[0].steadiness = Steadiness::NotSteady;
             record.streams[0].drift_percent = Some(percent);
         })
     };
@@ -143,14 +143,14 @@ fn drift_is_unsound_and_untested_is_a_note() {
     assert_eq!(drifts(-11.0), drifted);
     assert_eq!(drifts(9.0), (Measurement::Valid, vec![]));
     let noted = (Measurement::Valid, vec![ReasonCode::TooShort]);
-    assert_eq!(steadiness("not_tested"), noted);
+    assert_eq!(steadiness(Steadiness::NotTested), noted);
 }
 
 #[test]
 fn a_phase_below_three_seconds_cannot_be_judged() {
     let short = spoilt(|record| {
         record.phases[1].duration_ns = 3 * S - 1;
-        record.streams[0].steadiness = "not_tested".to_owned();
+        record.streams[0].steadiness = Steadiness::NotTested;
     });
     assert_eq!(
         short,
@@ -174,15 +174,19 @@ fn nothing_acknowledged_is_unknown() {
 
 #[test]
 fn what_the_runner_found_becomes_a_reason() {
-    for code in [
-        ReasonCode::Interrupted,
-        ReasonCode::TargetLost,
-        ReasonCode::RecordIncomplete,
+    for (kind, code) in [
+        (IncidentKind::Interrupted, ReasonCode::Interrupted),
+        (IncidentKind::TargetLost, ReasonCode::TargetLost),
+        (IncidentKind::DiskFull, ReasonCode::DiskFull),
+        (IncidentKind::RecordIncomplete, ReasonCode::RecordIncomplete),
     ] {
-        let found = spoilt(|record| note(record, code.name(), "after 6 s"));
+        let found = spoilt(|record| incident(record, kind, "after 6 s"));
         assert_eq!(found, (Measurement::Invalid, vec![code]));
     }
-    let other = spoilt(|record| note(record, "clock_stepped", "by 2 s"));
+    let after = spoilt(|record| incident(record, IncidentKind::AuditInterrupted, "after 6 s"));
+    assert_eq!(after, (Measurement::Valid, vec![]));
+    // A note is for people: no judgment reads its code.
+    let other = spoilt(|record| note(record, "interrupted", "after 6 s"));
     assert_eq!(other, (Measurement::Valid, vec![]));
 }
 
@@ -427,31 +431,52 @@ fn buckets_that_were_not_narrowed_say_so() {
 
 #[test]
 fn an_audit_that_was_not_done_verifies_nothing() {
-    let status = |status: &str| {
+    let status = |status: AuditStatus| {
         let mut record = closed();
-        record.audit.status = status.to_owned();
+        record.audit.status = status;
         data(&record)
     };
     let unverified = |code| (Data::Unverified, vec![code]);
-    assert_eq!(status("timeout"), unverified(ReasonCode::AuditTimeout));
-    assert_eq!(status("failed"), unverified(ReasonCode::AuditFailed));
-    assert_eq!(status("partial"), unverified(ReasonCode::OneShare));
-    assert_eq!(status("one_share"), unverified(ReasonCode::OneShare));
-    assert_eq!(status("no_invariant"), unverified(ReasonCode::NoInvariant));
     assert_eq!(
-        status("of a later version"),
+        status(AuditStatus::Timeout),
+        unverified(ReasonCode::AuditTimeout)
+    );
+    assert_eq!(
+        status(AuditStatus::Failed),
         unverified(ReasonCode::AuditFailed)
     );
-    assert_eq!(status("off"), (Data::NotChecked, vec![]));
-    assert_eq!(status("nothing_written"), (Data::NotChecked, vec![]));
+    assert_eq!(
+        status(AuditStatus::Partial),
+        unverified(ReasonCode::OneShare)
+    );
+    assert_eq!(
+        status(AuditStatus::OneShare),
+        unverified(ReasonCode::OneShare)
+    );
+    assert_eq!(
+        status(AuditStatus::NoInvariant),
+        unverified(ReasonCode::NoInvariant)
+    );
+    assert_eq!(status(AuditStatus::Off), (Data::NotChecked, vec![]));
+    assert_eq!(
+        status(AuditStatus::NothingWritten),
+        (Data::NotChecked, vec![])
+    );
     let noted = vec![ReasonCode::StoresNothing];
-    assert_eq!(status("stores_nothing"), (Data::NotChecked, noted));
+    assert_eq!(
+        status(AuditStatus::StoresNothing),
+        (Data::NotChecked, noted)
+    );
 }
 
 #[test]
 fn an_audit_among_running_statements_proves_no_cleanness() {
     let mut record = closed();
-    note(&mut record, "not_idle", "3 statements after 30 s");
+    incident(
+        &mut record,
+        IncidentKind::NotIdle,
+        "3 statements after 30 s",
+    );
     assert_eq!(data(&record), (Data::Unverified, vec![ReasonCode::NotIdle]));
 }
 
@@ -459,7 +484,7 @@ fn an_audit_among_running_statements_proves_no_cleanness() {
 fn no_level_means_no_audit_whatever_its_status() {
     let mut record = closed();
     record.audit.level = AuditLevel::Off;
-    record.audit.status = "failed".to_owned();
+    record.audit.status = AuditStatus::Failed;
     assert_eq!(data(&record).0, Data::NotChecked);
 }
 
@@ -481,15 +506,15 @@ fn many_places_are_one_reason() {
 #[test]
 fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
     let mut record = open_gate();
-    let code = |record: &RunRecord| exit_code(&judge(record), Ended::of(record));
+    let code = |record: &RunRecord| exit_code(&judge(record), Ended::of(&record.incidents));
     assert_eq!(code(&record), 0);
     record.results[0].backlog = true;
     assert_eq!(code(&record), 1);
     record.clients[0].cpu_fraction = 1.0;
     assert_eq!(code(&record), 3);
-    note(&mut record, "interrupted", "by the user");
+    incident(&mut record, IncidentKind::Interrupted, "by the user");
     assert_eq!(code(&record), 130);
-    note(&mut record, "target_lost", "no session for 30 s");
+    incident(&mut record, IncidentKind::TargetLost, "no session for 30 s");
     assert_eq!(code(&record), 5);
     lose_rows(&mut record, 1);
     assert_eq!(code(&record), 4);
@@ -498,8 +523,8 @@ fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
 #[test]
 fn data_that_were_not_verified_although_asked_are_not_well() {
     let mut record = closed();
-    record.audit.status = "timeout".to_owned();
+    record.audit.status = AuditStatus::Timeout;
     assert_eq!(exit_code(&judge(&record), Ended::Complete), 3);
-    record.audit.status = "off".to_owned();
+    record.audit.status = AuditStatus::Off;
     assert_eq!(exit_code(&judge(&record), Ended::Complete), 0);
 }

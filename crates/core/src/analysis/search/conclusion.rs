@@ -6,7 +6,7 @@ use crate::model::display::{duration, rate};
 use crate::model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
-use crate::model::record::{RunNote, RunRecord};
+use crate::model::record::{Incident, IncidentKind, RunRecord};
 use crate::model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
@@ -151,10 +151,11 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             );
         }
         NoMarkReason::TargetLost => {
-            note(record, "target_lost", "the target went away");
+            ended(record, IncidentKind::TargetLost, "the target went away");
         }
         NoMarkReason::Interrupted => {
-            note(record, "interrupted", "the search was stopped by the user");
+            let message = "the search was stopped by the user";
+            ended(record, IncidentKind::Interrupted, message);
         }
         // The judgment of the data is that of the probe that found it.
         NoMarkReason::WrongData => {}
@@ -162,16 +163,16 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
 }
 
 /// What ended a search ends its record too.
-fn note(record: &mut RunRecord, code: &str, message: &str) {
-    if record.notes.iter().all(|finding| finding.code != code) {
-        record.notes.push(RunNote {
-            code: code.to_owned(),
-            message: message.to_owned(),
-        });
+fn ended(record: &mut RunRecord, kind: IncidentKind, message: &str) {
+    if record
+        .incidents
+        .iter()
+        .all(|incident| incident.kind != kind)
+    {
+        record.incidents.push(Incident::new(kind, message));
     }
-    let code = match code {
-        "interrupted" => ReasonCode::Interrupted,
-        _ => ReasonCode::TargetLost,
+    let Some(code) = kind.reason() else {
+        return;
     };
     let judged = &mut record.judgments;
     if judged.measurement.reasons.iter().all(|r| r.code != code) {

@@ -123,7 +123,7 @@ fn is_wrong(data: Data) -> bool {
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {
-    match Ended::of(record) {
+    match Ended::of(&record.incidents) {
         Ended::Interrupted => ProbeVerdict::Interrupted,
         Ended::TargetLost => ProbeVerdict::TargetLost,
         Ended::Complete if is_wrong(record.judgments.data.value) => ProbeVerdict::WrongData,

@@ -4,6 +4,7 @@ use crate::model::numbers::truncate_to_u64;
 
 use super::super::synthetic::{Noise, counts};
 use super::*;
+use crate::model::record::Steadiness;
 
 const WINDOW: Nanos = Nanos::from_millis(100);
 const SERIES: u64 = 2_000;
@@ -25,7 +26,7 @@ fn cell(true_mean: f64, series: impl Fn(&mut Noise) -> Vec<u64>) -> Cell {
         if let Some((low, high)) = found.ci95 {
             tested += 1.0;
             misses += f64::from(u8::from(true_mean < low / 10.0 || true_mean > high / 10.0));
-            alarms += f64::from(u8::from(found.steadiness != Steadiness::Steady));
+            alarms += f64::from(u8::from(found.drift != Drift::None));
         }
     }
     Cell {
@@ -133,10 +134,10 @@ fn a_drift_of_a_tenth_is_found() {
 fn a_drift_is_told_with_its_size() {
     let slow: Vec<u64> = (0..600).map(|t| 1_030 - t / 10 + t * 7 % 3).collect();
     let found = throughput(&slow, WINDOW);
-    let Steadiness::NotSteady {
+    let Drift::Found {
         drift_per_cent,
         p_value,
-    } = found.steadiness
+    } = found.drift
     else {
         panic!("{found:?}");
     };
@@ -158,7 +159,7 @@ fn an_even_pace_is_steady_although_its_counts_alternate() {
             for size in [1, 1_000] {
                 let found = throughput(&even(per_window, size, windows), WINDOW);
                 let name = format!("{windows} windows of {per_window} times {size}: {found:?}");
-                assert_eq!(found.steadiness, Steadiness::Steady, "{name}");
+                assert_eq!(found.drift, Drift::None, "{name}");
                 let (low, high) = found.ci95.expect(&name);
                 let truth = per_window * 10.0 * len_to_f64(usize::try_from(size).unwrap());
                 assert!((low..=high).contains(&truth), "{name}");
@@ -173,7 +174,7 @@ fn a_constant_is_known_exactly_and_steady() {
         let found = throughput(&[rate; 300], WINDOW);
         let per_s = found.mean_per_s;
         assert_eq!(found.ci95, Some((per_s, per_s)));
-        assert_eq!(found.steadiness, Steadiness::Steady);
+        assert_eq!(found.drift, Drift::None);
         assert_eq!(found.drift_per_cent, Some(0.0));
         assert!((found.effective_windows - 300.0).abs() < 1e-9);
     }
@@ -184,7 +185,7 @@ fn a_constant_is_known_exactly_and_steady() {
 fn a_perfect_line_is_not_steady() {
     let line: Vec<u64> = (0..300).map(|t| 1_000 + t).collect();
     let found = throughput(&line, WINDOW);
-    assert_eq!(found.steadiness.name(), "not_steady");
+    assert_eq!(found.drift.steadiness(), Steadiness::NotSteady);
 }
 
 #[test]
@@ -195,7 +196,7 @@ fn nothing_measured_is_not_tested() {
         (vec![5], WINDOW),
     ] {
         let found = throughput(&series, window);
-        assert_eq!(found.steadiness, Steadiness::NotTested);
+        assert_eq!(found.drift, Drift::NotTested);
         assert_eq!((found.ci95, found.drift_per_cent), (None, None));
         assert!(found.mean_per_s.is_finite());
     }
@@ -205,18 +206,4 @@ fn nothing_measured_is_not_tested() {
 fn the_rate_is_per_second() {
     let found = throughput(&[10, 20].repeat(50), Nanos::from_millis(250));
     assert!((found.mean_per_s - 60.0).abs() < 1e-9);
-}
-
-#[test]
-fn the_record_spells_steadiness_in_snake_case() {
-    let json = |value: Steadiness| serde_json::to_string(&value).unwrap();
-    assert_eq!(json(Steadiness::NotTested), "\"not_tested\"");
-    let drift = Steadiness::NotSteady {
-        drift_per_cent: 2.0,
-        p_value: 0.01,
-    };
-    assert_eq!(
-        json(drift),
-        r#"{"not_steady":{"drift_per_cent":2.0,"p_value":0.01}}"#
-    );
 }

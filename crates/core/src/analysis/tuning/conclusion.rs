@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::series::{Origin, Point, Setting, names};
 use crate::model::judgment::{Judgment, Measurement, ObjectiveValue, Reason, ReasonCode};
-use crate::model::record::{RunNote, RunRecord};
+use crate::model::record::{Incident, IncidentKind, RunRecord};
 use crate::model::tune::{NoBestReason, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord};
 
 /// The record of a tuning so far, from that of its last cell.
@@ -37,17 +37,20 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
         Some(why) => unknown(why, &tune),
     };
     let ends = match why {
-        Some(NoBestReason::Interrupted) if tune.outcome.is_some() => Some("interrupted"),
-        Some(NoBestReason::TargetLost) => Some("target_lost"),
+        Some(NoBestReason::Interrupted) if tune.outcome.is_some() => {
+            Some(IncidentKind::Interrupted)
+        }
+        Some(NoBestReason::TargetLost) => Some(IncidentKind::TargetLost),
         _ => None,
     };
-    if let Some(code) = ends
-        && record.notes.iter().all(|finding| finding.code != code)
+    if let Some(kind) = ends
+        && record
+            .incidents
+            .iter()
+            .all(|incident| incident.kind != kind)
     {
-        record.notes.push(RunNote {
-            code: code.to_owned(),
-            message: "the tuning did not come to its end".to_owned(),
-        });
+        let message = "the tuning did not come to its end";
+        record.incidents.push(Incident::new(kind, message));
     }
     record.tune = Some(tune);
     record

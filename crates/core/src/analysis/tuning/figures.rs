@@ -51,7 +51,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     let of_measurement: Vec<ReasonCode> =
         judged.measurement.reasons.iter().map(|r| r.code).collect();
     let unsound = judged.measurement.value == Measurement::Invalid;
-    match Ended::of(record) {
+    match Ended::of(&record.incidents) {
         Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
         Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
         Ended::Complete => {}

@@ -6,7 +6,7 @@
 
 use crate::analysis::buckets;
 use crate::model::plan::PhaseKind;
-use crate::model::record::{AuditRecord, Expectation, Resolved, RunRecord};
+use crate::model::record::{AuditRecord, AuditStatus, Expectation, Resolved, RunRecord};
 
 use super::timeline::instant;
 
@@ -43,9 +43,14 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
         error: None,
         ..first.clone()
     };
-    for quiet in ["off", "nothing_written", "stores_nothing"] {
+    let same = [
+        AuditStatus::Off,
+        AuditStatus::NothingWritten,
+        AuditStatus::StoresNothing,
+    ];
+    for quiet in same {
         if audits().all(|audit| audit.status == quiet) {
-            quiet.clone_into(&mut audit.status);
+            audit.status = quiet;
             return audit;
         }
     }
@@ -61,7 +66,7 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
 
 /// What all shares expect and the last audit found, per table; or the status of an audit that
 /// cannot be made, and why.
-fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (String, String)> {
+fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (AuditStatus, String)> {
     let mut written = Vec::new();
     for share in shares {
         written.extend(expectations(share)?);
@@ -79,37 +84,40 @@ fn together(shares: &[&RunRecord]) -> Result<Vec<Expectation>, (String, String)>
         let parts: Vec<&Expectation> = written.iter().filter(of_table).copied().collect();
         buckets::together(&parts, last).ok_or_else(|| {
             let error = format!("the shares compared different columns of `{}`", last.table);
-            ("failed".to_owned(), error)
+            (AuditStatus::Failed, error)
         })
     });
     tables.collect()
 }
 
 /// What a share expects; nothing where it wrote nothing.
-fn expectations(share: &RunRecord) -> Result<&[Expectation], (String, String)> {
+fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, String)> {
     let audit = &share.audit;
     let index = share.plan.definition.share.index;
-    match (audit.status.as_str(), audit.expectations.as_slice()) {
-        ("partial" | "done", []) if audit.acknowledged + audit.unknown > 0 => {
+    match (audit.status, audit.expectations.as_slice()) {
+        (AuditStatus::Partial | AuditStatus::Done, [])
+            if audit.acknowledged + audit.unknown > 0 =>
+        {
             let error = format!("share {index} did not record what it expects");
-            Err(("failed".to_owned(), error))
+            Err((AuditStatus::Failed, error))
         }
-        ("partial" | "done", expected) => Ok(expected),
+        (AuditStatus::Partial | AuditStatus::Done, expected) => Ok(expected),
         // Statements wrote rows that no share counts.
-        (status @ ("no_invariant" | "one_share"), _) => {
+        (status @ (AuditStatus::NoInvariant | AuditStatus::OneShare), _) => {
             let why = audit.error.as_deref().unwrap_or("no reason recorded");
-            Err((status.to_owned(), format!("share {index}: {why}")))
+            Err((status, format!("share {index}: {why}")))
         }
         _ if audit.acknowledged == 0 && audit.unknown == 0 => Ok(&[]),
         (status, _) => {
             let why = audit.error.as_deref().unwrap_or("no reason recorded");
-            Err((status.to_owned(), format!("share {index}: {status}: {why}")))
+            let error = format!("share {index}: {}: {why}", status.name());
+            Err((status, error))
         }
     }
 }
 
 fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation]) {
-    "done".clone_into(&mut audit.status);
+    audit.status = AuditStatus::Done;
     for table in tables {
         let comparison = buckets::compare(table);
         audit.buckets += comparison.buckets;
@@ -126,7 +134,7 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
     }
     audit.examples.truncate(buckets::EXAMPLES_MAX);
     if let Some(index) = still_writing(shares).filter(|_| audit.missing > 0) {
-        "failed".clone_into(&mut audit.status);
+        audit.status = AuditStatus::Failed;
         audit.error = Some(format!(
             "the last audit began before share {index} had ended, so what it did not find may \
              have come later"

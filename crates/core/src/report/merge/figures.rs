@@ -52,7 +52,7 @@ fn draw_stream(stream: &mut StreamRecord, results: &[ResultRecord]) {
     let interval = drawn.ci95;
     stream.throughput.ci95 = interval.map(|(low, high)| [low * units_per_op, high * units_per_op]);
     stream.effective_windows = drawn.effective_windows;
-    drawn.steadiness.name().clone_into(&mut stream.steadiness);
+    stream.steadiness = drawn.drift.steadiness();
     stream.drift_percent = drawn.drift_per_cent;
 }
 

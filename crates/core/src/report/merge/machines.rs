@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::record::{RunNote, RunRecord, TargetRecord, TelemetrySample};
+use crate::model::record::{Incident, RunNote, RunRecord, TargetRecord, TelemetrySample};
 use crate::model::target_telemetry::TargetTelemetry;
 
 /// URLs, hosts and settings of all shares; sizes as the first and the last state say.
@@ -73,18 +73,36 @@ fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
     }
 }
 
-/// Every finding once; it names its share unless all shares have it alike.
-pub(super) fn findings(shares: &[&RunRecord]) -> Vec<RunNote> {
-    let mut merged: Vec<RunNote> = Vec::new();
+/// Every note once; it names its share unless all shares have it.
+pub(super) fn notes(shares: &[&RunRecord]) -> Vec<RunNote> {
+    named(shares, |share| &share.notes, |note| &mut note.message)
+}
+
+/// The same for incidents.
+pub(super) fn incidents(shares: &[&RunRecord]) -> Vec<Incident> {
+    named(
+        shares,
+        |share| &share.incidents,
+        |incident| &mut incident.message,
+    )
+}
+
+fn named<T: Clone + PartialEq>(
+    shares: &[&RunRecord],
+    of: impl Fn(&RunRecord) -> &Vec<T>,
+    message: impl Fn(&mut T) -> &mut String,
+) -> Vec<T> {
+    let mut merged: Vec<T> = Vec::new();
     for share in shares {
-        for finding in &share.notes {
-            let mut finding = finding.clone();
-            if !shares.iter().all(|other| other.notes.contains(&finding)) {
-                let of = &share.plan.definition.share;
-                finding.message = format!("share {}/{}: {}", of.index, of.of, finding.message);
+        for one in of(share) {
+            let mut one = one.clone();
+            if !shares.iter().all(|other| of(other).contains(&one)) {
+                let place = &share.plan.definition.share;
+                let message = message(&mut one);
+                *message = format!("share {}/{}: {message}", place.index, place.of);
             }
-            if !merged.contains(&finding) {
-                merged.push(finding);
+            if !merged.contains(&one) {
+                merged.push(one);
             }
         }
     }

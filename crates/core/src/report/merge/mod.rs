@@ -124,7 +124,8 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
     merged.clients = shares.iter().flat_map(|s| s.clients.clone()).collect();
     merged.telemetry = machines::telemetry(&shares);
     merged.target_telemetry = machines::target_telemetry(&shares);
-    merged.notes = machines::findings(&shares);
+    merged.incidents = machines::incidents(&shares);
+    merged.notes = machines::notes(&shares);
     merged.environment = machines::environment(&shares);
     merged.labels = machines::labels(&shares);
     merged.probes = shares.iter().flat_map(|s| s.probes.clone()).collect();

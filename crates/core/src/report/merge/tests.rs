@@ -5,8 +5,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::model::judgment::{Data, Measurement};
 use crate::model::plan::{PhaseKind, Unit};
-use crate::model::record::{AuditRecord, Expectation, ExpectedBucket, FoundBucket, PhaseRecord};
-use crate::report::fixture::{self, MS, OpSpec, S, note};
+use crate::model::record::{
+    AuditRecord, AuditStatus, Expectation, ExpectedBucket, FoundBucket, IncidentKind, PhaseRecord,
+};
+use crate::report::fixture::{self, MS, OpSpec, S, incident};
 
 const WINDOWS: usize = 100;
 
@@ -63,7 +65,7 @@ fn audited(record: &mut RunRecord, of: u32) {
     record.audit.read_back = 0;
     record.audit.estimate_ns = 0;
     if of > 1 {
-        "partial".clone_into(&mut record.audit.status);
+        record.audit.status = AuditStatus::Partial;
     }
     record.phases.push(PhaseRecord {
         name: "audit".to_owned(),
@@ -188,7 +190,7 @@ fn one_share_proves_nothing_and_all_of_them_prove_that_nothing_was_lost() {
     let shares = three();
     assert_eq!(judge(&shares[0]).data.value, Data::Unverified);
     let merged = merge(&shares).unwrap();
-    assert_eq!(merged.audit.status, "done");
+    assert_eq!(merged.audit.status, AuditStatus::Done);
     assert_eq!(merged.judgments.data.value, Data::Clean);
     assert_eq!(merged.judgments.measurement.value, Measurement::Valid);
 }
@@ -253,7 +255,7 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
 fn an_audit_that_failed_on_one_share_verifies_nothing() {
     let mut shares = three();
     shares[2].audit = AuditRecord {
-        status: "timeout".to_owned(),
+        status: AuditStatus::Timeout,
         error: Some("60 s".to_owned()),
         expectations: Vec::new(),
         ..shares[2].audit.clone()
@@ -284,7 +286,7 @@ fn what_no_share_could_ask_is_not_clean_when_they_are_put_together() {
     for share in &mut shares {
         // Their statements wrote rows that no ledger knows.
         share.audit = AuditRecord {
-            status: "one_share".to_owned(),
+            status: AuditStatus::OneShare,
             error: Some("invariants".to_owned()),
             acknowledged: 0,
             expectations: Vec::new(),
@@ -318,10 +320,10 @@ fn a_gap_of_one_share_is_none_of_the_target() {
 #[test]
 fn an_interrupted_share_interrupts_the_whole_and_is_named() {
     let mut shares = three();
-    note(&mut shares[1], "interrupted", "after 6 s");
+    incident(&mut shares[1], IncidentKind::Interrupted, "after 6 s");
     let merged = merge(&shares).unwrap();
     assert_eq!(merged.judgments.measurement.value, Measurement::Invalid);
-    assert_eq!(merged.notes[0].message, "share 2/3: after 6 s");
+    assert_eq!(merged.incidents[0].message, "share 2/3: after 6 s");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, count, rate};
 use crate::model::import_record::MissingField;
 use crate::model::plan::Unit;
-use crate::model::record::{ResultRecord, RunRecord};
+use crate::model::record::{AuditStatus, ResultRecord, RunRecord};
 
 use super::table::{Row, aligned, labeled};
 
@@ -46,7 +46,7 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
         acknowledged += result.rows.acknowledged;
     }
     let audit = &record.audit;
-    let audited = audit.status == "done";
+    let audited = audit.status == AuditStatus::Done;
     let same = audit.acknowledged == acknowledged;
     let mut rows = Vec::new();
     if offered > 0 || sent > 0 {

@@ -3,11 +3,10 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
-use crate::import::NOT_AUDITED;
 use crate::model::display::{count, foreign};
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::plan::{AuditLevel, Objective};
-use crate::model::record::{AuditRecord, RunRecord};
+use crate::model::record::{AuditRecord, AuditStatus, RunRecord};
 
 use super::table::labeled;
 
@@ -79,12 +78,12 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
 
 pub(in crate::report) fn audited(record: &RunRecord) -> String {
     let audit = &record.audit;
-    match (record.judgments.data.value, audit.status.as_str()) {
-        (Data::NotChecked, NOT_AUDITED) => "not audited".to_owned(),
-        (Data::NotChecked, "nothing_written") => "nothing was written".to_owned(),
-        (Data::NotChecked, "stores_nothing") => String::new(),
+    match (record.judgments.data.value, audit.status) {
+        (Data::NotChecked, AuditStatus::Imported) => "not audited".to_owned(),
+        (Data::NotChecked, AuditStatus::NothingWritten) => "nothing was written".to_owned(),
+        (Data::NotChecked, AuditStatus::StoresNothing) => String::new(),
         (Data::NotChecked, _) => "no audit was asked for".to_owned(),
-        (Data::Unverified, status) if status != "done" => {
+        (Data::Unverified, status) if status != AuditStatus::Done => {
             "what was acknowledged was NOT checked".to_owned()
         }
         _ => {

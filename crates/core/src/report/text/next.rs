@@ -8,7 +8,7 @@ use crate::model::display::{flag_span, plain};
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::numbers::round_to_u64;
 use crate::model::plan::{Objective, Pace, StreamPlan};
-use crate::model::record::RunRecord;
+use crate::model::record::{AuditStatus, RunRecord};
 
 /// An open run at this share of what a closed run reached shows latencies without a queue.
 const COMFORTABLE: f64 = 0.7;
@@ -44,7 +44,7 @@ pub(super) fn command(
             return show(&format!("   # and the records of all {} shares", share.of));
         }
         Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
-        Data::Unverified if record.audit.status == "timeout" && !measured.is_empty() => {
+        Data::Unverified if record.audit.status == AuditStatus::Timeout && !measured.is_empty() => {
             let limit = record.plan.definition.audit.limit.0.saturating_mul(LONGER);
             let begin = base("run", record, &["audit-timeout"]);
             let again = run(record, begin, measured, (1.0, 1));

@@ -8,7 +8,6 @@ use crate::analysis::judge::MeasuredStream;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
 use crate::model::import_record::MissingField;
-use crate::model::judgment::ReasonCode;
 use crate::model::record::RunRecord;
 
 use super::table::labeled;
@@ -111,15 +110,15 @@ fn labels(record: &RunRecord) -> Option<String> {
     (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
 }
 
-/// Findings that no judgment repeats.
+/// Notes, and the incidents that no judgment names.
 fn findings(record: &RunRecord) -> Vec<String> {
-    let is_reason = |code: &str| ReasonCode::ALL.iter().any(|(_, name, ..)| *name == code);
-    let noted: Vec<&str> = record
-        .notes
+    let unjudged = record
+        .incidents
         .iter()
-        .filter(|finding| !is_reason(&finding.code))
-        .map(|finding| finding.message.as_str())
-        .collect();
+        .filter(|i| i.kind.reason().is_none());
+    let unjudged = unjudged.map(|incident| incident.message.as_str());
+    let notes = record.notes.iter().map(|note| note.message.as_str());
+    let noted: Vec<&str> = unjudged.chain(notes).collect();
     let shown = noted.iter().take(FINDINGS_SHOWN);
     let mut lines: Vec<String> = shown
         .map(|message| labeled("note", &foreign(message, WORDS)))

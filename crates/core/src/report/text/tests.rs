@@ -5,11 +5,12 @@ use crate::analysis;
 use crate::model::judgment::ReasonCode;
 use crate::model::plan::Share;
 use crate::model::plan::Unit;
+use crate::model::record::{AuditStatus, IncidentKind};
 use crate::model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
 };
-use crate::report::fixture::{self, judged, lose_rows, note};
+use crate::report::fixture::{self, incident, judged, lose_rows, note};
 
 #[test]
 fn a_closed_run_that_is_well() {
@@ -50,7 +51,7 @@ fn lost_rows_outrank_everything_else() {
 #[test]
 fn unverified_is_as_loud_as_an_error() {
     let mut record = fixture::closed();
-    record.audit.status = "timeout".to_owned();
+    record.audit.status = AuditStatus::Timeout;
     record.audit.error = Some("adding up table `cpu`".to_owned());
     let text = text(&judged(record));
     assert!(text.contains("UNVERIFIED"));
@@ -60,9 +61,9 @@ fn unverified_is_as_loud_as_an_error() {
 #[test]
 fn an_interrupted_run_says_so() {
     let mut record = fixture::closed();
-    note(
+    incident(
         &mut record,
-        "interrupted",
+        IncidentKind::Interrupted,
         "stopped by the user after 6 s of 12 s",
     );
     insta::assert_snapshot!(text(&judged(record)));
@@ -99,11 +100,11 @@ fn what_to_do_next_follows_from_the_judgments() {
     assert!(shares.ends_with("# and the records of all 4 shares"));
     let lost = changed(|r| lose_rows(r, 96));
     assert!(lost.starts_with("highwater show ") && lost.ends_with("--format json"));
-    let failed = changed(|r| "failed".clone_into(&mut r.audit.status));
+    let failed = changed(|r| r.audit.status = AuditStatus::Failed);
     assert!(failed.starts_with("highwater check "), "{failed}");
-    let late = changed(|r| "timeout".clone_into(&mut r.audit.status));
+    let late = changed(|r| r.audit.status = AuditStatus::Timeout);
     assert!(late.starts_with("highwater run ") && late.contains(" --audit-timeout "));
-    let stopped = changed(|r| note(r, "interrupted", "by the user"));
+    let stopped = changed(|r| incident(r, IncidentKind::Interrupted, "by the user"));
     assert!(stopped.starts_with("highwater run "), "{stopped}");
     let saturated = changed(|r| r.clients[0].cpu_fraction = 1.0);
     assert!(saturated.starts_with("highwater check "), "{saturated}");
@@ -162,7 +163,7 @@ fn a_share_names_itself_and_what_is_missing() {
         of: 4,
         start_at: None,
     };
-    record.audit.status = "partial".to_owned();
+    record.audit.status = AuditStatus::Partial;
     let text = text(&judged(record));
     assert!(text.contains("share 2/4 of it"), "{text}");
     assert!(text.contains("one_share"), "{text}");
@@ -174,7 +175,7 @@ fn no_escape_code_of_a_target_comes_through() {
     record.target.version = "\u{1b}[31mred".to_owned();
     record.labels.insert("a".to_owned(), "\u{7}".to_owned());
     note(&mut record, "x", "\u{1b}]0;title\u{7}");
-    record.audit.status = "failed".to_owned();
+    record.audit.status = AuditStatus::Failed;
     record.audit.error = Some("\u{1b}[2J".to_owned());
     let text = text(&judged(record));
     assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");

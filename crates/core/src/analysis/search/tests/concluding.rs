@@ -3,8 +3,8 @@
 use super::*;
 use crate::analysis::{Ended, exit_code};
 use crate::model::judgment::{Data, Measurement, ObjectiveValue};
-use crate::model::record::RunRecord;
-use crate::report::fixture::{MS, gate_op, judged, lose_rows, note, open_gate, open_gate_of};
+use crate::model::record::{IncidentKind, RunRecord};
+use crate::report::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of};
 
 /// The record of a search that ended so, after this last probe.
 fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> RunRecord {
@@ -58,7 +58,7 @@ fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
 }
 
 fn code(record: &RunRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(record))
+    exit_code(&record.judgments, Ended::of(&record.incidents))
 }
 
 #[test]
@@ -99,26 +99,26 @@ fn a_search_without_a_mark_says_which_side_gave_out() {
 
 #[test]
 fn what_ended_a_search_ends_its_record_and_is_noted_once() {
-    for (why, finding, reason, exit) in [
+    for (why, kind, reason, exit) in [
         (
             NoMarkReason::TargetLost,
-            "target_lost",
+            IncidentKind::TargetLost,
             ReasonCode::TargetLost,
             5,
         ),
         (
             NoMarkReason::Interrupted,
-            "interrupted",
+            IncidentKind::Interrupted,
             ReasonCode::Interrupted,
             130,
         ),
     ] {
         let mut ended = open_gate();
-        note(&mut ended, finding, "after 6 s");
+        incident(&mut ended, kind, "after 6 s");
         // The last probe that has a record may be a well one.
         for last in [open_gate(), judged(ended)] {
             let record = unmarked(last, why);
-            let noted = record.notes.iter().filter(|noted| noted.code == finding);
+            let noted = record.incidents.iter().filter(|noted| noted.kind == kind);
             assert_eq!(noted.count(), 1);
             let expected = (Measurement::Invalid, vec![reason]);
             assert_eq!((measurement(&record), code(&record)), (expected, exit));

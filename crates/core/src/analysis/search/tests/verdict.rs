@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::model::plan::PhaseKind;
-use crate::model::record::{RunRecord, TableRecord};
+use crate::model::record::{IncidentKind, RunRecord, Steadiness, TableRecord, TableStart};
 use crate::report::fixture::{
-    MS, gate_op, judged, lose_rows, note, open_gate, open_gate_of, open_steps,
+    MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of, open_steps,
 };
 
 fn shown(record: RunRecord) -> Probed {
@@ -51,13 +51,13 @@ fn what_spoilt_a_probe_outranks_what_it_missed() {
         lose_rows(record, 1);
     };
     assert_eq!(changed(lost), ProbeVerdict::WrongData);
-    for (code, verdict) in [
-        ("target_lost", ProbeVerdict::TargetLost),
-        ("interrupted", ProbeVerdict::Interrupted),
+    for (kind, verdict) in [
+        (IncidentKind::TargetLost, ProbeVerdict::TargetLost),
+        (IncidentKind::Interrupted, ProbeVerdict::Interrupted),
     ] {
         let ended = |record: &mut RunRecord| {
             lost(record);
-            note(record, code, "after 6 s");
+            incident(record, kind, "after 6 s");
         };
         assert_eq!(changed(ended), verdict);
     }
@@ -66,13 +66,13 @@ fn what_spoilt_a_probe_outranks_what_it_missed() {
 #[test]
 fn a_drift_is_the_targets_doing_and_a_phase_too_short_shows_nothing() {
     let drifts = changed(|record| {
-        "not_steady".clone_into(&mut record.streams[0].steadiness);
+        record.streams[0].steadiness = Steadiness::NotSteady;
         record.streams[0].drift_percent = Some(-20.0);
     });
     assert_eq!(drifts, ProbeVerdict::Missed, "it is not sustained");
     let short = changed(|record| {
         record.phases[1].duration_ns = 2 * S;
-        "not_tested".clone_into(&mut record.streams[0].steadiness);
+        record.streams[0].steadiness = Steadiness::NotTested;
     });
     assert_eq!(short, ProbeVerdict::NotShown);
 }
@@ -189,7 +189,7 @@ fn an_estimate_judges_only_its_end_and_its_data() {
     );
     let lost = estimate(|record| lose_rows(record, 1));
     assert_eq!(lost.verdict, ProbeVerdict::WrongData);
-    let stopped = estimate(|record| note(record, "interrupted", "by the user"));
+    let stopped = estimate(|record| incident(record, IncidentKind::Interrupted, "by the user"));
     assert_eq!(stopped.verdict, ProbeVerdict::Interrupted);
 }
 
@@ -198,6 +198,7 @@ fn rows_before_a_probe_are_those_of_earlier_runs_and_of_its_own_load() {
     let mut record = open_gate();
     record.target.tables.push(TableRecord {
         name: "cpu".to_owned(),
+        start: TableStart::Continued,
         rows_before: Some(500),
         first_index: 500,
         next_index: None,

@@ -3,8 +3,8 @@
 use super::*;
 use crate::analysis::{Ended, exit_code};
 use crate::model::judgment::{Measurement, ObjectiveValue, ReasonCode};
-use crate::model::record::RunRecord;
-use crate::report::fixture::{closed, judged, lose_rows, note, open_gate};
+use crate::model::record::{IncidentKind, RunRecord, Steadiness};
+use crate::report::fixture::{closed, incident, judged, lose_rows, open_gate};
 
 /// What is taken from a record that was changed so.
 fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (TrialVerdict, Vec<ReasonCode>) {
@@ -22,7 +22,7 @@ fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
     let counts = (TrialVerdict::Counts, vec![]);
     assert_eq!(shown(closed(), |_| ()), counts);
     let drifts = |record: &mut RunRecord| {
-        "not_steady".clone_into(&mut record.streams[0].steadiness);
+        record.streams[0].steadiness = Steadiness::NotSteady;
         record.streams[0].drift_percent = Some(-20.0);
     };
     assert_eq!(shown(closed(), drifts), counts, "it is the target's");
@@ -37,9 +37,9 @@ fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
     };
     let wrong = (TrialVerdict::WrongData, vec![ReasonCode::RowsLost]);
     assert_eq!(shown(closed(), lost), wrong);
-    let gone = |record: &mut RunRecord| note(record, "target_lost", "after 6 s");
+    let gone = |record: &mut RunRecord| incident(record, IncidentKind::TargetLost, "after 6 s");
     assert_eq!(shown(closed(), gone), (TrialVerdict::TargetLost, vec![]));
-    let stopped = |record: &mut RunRecord| note(record, "interrupted", "after 6 s");
+    let stopped = |record: &mut RunRecord| incident(record, IncidentKind::Interrupted, "after 6 s");
     assert_eq!(
         shown(closed(), stopped),
         (TrialVerdict::Interrupted, vec![])
@@ -71,7 +71,7 @@ fn concluded(outcome: Option<TuneOutcome>) -> (RunRecord, u8) {
     let mut tune = tune(&[2]);
     tune.outcome = outcome;
     let record = conclude(judged(last), tune, "tune".to_owned());
-    let code = exit_code(&record.judgments, Ended::of(&record));
+    let code = exit_code(&record.judgments, Ended::of(&record.incidents));
     (record, code)
 }
 

@@ -3,7 +3,7 @@
 use maud::html;
 
 use crate::model::display::{count, duration, foreign};
-use crate::model::record::{AuditExample, Fault, InvariantRecord, RunRecord};
+use crate::model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
 use crate::report::text::judged as told;
 use crate::report::text::table::Row;
 
@@ -34,7 +34,7 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
             audit.server_counter,
         ),
     ];
-    let done = audit.status == "done";
+    let done = audit.status == AuditStatus::Done;
     let shown = figures.into_iter().filter(|_| done);
     let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
     let took = done.then(|| ("it took", duration(audit.duration_ns)));

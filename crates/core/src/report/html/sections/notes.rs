@@ -15,11 +15,14 @@ const WORDS: usize = 600;
 
 pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
     let told = rules(record);
+    let incidents = record.incidents.iter().map(|incident| &incident.message);
+    let notes = record.notes.iter().map(|note| &note.message);
+    let notes: Vec<&String> = incidents.chain(notes).collect();
     Part {
         id: "findings",
         title: "Findings",
         body: html! {
-            @if told.is_empty() && record.notes.is_empty() {
+            @if told.is_empty() && notes.is_empty() {
                 p { "None: no rule had figures to speak for it." }
             }
             @for told in &told {
@@ -29,10 +32,10 @@ pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
                     p class="hint" { "Try: " (told.hint) }
                 }
             }
-            @if !record.notes.is_empty() {
+            @if !notes.is_empty() {
                 ul class="noted" {
-                    @for finding in &record.notes {
-                        li { (foreign(&finding.message, WORDS)) }
+                    @for note in &notes {
+                        li { (foreign(note, WORDS)) }
                     }
                 }
             }

@@ -1,0 +1,85 @@
+//! What cut a run short or left part of it incomplete: a part of the record.
+//!
+//! The runner records incidents, and judgments read their kind. Must not judge: the kinds say what
+//! happened, `analysis::judge` says what follows from it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::judgment::ReasonCode;
+
+/// One event that cut a run short or left part of it incomplete.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Incident {
+    /// What happened.
+    pub kind: IncidentKind,
+    /// The details, for people.
+    pub message: String,
+}
+
+impl Incident {
+    /// An incident of this kind.
+    pub fn new(kind: IncidentKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+        }
+    }
+}
+
+/// The kinds of incidents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IncidentKind {
+    /// The user stopped the run before its last measured phase was over.
+    Interrupted,
+    /// The user stopped the run after the measurement was complete.
+    AuditInterrupted,
+    /// The target could not be reached any more.
+    TargetLost,
+    /// The run was stopped before the target's disk was full.
+    DiskFull,
+    /// Part of the record could not be written.
+    RecordIncomplete,
+    /// Statements of the run were still running when its audit began.
+    NotIdle,
+}
+
+impl IncidentKind {
+    /// The reason that a judgment gives for it; none where no judgment changes.
+    pub const fn reason(self) -> Option<ReasonCode> {
+        match self {
+            Self::Interrupted => Some(ReasonCode::Interrupted),
+            Self::AuditInterrupted => None,
+            Self::TargetLost => Some(ReasonCode::TargetLost),
+            Self::DiskFull => Some(ReasonCode::DiskFull),
+            Self::RecordIncomplete => Some(ReasonCode::RecordIncomplete),
+            Self::NotIdle => Some(ReasonCode::NotIdle),
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// As its plan says.
+    Complete,
+    /// By its user.
+    Interrupted,
+    /// Because the target could not be reached any more.
+    TargetLost,
+}
+
+impl Ended {
+    /// How a run with these incidents ended; a lost target outranks the user's stop.
+    pub fn of(incidents: &[Incident]) -> Self {
+        let has = |kinds: &[IncidentKind]| incidents.iter().any(|i| kinds.contains(&i.kind));
+        if has(&[IncidentKind::TargetLost]) {
+            Self::TargetLost
+        } else if has(&[IncidentKind::Interrupted, IncidentKind::AuditInterrupted]) {
+            Self::Interrupted
+        } else {
+            Self::Complete
+        }
+    }
+}
