@@ -23,7 +23,7 @@ use super::tune::TuneRecord;
 use super::units::Seed;
 
 /// Version of the record's shape.
-pub const RECORD_SCHEMA: &str = "highwater-record/1";
+pub const RECORD_SCHEMA: &str = "highwater-record/2";
 
 /// The length of a window of [`Windows`], nanoseconds.
 pub const WINDOW_NS: u64 = 100_000_000;

@@ -5,6 +5,7 @@
 use serde::Deserialize;
 use thiserror::Error;
 
+use super::version1;
 use crate::model::record::{RECORD_SCHEMA, RunRecord};
 
 /// Why a text is not a record.
@@ -30,7 +31,7 @@ pub fn json(record: &RunRecord) -> String {
     pretty(record)
 }
 
-/// Reads what [`json`] wrote. Fields that this version does not know are passed over.
+/// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
 ///
 /// # Errors
 /// If the text is not JSON, not a record, or of another schema version.
@@ -42,6 +43,10 @@ pub fn parse(json: &str) -> Result<RunRecord, ParseError> {
     }
     let version: Version = serde_json::from_str(json)?;
     let found = version.schema.ok_or(ParseError::NotARecord)?;
+    if found == version1::SCHEMA {
+        let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
+        return Ok(serde_json::from_value(record)?);
+    }
     if found != RECORD_SCHEMA {
         let found = found.chars().take(64).collect();
         return Err(ParseError::Schema { found });
@@ -88,7 +93,7 @@ mod tests {
         assert_eq!(
             error.to_string(),
             "record has schema \"highwater-record/9\"; this version of Highwater reads \
-             highwater-record/1"
+             highwater-record/2"
         );
     }
 
@@ -98,6 +103,7 @@ mod tests {
         assert!(message("{}").starts_with("not a record of Highwater"));
         assert!(message("{").contains("line 1"));
         assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field `id`"));
+        assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("missing field `id`"));
     }
 
     #[test]
@@ -116,6 +122,6 @@ mod tests {
                 .collect();
             assert!(errors.is_empty(), "{errors:?}");
         }
-        assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/1"})));
+        assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/2"})));
     }
 }

@@ -17,6 +17,7 @@ mod size;
 #[cfg(test)]
 pub(crate) mod tests;
 mod text;
+mod version1;
 
 pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
 pub use csv::{csv, results_csv, telemetry_csv};
