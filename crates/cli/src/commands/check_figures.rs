@@ -7,7 +7,7 @@ use highwater_core::analysis::plausibility::{ModelRequest, Weight, audit};
 use highwater_core::analysis::scaling::ScalingModel;
 use highwater_core::analysis::series::{Role, SeriesSet};
 use highwater_core::model::display::foreign;
-use highwater_core::report::objections_text;
+use highwater_core::report::warnings_text;
 
 use super::facts::{Fact, fact, table};
 use crate::failure::Failure;
@@ -35,7 +35,7 @@ pub(super) fn check(
     terminal::data(&format!(
         "{}\n{}",
         table(&facts(&set)),
-        objections_text(&warnings)
+        warnings_text(&warnings)
     ))?;
     let contradicts = warnings.iter().any(|o| o.weight == Weight::Contradiction);
     Ok(if contradicts {

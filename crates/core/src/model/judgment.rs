@@ -69,9 +69,9 @@ pub enum Data {
     Duplicated,
     /// Values differ.
     Altered,
-    /// An audit was asked and could not be done.
+    /// An audit was requested and could not be done.
     Unverified,
-    /// No audit was asked, or nothing was written.
+    /// No audit was requested, or nothing was written.
     NotChecked,
 }
 
@@ -100,6 +100,19 @@ pub struct Reason {
     pub hint: Option<String>,
 }
 
+impl Reason {
+    /// One sentence with its figures: the evidence alone if it states the case.
+    pub fn sentence(&self) -> String {
+        if self.evidence.is_empty() {
+            return self.message.clone();
+        }
+        if self.code.evidence_is_a_sentence() {
+            return self.evidence.clone();
+        }
+        format!("{}: {}", self.message, self.evidence)
+    }
+}
+
 macro_rules! reason_codes {
     ($($variant:ident = $name:literal, $judgment:literal, $about:literal;)*) => {
         /// Stable codes of reasons; generated into the reference.
@@ -122,40 +135,68 @@ macro_rules! reason_codes {
 
 reason_codes! {
     ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.";
-    ClientLag = "client_lag", "measurement", "Ops were started late although a session was free.";
-    RateNotOffered = "rate_not_offered", "measurement", "Less was offered than the plan asked for.";
-    NotSteady = "not_steady", "measurement", "Throughput drifted within the measured phase.";
+    ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.";
+    RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.";
+    NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.";
     TooShort = "too_short", "measurement", "Too few independent windows to test steadiness or to give an interval.";
-    TooFewSamples = "too_few_samples", "measurement", "Too few ops for the percentile that was asked about.";
+    TooFewSamples = "too_few_samples", "measurement", "Too few ops for a percentile of the objective.";
     LittlesLaw = "littles_law", "measurement", "Sessions, throughput and latency contradict each other.";
-    Interrupted = "interrupted", "measurement", "The run ended before its plan did.";
-    TargetLost = "target_lost", "measurement", "The target could not be reached any more.";
-    DiskFull = "disk_full", "measurement", "The run was stopped before the target's disk was full.";
-    NothingAcknowledged = "nothing_acknowledged", "measurement", "Not one op was acknowledged in a measured phase.";
-    Imported = "imported", "measurement", "Another tool measured, and does not tell what a judgment needs.";
-    WaitingNotCounted = "waiting_not_counted", "measurement", "Latency is not known to begin at the intended start.";
+    Interrupted = "interrupted", "measurement", "The run was stopped before its plan was complete.";
+    TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
+    DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
+    NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.";
+    Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
+    WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
     RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
-    InvariantBroken = "invariant_broken", "data", "What the workload says must be so of its data is not so.";
-    ResentUnknown = "resent_unknown", "data", "Rows of unknown fate were found, as they may be.";
+    InvariantBroken = "invariant_broken", "data", "An invariant of the workload failed.";
+    ResentUnknown = "resent_unknown", "data", "Rows of unknown outcome were found, which is allowed.";
     CounterDiffers = "counter_differs", "data", "The server's own count of rows contradicts what it acknowledged.";
     CopiesDiffer = "copies_differ", "data", "Copies of a shard hold different numbers of rows.";
-    NotNarrowed = "not_narrowed", "data", "Wrong key buckets are known, but not which of their rows are wrong.";
+    NotNarrowed = "not_narrowed", "data", "Wrong key buckets were found, but not which of their rows are wrong.";
     StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
-    AuditFailed = "audit_failed", "data", "The audit could not ask the target.";
-    OneShare = "one_share", "data", "The target holds the rows of all shares; this record knows one.";
-    ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values have no room for what tells them apart.";
-    NotAudited = "not_audited", "data", "Another tool measured, and nobody looked for what was acknowledged.";
+    AuditFailed = "audit_failed", "data", "An audit query failed.";
+    OneShare = "one_share", "data", "The target holds the rows of all shares; this record covers one.";
+    ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values are too short to identify their write.";
+    NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
     NoInvariant = "no_invariant", "data", "The workload names nothing that could be checked.";
-    NotIdle = "not_idle", "data", "Statements of this run were still at work when the audit began.";
-    ObjectiveLatency = "latency", "objective", "A percentile is above its bound, or not shown to be below it.";
+    NotIdle = "not_idle", "data", "Statements of this run were still running when the audit started.";
+    ObjectiveLatency = "latency", "objective", "A percentile is above its limit, or not below it with 95 % confidence.";
     ObjectiveErrors = "errors", "objective", "Too many ops failed.";
     ObjectiveRejected = "rejected", "objective", "Too many ops were rejected.";
-    RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than the objective asks for.";
-    Backlog = "backlog", "objective", "Ops waited for a session to the end; percentiles are those of a backlog.";
-    ObjectiveCpu = "cpu", "objective", "A node of the target was busier with its CPU than allowed, or it is not known.";
+    RateNotSustained = "rate_not_sustained", "objective", "Less was acknowledged than planned, or than the objective requires.";
+    Backlog = "backlog", "objective", "Ops were still waiting for a session when the phase ended; percentiles are those of a backlog.";
+    ObjectiveCpu = "cpu", "objective", "A node of the target used more CPU than allowed, or its use is unknown.";
+}
+
+impl ReasonCode {
+    /// Whether the evidence of such a reason names the measured value and its limit in a sentence.
+    const fn evidence_is_a_sentence(self) -> bool {
+        matches!(
+            self,
+            Self::ClientSaturated
+                | Self::ClientLag
+                | Self::RateNotOffered
+                | Self::LittlesLaw
+                | Self::NotSteady
+                | Self::TooShort
+                | Self::NothingAcknowledged
+                | Self::RowsLost
+                | Self::RowsAltered
+                | Self::InvariantBroken
+                | Self::ResentUnknown
+                | Self::CounterDiffers
+                | Self::ValueTooShort
+                | Self::ObjectiveLatency
+                | Self::ObjectiveErrors
+                | Self::ObjectiveRejected
+                | Self::RateNotSustained
+                | Self::Backlog
+                | Self::ObjectiveCpu
+        )
+    }
 }

@@ -191,7 +191,7 @@ mod tests {
     fn telemetry_is_a_row_for_each_value_that_was_said() {
         let mut record = fixture::closed();
         assert_eq!(telemetry_csv(&record).lines().count(), 1);
-        fixture::tell(&mut record);
+        fixture::add_telemetry(&mut record);
         insta::assert_snapshot!(telemetry_csv(&record));
     }
 

@@ -8,7 +8,7 @@ use crate::model::display::foreign;
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::record::RunRecord;
 
-use super::text::table::Row;
+use super::layout::Row;
 use super::text::{counts, head, judged, next_command, ops, search, tail};
 
 /// Characters of a target's own words.
@@ -43,12 +43,12 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
         }
         blocks.push(format!("Availability: {}", tail::availability(record)));
     }
-    let told = rules(record);
-    let told = told.iter().map(|told| {
-        let said = format!("{}: {}", told.sentence, told.evidence);
-        format!("- {} Try: {}", plain(&said), plain(told.hint))
+    let findings = rules(record);
+    let findings = findings.iter().map(|finding| {
+        let sentence = format!("{}: {}", finding.sentence, finding.evidence);
+        format!("- {} Try: {}", plain(&sentence), plain(finding.hint))
     });
-    blocks.push(told.collect::<Vec<_>>().join("\n"));
+    blocks.push(findings.collect::<Vec<_>>().join("\n"));
     blocks.push(format!("Record: `{}`", directory.replace('`', "")));
     let next = next_command(record, &measured, directory);
     blocks.push(format!("```sh\n{}\n```", next.replace('`', "")));
@@ -59,9 +59,9 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
 fn judgments(record: &RunRecord) -> String {
     let judged = &record.judgments;
     let measurement = match judged.measurement.value {
-        Measurement::Valid => "sound",
+        Measurement::Valid => "valid",
         Measurement::Invalid => "**INVALID**",
-        Measurement::Inconclusive => "**unknown**",
+        Measurement::Inconclusive => "**inconclusive**",
     };
     let data = match judged.data.value {
         Data::Clean => "clean",
@@ -74,7 +74,7 @@ fn judgments(record: &RunRecord) -> String {
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "**MISSED**",
-        ObjectiveValue::NoneSet => "none stated",
+        ObjectiveValue::NoneSet => "none set",
     };
     let rows = [
         (
@@ -101,12 +101,7 @@ fn judgments(record: &RunRecord) -> String {
 }
 
 fn reason(reason: &Reason) -> String {
-    format!(
-        "{}: {} {}",
-        reason.code.name(),
-        reason.message,
-        reason.evidence
-    )
+    format!("{} [{}]", reason.sentence(), reason.code.name())
 }
 
 /// The first row is the head; the first `words` columns hold words.

@@ -9,6 +9,7 @@ mod csv;
 mod figures;
 mod html;
 mod json;
+mod layout;
 mod live;
 mod markdown;
 mod merge;
@@ -22,7 +23,7 @@ mod version1;
 pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
 pub use csv::{csv, results_csv, telemetry_csv};
 pub use figures::{
-    FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, objections_text,
+    FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
 };
 pub use html::{html, size_html};
 pub use json::{ParseError, json, parse, schema};

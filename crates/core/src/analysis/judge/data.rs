@@ -81,7 +81,7 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
         count(audit.acknowledged)
     );
     let places = with_examples(figures, audit, &[Fault::Missing]);
-    let hint = "look at the target's durability and replication settings, and at its log";
+    let hint = "check the target's durability and replication settings and its log";
     let message = "acknowledged rows were not found";
     reason(ReasonCode::RowsLost, message, &places, hint)
 }
@@ -101,7 +101,7 @@ fn surplus(audit: &AuditRecord) -> Option<Reason> {
         count(audit.duplicated)
     );
     let places = with_examples(figures, audit, &[Fault::Surplus, Fault::Duplicated]);
-    let hint = "a primary key on the table would refuse what is sent twice";
+    let hint = "a primary key on the table rejects rows that are sent twice";
     let message = "more rows were found than were sent";
     reason(ReasonCode::RowsSurplus, message, &places, hint)
 }
@@ -115,26 +115,29 @@ fn altered(audit: &AuditRecord) -> Option<Reason> {
     } else {
         "key buckets"
     };
-    let figures = format!("{} {what} differ", count(audit.altered));
+    let figures = format!("{} {what} differ from what was sent", count(audit.altered));
     let places = with_examples(figures, audit, &[Fault::Altered]);
-    let hint = "compare the column types of the table with those of the workload";
+    let hint = "compare the table's column types with the workload's";
     let message = "rows were found with other values than were sent";
     reason(ReasonCode::RowsAltered, message, &places, hint)
 }
 
 fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
-    let broken = audit.invariants.iter().filter(|asked| !asked.holds);
-    let broken = broken.map(|asked| {
-        let found = asked.found.as_deref().unwrap_or("not one value");
-        format!("{} is {found}, not {}", asked.name, asked.expected)
+    let broken = audit.invariants.iter().filter(|invariant| !invariant.holds);
+    let broken = broken.map(|invariant| {
+        let found = invariant.found.as_deref().unwrap_or("not one value");
+        format!(
+            "invariant `{}` failed: expected {}, found {found}",
+            invariant.name, invariant.expected
+        )
     });
     let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
     if broken.is_empty() {
         return None;
     }
-    let message = "what the workload says must be so of its data is not so";
-    let hint = "was it so before the run? --drop begins with fresh tables; else look at the \
-                isolation of the transactions that write";
+    let message = "an invariant of the workload failed";
+    let hint = "rerun with --drop to start from new tables; if it still fails, check the isolation level \
+                of the writing transactions";
     reason(ReasonCode::InvariantBroken, message, &broken, hint)
 }
 
@@ -146,7 +149,7 @@ fn not_narrowed(audit: &AuditRecord) -> Option<Reason> {
     }
     let why = audit.error.clone();
     let places = [why.unwrap_or_else(|| "records are merged without the target".to_owned())];
-    let message = "wrong key buckets are known, but not which of their rows are wrong";
+    let message = "wrong key buckets were found, but not which of their rows are wrong";
     let hint = "allow the audit more time with --audit-timeout";
     reason(ReasonCode::NotNarrowed, message, &places, hint)
 }
@@ -163,11 +166,11 @@ fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
         return None;
     }
     let places = [format!(
-        "{} of {} rows of unknown fate were stored",
+        "{} of {} rows of unknown outcome were stored",
         count(stored),
         count(audit.unknown)
     )];
-    let message = "rows of unknown fate were found, as they may be";
+    let message = "rows of unknown outcome were found, which is allowed";
     reason(ReasonCode::ResentUnknown, message, &places, "")
 }
 
@@ -180,12 +183,12 @@ fn counter_differs(record: &RunRecord) -> Option<Reason> {
         return None;
     }
     let places = [format!(
-        "the target counted {} rows inserted and acknowledged {}",
+        "the server's counter shows {} inserted rows, but it acknowledged {}",
         count(counted),
         count(audit.acknowledged)
     )];
     let message = "the server's own count of rows contradicts what it acknowledged";
-    let hint = "counters start anew when a server restarts; else look at the target's log";
+    let hint = "check whether the server restarted (counters reset), then its log";
     reason(ReasonCode::CounterDiffers, message, &places, hint)
 }
 
@@ -195,11 +198,13 @@ fn value_too_short(audit: &AuditRecord) -> Option<Reason> {
     if audit.level < AuditLevel::Sums {
         return None;
     }
-    let places = [format!("{} keys compared", count(replaced.keys))];
-    let message =
-        "the values are too short to tell which write they are of; only keys were compared";
-    let hint = "at least 8 bytes a value tell (kv: --set min_block_bytes=8 max_block_bytes=8), or \
-                ask for keys alone with --audit count";
+    let places = [format!(
+        "only keys were compared ({}): values are too short to identify their write",
+        count(replaced.keys)
+    )];
+    let message = "values are too short to identify their write; only keys were compared";
+    let hint = "use values of at least 8 bytes (kv: --set min_block_bytes=8 max_block_bytes=8), or \
+                choose --audit count";
     reason(ReasonCode::ValueTooShort, message, &places, hint)
 }
 
@@ -222,8 +227,8 @@ fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
 
 fn not_idle(record: &RunRecord) -> Option<Reason> {
     let places = [incident(record, IncidentKind::NotIdle)?.to_owned()];
-    let message = "statements of this run were still at work when the audit began";
-    let hint = "let the target come to rest, then run again";
+    let message = "statements of this run were still running when the audit started";
+    let hint = "wait until the target is idle, then run again";
     reason(ReasonCode::NotIdle, message, &places, hint)
 }
 
@@ -265,12 +270,12 @@ fn unverified(record: &RunRecord) -> Vec<Reason> {
         ),
         _ => (
             ReasonCode::AuditFailed,
-            "the audit could not ask the target",
+            "the audit query failed",
             why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
             if ended == Ended::TargetLost {
-                "highwater check says whether it answers again"
+                "run `highwater check URL` to see whether it responds again"
             } else {
-                "highwater check says which rights the user has"
+                "run `highwater check URL` to see the user's privileges"
             },
         ),
     };

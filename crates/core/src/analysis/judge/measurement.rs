@@ -53,12 +53,12 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         ended(
             record,
             IncidentKind::TargetLost,
-            "the target could not be reached any more",
+            "lost the connection to the target",
         ),
         ended(
             record,
             IncidentKind::DiskFull,
-            "the run was stopped before the target's disk was full",
+            "stopped to keep the target's disk from filling up",
         ),
         ended(
             record,
@@ -94,10 +94,8 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
 fn ended(record: &RunRecord, kind: IncidentKind, message: &str) -> (Effect, Option<Reason>) {
     let found = incident(record, kind).zip(kind.reason());
     let hint = match kind {
-        IncidentKind::TargetLost => "look at the target's log, then run again",
-        IncidentKind::DiskFull => {
-            "free space where the target keeps its data, or ask for fewer rows"
-        }
+        IncidentKind::TargetLost => "check the target's log, then run again",
+        IncidentKind::DiskFull => "free space where the target keeps its data, or write fewer rows",
         IncidentKind::RecordIncomplete => "free space in the record's directory, then run again",
         _ => "",
     };
@@ -118,7 +116,7 @@ fn client_saturated(
         .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
         .map(|client| {
             format!(
-                "load generator {} used {} of its {} cores; {} is the limit",
+                "load generator {} may have limited the result: it used {} of its {} cores; the limit is {}",
                 client.share,
                 percent(client.cpu_fraction),
                 client.cores,
@@ -130,12 +128,12 @@ fn client_saturated(
         && reached * CEILING_HEADROOM > ceiling
     {
         places.push(format!(
-            "{} {unit}/s reached, the load generator's ceiling is {} {unit}/s",
+            "the load generator may have limited the result: {} {unit}/s acknowledged, and its ceiling is {} {unit}/s",
             rate(reached),
             rate(ceiling)
         ));
     }
-    let message = "the load generator, not the target, may have set the limit";
+    let message = "the load generator may have limited the result";
     let hint = "use a larger load generator, or several with --share";
     let code = ReasonCode::ClientSaturated;
     (Effect::Invalid, reason(code, message, &places, hint))
@@ -170,7 +168,7 @@ fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
             let limit = tenth.max(CLIENT_LAG_FLOOR_NS);
             if let Some(lag) = result.client_lag_ns.p99.filter(|lag| *lag > limit) {
                 places.push(format!(
-                    "{}: client lag p99 {}, {} is the limit",
+                    "{}: the load generator sent ops late: client lag p99 was {}; the limit is {}",
                     stream.place_of(result),
                     duration(lag),
                     duration(limit)
@@ -178,8 +176,8 @@ fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
             }
         }
     }
-    let message = "ops were started late although a session was free";
-    let hint = "give the load generator more idle CPU, or share the load with --share";
+    let message = "the load generator sent ops late";
+    let hint = "give the load generator more idle CPU, or split the load with --share";
     let code = ReasonCode::ClientLag;
     (Effect::Invalid, reason(code, message, &places, hint))
 }
@@ -200,7 +198,7 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
         let allowed = (asked * OFFERED_SHORTFALL).max(spread);
         if stream.units_offered() < asked - allowed {
             places.push(format!(
-                "{}: {} of {} {} offered",
+                "{}: the load generator offered {} of {} planned {}",
                 stream.place(),
                 rate(stream.units_offered()),
                 rate(asked),
@@ -208,8 +206,8 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
             ));
         }
     }
-    let message = "less was offered than the plan asked for";
-    let hint = "lower --rate, or share it between load generators with --share";
+    let message = "the load generator offered less than planned";
+    let hint = "lower --rate, or split the load with --share";
     let code = ReasonCode::RateNotOffered;
     (Effect::Invalid, reason(code, message, &places, hint))
 }
@@ -224,13 +222,13 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         };
         if (expected / to_f64(sessions) - 1.0).abs() > littles_law::TOLERANCE {
             places.push(format!(
-                "{}: throughput × latency is {expected:.2} sessions, there were {sessions}",
+                "{}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)",
                 stream.place()
             ));
         }
     }
-    let message = "sessions, throughput and latency contradict each other";
-    let hint = "time is spent between ops on our side: look at the load generator's CPU";
+    let message = "sessions, throughput, and latency contradict each other";
+    let hint = "check the load generator's CPU: time is lost between ops";
     let code = ReasonCode::LittlesLaw;
     (Effect::Invalid, reason(code, message, &places, hint))
 }
@@ -246,12 +244,19 @@ fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
                 .is_none_or(|d| d.abs() >= DRIFT_LEAST_PERCENT)
         })
         .map(|stream| match stream.stream.drift_percent {
-            Some(drift) => format!("{}: {drift:+.1} % over the phase", stream.place()),
-            None => format!("{}: no steady state", stream.place()),
+            Some(drift) => {
+                let verb = if drift < 0.0 { "fell" } else { "rose" };
+                format!(
+                    "{}: throughput {verb} by {:.1} % during the measured phase",
+                    stream.place(),
+                    drift.abs()
+                )
+            }
+            None => format!("{}: throughput reached no steady state", stream.place()),
         })
         .collect();
-    let message = "throughput drifted within the measured phase";
-    let hint = "warm up longer with --warm-up, or measure longer with -d";
+    let message = "throughput drifted during the measured phase";
+    let hint = "use a longer warm-up (--warm-up) or measure longer (-d)";
     let code = ReasonCode::NotSteady;
     (Effect::Invalid, reason(code, message, &places, hint))
 }
@@ -263,16 +268,23 @@ fn nothing_acknowledged(
     let mut places: Vec<String> = measured
         .iter()
         .filter(|stream| stream.acknowledged() == 0)
-        .map(|stream| format!("{}: 0 of {} ops", stream.place(), count(stream.offered())))
+        .map(|stream| match stream.offered() {
+            0 => format!("{}: no op was sent", stream.place()),
+            ops => format!(
+                "{}: none of {} ops was acknowledged",
+                stream.place(),
+                count(ops)
+            ),
+        })
         .collect();
     if measured.is_empty() {
         let reached = record.phases.last().map_or("none", |phase| &phase.name);
         places.push(format!(
-            "no measured phase began; the last phase was: {reached}"
+            "no measured phase started; the last phase was {reached}"
         ));
     }
-    let message = "not one op was acknowledged in a measured phase";
-    let hint = "ask highwater check about the target, and look at its errors";
+    let message = "no op was acknowledged in a measured phase";
+    let hint = "run `highwater check URL` and see `errors` in the record";
     let code = ReasonCode::NothingAcknowledged;
     (Effect::Unknown, reason(code, message, &places, hint))
 }
@@ -294,7 +306,7 @@ fn too_few_samples(
             .into_iter()
             .filter_map(|verdict| match verdict.shown {
                 Shown::TooFew { samples, needed } => Some(format!(
-                    "{}: {} ops, {} needed for {}",
+                    "{}: {} ops measured, {} needed for {}",
                     verdict.place,
                     count(samples),
                     count(needed),
@@ -306,11 +318,11 @@ fn too_few_samples(
     } else {
         Vec::new()
     };
-    let message = "too few ops for the percentile that the objective names";
+    let message = "too few ops for a percentile of the objective";
     let code = ReasonCode::TooFewSamples;
     (
         Effect::Unknown,
-        reason(code, message, &places, "measure longer with -d"),
+        reason(code, message, &places, "measure longer (-d)"),
     )
 }
 
@@ -321,7 +333,7 @@ fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
         .filter(|p| p.kind == PhaseKind::Measure && p.duration_ns < SHORTEST_PHASE_NS)
         .map(|phase| {
             format!(
-                "{} took {}, {} is the least",
+                "the phase {} lasted {}; at least {} is needed",
                 phase.name,
                 duration(phase.duration_ns),
                 span(SHORTEST_PHASE_NS)
@@ -332,7 +344,7 @@ fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
     let code = ReasonCode::TooShort;
     (
         Effect::Unknown,
-        reason(code, message, &places, "measure longer with -d"),
+        reason(code, message, &places, "measure longer (-d)"),
     )
 }
 
@@ -344,13 +356,16 @@ fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
         .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.acknowledged() > 0)
         .map(|m| {
             let windows = m.stream.effective_windows;
-            format!("{}: {windows:.1} effective windows, 30 needed", m.place())
+            format!(
+                "{}: steadiness cannot be tested: {windows:.1} effective windows, 30 needed",
+                m.place()
+            )
         })
         .collect();
     let message = "too few independent windows to test steadiness or to give an interval";
     let code = ReasonCode::TooShort;
     (
         Effect::Note,
-        reason(code, message, &places, "measure longer with -d"),
+        reason(code, message, &places, "measure longer (-d)"),
     )
 }

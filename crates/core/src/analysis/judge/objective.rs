@@ -219,14 +219,15 @@ fn latency_evidence(
         Some(&result.latency_ns)
     };
     let measured = match summary.and_then(|summary| percentile_of(summary, ppm)) {
-        Some((ns, true)) => format!("at least {}, ", duration(ns)),
-        Some((ns, false)) => format!("{}, ", duration(ns)),
+        Some((ns, true)) => format!("was at least {}; ", duration(ns)),
+        Some((ns, false)) => format!("was {}; ", duration(ns)),
         None => String::new(),
     };
     format!(
-        "{measured}{} are above {} (with 95 % confidence at most {}), {} may be",
-        percent(bound.fraction),
+        "{measured}the limit is {}. {} of ops took longer (at most {} with 95 % confidence); {} is \
+         allowed",
         span(max.0),
+        percent(bound.fraction),
         percent(bound.upper95),
         percent_asked(1_000_000_u32.saturating_sub(ppm))
     )
@@ -253,43 +254,52 @@ fn latency(objectives: &[Objective], measured: &[MeasuredStream<'_>]) -> Option<
             let what = match verdict.shown {
                 Shown::Met => return None,
                 Shown::Missed(evidence) => evidence,
-                Shown::Unproven(evidence) => format!("not shown to be met: {evidence}"),
+                Shown::Unproven(evidence) => format!("not met with 95 % confidence: {evidence}"),
                 Shown::TooFew { samples, needed } => format!(
-                    "not shown to be met: {} ops, {} needed",
+                    "cannot be judged: {} ops measured, {} needed",
                     count(samples),
                     count(needed)
                 ),
             };
-            Some(format!("{} {}: {what}", verdict.place, verdict.percentile))
+            let separator = if what.starts_with("was ") || what.starts_with("cannot ") {
+                ""
+            } else {
+                ":"
+            };
+            Some(format!(
+                "{}: {}{separator} {what}",
+                verdict.place, verdict.percentile
+            ))
         })
         .collect();
-    let message = "a percentile is above its bound, or not shown to be below it";
-    let hint = "ask for a lower --rate or fewer sessions (-c), or measure longer with -d";
+    let message = "a percentile is above its limit, or not below it with 95 % confidence";
+    let hint = "lower --rate, use fewer sessions (-c), or measure longer (-d)";
     reason(ReasonCode::ObjectiveLatency, message, &places, hint)
 }
 
 fn errors(measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     let failed = |result: &ResultRecord| result.errors.values().sum::<u64>() + result.dropped;
-    let places = shares_above(measured, max_ppm, failed);
+    let places = shares_above(measured, max_ppm, "failed or were dropped", failed);
     let message = "too many ops failed or were dropped";
-    let hint = "the errors of the record say why; a lower --rate may avoid them";
+    let hint = "see `errors` in the record for causes; a lower --rate may help";
     reason(ReasonCode::ObjectiveErrors, message, &places, hint)
 }
 
 fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -> Option<Reason> {
     let class = ErrorClass::Rejected.name();
     let rejected = |result: &ResultRecord| result.errors.get(class).copied().unwrap_or(0);
-    let mut places = shares_above(measured, max_ppm, rejected);
+    let what = "were rejected for lack of capacity";
+    let mut places = shares_above(measured, max_ppm, what, rejected);
     // Pieces of work that the target rejects and tries again are no share of the ops.
     let inside = telemetry::rejected(record).filter(|pieces| *pieces > 0 && max_ppm == 0);
     if let Some(pieces) = inside.filter(|_| places.is_empty()) {
         let pieces = count(pieces);
         places.push(format!(
-            "the target itself: {pieces} pieces of work by its own count"
+            "the target rejected {pieces} tasks internally, by its own count"
         ));
     }
     let message = "too many ops were rejected for lack of capacity";
-    let hint = "ask for a lower --rate, or fewer sessions (-c)";
+    let hint = "lower --rate or use fewer sessions (-c)";
     reason(ReasonCode::ObjectiveRejected, message, &places, hint)
 }
 
@@ -297,6 +307,7 @@ fn rejected(record: &RunRecord, measured: &[MeasuredStream<'_>], max_ppm: u32) -
 fn shares_above(
     measured: &[MeasuredStream<'_>],
     max_ppm: u32,
+    what: &str,
     of: impl Fn(&ResultRecord) -> u64,
 ) -> Vec<String> {
     let mut places = Vec::new();
@@ -307,7 +318,7 @@ fn shares_above(
             let above = u128::from(part) * 1_000_000 > u128::from(whole) * u128::from(max_ppm);
             if above {
                 places.push(format!(
-                    "{}: {} of {} ops, {}; {} may be",
+                    "{}: {} of {} ops ({}) {what}; the limit is {}",
                     stream.place_of(result),
                     count(part),
                     count(whole),
@@ -328,7 +339,7 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
         .filter(|m| m.stream.unit == unit && m.units_per_s() < min.as_f64())
         .map(|m| {
             format!(
-                "{}: {} {unit}/s, at least {} wanted",
+                "{}: {} {unit}/s acknowledged; the minimum is {} {unit}/s",
                 m.place(),
                 rate(m.units_per_s()),
                 plain(min.as_f64()),
@@ -336,8 +347,8 @@ fn throughput(measured: &[MeasuredStream<'_>], min: Rate) -> Option<Reason> {
             )
         })
         .collect();
-    let message = "less was acknowledged than the objective asks for";
-    let hint = "more sessions (-c) or larger batches may help";
+    let message = "less was acknowledged than the objective requires";
+    let hint = "try more sessions (-c) or larger batches";
     reason(ReasonCode::RateNotSustained, message, &places, hint)
 }
 
@@ -356,16 +367,16 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
         let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
         if stream.units_per_s() < least {
             places.push(format!(
-                "{}: {} of {} {}/s",
+                "{}: {} {unit}/s acknowledged of {} {unit}/s planned",
                 stream.place(),
                 rate(stream.units_per_s()),
                 rate(asked),
-                stream.stream.unit.name()
+                unit = stream.stream.unit.name()
             ));
         }
     }
-    let message = "less was acknowledged than was asked";
-    let hint = "ask for a lower --rate, or allow more sessions (-c)";
+    let message = "less was acknowledged than planned";
+    let hint = "lower --rate or add sessions (-c)";
     reason(ReasonCode::RateNotSustained, message, &places, hint)
 }
 
@@ -384,13 +395,16 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     for stream in measured {
         for result in stream.results.iter().filter(|result| result.backlog) {
             let wait = result.session_wait_ns.p99.map_or_else(String::new, |wait| {
-                format!(": door wait p99 {}", duration(wait))
+                format!(" (session wait p99 {})", duration(wait))
             });
-            places.push(format!("{}{wait}", stream.place_of(result)));
+            places.push(format!(
+                "{}: ops were still waiting for a session when the phase ended{wait}",
+                stream.place_of(result)
+            ));
         }
     }
-    let message = "ops waited for a session to the end";
-    let hint = "ask for a lower --rate, or allow more sessions (-c)";
+    let message = "ops were still waiting for a session when the phase ended";
+    let hint = "lower --rate or add sessions (-c)";
     reason(ReasonCode::Backlog, message, &places, hint)
 }
 
@@ -400,12 +414,12 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     let max = ratio(u64::from(max_ppm), 1_000_000);
     let told = telemetry::busy_cpus(record);
     if told.is_empty() {
-        let hint = "the target's telemetry tells it, or an endpoint of --metrics";
-        let message = "it is not known how busy the target's CPU was";
+        let hint = "enable telemetry, or add an endpoint with --metrics";
+        let message = "the target's CPU use is unknown";
         return reason(
             ReasonCode::ObjectiveCpu,
             message,
-            &["no reading of `cpu_busy`".to_owned()],
+            &["CPU use is unknown: no `cpu_busy` reading from the target".to_owned()],
             hint,
         );
     }
@@ -413,11 +427,11 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     let places: Vec<String> = too_busy
         .map(|(node, share)| {
             let (busy, limit) = (percent(share), percent_asked(max_ppm));
-            format!("{node}: {busy} busy, {limit} may be")
+            format!("{node}: CPU use was {busy}; the limit is {limit}")
         })
         .collect();
-    let message = "the target's CPU was busier than allowed";
-    let hint = "ask for a lower --rate, or give the target more CPU";
+    let message = "the target used more CPU than allowed";
+    let hint = "lower --rate or give the target more CPU";
     reason(ReasonCode::ObjectiveCpu, message, &places, hint)
 }
 

@@ -348,7 +348,7 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
     // The CPU of this process is no server's where the server is another one.
     record.target.embedded = false;
     assert_eq!(shown(&record), None);
-    fixture::tell(&mut record);
+    fixture::add_telemetry(&mut record);
     assert_eq!(shown(&record), None, "no number of cores");
     record
         .target

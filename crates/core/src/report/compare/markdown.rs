@@ -1,7 +1,7 @@
 //! A comparison as Markdown, for a comment on a change.
 
 use super::super::markdown::{plain, table};
-use super::{CompareReport, differing, named, rows, told, verdict};
+use super::{CompareReport, basis, differing, named, rows, verdict};
 
 /// The comparison; what targets say cannot become markup.
 pub fn compare_markdown(report: &CompareReport<'_>) -> String {
@@ -14,8 +14,8 @@ pub fn compare_markdown(report: &CompareReport<'_>) -> String {
             plain(&named(group))
         ));
         blocks.push(table(&rows(comparison), 2));
-        let told = told(comparison);
-        let lines = told.into_iter().chain(differing(comparison));
+        let basis = basis(comparison);
+        let lines = basis.into_iter().chain(differing(comparison));
         let lines: Vec<String> = lines.map(|line| format!("- {}", plain(&line))).collect();
         blocks.push(lines.join("\n"));
     }

@@ -13,7 +13,7 @@ use crate::model::display::{
 use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
 
-use super::text::table::{Row, aligned, labeled};
+use super::layout::{Row, aligned, labeled};
 
 pub use markdown::compare_markdown;
 pub use page::compare_html;
@@ -57,7 +57,7 @@ pub fn compare_text(report: &CompareReport<'_>) -> String {
         lines.extend(aligned(&rows(comparison), 2));
         lines.push(String::new());
         lines.push(labeled("verdict", &verdict(comparison, true)));
-        lines.extend(told(comparison).iter().map(|line| labeled("", line)));
+        lines.extend(basis(comparison).iter().map(|line| labeled("", line)));
         let differs = differing(comparison);
         lines.extend(
             differs
@@ -153,7 +153,7 @@ fn signed(part: f64) -> String {
     format!("{sign}{}", significant(part.abs() * 100.0))
 }
 
-/// `0.1 points`, as differences of shares are told.
+/// `0.1 points`, as differences of shares are lines.
 fn points(share: f64) -> String {
     match plain(share * 100.0).as_str() {
         "1" => "1 point".to_owned(),
@@ -182,9 +182,9 @@ fn verdict(comparison: &Comparison, loud: bool) -> String {
 
 /// Which figures are worse, and which better; empty where none is either.
 fn directions(comparison: &Comparison) -> String {
-    let of = |wanted: Verdict| {
+    let of = |verdict: Verdict| {
         let figures = comparison.figures.iter();
-        let figures = figures.filter(|compared| compared.verdict == wanted);
+        let figures = figures.filter(|compared| compared.verdict == verdict);
         let names: Vec<String> = figures
             .map(|compared| {
                 let figure = &compared.figure;
@@ -193,7 +193,7 @@ fn directions(comparison: &Comparison) -> String {
                     .to_owned()
             })
             .collect();
-        (!names.is_empty()).then(|| format!("{}: {}", word(wanted, false), names.join(", ")))
+        (!names.is_empty()).then(|| format!("{}: {}", word(verdict, false), names.join(", ")))
     };
     let parts: Vec<String> = [Verdict::Worse, Verdict::Better]
         .into_iter()
@@ -203,28 +203,28 @@ fn directions(comparison: &Comparison) -> String {
 }
 
 /// What the verdict rests on.
-fn told(comparison: &Comparison) -> Vec<String> {
+fn basis(comparison: &Comparison) -> Vec<String> {
     let figures = comparison.figures.len();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     if comparison.is_guarded() {
-        told.push("no verdict: the groups were asked different questions, see below".to_owned());
+        lines.push("no verdict: the groups were asked different questions, see below".to_owned());
     }
-    told.push(format!(
+    lines.push(format!(
         "a difference matters {}; {figures} figures were looked at, and equal groups are called \
          different anywhere in 5 of 100 comparisons at most",
         matters(comparison)
     ));
-    told.extend(enough(comparison));
+    lines.extend(enough(comparison));
     let worst = of_scale(comparison, Scale::Ratio).filter_map(|compared| compared.detectable);
     if let Some(detectable) = worst.reduce(f64::max) {
-        told.push(format!(
+        lines.push(format!(
             "with these runs, differences from {} on are seen in the noisiest figure",
             percent(detectable)
         ));
     }
     let shares = SHARES.into_iter();
-    told.extend(shares.filter_map(|share| undecided(comparison, share)));
-    told
+    lines.extend(shares.filter_map(|(scale, what)| undecided(comparison, scale, what)));
+    lines
 }
 
 fn of_scale(comparison: &Comparison, scale: Scale) -> impl Iterator<Item = &Compared> {
@@ -234,13 +234,13 @@ fn of_scale(comparison: &Comparison, scale: Scale) -> impl Iterator<Item = &Comp
 
 /// `from 5 % on, of the share of ops that failed from 0.1 points on`, as far as there are such figures.
 fn matters(comparison: &Comparison) -> String {
-    let mut told = vec![format!("from {} on", whole_percent(comparison.practical))];
+    let mut lines = vec![format!("from {} on", whole_percent(comparison.practical))];
     for (scale, what) in SHARES {
         if let Some(compared) = of_scale(comparison, scale).next() {
-            told.push(format!("of {what} from {} on", points(compared.practical)));
+            lines.push(format!("of {what} from {} on", points(compared.practical)));
         }
     }
-    told.join(", ")
+    lines.join(", ")
 }
 
 /// How many runs show a relative difference that matters.
@@ -248,23 +248,22 @@ fn enough(comparison: &Comparison) -> Option<String> {
     let repeats = of_scale(comparison, Scale::Ratio).map(|compared| compared.repeats);
     let repeats = repeats.max()?;
     let runs = count(u64::from(repeats));
-    let (practical, chance) = (whole_percent(comparison.practical), whole_percent(POWER));
+    let (practical, power) = (whole_percent(comparison.practical), whole_percent(POWER));
     let alone = comparison.runs.iter().any(|runs| *runs < 2);
     Some(if alone {
         format!(
             "one run shows nothing of what differs from run to run; if that is 3 %, {runs} runs of each \
-             (--repeat {repeats}) show a difference of {practical} with a chance of {chance}"
+             (--repeat {repeats}) show a difference of {practical} with {power} power"
         )
     } else {
         format!(
-            "{runs} runs of each show a difference of {practical} in every figure but shares with a chance of \
-             {chance}"
+            "{runs} runs of each show a difference of {practical} in every figure but shares with {power} power"
         )
     })
 }
 
 /// How many runs would decide the shares of which nobody can tell.
-fn undecided(comparison: &Comparison, (scale, what): (Scale, &str)) -> Option<String> {
+fn undecided(comparison: &Comparison, scale: Scale, what: &str) -> Option<String> {
     let open = || {
         let figures = of_scale(comparison, scale);
         figures.filter(|compared| compared.verdict == Verdict::Inconclusive)
@@ -276,8 +275,8 @@ fn undecided(comparison: &Comparison, (scale, what): (Scale, &str)) -> Option<St
         format!("; these runs show {}", points(seen))
     });
     Some(format!(
-        "of {what}, {} runs of each that are as long, or fewer that are longer, show {} with a chance \
-         of {}{seen}",
+        "of {what}, {} runs of each that are as long, or fewer that are longer, show {} with {} \
+         power{seen}",
         count(u64::from(repeats)),
         points(open().next()?.practical),
         whole_percent(POWER)

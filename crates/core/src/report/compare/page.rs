@@ -6,7 +6,7 @@ use crate::analysis::comparison::{Comparison, Verdict};
 use crate::model::display::foreign;
 
 use super::super::html::{Overlaid, Page, Part, overlaid, page, table};
-use super::{CompareReport, Group, WORDS, differing, directions, named, rows, told, word};
+use super::{CompareReport, Group, WORDS, basis, differing, directions, named, rows, word};
 
 /// The page; it opens offline.
 pub fn compare_html(report: &CompareReport<'_>) -> String {
@@ -104,7 +104,7 @@ fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
             p class="value" { (word(comparison.verdict(), false)) }
             @let directions = directions(comparison);
             @if !directions.is_empty() { p class="remark" { (directions) } }
-            @for line in told(comparison) { p class="question" { (line) } }
+            @for line in basis(comparison) { p class="question" { (line) } }
         }
     }
 }

@@ -2,25 +2,25 @@
 //!
 //! Pure text without colors; equal figures give equal bytes. Nothing is computed here.
 
-mod law;
-mod objections;
+mod cost_model;
+mod remark;
 pub(super) mod rows;
 #[cfg(test)]
 mod tests;
+mod warnings;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::json::pretty;
-use super::text::table::labeled;
+use super::layout::labeled;
 use crate::analysis::plausibility::PlausibilityWarning;
 use crate::analysis::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
 use crate::model::display::{self, foreign};
 
-pub use objections::objections_text;
-
-/// Longest text of a file that is shown in a line.
-const LONGEST: usize = 100;
+use remark::LONGEST;
+pub(super) use remark::Remark;
+pub use warnings::warnings_text;
 
 /// Tables and objections as one JSON object, with what the reader should know.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -52,7 +52,7 @@ pub fn figures_schema() -> String {
 pub fn figures_text(report: &FiguresReport) -> String {
     let mut blocks: Vec<String> = report.tables.iter().map(table).collect();
     if !report.objections.is_empty() {
-        blocks.push(objections_text(&report.objections));
+        blocks.push(warnings_text(&report.objections));
     }
     blocks.join("\n")
 }
@@ -62,23 +62,28 @@ pub(super) fn table(table: &Table) -> String {
     let mut lines = vec![title(table), String::new()];
     lines.extend(rows::lines(table));
     lines.push(String::new());
-    let told = remarks(table);
-    lines.extend(told.iter().map(|(label, told)| labeled(label, told)));
+    let remarks = remarks(table);
+    lines.extend(
+        remarks
+            .iter()
+            .map(|remark| labeled(remark.label, &remark.sentence)),
+    );
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
     lines.join("\n") + "\n"
 }
 
-/// What is said below a table: a label, empty where the sentence goes on with the one before, and a
-/// sentence.
-pub(super) type Remark = (&'static str, String);
-
-/// Which value is best, where the curve flattens, the law, what else changed.
+/// The best value, where the curve flattens, the cost model, and what else changed.
 pub(super) fn remarks(table: &Table) -> Vec<Remark> {
     let best = table.best.iter().flat_map(|best| best_lines(best, table));
-    let law = table.law.iter().flat_map(|law| law::lines(law, table));
-    best.chain(law).chain(varied(&table.also_varied)).collect()
+    let costs = table
+        .law
+        .iter()
+        .flat_map(|fit| cost_model::lines(fit, table));
+    best.chain(costs)
+        .chain(varied(&table.also_varied))
+        .collect()
 }
 
 pub(super) fn title(table: &Table) -> String {
@@ -94,15 +99,15 @@ pub(super) fn title(table: &Table) -> String {
 
 fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
     let axis = foreign(&table.axis.header, LONGEST);
-    let mut said = format!(
+    let mut sentence = format!(
         "{axis} {}: {} {}",
         foreign(&best.value, LONGEST),
         display::rate(best.throughput),
         foreign(&table.unit, LONGEST),
     );
     if !best.not_told_apart.is_empty() {
-        said += &format!(
-            "; within 3 % of it, which one measurement cannot tell apart: {}",
+        sentence += &format!(
+            "; within 3 % of it, which one measurement cannot distinguish: {}",
             foreign(&best.not_told_apart.join(", "), LONGEST)
         );
     }
@@ -117,7 +122,10 @@ fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
              measured"
         ),
     };
-    vec![("best", said), ("flattens", flattens)]
+    vec![
+        Remark::new("best", sentence),
+        Remark::new("flattens", flattens),
+    ]
 }
 
 fn varied(varied: &[Varied]) -> Vec<Remark> {
@@ -128,8 +136,8 @@ fn varied(varied: &[Varied]) -> Vec<Remark> {
         let values = foreign(&varied.values.join(", "), LONGEST);
         format!("{} {values}", foreign(&varied.header, LONGEST))
     };
-    let mut lines = vec![("also changed", line(first))];
-    lines.extend(others.iter().map(|varied| ("", line(varied))));
-    lines.push(("", "what the table shows is their effect, too".to_owned()));
+    let mut lines = vec![Remark::new("also changed", line(first))];
+    lines.extend(others.iter().map(|varied| Remark::new("", line(varied))));
+    lines.push(Remark::new("", "what the table shows is their effect, too"));
     lines
 }

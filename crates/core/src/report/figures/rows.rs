@@ -1,11 +1,11 @@
 //! The rows of a table, in columns; a column that no row fills is left out.
 
-use super::LONGEST;
+use super::remark::LONGEST;
 use crate::analysis::series::names;
 use crate::analysis::tables::{Row, Table};
 use crate::model::display::{self, ABSENT, foreign};
 use crate::model::numbers::round_to_u64;
-use crate::report::text::table::{Row as Line, aligned};
+use crate::report::layout::{Row as Line, aligned};
 
 /// A column after the value and the throughput: its head, and its cell where there is one.
 struct Column {

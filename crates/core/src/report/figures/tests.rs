@@ -34,13 +34,13 @@ fn the_million_rows_table() {
 
 #[test]
 fn what_is_not_plausible_in_the_query_series() {
-    assert_snapshot!(objections_text(&published("query-scaling.csv").objections));
+    assert_snapshot!(warnings_text(&published("query-scaling.csv").objections));
 }
 
 #[test]
 fn nothing_to_object_to_is_one_line() {
     assert_snapshot!(
-        objections_text(&[]),
+        warnings_text(&[]),
         @"plausible      nothing speaks against these figures"
     );
 }

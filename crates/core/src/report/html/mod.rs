@@ -18,7 +18,6 @@ use crate::analysis::judge::measured_streams;
 use crate::analysis::sizing::SizePlan;
 use crate::model::record::RunRecord;
 
-use chart::Chart;
 pub(super) use page::{Page, Part, page};
 pub(super) use plots::Overlaid;
 pub(super) use sections::table;
@@ -56,7 +55,7 @@ pub fn html(record: &RunRecord) -> String {
 /// Courses of several groups of runs, laid over each other; none where no run has any.
 pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
     let charts = plots::overlay(groups);
-    (!charts.is_empty()).then(|| figures(&charts))
+    (!charts.is_empty()).then(|| chart::all(&charts))
 }
 
 /// The page of a size plan.
@@ -78,13 +77,7 @@ fn over_time(record: &RunRecord) -> Option<Part> {
         title: "Over time",
         body: html! {
             (sections::availability(record))
-            (figures(&charts))
+            (chart::all(&charts))
         },
     })
-}
-
-fn figures(charts: &[Chart]) -> Markup {
-    html! {
-        @for chart in charts { (chart::figure(chart)) }
-    }
 }

@@ -3,23 +3,23 @@
 //!
 //! Pure: the time is an argument, and lines come out. What must not be here: writing them.
 
-mod drawn;
+mod bars;
 #[cfg(test)]
 mod tests;
 
 use std::collections::VecDeque;
 
+use super::layout::{Row, aligned};
 use super::progress::{IntervalLine, StreamProgress};
-use super::text::table::{Row, aligned};
 use crate::model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
 use crate::model::numbers::{round_to_u64, to_f64};
 use crate::model::plan::Unit;
 use crate::model::units::Nanos;
 
-use drawn::{bar, course, cut};
+use bars::{bar, cut, trend};
 
-/// Seconds of a course.
-const COURSE: usize = 60;
+/// Seconds of a trend.
+const TREND_S: usize = 60;
 /// Cells of a bar, on a terminal of so many columns and on a narrower one.
 const BAR: usize = 24;
 const WIDE: usize = 79;
@@ -75,7 +75,7 @@ pub struct ExperimentProgress {
 /// What goes on.
 #[derive(Debug, Clone, Default)]
 pub struct Live {
-    course: Option<(Nanos, ExperimentProgress)>,
+    experiment: Option<(Nanos, ExperimentProgress)>,
     part: Part,
 }
 
@@ -101,7 +101,7 @@ struct Load {
     streams: Vec<StreamTimeline>,
 }
 
-/// What is known of a stream since the load began.
+/// Figures of a stream since the load began.
 #[derive(Debug, Clone, Default)]
 struct StreamTimeline {
     units_per_s: VecDeque<f64>,
@@ -111,8 +111,8 @@ struct StreamTimeline {
 
 impl Live {
     /// A probe begins.
-    pub fn probe(&mut self, now: Nanos, course: ExperimentProgress) {
-        self.course = Some((now, course));
+    pub fn probe(&mut self, now: Nanos, experiment: ExperimentProgress) {
+        self.experiment = Some((now, experiment));
         self.part = Part::Nothing;
     }
 
@@ -156,8 +156,8 @@ impl Live {
     /// What is to be seen now, on a terminal of this size.
     pub fn lines(&self, now: Nanos, columns: usize, rows: usize) -> Vec<String> {
         let mut lines = Vec::new();
-        if let Some((begin, course)) = &self.course {
-            lines.push(course_bar(*course, now.saturating_sub(*begin)).line(columns));
+        if let Some((begin, experiment)) = &self.experiment {
+            lines.push(experiment_bar(*experiment, now.saturating_sub(*begin)).line(columns));
         }
         match &self.part {
             Part::Nothing => {}
@@ -196,15 +196,15 @@ impl Bar {
 }
 
 /// The bar of a search: of what it may take at most, the part that is nearest to its end.
-fn course_bar(course: ExperimentProgress, elapsed: Nanos) -> Bar {
-    let spent = course.spent.0.saturating_add(elapsed.0);
-    let number = course.done.saturating_add(1);
-    let mut about = vec![format!("probe {number} of {} at most", course.most)];
-    let mut share = ratio(course.done.into(), course.most.into());
-    let to_come = u64::from(course.most.saturating_sub(course.done));
-    let of_probes = course.each.0.saturating_mul(to_come);
+fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
+    let spent = experiment.spent.0.saturating_add(elapsed.0);
+    let number = experiment.done.saturating_add(1);
+    let mut about = vec![format!("probe {number} of {} at most", experiment.most)];
+    let mut share = ratio(experiment.done.into(), experiment.most.into());
+    let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
+    let of_probes = experiment.each.0.saturating_mul(to_come);
     let mut left = of_probes.saturating_sub(elapsed.0);
-    if let Some(budget) = course.budget {
+    if let Some(budget) = experiment.budget {
         about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
         share = share.max(ratio(spent, budget.0));
         left = left.min(budget.0.saturating_sub(spent));
@@ -220,13 +220,13 @@ fn course_bar(course: ExperimentProgress, elapsed: Nanos) -> Bar {
 /// The bar of an audit. A database answers a question about all rows at once: meanwhile time tells,
 /// by what was expected, how far it may be.
 fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
-    let known = ratio(progress.rows, progress.of);
+    let counted = ratio(progress.rows, progress.of);
     let under_way = ratio(
         progress.rows.saturating_add(progress.under_way),
         progress.of,
     );
     let expected = ratio(elapsed.0, progress.estimate.0);
-    let share = known.max(expected.min(under_way).min(NEARLY));
+    let share = counted.max(expected.min(under_way).min(NEARLY));
     let left = time_left(share, elapsed.as_secs_f64());
     let rows = count(progress.rows.min(progress.of));
     Bar {
@@ -250,13 +250,13 @@ impl Load {
     fn second(&mut self, line: &IntervalLine) {
         self.streams
             .resize_with(line.streams.len(), StreamTimeline::default);
-        for (known, stream) in self.streams.iter_mut().zip(&line.streams) {
-            known.units_per_s.push_back(stream.units_per_s);
-            if known.units_per_s.len() > COURSE {
-                known.units_per_s.pop_front();
+        for (timeline, stream) in self.streams.iter_mut().zip(&line.streams) {
+            timeline.units_per_s.push_back(stream.units_per_s);
+            if timeline.units_per_s.len() > TREND_S {
+                timeline.units_per_s.pop_front();
             }
-            known.errors += stream.errors;
-            known.rejected += stream.rejected;
+            timeline.errors += stream.errors;
+            timeline.rejected += stream.rejected;
         }
         let rows = line.streams.iter().find(|s| s.unit == Unit::Rows);
         self.rows += rows.map_or(0.0, |stream| stream.units_per_s);
@@ -270,15 +270,20 @@ impl Load {
             return lines;
         };
         let rows: Vec<Row> = std::iter::once(head())
-            .chain(last.streams.iter().zip(&self.streams).map(row))
+            .chain(
+                last.streams
+                    .iter()
+                    .zip(&self.streams)
+                    .map(|(stream, timeline)| row(stream, timeline)),
+            )
             .collect();
         let table = aligned(&rows, 1);
         for (position, row) in table.into_iter().enumerate() {
             lines.push(row);
-            let known = position.checked_sub(1).and_then(|at| self.streams.get(at));
+            let timeline = position.checked_sub(1).and_then(|at| self.streams.get(at));
             let stream = position.checked_sub(1).and_then(|at| last.streams.get(at));
-            if let (Some(known), Some(stream)) = (known, stream) {
-                lines.push(last_minute(known, stream.unit, columns));
+            if let (Some(timeline), Some(stream)) = (timeline, stream) {
+                lines.push(last_minute(timeline, stream.unit, columns));
             }
         }
         lines
@@ -339,7 +344,7 @@ fn head() -> Row {
     ])
 }
 
-fn row((stream, known): (&StreamProgress, &StreamTimeline)) -> Row {
+fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
     let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
     let mut p99 = latency(stream.p99_ns);
     if stream.p99_at_least {
@@ -353,20 +358,20 @@ fn row((stream, known): (&StreamProgress, &StreamTimeline)) -> Row {
         format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
         latency(stream.p50_ns),
         p99,
-        count(known.errors),
-        count(known.rejected),
+        count(timeline.errors),
+        count(timeline.rejected),
     ])
 }
 
-/// The course of the last minute, as much of it as fits, and its greatest value if that fits, too.
-fn last_minute(known: &StreamTimeline, unit: Unit, columns: usize) -> String {
+/// The trend of the last minute, as much of it as fits, and its greatest value if that fits, too.
+fn last_minute(timeline: &StreamTimeline, unit: Unit, columns: usize) -> String {
     let room = columns.saturating_sub(LABEL).max(1);
-    let highest = known.units_per_s.iter().copied().fold(0.0, f64::max);
-    let course = course(&known.units_per_s, room);
+    let highest = timeline.units_per_s.iter().copied().fold(0.0, f64::max);
+    let trend = trend(&timeline.units_per_s, room);
     let highest = format!("  up to {} {}/s", rate(highest), unit.name());
-    let fits = course.chars().count() + highest.chars().count() <= room;
+    let fits = trend.chars().count() + highest.chars().count() <= room;
     let highest = if fits { highest.as_str() } else { "" };
-    format!("{:LABEL$}{course}{highest}", "")
+    format!("{:LABEL$}{trend}{highest}", "")
 }
 
 /// Whole seconds from ten on, as a clock shows them.

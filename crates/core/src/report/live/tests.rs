@@ -147,8 +147,8 @@ fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
         live.second(&second(at, "measure", streams));
     }
     let text = drawn(&live, 100, 120);
-    let course = text.lines().last().unwrap().trim();
-    assert_eq!(course, format!("{}  up to 1,000 rows/s", "█".repeat(60)));
+    let trend = text.lines().last().unwrap().trim();
+    assert_eq!(trend, format!("{}  up to 1,000 rows/s", "█".repeat(60)));
     let narrow = drawn(&live, 100, 33);
     assert_eq!(narrow.lines().last().unwrap().trim(), "█".repeat(20));
 }

@@ -16,11 +16,15 @@ pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
             }
         }
         for host in &other.hosts {
-            match merged.hosts.iter_mut().find(|known| known.url == host.url) {
+            match merged
+                .hosts
+                .iter_mut()
+                .find(|merged_one| merged_one.url == host.url)
+            {
                 None => merged.hosts.push(host.clone()),
-                Some(known) => {
-                    known.sessions += host.sessions;
-                    known.acknowledged += host.acknowledged;
+                Some(merged_one) => {
+                    merged_one.sessions += host.sessions;
+                    merged_one.acknowledged += host.acknowledged;
                 }
             }
         }
@@ -124,9 +128,9 @@ fn joined<'a>(
 ) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, value) in maps.flatten() {
-        let known = values.entry(name.clone()).or_default();
-        if !known.contains(&value.as_str()) {
-            known.push(value);
+        let merged_one = values.entry(name.clone()).or_default();
+        if !merged_one.contains(&value.as_str()) {
+            merged_one.push(value);
         }
     }
     let pairs = values.into_iter();

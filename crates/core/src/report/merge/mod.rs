@@ -4,6 +4,7 @@
 //! from counts is drawn anew. Phases are aligned by their own start, not by wall clocks.
 
 mod audit;
+mod error;
 mod figures;
 mod machines;
 mod results;
@@ -13,89 +14,15 @@ mod timeline;
 
 use std::collections::BTreeSet;
 
-use thiserror::Error;
-
 use crate::analysis::judge;
 use crate::analysis::telemetry::disk_bytes_per_row;
-use crate::model::histogram::HistogramError;
-use crate::model::judgment::{Reason, ReasonCode};
 use crate::model::plan::Share;
 use crate::model::record::RunRecord;
 
+pub use error::MergeError;
+
 /// Missing shares that an error names.
 const MISSING_NAMED: usize = 16;
-
-/// Why records are not all the shares of one plan.
-#[derive(Debug, Error)]
-pub enum MergeError {
-    /// There is nothing to merge.
-    #[error("no record was given")]
-    Empty,
-    /// Two records were asked different things.
-    #[error("records {first} and {other} belong to different plans")]
-    PlansDiffer {
-        /// The first record.
-        first: String,
-        /// The one that differs.
-        other: String,
-    },
-    /// Two records are of different kinds or versions of target.
-    #[error("records {first} and {other} are of different targets")]
-    TargetsDiffer {
-        /// The first record, and what its target is.
-        first: String,
-        /// The one that differs, and what its target is.
-        other: String,
-    },
-    /// Two records say differently how many shares there are.
-    #[error("record {record} is one of {of} shares, the first one is one of {others}")]
-    CountsDiffer {
-        /// The one that differs.
-        record: String,
-        /// How many it says.
-        of: u32,
-        /// How many the first one says.
-        others: u32,
-    },
-    /// One share was given twice.
-    #[error("share {index} of {of} was given twice")]
-    Twice {
-        /// Which.
-        index: u32,
-        /// Of how many.
-        of: u32,
-    },
-    /// Not all shares were given.
-    #[error("of {of} shares these are missing: {missing}")]
-    Missing {
-        /// Their numbers.
-        missing: String,
-        /// Of how many.
-        of: u32,
-    },
-    /// A distribution cannot be read.
-    #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
-    Histogram {
-        /// Which record.
-        record: String,
-        /// Of which op.
-        op: String,
-        /// Why.
-        source: HistogramError,
-    },
-}
-
-impl MergeError {
-    /// The same as a reason of a measurement.
-    pub fn reason(&self) -> Reason {
-        Reason {
-            code: ReasonCode::SharesDiffer,
-            message: "the records are not all the shares of one plan".to_owned(),
-            evidence: self.to_string(),
-            hint: Some("give the record of every share once: highwater show R1 R2 …".to_owned()),
-        }
-    }
-}
 
 /// Merges the records of all shares of one plan, in any order.
 ///

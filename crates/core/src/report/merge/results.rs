@@ -8,7 +8,7 @@ use crate::model::record::{
 };
 use crate::model::units::Nanos;
 
-use super::MergeError;
+use super::error::MergeError;
 use super::timeline::add_each;
 
 /// The same phase, stream and op in every share that has it.
@@ -23,8 +23,8 @@ pub(super) fn results(
     for share in shares {
         for result in &share.results {
             let same = |group: &&mut Group<'_>| {
-                let (_, known) = group[0];
-                (&known.phase, &known.stream, &known.op)
+                let (_, merged_one) = group[0];
+                (&merged_one.phase, &merged_one.stream, &merged_one.op)
                     == (&result.phase, &result.stream, &result.op)
             };
             match groups.iter_mut().find(same) {
@@ -49,8 +49,8 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
             *merged.errors.entry(class.clone()).or_default() += number;
         }
         for (class, example) in &other.error_examples {
-            let known = merged.error_examples.entry(class.clone());
-            known.or_insert_with(|| example.clone());
+            let merged_one = merged.error_examples.entry(class.clone());
+            merged_one.or_insert_with(|| example.clone());
         }
         merged.rows.sent += other.rows.sent;
         merged.rows.acknowledged += other.rows.acknowledged;
@@ -166,9 +166,9 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
         let same = |s: &&mut StreamRecord| s.phase == stream.phase && s.stream == stream.stream;
         match streams.iter_mut().find(same) {
             None => streams.push(stream.clone()),
-            Some(known) => {
-                known.sessions += stream.sessions;
-                known.planned_rate = match (known.planned_rate, stream.planned_rate) {
+            Some(merged_one) => {
+                merged_one.sessions += stream.sessions;
+                merged_one.planned_rate = match (merged_one.planned_rate, stream.planned_rate) {
                     (Some(ours), Some(theirs)) => Some(ours + theirs),
                     (ours, theirs) => ours.or(theirs),
                 };

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::judgment::ReasonCode;
 use crate::model::judgment::{Data, Measurement};
 use crate::model::plan::{PhaseKind, Unit};
 use crate::model::record::{

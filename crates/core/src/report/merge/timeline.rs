@@ -10,8 +10,8 @@ use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, RunR
 /// The first start of the shares, as it was written.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
     let starts = shares.iter().map(|share| &share.started_at);
-    let known = starts.filter_map(|text| Some((instant(text)?, text)));
-    let first = known.min_by_key(|(start, _)| *start);
+    let merged_one = starts.filter_map(|text| Some((instant(text)?, text)));
+    let first = merged_one.min_by_key(|(start, _)| *start);
     first.map_or_else(|| shares[0].started_at.clone(), |(_, text)| text.clone())
 }
 
@@ -23,11 +23,14 @@ pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {
 pub(super) fn phases(shares: &[&RunRecord]) -> Vec<PhaseRecord> {
     let mut merged: Vec<PhaseRecord> = Vec::new();
     for phase in shares.iter().flat_map(|share| &share.phases) {
-        match merged.iter_mut().find(|known| known.name == phase.name) {
+        match merged
+            .iter_mut()
+            .find(|merged_one| merged_one.name == phase.name)
+        {
             None => merged.push(phase.clone()),
-            Some(known) => {
-                known.start_ns = known.start_ns.min(phase.start_ns);
-                known.duration_ns = known.duration_ns.max(phase.duration_ns);
+            Some(merged_one) => {
+                merged_one.start_ns = merged_one.start_ns.min(phase.start_ns);
+                merged_one.duration_ns = merged_one.duration_ns.max(phase.duration_ns);
             }
         }
     }
@@ -46,8 +49,8 @@ pub(super) fn intervals(shares: &[&RunRecord]) -> Vec<IntervalRecord> {
             interval.stream.as_str(),
             interval.op.as_str(),
         );
-        let known = order.iter().position(|known| *known == key);
-        let position = known.unwrap_or_else(|| {
+        let merged_one = order.iter().position(|merged_one| *merged_one == key);
+        let position = merged_one.unwrap_or_else(|| {
             order.push(key);
             order.len() - 1
         });

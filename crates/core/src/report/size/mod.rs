@@ -5,7 +5,7 @@
 mod plot;
 
 use super::json::pretty;
-use super::text::table::{Row, aligned, labeled};
+use super::layout::{Row, aligned, labeled};
 use crate::analysis::scaling::{Curve, Prediction};
 use crate::analysis::sizing::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
 use crate::model::display;

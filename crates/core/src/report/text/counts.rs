@@ -9,7 +9,7 @@ use crate::model::import_record::MissingField;
 use crate::model::plan::Unit;
 use crate::model::record::{AuditStatus, ResultRecord, RunRecord};
 
-use super::table::{Row, aligned, labeled};
+use crate::report::layout::{Row, aligned, labeled};
 
 pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
@@ -18,7 +18,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     let mut table = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
     table.extend(rows(record, measured));
     let mut lines = aligned(&table, 1);
-    lines.extend(beside(measured).map(|text| labeled("besides", &text)));
+    lines.extend(other_counts(measured).map(|text| labeled("also", &text)));
     lines
 }
 
@@ -56,7 +56,14 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
             (true, false) => String::new(),
             (false, _) => ABSENT.to_owned(),
         };
-        let [offered, sent, acknowledged] = told(record, [offered, sent, acknowledged]);
+        let [offered, sent, acknowledged] = shown(
+            record,
+            Counts {
+                offered,
+                sent,
+                acknowledged,
+            },
+        );
         let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
         rows.push(Row::new(cells).remark(throughput(record, measured, Unit::Rows)));
     }
@@ -74,8 +81,20 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     rows
 }
 
-/// Offered, sent and acknowledged, as far as they are told.
-fn told(record: &RunRecord, [offered, sent, acknowledged]: [u64; 3]) -> [String; 3] {
+/// Three of the four counts.
+struct Counts {
+    offered: u64,
+    sent: u64,
+    acknowledged: u64,
+}
+
+/// Offered, sent and acknowledged, as far as they are reported.
+fn shown(record: &RunRecord, counts: Counts) -> [String; 3] {
+    let Counts {
+        offered,
+        sent,
+        acknowledged,
+    } = counts;
     let leaves_out = |what| {
         let origin = record.imported.as_ref();
         origin.is_some_and(|origin| origin.leaves_out(what))
@@ -122,7 +141,14 @@ fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
     let offered: u64 = results().map(|r| r.offered).sum();
     let sent: u64 = results().map(|r| r.sent).sum();
     let acknowledged: u64 = results().map(|r| r.acknowledged).sum();
-    let [offered, sent, acknowledged] = told(record, [offered, sent, acknowledged]);
+    let [offered, sent, acknowledged] = shown(
+        record,
+        Counts {
+            offered,
+            sent,
+            acknowledged,
+        },
+    );
     let what = if record.imported.is_some() {
         "ops"
     } else {
@@ -158,9 +184,9 @@ fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -
         unit.name()
     };
     let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
-    let asked: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
-    let mut text = match asked {
-        Some(asked) => format!("{} of {} {name}/s", rate(reached), rate(asked)),
+    let planned: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
+    let mut text = match planned {
+        Some(planned) => format!("{} of {} {name}/s", rate(reached), rate(planned)),
         None => format!("{} {name}/s", rate(reached)),
     };
     if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {
@@ -170,8 +196,8 @@ fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -
     text
 }
 
-/// What stands beside acknowledged work: retries, drops, rows refused and of unknown fate.
-pub(in crate::report) fn beside(measured: &[MeasuredStream<'_>]) -> Option<String> {
+/// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.
+pub(in crate::report) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
     let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
         let results = measured.iter().flat_map(|m| m.results.iter());
         results.map(|result| of(result)).sum()
@@ -180,7 +206,7 @@ pub(in crate::report) fn beside(measured: &[MeasuredStream<'_>]) -> Option<Strin
         (sum(|r| r.retries), "retries"),
         (sum(|r| r.dropped), "ops due and never sent"),
         (sum(|r| r.rows.refused), "rows refused"),
-        (sum(|r| r.rows.unknown), "rows of unknown fate"),
+        (sum(|r| r.rows.unknown), "rows of unknown outcome"),
     ]
     .into_iter()
     .filter(|(number, _)| *number > 0)

@@ -1,4 +1,6 @@
-//! The three judgments with their reasons. What is not well is in upper case.
+//! The three judgments with their reasons. Values that are not good are in upper case.
+//!
+//! It must not judge.
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
@@ -8,17 +10,17 @@ use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::plan::{AuditLevel, Objective};
 use crate::model::record::{AuditRecord, AuditStatus, RunRecord};
 
-use super::table::labeled;
+use crate::report::layout::labeled;
 
-/// Characters of the evidence of one reason.
+/// Characters of the sentence of one reason.
 const EVIDENCE: usize = 400;
 
 pub(super) fn lines(record: &RunRecord) -> Vec<String> {
     let judged = &record.judgments;
     let measurement = match judged.measurement.value {
-        Measurement::Valid => "sound",
+        Measurement::Valid => "valid",
         Measurement::Invalid => "INVALID",
-        Measurement::Inconclusive => "UNKNOWN",
+        Measurement::Inconclusive => "INCONCLUSIVE",
     };
     let data = match judged.data.value {
         Data::Clean => "clean",
@@ -26,12 +28,12 @@ pub(super) fn lines(record: &RunRecord) -> Vec<String> {
         Data::Duplicated => "DUPLICATED",
         Data::Altered => "ALTERED",
         Data::Unverified => "UNVERIFIED",
-        Data::NotChecked => "off",
+        Data::NotChecked => "not checked",
     };
     let objective = match judged.objective.value {
         ObjectiveValue::Met => "met",
         ObjectiveValue::Missed => "MISSED",
-        ObjectiveValue::NoneSet => "none",
+        ObjectiveValue::NoneSet => "none set",
     };
     let mut lines = Vec::new();
     block(
@@ -48,12 +50,12 @@ pub(super) fn lines(record: &RunRecord) -> Vec<String> {
         &audited(record),
         &judged.data.reasons,
     );
-    let asked = objectives(record);
+    let stated = objectives(record);
     block(
         &mut lines,
         "objective",
         objective,
-        &asked,
+        &stated,
         &judged.objective.reasons,
     );
     lines
@@ -63,13 +65,12 @@ fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reason
     let line = if remark.is_empty() {
         value.to_owned()
     } else {
-        format!("{value:<10} {remark}")
+        format!("{value:<11} {remark}")
     };
     lines.push(labeled(label, &line));
     for reason in reasons {
-        let evidence = foreign(&reason.evidence, EVIDENCE);
-        let sentence = format!("  {}: {}", reason.code.name(), reason.message);
-        lines.push(format!("{sentence}: {evidence}"));
+        let sentence = foreign(&reason.sentence(), EVIDENCE);
+        lines.push(format!("  {sentence} [{}]", reason.code.name()));
         if let Some(hint) = &reason.hint {
             lines.push(format!("    hint: {hint}"));
         }
@@ -82,9 +83,9 @@ pub(in crate::report) fn audited(record: &RunRecord) -> String {
         (Data::NotChecked, AuditStatus::Imported) => "not audited".to_owned(),
         (Data::NotChecked, AuditStatus::NothingWritten) => "nothing was written".to_owned(),
         (Data::NotChecked, AuditStatus::StoresNothing) => String::new(),
-        (Data::NotChecked, _) => "no audit was asked for".to_owned(),
+        (Data::NotChecked, _) => "no audit was requested".to_owned(),
         (Data::Unverified, status) if status != AuditStatus::Done => {
-            "what was acknowledged was NOT checked".to_owned()
+            "acknowledged rows were NOT checked".to_owned()
         }
         _ => {
             let buckets = count(audit.buckets);
@@ -100,11 +101,15 @@ pub(in crate::report) fn audited(record: &RunRecord) -> String {
                 }
             };
             if audit.buckets == 0 && !audit.invariants.is_empty() {
-                // Nothing else was compared: what was written has no rows that are known.
+                // Nothing else was compared: the expected rows are unknown.
                 text.clear();
             }
             if !audit.invariants.is_empty() {
-                let held = audit.invariants.iter().filter(|asked| asked.holds).count();
+                let held = audit
+                    .invariants
+                    .iter()
+                    .filter(|invariant| invariant.holds)
+                    .count();
                 let dot = if text.is_empty() { "" } else { " · " };
                 let of = audit.invariants.len();
                 let _ = write!(text, "{dot}{held} of {of} invariants hold");
@@ -112,7 +117,7 @@ pub(in crate::report) fn audited(record: &RunRecord) -> String {
             if let Some(counter) = audit.server_counter {
                 let _ = write!(
                     text,
-                    " · the target counted {} rows inserted",
+                    " · the server counted {} inserted rows",
                     count(counter)
                 );
             }
@@ -124,7 +129,7 @@ pub(in crate::report) fn audited(record: &RunRecord) -> String {
     }
 }
 
-/// What was compared of rows that replace each other.
+/// What was compared, if rows replace each other.
 fn replaced(audit: &AuditRecord) -> String {
     let Some(replaced) = audit.replaced else {
         return String::new();

@@ -10,7 +10,6 @@ mod next;
 pub(super) mod ops;
 mod repeat;
 pub(super) mod search;
-pub(super) mod table;
 pub(super) mod tail;
 pub(super) mod target;
 #[cfg(test)]
@@ -70,8 +69,8 @@ pub(super) fn next_command(
 /// The judgments, the record and the next command: one block to the eye.
 fn end(record: &RunRecord, directory: &str, next: &str) -> Vec<String> {
     let mut lines = judged::lines(record);
-    lines.push(table::labeled("record", directory));
-    lines.push(table::labeled("next:", next));
+    lines.push(crate::report::layout::labeled("record", directory));
+    lines.push(crate::report::layout::labeled("next:", next));
     lines
 }
 

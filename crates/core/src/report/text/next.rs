@@ -47,7 +47,15 @@ pub(super) fn command(
         Data::Unverified if record.audit.status == AuditStatus::Timeout && !measured.is_empty() => {
             let limit = record.plan.definition.audit.limit.0.saturating_mul(LONGER);
             let begin = base("run", record, &["audit-timeout"]);
-            let again = run(record, begin, measured, (1.0, 1));
+            let again = run(
+                record,
+                begin,
+                measured,
+                Factors {
+                    pace: 1.0,
+                    longer: 1,
+                },
+            );
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
         Data::Unverified => return check(record),
@@ -63,9 +71,23 @@ pub(super) fn command(
         let reasons = record.judgments.measurement.reasons.iter();
         let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
         return match codes.first() {
-            Some(ReasonCode::Interrupted) => again(record, measured, (1.0, 1)),
+            Some(ReasonCode::Interrupted) => again(
+                record,
+                measured,
+                Factors {
+                    pace: 1.0,
+                    longer: 1,
+                },
+            ),
             Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
-                again(record, measured, (1.0, LONGER))
+                again(
+                    record,
+                    measured,
+                    Factors {
+                        pace: 1.0,
+                        longer: LONGER,
+                    },
+                )
             }
             _ => check(record),
         };
@@ -77,17 +99,43 @@ pub(super) fn command(
         return show(" --format csv");
     }
     match record.judgments.objective.value {
-        ObjectiveValue::Missed => again(record, measured, (COMFORTABLE, 1)),
-        ObjectiveValue::Met => again(record, measured, (FURTHER, 1)),
-        ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => {
-            again(record, measured, (1.0, 1))
-        }
+        ObjectiveValue::Missed => again(
+            record,
+            measured,
+            Factors {
+                pace: COMFORTABLE,
+                longer: 1,
+            },
+        ),
+        ObjectiveValue::Met => again(
+            record,
+            measured,
+            Factors {
+                pace: FURTHER,
+                longer: 1,
+            },
+        ),
+        ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => again(
+            record,
+            measured,
+            Factors {
+                pace: 1.0,
+                longer: 1,
+            },
+        ),
         ObjectiveValue::NoneSet => open(record, measured),
     }
 }
 
+/// By what paces and lengths are multiplied.
+#[derive(Clone, Copy)]
+struct Factors {
+    pace: f64,
+    longer: u64,
+}
+
 /// The same run with its paces and its length changed by a factor, and with a percentile bound.
-fn again(record: &RunRecord, measured: &[MeasuredStream<'_>], factors: (f64, u64)) -> String {
+fn again(record: &RunRecord, measured: &[MeasuredStream<'_>], factors: Factors) -> String {
     run(record, base("run", record, &[]), measured, factors)
 }
 
@@ -95,8 +143,9 @@ fn run(
     record: &RunRecord,
     begin: String,
     measured: &[MeasuredStream<'_>],
-    (pace, longer): (f64, u64),
+    factors: Factors,
 ) -> String {
+    let Factors { pace, longer } = factors;
     let first = &measured[0].phase.name;
     let step: Vec<&MeasuredStream<'_>> =
         measured.iter().filter(|m| m.phase.name == *first).collect();
@@ -192,7 +241,15 @@ pub(super) fn check(record: &RunRecord) -> String {
 /// A longer run below the mark that a search found.
 pub(super) fn soak(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let begin = base("run", record, OF_SEARCHES);
-    run(record, begin, measured, (COMFORTABLE, LONGER))
+    run(
+        record,
+        begin,
+        measured,
+        Factors {
+            pace: COMFORTABLE,
+            longer: LONGER,
+        },
+    )
 }
 
 /// The pace of a stream, as `--stream NAME@PACE` takes it.
@@ -215,9 +272,9 @@ fn pace_flag(stream: &MeasuredStream<'_>, factor: f64) -> String {
 
 fn figure(stream: &MeasuredStream<'_>, factor: f64) -> String {
     match stream.stream.planned_rate {
-        // A rate that was missed is not asked again: start from what was reached.
+        // A rate that was missed is not offered again: start from the rate that was acknowledged.
         Some(_) if factor < 1.0 => flag_rate(stream.units_per_s() * factor),
-        Some(asked) => flag_rate(asked * factor),
+        Some(planned) => flag_rate(planned * factor),
         None => round_to_u64(f64::from(stream.stream.sessions) * factor)
             .max(1)
             .to_string(),
@@ -346,7 +403,7 @@ mod tests {
             @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --until 'ci95<1%' --rate 295k -d 30s --p99 20ms"
         );
         insta::assert_snapshot!(
-            again(&record, &measured, (1.0, 1)),
+            again(&record, &measured, Factors { pace: 1.0, longer: 1 }),
             @"highwater run -f 'my flow.toml' sqlite: --seed 7 --set batch=500 --set 'host=a b' --spawn-rate 2 --until 'ci95<1%' -c 4 -d 5s..10s --p99 20ms"
         );
     }

@@ -12,7 +12,7 @@ use crate::model::import_record::{ImportRecord, LatencyBegin, MissingField};
 use crate::model::plan::Objective;
 use crate::model::record::{ResultRecord, RunRecord};
 
-use super::table::{Row, aligned, labeled};
+use crate::report::layout::{Row, aligned, labeled};
 
 /// Characters of a target's own words about an error.
 const EXAMPLE: usize = 100;
@@ -24,7 +24,7 @@ struct Columns {
     phase: bool,
     /// Streams whose names are not those of their ops.
     stream: bool,
-    /// Several rows, whose rates the counts above cannot tell.
+    /// Several rows, whose rates the counts above do not show.
     rates: bool,
     /// Any open load.
     open: bool,
@@ -90,11 +90,11 @@ fn header(columns: Columns) -> Row {
     cells.extend(columns.stream.then_some("stream"));
     cells.push("op");
     if columns.rates {
-        cells.extend(["asked/s", "reached/s"]);
+        cells.extend(["planned/s", "acked/s"]);
     }
     cells.extend(["p50", "p95", "p99", "p99.9", "max"]);
     if columns.open {
-        cells.extend(["service p99", "door wait p99"]);
+        cells.extend(["service p99", "session wait p99"]);
     }
     cells.push("errors");
     Row::new(cells)
@@ -111,7 +111,7 @@ fn row(
     cells.extend(columns.stream.then(|| result.stream.clone()));
     cells.push(result.op.clone());
     if columns.rates {
-        cells.push(asked(stream, result).map_or_else(|| ABSENT.to_owned(), rate));
+        cells.push(planned_rate(stream, result).map_or_else(|| ABSENT.to_owned(), rate));
         cells.push(rate(reached(stream, result)));
     }
     cells.extend(percentiles(&result.latency_ns));
@@ -144,12 +144,12 @@ const fn begin(begin: LatencyBegin) -> &'static str {
     match begin {
         LatencyBegin::Intended => "from the intended start",
         LatencyBegin::Sent => "service time",
-        LatencyBegin::NotReported => "where latency begins is not told",
+        LatencyBegin::NotReported => "where latency begins is not reported",
     }
 }
 
 /// An op's part of its stream's rate, as it was dealt: by what was offered.
-fn asked(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f64> {
+fn planned_rate(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f64> {
     let share = crate::model::display::ratio(result.offered, stream.offered());
     Some(stream.stream.planned_rate? * share)
 }
@@ -165,7 +165,7 @@ fn row_latency(columns: Columns, summary: &LatencySummary) -> Row {
     let mut cells = Vec::new();
     cells.extend(columns.phase.then(String::new));
     cells.extend(columns.stream.then(String::new));
-    cells.push("its rows".to_owned());
+    cells.push("row latency".to_owned());
     if columns.rates {
         cells.extend([String::new(), String::new()]);
     }

@@ -13,8 +13,8 @@ use crate::model::search::{
     SearchRecord,
 };
 
-use super::table::{Row, aligned, labeled};
 use super::{head, judged, next, tail};
+use crate::report::layout::{Row, aligned, labeled};
 
 /// Characters of the objective's hash that tell objectives apart for a reader.
 const HASH_SHOWN: usize = 6;
@@ -22,14 +22,14 @@ const HASH_SHOWN: usize = 6;
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &RunRecord, search: &SearchRecord) -> Vec<Vec<String>> {
     vec![
-        vec![head::target(record), asked(record, search)],
+        vec![head::target(record), question(record, search)],
         [outcome(search), soaked(record, search)].concat(),
         probes(search, &record.probes),
-        tail::told(record),
+        tail::findings(record),
     ]
 }
 
-fn asked(record: &RunRecord, search: &SearchRecord) -> String {
+fn question(record: &RunRecord, search: &SearchRecord) -> String {
     let varied = match search.axis {
         SearchAxis::Rate => "rate",
         SearchAxis::Sessions => "number of sessions",
@@ -37,7 +37,7 @@ fn asked(record: &RunRecord, search: &SearchRecord) -> String {
     let hash: String = search.objective_hash.chars().take(HASH_SHOWN).collect();
     [
         format!("find the highest {varied} of {}", search.stream),
-        wanted(record, search),
+        objective(record, search),
         format!("objective {hash}"),
         format!("seed {}", record.plan.seed),
     ]
@@ -45,7 +45,7 @@ fn asked(record: &RunRecord, search: &SearchRecord) -> String {
 }
 
 /// The objective in words, that of every search included.
-pub(in crate::report) fn wanted(record: &RunRecord, search: &SearchRecord) -> String {
+pub(in crate::report) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
     let mut words = vec![judged::objectives(record)];
     if search.objective.no_errors {
         words.push("no errors".to_owned());
@@ -99,7 +99,7 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
         lines.push(labeled("limited by", &codes(&mark.limited_by)));
     }
     if mark.wider {
-        let why = "wider than asked: probes or time ran out";
+        let why = "wider than requested: the search ran out of probes or time";
         lines.push(labeled("", why));
     }
     if !mark.passed_above.is_empty() {
@@ -122,7 +122,7 @@ pub(in crate::report) fn soak(record: &RunRecord, search: &SearchRecord) -> Opti
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return None;
     };
-    let wanted = search.policy.soak_ns?;
+    let soak_ns = search.policy.soak_ns?;
     let at = of_axis(search, mark.confirmed);
     Some(match SearchRecord::soak(&record.probes) {
         Some(probe) => format!(
@@ -130,7 +130,7 @@ pub(in crate::report) fn soak(record: &RunRecord, search: &SearchRecord) -> Opti
             duration(probe.measured_ns),
             probe_line(probe)
         ),
-        None => format!("NOT MADE: {} at {at} were asked for", duration(wanted)),
+        None => format!("NOT MADE: {} at {at} were asked for", duration(soak_ns)),
     })
 }
 

@@ -10,8 +10,8 @@ use crate::model::display::{count, duration, foreign, rate, significant};
 use crate::model::import_record::MissingField;
 use crate::model::record::RunRecord;
 
-use super::table::labeled;
 use super::target;
+use crate::report::layout::labeled;
 
 /// Findings that are printed; the record has them all.
 const FINDINGS_SHOWN: usize = 5;
@@ -28,20 +28,20 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     }
     lines.extend(target::lines(record));
     lines.extend(labels(record));
+    lines.extend(notes(record));
     lines.extend(findings(record));
-    lines.extend(told(record));
     lines
 }
 
-/// What the rules say of the record, each with what to try.
-pub(super) fn told(record: &RunRecord) -> Vec<String> {
-    let told = rules(record);
-    let shown = told.iter().take(FINDINGS_SHOWN);
+/// The findings of all rules, each with a hint.
+pub(super) fn findings(record: &RunRecord) -> Vec<String> {
+    let all = rules(record);
+    let shown = all.iter().take(FINDINGS_SHOWN);
     shown
-        .flat_map(|told| {
-            let said = format!("{}: {}", told.sentence, told.evidence);
-            let hint = format!("  try: {}", told.hint);
-            [labeled("finding", &foreign(&said, WORDS)), hint]
+        .flat_map(|finding| {
+            let sentence = format!("{}: {}", finding.sentence, finding.evidence);
+            let hint = format!("  try: {}", finding.hint);
+            [labeled("finding", &foreign(&sentence, WORDS)), hint]
         })
         .collect()
 }
@@ -50,7 +50,7 @@ pub(in crate::report) fn availability(record: &RunRecord) -> String {
     if let Some(origin) = &record.imported
         && origin.leaves_out(MissingField::Availability)
     {
-        return format!("not told by {}", origin.tool);
+        return format!("not reported by {}", origin.tool);
     }
     let seen = &record.availability;
     let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
@@ -110,8 +110,8 @@ fn labels(record: &RunRecord) -> Option<String> {
     (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
 }
 
-/// Notes, and the incidents that no judgment names.
-fn findings(record: &RunRecord) -> Vec<String> {
+/// Notes, and the incidents that no judgment repeats.
+fn notes(record: &RunRecord) -> Vec<String> {
     let unjudged = record
         .incidents
         .iter()

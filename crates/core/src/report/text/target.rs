@@ -6,7 +6,7 @@ use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, names};
 
-use super::table::labeled;
+use crate::report::layout::labeled;
 
 /// Characters of a reason.
 const WORDS: usize = 160;

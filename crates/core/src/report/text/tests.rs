@@ -23,7 +23,7 @@ fn a_closed_run_that_is_well() {
 #[test]
 fn what_the_target_said_of_itself_is_a_line() {
     let mut record = fixture::closed();
-    fixture::tell(&mut record);
+    fixture::add_telemetry(&mut record);
     insta::assert_snapshot!(text(&record));
 }
 

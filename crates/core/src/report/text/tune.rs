@@ -12,31 +12,33 @@ use crate::model::tune::{
     TuneOutcome, TuneRecord,
 };
 
-use super::table::labeled;
 use super::{head, next, tail};
 use crate::report::figures::{Remark, table as table_text};
+use crate::report::layout::labeled;
 
 /// Blocks between the head and the judgments.
 pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> {
-    let mut blocks = vec![vec![head::target(record), asked(record, tune)]];
+    let mut blocks = vec![vec![head::target(record), question(record, tune)]];
     if let Some(base) = base(tune) {
         for axis in 0..tune.axes.len() {
             blocks.push(lines_along(tune, base, axis));
         }
     }
-    blocks.push(lines(outcome(tune)));
-    blocks.push(lines(measured(tune)));
-    blocks.push(tail::told(record));
+    blocks.push(lines(&outcome(tune)));
+    blocks.push(lines(&measured(tune)));
+    blocks.push(tail::findings(record));
     blocks
 }
 
-fn lines(told: Vec<Remark>) -> Vec<String> {
-    let told = told.into_iter();
-    told.map(|(label, told)| labeled(label, &told)).collect()
+fn lines(remarks: &[Remark]) -> Vec<String> {
+    let remarks = remarks.iter();
+    remarks
+        .map(|remark| labeled(remark.label, &remark.sentence))
+        .collect()
 }
 
-/// What is varied, and by what cells are compared.
-pub(in crate::report) fn asked(record: &RunRecord, tune: &TuneRecord) -> String {
+/// The axes, and the figure that configurations are compared by.
+pub(in crate::report) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
     let axes = tune.axes.iter();
     let axes: Vec<String> = axes
         .map(|axis| format!("{} ({} values)", axis.name, axis.values.len()))
@@ -44,7 +46,7 @@ pub(in crate::report) fn asked(record: &RunRecord, tune: &TuneRecord) -> String 
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
     [
         format!("tune {} over {}", tune.stream, axes.join(" × ")),
-        format!("{grid} cells"),
+        format!("{grid} configurations"),
         format!("by {}", tune.by.name()),
         format!("seed {}", record.plan.seed),
     ]
@@ -90,38 +92,42 @@ fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
 /// The best cell, the runner-up, and whether one is better; or why there is none.
 pub(in crate::report) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
     match &tune.outcome {
-        None => vec![("best", "NONE YET: the tuning did not end".to_owned())],
+        None => vec![Remark::new("best", "NONE YET: the tuning did not end")],
         Some(TuneOutcome::Best(best)) => found(tune, best),
         Some(TuneOutcome::NoBest(no_best)) => not_found(tune, no_best),
     }
 }
 
 fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
-    let cell = |at: &[usize], value| format!("{}: {}", named(tune, at), figure(tune, value));
-    let mut lines = vec![("best", cell(&best.at, best.figure))];
+    let configuration =
+        |at: &[usize], value| format!("{}: {}", named(tune, at), figure(tune, value));
+    let mut lines = vec![Remark::new("best", configuration(&best.at, best.figure))];
     match &best.runner_up {
-        None => lines.push(("runner-up", "no other cell counts".to_owned())),
+        None => lines.push(Remark::new("runner-up", "no other configuration is valid")),
         Some(other) => {
-            lines.push(("runner-up", cell(&other.at, other.figure)));
-            lines.push(("better", told(tune, other)));
+            lines.push(Remark::new(
+                "runner-up",
+                configuration(&other.at, other.figure),
+            ));
+            lines.push(Remark::new("better", comparison(tune, other)));
         }
     }
     if best.cut_short {
-        let why = "probes or time ran out before the search had settled";
-        lines.push(("", why.to_owned()));
+        let why = "the search ran out of probes or time before it had settled";
+        lines.push(Remark::new("", why));
     }
     lines
 }
 
 /// Whether the winner is really better.
-fn told(tune: &TuneRecord, other: &RunnerUp) -> String {
+fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
     let [low, high] = other.gain95.map(signed);
     let times = tune.policy.confirmations;
     if other.is_told {
         format!("yes: by {low} to {high}, with 95 % confidence, each measured {times} times more")
     } else {
         format!(
-            "cannot tell: {low} to {high} with 95 % confidence, each measured {times} times more"
+            "inconclusive: {low} to {high} with 95 % confidence, each measured {times} times more"
         )
     }
 }
@@ -132,16 +138,16 @@ fn signed(share: f64) -> String {
 
 fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
     let why = match no_best.why {
-        NoBestReason::NoneCounts => "no cell counts",
-        NoBestReason::BudgetSpent => "probes or time ran out",
-        NoBestReason::TargetLost => "the target went away",
-        NoBestReason::WrongData => "acknowledged data were not found as acknowledged",
-        NoBestReason::Interrupted => "the tuning was stopped",
+        NoBestReason::NoneCounts => "no configuration is valid",
+        NoBestReason::BudgetSpent => "the search ran out of probes or time",
+        NoBestReason::TargetLost => "lost the connection to the target",
+        NoBestReason::WrongData => "acknowledged data not found",
+        NoBestReason::Interrupted => "you stopped the tuning",
     };
-    let mut lines = vec![("best", format!("NONE: {why}"))];
+    let mut lines = vec![Remark::new("best", format!("NONE: {why}"))];
     if let Some(at) = &no_best.best_so_far {
         let words = format!("{}, not confirmed", named(tune, at));
-        lines.push(("so far", words));
+        lines.push(Remark::new("so far", words));
     }
     lines
 }
@@ -175,10 +181,10 @@ pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
         different.len() as u64,
         grid.max(1) as u64,
     ));
-    let mut lines = vec![(
+    let mut lines = vec![Remark::new(
         "measured",
         format!(
-            "{} of {grid} cells, {share}, in {} probes and {}",
+            "{} of {grid} configurations, {share}, in {} probes and {}",
             different.len(),
             tune.cells.len(),
             duration(took)
@@ -186,7 +192,10 @@ pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     )];
     for cell in &tune.cells {
         if let Some(what) = fault(cell) {
-            lines.push(("", format!("{}: {what}", named(tune, &cell.at))));
+            lines.push(Remark::new(
+                "",
+                format!("{}: {what}", named(tune, &cell.at)),
+            ));
         }
     }
     lines

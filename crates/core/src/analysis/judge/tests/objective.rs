@@ -6,7 +6,7 @@ use super::*;
 fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_told_where_no_client_heard() {
     let mut record = open_gate();
     record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
-    crate::report::fixture::tell(&mut record);
+    crate::report::fixture::add_telemetry(&mut record);
     let evidence = |record: &RunRecord| judge(record).objective.reasons[0].evidence.clone();
     assert!(evidence(&record).contains("the target itself"));
     record.results[0].errors.insert("rejected".to_owned(), 5);

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped, html};
 
+use super::description::{data, described};
 use super::figures::{rounded, shown};
-use super::told::{data, described};
 use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
 
 /// Places per pixel.
@@ -63,6 +63,13 @@ impl Frame {
     }
 }
 
+/// Charts, one below the other.
+pub(in crate::report::html) fn figures(charts: &[Chart]) -> Markup {
+    html! {
+        @for chart in charts { (figure(chart)) }
+    }
+}
+
 /// The chart with its title, legend, drawings and data.
 pub(in crate::report::html) fn figure(chart: &Chart) -> Markup {
     let label = format!("{}: {}", chart.title, keys());
@@ -90,7 +97,7 @@ const fn keys() -> &'static str {
 fn legend(chart: &Chart) -> Markup {
     let mut names: Vec<&Series> = Vec::new();
     for series in &chart.series {
-        if names.iter().all(|known| known.name != series.name) {
+        if names.iter().all(|named| named.name != series.name) {
             names.push(series);
         }
     }
@@ -146,16 +153,16 @@ const fn glyph(shape: Shape) -> &'static str {
 
 fn drawing(chart: &Chart, frame: &Frame) -> Markup {
     let title = format!("{}-{}-title", chart.id, frame.name);
-    let told = format!("{}-{}-told", chart.id, frame.name);
+    let description = format!("{}-{}-description", chart.id, frame.name);
     let (width, height) = (frame.plot_width(), frame.plot_height());
     html! {
         svg class=(frame.name) xmlns="http://www.w3.org/2000/svg" role="img"
             viewBox=(format!("0 0 {} {}", frame.width, frame.height))
-            aria-labeledby=(format!("{title} {told}"))
+            aria-labeledby=(format!("{title} {description}"))
             data-left=(frame.left) data-top=(frame.top)
             data-width=(width) data-height=(height) {
             title id=(title) { (chart.title) }
-            desc id=(told) { (described(chart)) }
+            desc id=(description) { (described(chart)) }
             g class="grid" { (y_ticks(chart, frame)) }
             svg class="inner" x=(frame.left) y=(frame.top) width=(width) height=(height)
                 viewBox=(format!("0 0 {} {}", width * FINE, height * FINE))

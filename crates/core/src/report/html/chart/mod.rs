@@ -3,13 +3,13 @@
 //! What is plotted is tested on these values; [`draw`] turns them into SVG and the script of the
 //! page reads them again. No record is known here, and nothing is judged.
 
+mod description;
 mod draw;
 mod figures;
 mod scale;
 mod thin;
-mod told;
 
-pub(super) use draw::figure;
+pub(super) use draw::{figure, figures as all};
 pub(super) use scale::{Axis, Quantity};
 pub(super) use thin::Thinning;
 

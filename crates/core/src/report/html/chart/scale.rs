@@ -261,8 +261,8 @@ fn time_step(span: f64, about: f64) -> f64 {
         7_200.0, 14_400.0, 21_600.0,
     ];
     let rough = span / about;
-    let known = STEPS.into_iter().find(|step| *step >= rough);
-    known.unwrap_or_else(|| (rough / 86_400.0).ceil() * 86_400.0)
+    let step = STEPS.into_iter().find(|step| *step >= rough);
+    step.unwrap_or_else(|| (rough / 86_400.0).ceil() * 86_400.0)
 }
 
 fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<f64> {

@@ -49,8 +49,8 @@ impl Thinning {
         to_f64(self.seconds.min(self.total.saturating_sub(first)))
     }
 
-    /// How it reads beside a chart; nothing where each second has its point.
-    pub(in crate::report::html) fn told(self, what: &str) -> String {
+    /// A sentence for the note of a chart; empty if each second has its own point.
+    pub(in crate::report::html) fn note(self, what: &str) -> String {
         if self.seconds == 1 {
             String::new()
         } else {

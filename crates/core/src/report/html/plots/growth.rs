@@ -20,7 +20,7 @@ fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
     let series = series(need, |_, per_s| per_s);
     let level = Level {
         y: need.per_s_at_end.max(need.per_s),
-        name: "wanted".to_owned(),
+        name: "selected".to_owned(),
     };
     let values = values(&series).chain([level.y]).collect::<Vec<_>>();
     let nodes = f64::from(plan.nodes.planned);

@@ -5,7 +5,7 @@ use crate::model::record::{RunRecord, TelemetrySample};
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::Course;
+use super::timeline::Timeline;
 
 /// A telemetry figure with its name and color.
 type Figure = (
@@ -16,16 +16,16 @@ type Figure = (
 
 /// CPU and memory of the load generator; none where nothing was sampled beside the load.
 pub(in crate::report::html) fn machine(record: &RunRecord) -> Vec<Chart> {
-    let Some(course) = Course::of(record) else {
+    let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
     };
-    [cpu(&course), memory(&course)]
+    [cpu(&timeline), memory(&timeline)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn cpu(course: &Course<'_>) -> Option<Chart> {
+fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
     let figures: [Figure; 4] = [
         ("this program", 0, |sample, _| Some(sample.client_cores)),
         ("embedded database", 1, |sample, _| {
@@ -38,7 +38,7 @@ fn cpu(course: &Course<'_>) -> Option<Chart> {
             Some(sample.steal_fraction? * cores).filter(|stolen| *stolen > 0.0)
         }),
     ];
-    let cores: u32 = course
+    let cores: u32 = timeline
         .record
         .clients
         .iter()
@@ -49,49 +49,55 @@ fn cpu(course: &Course<'_>) -> Option<Chart> {
          shall stay well below all of them."
     );
     chart(
-        course,
-        (
-            "load-machine-cpu",
-            "CPU of the load generator, cores",
+        timeline,
+        ChartText {
+            id: "load-generator-cpu",
+            title: "CPU of the load generator, cores",
             about,
-        ),
+        },
         Axis::from_zero("cores", Quantity::Number, [f64::from(cores)].into_iter()),
         &figures,
     )
 }
 
-fn memory(course: &Course<'_>) -> Option<Chart> {
+fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
     let figures: [Figure; 1] = [("this program", 0, |sample, _| {
         Some(to_f64(sample.rss_bytes))
     })];
-    let values = course.record.telemetry.iter();
+    let values = timeline.record.telemetry.iter();
     let values = values.map(|sample| to_f64(sample.rss_bytes));
     let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
     chart(
-        course,
-        ("load-machine-memory", "Memory of the load generator", about),
+        timeline,
+        ChartText {
+            id: "load-generator-memory",
+            title: "Memory of the load generator",
+            about,
+        },
         Axis::from_zero("bytes", Quantity::Bytes, values),
         &figures,
     )
 }
 
+/// The texts of a chart.
+struct ChartText {
+    id: &'static str,
+    title: &'static str,
+    about: String,
+}
+
 /// One line per figure; of the seconds of a point the greatest value.
-fn chart(
-    course: &Course<'_>,
-    (id, title, about): (&str, &str, String),
-    y: Axis,
-    figures: &[Figure],
-) -> Option<Chart> {
-    let cores = course.record.clients.iter().map(|client| client.cores);
+fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) -> Option<Chart> {
+    let cores = timeline.record.clients.iter().map(|client| client.cores);
     let cores = f64::from(cores.sum::<u32>());
     let series: Vec<Series> = figures
         .iter()
         .map(|(name, color, of)| {
-            let mut values: Vec<Option<f64>> = vec![None; course.thinning.points()];
-            for sample in &course.record.telemetry {
+            let mut values: Vec<Option<f64>> = vec![None; timeline.thinning.points()];
+            for sample in &timeline.record.telemetry {
                 // A sample is of the second that ends with it.
                 let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
-                if let Some(point) = course.thinning.point_of(second) {
+                if let Some(point) = timeline.thinning.point_of(second) {
                     let value = of(sample, cores);
                     values[point] = [values[point], value]
                         .into_iter()
@@ -107,7 +113,7 @@ fn chart(
                 color: *color,
                 on: true,
                 points: points
-                    .map(|(number, value)| Point::new(course.thinning.middle(number), value))
+                    .map(|(number, value)| Point::new(timeline.thinning.middle(number), value))
                     .collect(),
             }
         })
@@ -116,15 +122,15 @@ fn chart(
     if series.is_empty() {
         return None;
     }
-    let thinned = course.thinning.told("the greatest value of them");
+    let thinned = timeline.thinning.note("the greatest value of them");
     Some(Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        about: about + &thinned,
-        x: course.axis(),
+        id: text.id.to_owned(),
+        title: text.title.to_owned(),
+        about: text.about + &thinned,
+        x: timeline.axis(),
         y,
         series,
-        spans: course.spans(),
+        spans: timeline.spans(),
         levels: Vec::new(),
     })
 }

@@ -2,7 +2,6 @@
 //!
 //! Pure selection and adding up; nothing is judged, and no percentile is averaged.
 
-mod course;
 mod distribution;
 mod growth;
 mod machine;
@@ -10,6 +9,7 @@ mod overlaid;
 mod search;
 mod target;
 mod time;
+mod timeline;
 mod tune;
 
 pub(super) use distribution::distributions;

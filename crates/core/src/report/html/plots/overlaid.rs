@@ -1,11 +1,11 @@
-//! The courses of several runs in one chart, a color for each group.
+//! The timelines of several runs in one chart, a color for each group.
 
 use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::RunRecord;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::{Course, Slot};
+use super::timeline::{Counted, Slot, Timeline};
 
 /// Runs of a group that are drawn.
 const RUNS_MAX: usize = 12;
@@ -63,23 +63,26 @@ fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
     let mut series = Vec::new();
     let mut longest = 0.0;
     for (color, group) in groups.iter().enumerate() {
-        let courses = group.runs.iter().take(RUNS_MAX);
-        for course in courses.filter_map(|record| Course::of(record)) {
-            let streams = course.streams();
-            let wanted = |name: &str| {
+        let timelines = group.runs.iter().take(RUNS_MAX);
+        for timeline in timelines.filter_map(|record| Timeline::of(record)) {
+            let streams = timeline.streams();
+            let selected = |name: &str| {
                 let mut streams = streams.iter();
                 streams.any(|(stream, of, _)| *stream == name && unit.is_none_or(|u| u == *of))
             };
-            if !streams.iter().any(|(name, ..)| wanted(name)) {
+            if !streams.iter().any(|(name, ..)| selected(name)) {
                 continue;
             }
-            let counted = (unit.unwrap_or(Unit::Queries), 1);
-            let slots = course.slots(counted, |interval| wanted(&interval.stream));
+            let counted = Counted {
+                unit: unit.unwrap_or(Unit::Queries),
+                units_per_op: 1,
+            };
+            let slots = timeline.slots(counted, |interval| selected(&interval.stream));
             let points = slots.iter().enumerate().map(|(number, slot)| {
-                let value = of(slot, course.thinning.length(number));
-                Point::new(course.thinning.middle(number), value)
+                let value = of(slot, timeline.thinning.length(number));
+                Point::new(timeline.thinning.middle(number), value)
             });
-            longest = f64::max(longest, course.axis().to);
+            longest = f64::max(longest, timeline.axis().to);
             series.push(Series {
                 name: group.name.clone(),
                 part: "",

@@ -7,7 +7,7 @@ use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySerie
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
-use super::course::Course;
+use super::timeline::Timeline;
 
 /// Charts at most; the record has all series.
 const CHARTS_MAX: usize = 16;
@@ -45,21 +45,24 @@ pub(in crate::report::html) fn target(record: &RunRecord) -> Vec<Chart> {
     charts(record, "target", |name| name != names::REJECTED)
 }
 
-/// What the target counted as rejected: beside the errors that the load generator saw.
+/// What the target counted as rejected, next to the errors that the load generator saw.
 pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
     charts(record, "target-rejected", |name| name == names::REJECTED)
 }
 
-fn charts(record: &RunRecord, id: &str, wanted: fn(&str) -> bool) -> Vec<Chart> {
-    let (Some(telemetry), Some(course)) = (&record.target_telemetry, Course::of(record)) else {
+fn charts(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
+    let (Some(telemetry), Some(timeline)) = (&record.target_telemetry, Timeline::of(record)) else {
         return Vec::new();
     };
-    let known = TITLES.iter().map(|(name, _)| *name);
-    let mut figures: Vec<(&str, &str)> = Vec::new();
+    let titled = TITLES.iter().map(|(name, _)| *name);
+    let mut figures: Vec<Figure<'_>> = Vec::new();
     let others = telemetry.series.iter().map(|series| series.name.as_str());
-    for name in known.chain(others).filter(|name| wanted(name)) {
+    for name in titled.chain(others).filter(|name| selected(name)) {
         for series in telemetry.series.iter().filter(|s| s.name == name) {
-            let figure = (name, series.source.as_str());
+            let figure = Figure {
+                name,
+                source: series.source.as_str(),
+            };
             if says_anything(series) && !figures.contains(&figure) {
                 figures.push(figure);
             }
@@ -69,7 +72,7 @@ fn charts(record: &RunRecord, id: &str, wanted: fn(&str) -> bool) -> Vec<Chart> 
     figures
         .map(|(number, figure)| Chart {
             id: format!("{id}-{number}"),
-            ..chart(&course, telemetry, number, figure)
+            ..chart(&timeline, telemetry, number, figure)
         })
         .collect()
 }
@@ -79,46 +82,54 @@ fn says_anything(series: &TelemetrySeries) -> bool {
     series.values.iter().flatten().any(|value| *value != 0.0)
 }
 
+/// A figure of a source.
+#[derive(Clone, Copy, PartialEq)]
+struct Figure<'a> {
+    name: &'a str,
+    source: &'a str,
+}
+
 fn chart(
-    course: &Course<'_>,
+    timeline: &Timeline<'_>,
     telemetry: &TargetTelemetry,
     number: usize,
-    (name, source): (&str, &str),
+    figure: Figure<'_>,
 ) -> Chart {
+    let Figure { name, source } = figure;
     let of_figure = telemetry.series.iter();
     let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
     let lines: Vec<(Series, &TelemetrySeries)> = of_figure
         .enumerate()
-        .map(|(number, series)| (line(course, telemetry, number, series), series))
+        .map(|(number, series)| (line(timeline, telemetry, number, series), series))
         .collect();
     let counted = lines.iter().any(|(_, s)| s.kind == SeriesKind::Count);
     let unit = lines.first().map_or("", |(_, series)| series.unit.as_str());
     let series: Vec<Series> = lines.iter().map(|(line, _)| line.clone()).collect();
     let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
-    let (quantity, beside) = match (unit, counted) {
+    let (quantity, suffix) = match (unit, counted) {
         ("share", false) => (Quantity::Share, String::new()),
         ("bytes", false) => (Quantity::Bytes, "bytes".to_owned()),
         ("bytes", true) => (Quantity::Bytes, "bytes/s".to_owned()),
         (_, true) => (Quantity::Number, "per second".to_owned()),
         (_, false) => (Quantity::Number, String::new()),
     };
-    let title = TITLES.iter().find(|(known, _)| *known == name);
+    let title = TITLES.iter().find(|(titled, _)| *titled == name);
     let title = title.map_or_else(|| foreign(name, WORDS), |(_, title)| (*title).to_owned());
     Chart {
         id: format!("target-{number}"),
         title: format!("{}: {title}", foreign(source, WORDS)),
         about: format!("As {} said of itself.", foreign(source, WORDS)),
-        x: course.axis(),
-        y: Axis::from_zero(beside, quantity, values),
+        x: timeline.axis(),
+        y: Axis::from_zero(suffix, quantity, values),
         series,
-        spans: course.spans(),
+        spans: timeline.spans(),
         levels: Vec::new(),
     }
 }
 
 /// Counts become rates; samples before the first op have no place on the axis.
 fn line(
-    course: &Course<'_>,
+    timeline: &Timeline<'_>,
     telemetry: &TargetTelemetry,
     number: usize,
     series: &TelemetrySeries,
@@ -134,7 +145,7 @@ fn line(
             (SeriesKind::Count, _) => None,
         };
         let at = Nanos(*time).as_secs_f64();
-        if at <= course.axis().to {
+        if at <= timeline.axis().to {
             points.push(Point::new(at, value));
         }
     }

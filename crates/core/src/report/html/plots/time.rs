@@ -8,8 +8,8 @@ use crate::model::record::RunRecord;
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
-use super::course::{Course, Slot};
 use super::target::rejections;
+use super::timeline::{Counted, Slot, Timeline};
 
 /// Name, color and count of a kind of failure.
 type Kind = (&'static str, usize, fn(&Slot) -> f64);
@@ -25,49 +25,55 @@ const OFFERED: usize = 7;
 
 /// All charts over time that the record has figures for.
 pub(in crate::report::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
-    let Some(course) = Course::of(record) else {
+    let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
     };
     let throughputs = [Unit::Rows, Unit::Queries];
     let throughputs = throughputs.into_iter();
     throughputs
-        .filter_map(|unit| throughput(&course, unit))
-        .chain(failures(&course))
-        .chain(refusals(&course))
+        .filter_map(|unit| throughput(&timeline, unit))
+        .chain(failures(&timeline))
+        .chain(refusals(&timeline))
         .chain(rejections(record))
-        .chain(latency(&course))
+        .chain(latency(&timeline))
         .collect()
 }
 
 /// Offered and acknowledged units per second, of each stream that counts in this unit.
-fn throughput(course: &Course<'_>, unit: Unit) -> Option<Chart> {
-    let streams = course.streams();
+fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
+    let streams = timeline.streams();
     let streams: Vec<_> = streams
         .into_iter()
         .filter(|(_, of, _)| *of == unit)
         .collect();
     let mut series = Vec::new();
     for (number, (name, unit, per_op)) in streams.iter().enumerate() {
-        let slots = course.slots((*unit, *per_op), |interval| interval.stream == *name);
-        let open = course.record.streams.iter();
+        let slots = timeline.slots(
+            Counted {
+                unit: *unit,
+                units_per_op: *per_op,
+            },
+            |interval| interval.stream == *name,
+        );
+        let open = timeline.record.streams.iter();
         let open = open
             .filter(|stream| stream.stream == *name)
             .any(|stream| stream.planned_rate.is_some());
-        series.extend(rates(course, &slots, name, number, open));
+        series.extend(rates(timeline, &slots, name, number, open));
     }
     if series.is_empty() {
         return None;
     }
     let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     let unit = unit.name();
-    let gaps = match course.gaps().len() {
+    let gaps = match timeline.gaps().len() {
         0 => String::new(),
         1 => " The red bar is a time without any answer.".to_owned(),
         _ => " Red bars are times without any answer.".to_owned(),
     };
-    let thinned = course
+    let thinned = timeline
         .thinning
-        .told("their mean, and from the lowest to the highest second");
+        .note("their mean, and from the lowest to the highest second");
     Some(Chart {
         id: format!("throughput-{unit}"),
         title: format!("Throughput, {unit} per second"),
@@ -75,21 +81,27 @@ fn throughput(course: &Course<'_>, unit: Unit) -> Option<Chart> {
             "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
              was offered.{thinned}{gaps}"
         ),
-        x: course.axis(),
+        x: timeline.axis(),
         y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values),
         series,
-        spans: course.spans(),
+        spans: timeline.spans(),
         levels: Vec::new(),
     })
 }
 
-fn rates(course: &Course<'_>, slots: &[Slot], name: &str, color: usize, open: bool) -> Vec<Series> {
+fn rates(
+    timeline: &Timeline<'_>,
+    slots: &[Slot],
+    name: &str,
+    color: usize,
+    open: bool,
+) -> Vec<Series> {
     let points = |of: &dyn Fn(&Slot, f64) -> Point| -> Vec<Point> {
         let slots = slots.iter().enumerate();
         slots
             .map(|(number, slot)| Point {
-                x: course.thinning.middle(number),
-                ..of(slot, course.thinning.length(number))
+                x: timeline.thinning.middle(number),
+                ..of(slot, timeline.thinning.length(number))
             })
             .collect()
     };
@@ -102,7 +114,7 @@ fn rates(course: &Course<'_>, slots: &[Slot], name: &str, color: usize, open: bo
         points,
     };
     let mut series = Vec::new();
-    if course.thinning.seconds > 1 {
+    if timeline.thinning.seconds > 1 {
         let extent = points(&|slot, _| {
             let (least, greatest) = extent(&slot.per_second);
             Point {
@@ -137,42 +149,54 @@ fn extent(values: &[f64]) -> (f64, f64) {
 }
 
 /// Failed ops, the rejected ones among them, and ops that were due and never sent.
-fn failures(course: &Course<'_>) -> Option<Chart> {
+fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
     const KINDS: [Kind; 3] = [
         ("failed", 1, |slot| slot.errors),
         ("rejected", 3, |slot| slot.rejected),
         ("never sent", 5, |slot| slot.dropped),
     ];
     bars(
-        course,
+        timeline,
         &KINDS,
-        ("failures", "Errors and rejections, ops per second", "ops/s"),
-        "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
+        &ChartText {
+            id: "failures",
+            title: "Errors and rejections, ops per second",
+            unit: "ops/s",
+            about: "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
          it: the part of these that the target had no capacity for. Never sent: the op was due while \
          every session was busy, until its phase ended.",
+        },
     )
 }
 
 /// Rows that the target said it did not store.
-fn refusals(course: &Course<'_>) -> Option<Chart> {
+fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
     const KINDS: [Kind; 1] = [("refused", 1, |slot| slot.rows_refused)];
     bars(
-        course,
+        timeline,
         &KINDS,
-        ("rows-refused", "Rows refused, per second", "rows/s"),
-        "Rows that the target said it did not store, by the second in which it said so; an op may be \
+        &ChartText {
+            id: "rows-refused",
+            title: "Rows refused, per second",
+            unit: "rows/s",
+            about: "Rows that the target said it did not store, by the second in which it said so; an op may be \
          answered and still have some.",
+        },
     )
 }
 
+/// The texts of a chart.
+struct ChartText {
+    id: &'static str,
+    title: &'static str,
+    /// Behind the figures of the vertical axis.
+    unit: &'static str,
+    about: &'static str,
+}
+
 /// Bars over time; none where there is nothing of any kind.
-fn bars(
-    course: &Course<'_>,
-    kinds: &[Kind],
-    (id, title, beside): (&str, &str, &str),
-    about: &str,
-) -> Option<Chart> {
-    let slots = course.slots((Unit::Queries, 1), |_| true);
+fn bars(timeline: &Timeline<'_>, kinds: &[Kind], text: &ChartText) -> Option<Chart> {
+    let slots = timeline.slots(Counted::OPS, |_| true);
     let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
     let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
     let series: Vec<Series> = kinds
@@ -184,8 +208,8 @@ fn bars(
             on: true,
             points: (slots.iter().enumerate())
                 .map(|(number, slot)| {
-                    let rate = of(slot) / course.thinning.length(number);
-                    Point::new(course.thinning.middle(number), Some(rate))
+                    let rate = of(slot) / timeline.thinning.length(number);
+                    Point::new(timeline.thinning.middle(number), Some(rate))
                 })
                 .collect(),
         })
@@ -195,30 +219,38 @@ fn bars(
     }
     let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     Some(Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        about: about.to_owned(),
-        x: course.axis(),
-        y: Axis::from_zero(beside, Quantity::Rate, values),
+        id: text.id.to_owned(),
+        title: text.title.to_owned(),
+        about: text.about.to_owned(),
+        x: timeline.axis(),
+        y: Axis::from_zero(text.unit, Quantity::Rate, values),
         series,
-        spans: course.spans(),
+        spans: timeline.spans(),
         levels: Vec::new(),
     })
 }
 
 /// Median to p99 of each op.
-fn latency(course: &Course<'_>) -> Option<Chart> {
-    let ops = course.ops();
+fn latency(timeline: &Timeline<'_>) -> Option<Chart> {
+    let ops = timeline.ops();
     let several = ops.iter().any(|(stream, op)| stream != op);
     let mut series = Vec::new();
     for (color, (stream, op)) in ops.iter().enumerate() {
-        let slots = course.slots((Unit::Queries, 1), |i| i.stream == *stream && i.op == *op);
+        let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
         let name = if several && stream != op {
             format!("{stream} {op}")
         } else {
             (*op).to_owned()
         };
-        series.extend(percentiles(course, &slots, &name, (color, ops.len())));
+        series.extend(percentiles(
+            timeline,
+            &slots,
+            &name,
+            OpPosition {
+                color,
+                ops: ops.len(),
+            },
+        ));
     }
     series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
     if series.is_empty() {
@@ -226,11 +258,11 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
     }
     let values = series.iter().flat_map(|s| &s.points);
     let values = values.flat_map(|point| [point.y, point.low]).flatten();
-    let levels = bounds(course.record);
+    let levels = bounds(timeline.record);
     let values = values.chain(levels.iter().map(|level| level.y));
-    let thinned = course
+    let thinned = timeline
         .thinning
-        .told("the highest p99 and the highest latency, and the middle one of their medians");
+        .note("the highest p99 and the highest latency, and the middle one of their medians");
     let lines = if ops.len() <= BANDS_MAX {
         " Solid: p99, dashed: p50, thin: the greatest latency."
     } else {
@@ -241,12 +273,12 @@ fn latency(course: &Course<'_>) -> Option<Chart> {
         title: "Latency over time".to_owned(),
         about: format!(
             "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
-            begin(course.record)
+            begin(timeline.record)
         ),
-        x: course.axis(),
+        x: timeline.axis(),
         y: Axis::around("latency", Quantity::Latency, values),
         series,
-        spans: course.spans(),
+        spans: timeline.spans(),
         levels,
     })
 }
@@ -261,23 +293,26 @@ fn begin(record: &RunRecord) -> &'static str {
         Some(LatencyBegin::Sent) => {
             "From the sending of an op to the end of its answer: what waited before is not in it."
         }
-        Some(LatencyBegin::NotReported) => "Where it begins is not told.",
+        Some(LatencyBegin::NotReported) => "The tool does not report where it begins.",
     }
 }
 
-fn percentiles(
-    course: &Course<'_>,
-    slots: &[Slot],
-    name: &str,
-    (color, ops): (usize, usize),
-) -> Vec<Series> {
+/// Which op of how many.
+#[derive(Clone, Copy)]
+struct OpPosition {
+    color: usize,
+    ops: usize,
+}
+
+fn percentiles(timeline: &Timeline<'_>, slots: &[Slot], name: &str, at: OpPosition) -> Vec<Series> {
+    let OpPosition { color, ops } = at;
     let points = |of: Percentiles| -> Vec<Point> {
         let slots = slots.iter().enumerate();
         slots
             .map(|(number, slot)| {
                 let (high, low) = of(slot);
                 Point {
-                    x: course.thinning.middle(number),
+                    x: timeline.thinning.middle(number),
                     y: high.map(to_f64),
                     low: low.map(to_f64),
                 }

@@ -59,7 +59,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         return None;
     }
     let unit = tune.unit;
-    let (title, beside, quantity) = match tune.by {
+    let (title, suffix, quantity) = match tune.by {
         TuneFigure::Throughput => ("Throughput", format!("{}/s", unit.name()), Quantity::Rate),
         TuneFigure::ServerCpuPerRow => ("CPU time per row", "CPU".to_owned(), Quantity::Latency),
         TuneFigure::DiskBytesPerRow => ("Bytes per row", "bytes".to_owned(), Quantity::Number),
@@ -81,7 +81,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         ),
         spans: vec![shaded(&x, best, tune)],
         x,
-        y: Axis::around(beside, quantity, values.iter().copied()),
+        y: Axis::around(suffix, quantity, values.iter().copied()),
         series: series(&cells, means),
         levels: Vec::new(),
     })
@@ -106,7 +106,7 @@ fn shown(tune: &TuneRecord, cell: &TrialRecord) -> Option<f64> {
     }
 }
 
-/// The mean of the cells that count, at each value; and beside it the least and the greatest of them.
+/// The mean of the cells that count, at each value; with the least and the greatest of them.
 fn means(cells: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
     let mut counting: Vec<(f64, f64)> = cells
         .iter()

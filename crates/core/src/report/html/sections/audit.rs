@@ -4,8 +4,8 @@ use maud::html;
 
 use crate::model::display::{count, duration, foreign};
 use crate::model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
-use crate::report::text::judged as told;
-use crate::report::text::table::Row;
+use crate::report::layout::Row;
+use crate::report::text::judged as judgment_text;
 
 use super::super::page::Part;
 use super::tables::{pairs, table};
@@ -42,9 +42,9 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
         id: "audit",
         title: "Audit",
         body: html! {
-            p class="lead" { (told::audited(record)) "." }
+            p class="lead" { (judgment_text::audited(record)) "." }
             @if done { (pairs(shown.chain(took))) }
-            @if let Some(error) = &audit.error { p class="beside" { (foreign(error, WORDS)) } }
+            @if let Some(error) = &audit.error { p class="note" { (foreign(error, WORDS)) } }
             @if !audit.examples.is_empty() {
                 h3 { "What is wrong" }
                 (table("What is wrong, by example", &examples(&audit.examples), 2))

@@ -1,11 +1,11 @@
-//! What was asked of whom, and the four counts.
+//! Workload and target, and the four counts.
 
 use maud::{Markup, html};
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::display::foreign;
 use crate::model::record::RunRecord;
-use crate::report::text::{counts as counted, head as told, tune};
+use crate::report::text::{counts as counted, head as head_text, tune};
 
 use super::super::page::Part;
 
@@ -14,23 +14,20 @@ const WORDS: usize = 200;
 
 /// What the four counts mean, in their order.
 const COUNTS: [(&str, &str); 4] = [
-    (
-        "offered",
-        "What the plan wanted to be asked in the measured time.",
-    ),
+    ("offered", "Scheduled by the plan in the measured time."),
     ("sent", "What really went to the target."),
     ("acknowledged", "What the target said that it did."),
     ("found", "What the audit found in the target afterwards."),
 ];
 
 pub(in crate::report::html) fn title(record: &RunRecord) -> String {
-    told::title(record, &record.target.urls)
+    head_text::title(record, &record.target.urls)
 }
 
 pub(in crate::report::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Markup {
-    let lines = told::lines(record, measured);
+    let lines = head_text::lines(record, measured);
     let of_tuning = record.tune.as_ref();
-    let of_tuning = of_tuning.map(|of_tuning| tune::asked(record, of_tuning));
+    let of_tuning = of_tuning.map(|of_tuning| tune::question(record, of_tuning));
     let (target, plan) = (lines.first(), of_tuning.as_ref().or(lines.get(1)));
     // The line of a target is its name and, behind three spaces, what it is.
     let traits = target
@@ -77,7 +74,7 @@ fn elsewhere(name: &str) -> &'static str {
 /// Offered, sent, acknowledged, found; and the throughput.
 pub(in crate::report::html) fn counts(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
     let rows = counted::rows(record, measured);
-    let beside = counted::beside(measured);
+    let others = counted::other_counts(measured);
     Part {
         id: "counts",
         title: "Four counts",
@@ -112,7 +109,7 @@ pub(in crate::report::html) fn counts(record: &RunRecord, measured: &[MeasuredSt
                     }
                 }
             }
-            @if let Some(beside) = beside { p class="beside" { (beside) } }
+            @if let Some(others) = others { p class="others" { (others) } }
             @if rows.iter().any(|row| row.remark.contains('[')) {
                 p class="term" {
                     "In brackets: the 95 % confidence interval of the throughput. If the same run were \

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::model::display::foreign;
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use crate::model::record::RunRecord;
-use crate::report::text::judged as told;
+use crate::report::text::judged as judgment_text;
 
 use super::super::page::Part;
 
@@ -45,9 +45,9 @@ impl Tone {
 pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
     let judged = &record.judgments;
     let (measurement, sound) = match judged.measurement.value {
-        Measurement::Valid => ("sound", Tone::Good),
-        Measurement::Invalid => ("unsound", Tone::Bad),
-        Measurement::Inconclusive => ("unknown", Tone::Open),
+        Measurement::Valid => ("valid", Tone::Good),
+        Measurement::Invalid => ("invalid", Tone::Bad),
+        Measurement::Inconclusive => ("inconclusive", Tone::Open),
     };
     let (data, clean) = match judged.data.value {
         Data::Clean => ("clean", Tone::Good),
@@ -60,25 +60,37 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
     let (objective, met) = match judged.objective.value {
         ObjectiveValue::Met => ("met", Tone::Good),
         ObjectiveValue::Missed => ("missed", Tone::Bad),
-        ObjectiveValue::NoneSet => ("none stated", Tone::None),
+        ObjectiveValue::NoneSet => ("none set", Tone::None),
     };
     let cards = [
         card(
-            ("Measurement", measurement, sound),
+            Head {
+                name: "Measurement",
+                value: measurement,
+                tone: sound,
+            },
             "Are these the target's figures, and not the load generator's?",
             "",
             &judged.measurement.reasons,
         ),
         card(
-            ("Data", data, clean),
+            Head {
+                name: "Data",
+                value: data,
+                tone: clean,
+            },
             "Was everything that was acknowledged found afterwards, as it was sent?",
-            &told::audited(record),
+            &judgment_text::audited(record),
             &judged.data.reasons,
         ),
         card(
-            ("Objective", objective, met),
+            Head {
+                name: "Objective",
+                value: objective,
+                tone: met,
+            },
             "Did the run meet what was stated before it?",
-            &told::objectives(record),
+            &judgment_text::objectives(record),
             &judged.objective.reasons,
         ),
     ];
@@ -91,12 +103,15 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
     }
 }
 
-fn card(
-    (name, value, tone): (&str, &str, Tone),
-    question: &str,
-    remark: &str,
-    reasons: &[Reason],
-) -> Markup {
+/// What a card shows first.
+struct Head {
+    name: &'static str,
+    value: &'static str,
+    tone: Tone,
+}
+
+fn card(head: Head, question: &str, remark: &str, reasons: &[Reason]) -> Markup {
+    let Head { name, value, tone } = head;
     html! {
         article class=(tone.class()) {
             h3 { (name) }
@@ -108,10 +123,11 @@ fn card(
             @if !remark.is_empty() { p class="remark" { (remark) } }
             @for reason in reasons {
                 div class="reason" {
-                    p { (reason.message) }
-                    p class="evidence" { (foreign(&reason.evidence, WORDS)) }
+                    p {
+                        (foreign(&reason.sentence(), WORDS)) " "
+                        span class="code" { "[" (reason.code.name()) "]" }
+                    }
                     @if let Some(hint) = &reason.hint { p class="hint" { (hint) } }
-                    p class="code" { (reason.code.name()) }
                 }
             }
         }

@@ -4,15 +4,14 @@ use maud::{Markup, html};
 
 use crate::analysis::judge::MeasuredStream;
 use crate::model::record::RunRecord;
-use crate::report::text::{tail as told, target};
+use crate::report::text::{tail as tail_text, target};
 
-use super::super::chart::Chart;
-use super::super::figures;
+use super::super::chart::{self, Chart};
 use super::super::page::Part;
 
 pub(in crate::report::html) fn availability(record: &RunRecord) -> Markup {
     html! {
-        p class="lead" { "Availability: " (told::availability(record)) "." }
+        p class="lead" { "Availability: " (tail_text::availability(record)) "." }
         p class="term" {
             "The longest gap is the longest time without any acknowledgement; a dip is a whole second \
              without one."
@@ -32,13 +31,13 @@ pub(in crate::report::html) fn machine(
         id: "machines",
         title: "Machines",
         body: html! {
-            p class="lead" { "Load generator: " (told::client(record, measured)) "." }
+            p class="lead" { "Load generator: " (tail_text::client(record, measured)) "." }
             p class="term" {
                 "Client lag is how late our own program sent an op although a session was free; only \
                  that can spoil a measurement."
             }
             @for line in target::lines(record) { p class="lead" { (line) } }
-            (figures(charts))
+            (chart::all(charts))
         },
     })
 }

@@ -14,7 +14,7 @@ use super::super::page::Part;
 const WORDS: usize = 600;
 
 pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
-    let told = rules(record);
+    let findings = rules(record);
     let incidents = record.incidents.iter().map(|incident| &incident.message);
     let notes = record.notes.iter().map(|note| &note.message);
     let notes: Vec<&String> = incidents.chain(notes).collect();
@@ -22,14 +22,14 @@ pub(in crate::report::html) fn findings(record: &RunRecord) -> Part {
         id: "findings",
         title: "Findings",
         body: html! {
-            @if told.is_empty() && notes.is_empty() {
+            @if findings.is_empty() && notes.is_empty() {
                 p { "None: no rule had figures to speak for it." }
             }
-            @for told in &told {
+            @for finding in &findings {
                 article class="finding" {
-                    h3 { (foreign(&told.sentence, WORDS)) }
-                    p { (foreign(&told.evidence, WORDS)) }
-                    p class="hint" { "Try: " (told.hint) }
+                    h3 { (foreign(&finding.sentence, WORDS)) }
+                    p { (foreign(&finding.evidence, WORDS)) }
+                    p class="hint" { "Try: " (finding.hint) }
                 }
             }
             @if !notes.is_empty() {

@@ -6,11 +6,10 @@ use crate::analysis::judge::MeasuredStream;
 use crate::model::display::{ABSENT, bytes, count, foreign, plain};
 use crate::model::import_record::LatencyBegin;
 use crate::model::record::{ResultRecord, RunRecord};
-use crate::report::text::ops as told;
-use crate::report::text::table::Row;
+use crate::report::layout::Row;
+use crate::report::text::ops as op_text;
 
-use super::super::chart::Chart;
-use super::super::figures;
+use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::tables::table;
 
@@ -22,7 +21,7 @@ pub(in crate::report::html) fn latency(
     measured: &[MeasuredStream<'_>],
     charts: &[Chart],
 ) -> Option<Part> {
-    let (rows, words) = told::table(record, measured)?;
+    let (rows, words) = op_text::table(record, measured)?;
     let open = measured.iter().any(MeasuredStream::is_open);
     let errors = errors(measured);
     Some(Part {
@@ -37,7 +36,7 @@ pub(in crate::report::html) fn latency(
                     (begin(origin.begin))
                 } @else if open {
                     "Open load: ops are sent at a rate, whatever the target answers. Service time \
-                     counts from the sending, latency from the intended time; door wait is how long \
+                     counts from the sending, latency from the intended time; session wait is how long \
                      an op waited for a free session."
                 } @else {
                     "Closed load: each session asks again when it was answered, so nothing ever \
@@ -48,7 +47,7 @@ pub(in crate::report::html) fn latency(
                 h3 { "Errors" }
                 (table("Errors by class", &errors, 1))
             }
-            (figures(charts))
+            (chart::all(charts))
         },
     })
 }

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use crate::model::display::{count, duration, rate};
 use crate::model::record::RunRecord;
 use crate::model::search::{Mark, SearchAxis, SearchOutcome, SearchRecord};
-use crate::report::text::search as told;
+use crate::report::text::search as search_text;
 
 use super::super::page::Part;
-use super::super::{figures, plots};
+use super::super::{chart, plots};
 use super::tables::table;
 
 pub(in crate::report::html) fn search(record: &RunRecord) -> Option<Part> {
@@ -24,16 +24,16 @@ pub(in crate::report::html) fn search(record: &RunRecord) -> Option<Part> {
         body: html! {
             @match &search.outcome {
                 Some(SearchOutcome::Mark(mark)) => (found(record, search, mark, &unit)),
-                _ => @for line in told::outcome(search) { p class="lead" { (line) } },
+                _ => @for line in search_text::outcome(search) { p class="lead" { (line) } },
             }
             p class="term" {
                 "The mark is the highest offered rate that the target sustains under the objective: an \
                  interval from the highest value that was confirmed to the lowest that failed. \
-                 Objective: " (told::wanted(record, search)) "."
+                 Objective: " (search_text::objective(record, search)) "."
             }
-            (figures(&charts))
+            (chart::all(&charts))
             h3 { "Probes" }
-            (table("Probes", &told::table(search, &record.probes), 1))
+            (table("Probes", &search_text::table(search, &record.probes), 1))
             p class="term" {
                 "Each probe is a run with a record of its own below " code { "probes/" } ". What follows \
                  on this page is the last one."
@@ -56,15 +56,15 @@ fn found(record: &RunRecord, search: &SearchRecord, mark: &Mark, unit: &str) -> 
             "Confirmed " (search.policy.confirmations) " times for " (duration(mark.hold_ns)) ", with "
             (count(mark.rows)) " rows" (bytes.unwrap_or_default()) " in the tables before."
             @if !mark.limited_by.is_empty() {
-                " What failed above: " (told::codes(&mark.limited_by)) "."
+                " What failed above: " (search_text::codes(&mark.limited_by)) "."
             }
-            @if mark.wider { " The interval is wider than asked: probes or time ran out." }
+            @if mark.wider { " The interval is wider than requested: the search ran out of probes or time." }
         }
-        @if let Some(soak) = told::soak(record, search) {
-            p class="beside" { "Soak: " (soak) "." }
+        @if let Some(soak) = search_text::soak(record, search) {
+            p class="note" { "Soak: " (soak) "." }
         }
         @if !mark.passed_above.is_empty() {
-            p class="beside" {
+            p class="note" {
                 "Not monotone: also passed at "
                 (mark.passed_above.iter().map(|at| rate(*at)).collect::<Vec<_>>().join(", "))
                 ", above the lowest value that failed."

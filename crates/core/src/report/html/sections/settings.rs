@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::model::display::{bytes, count, foreign};
 use crate::model::record::RunRecord;
-use crate::report::text::table::Row;
+use crate::report::layout::Row;
 
 use super::super::page::Part;
 use super::tables::{pairs, table};

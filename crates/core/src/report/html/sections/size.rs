@@ -4,11 +4,10 @@ use maud::{Markup, html};
 
 use crate::analysis::sizing::{NeedPlan, SizePlan};
 use crate::model::display::{about, foreign, percent, plain, rate};
-use crate::report::size as told;
-use crate::report::text::table::Row;
+use crate::report::layout::Row;
+use crate::report::size as size_text;
 
-use super::super::chart::Chart;
-use super::super::figures;
+use super::super::chart::{self, Chart};
 use super::super::page::Part;
 use super::tables::table;
 
@@ -43,7 +42,7 @@ pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Pa
         title: "The plan",
         body: html! {
             p class="lead" { (plan.summary) }
-            pre tabindex="0" { code { (told::figures(plan).join("\n")) } }
+            pre tabindex="0" { code { (size_text::figures(plan).join("\n")) } }
             @if !plan.notes.is_empty() {
                 ul class="noted" { @for note in &plan.notes { li { (note) } } }
             }
@@ -53,12 +52,12 @@ pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Pa
         id: "growth",
         title: "How it grows",
         body: html! {
-            (figures(charts))
+            (chart::all(charts))
             @for need in &plan.needs {
                 h3 { "Expected against measured, " (need.unit) }
                 (table("Expected against measured", &sizes(need), 0))
                 h3 { "Laws of growth, " (need.unit) }
-                (table("Laws of growth", &told::models(need), 1))
+                (table("Laws of growth", &size_text::models(need), 1))
                 @if let Some(told) = &need.told {
                     @for sentence in &told.sentences { p { (sentence) } }
                 }
@@ -73,7 +72,7 @@ pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Pa
         id: "alternatives",
         title: "Alternatives",
         body: html! {
-            (table("Alternatives", &told::alternative_rows(plan), 0))
+            (table("Alternatives", &size_text::alternative_rows(plan), 0))
             p class="term" {
                 "Copies: how often each row is stored. Headroom: the part of the capacity that stays \
                  free. Chance: that the cluster carries the rate."

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use crate::report::text::table::Row;
+use crate::report::layout::Row;
 
 /// A table whose first row is its head, in a box of its own that scrolls on narrow screens.
 pub(in crate::report) fn table(label: &str, rows: &[Row], words: usize) -> Markup {

@@ -8,8 +8,8 @@ use crate::model::numbers::len_to_f64;
 use crate::model::record::RunRecord;
 use crate::model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
 use crate::report::figures::{self as articles, Remark};
-use crate::report::text::table::Row;
-use crate::report::text::tune as told;
+use crate::report::layout::Row;
+use crate::report::text::tune as tune_text;
 
 use super::super::chart::{Chart, figure};
 use super::super::page::Part;
@@ -33,26 +33,26 @@ pub(in crate::report::html) fn tune(record: &RunRecord) -> Option<Part> {
         body: html! {
             @if let Some(best) = best {
                 p class="mark" {
-                    span class="figure" { (foreign(&told::named(tune, &best.at), WORDS)) }
+                    span class="figure" { (foreign(&tune_text::named(tune, &best.at), WORDS)) }
                 }
             }
-            (remarks(&told::outcome(tune)))
+            (remarks(&tune_text::outcome(tune)))
             p class="term" {
-                "The best cell is what the search found; of the figures by which it was chosen nobody \
-                 can say that it is better, because chance helped to choose it. So it and the \
-                 runner-up are measured again in turn: \"better\" is what that confirming round says, \
-                 and \"cannot tell\" where its interval holds zero."
+                "The search chose the best configuration by these figures, so they favor it. To tell \
+                 whether it is really better, it and the runner-up are measured again in alternation: \
+                 \"better\" is the result of these confirmations, and \"inconclusive\" if their \
+                 interval includes zero."
             }
             @if let Some(base) = base(tune) {
                 @for axis in 0..tune.axes.len() {
                     (along(tune, base, axis, &charts))
                 }
             }
-            h3 { "Cells" }
-            (remarks(&told::measured(tune)))
+            h3 { "Configurations" }
+            (remarks(&tune_text::measured(tune)))
             (cells(tune))
             p class="term" {
-                "Each measurement of a cell is a run with a record of its own below " code { "probes/" }
+                "Each measurement of a configuration is a run with its own record below " code { "probes/" }
                 ". What follows on this page is the last one."
             }
         },
@@ -61,10 +61,14 @@ pub(in crate::report::html) fn tune(record: &RunRecord) -> Option<Part> {
 
 fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {
     let name = &tune.axes[axis].name;
-    let title = [vec![format!("Over {name}")], told::others(tune, base, axis)].concat();
+    let title = [
+        vec![format!("Over {name}")],
+        tune_text::others(tune, base, axis),
+    ]
+    .concat();
     html! {
         @for (_, chart) in charts.iter().filter(|(of, _)| *of == axis) { (figure(chart)) }
-        @for found in told::tables_along(tune, base, axis) {
+        @for found in tune_text::tables_along(tune, base, axis) {
             @let (rows, words) = articles::rows::rows(&found);
             h4 { (foreign(&title.join(" · "), WORDS)) }
             (table(&format!("Throughput over {name}"), &rows, words))
@@ -73,14 +77,14 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart
     }
 }
 
-/// Labels with their sentences; a sentence without a label goes on with the one before.
+/// Labels with their sentences; a sentence without a label continues the one before.
 fn remarks(remarks: &[Remark]) -> Markup {
     html! {
         dl class="remarks" {
-            @for told in remarks.chunk_by(|_, next| next.0.is_empty()) {
+            @for block in remarks.chunk_by(|_, next| next.label.is_empty()) {
                 div {
-                    dt { (told.first().map_or("", |(label, _)| label)) }
-                    @for (_, sentence) in told { dd { (foreign(sentence, WORDS)) } }
+                    dt { (block.first().map_or("", |remark| remark.label)) }
+                    @for remark in block { dd { (foreign(&remark.sentence, WORDS)) } }
                 }
             }
         }
@@ -144,7 +148,7 @@ fn grid(tune: &TuneRecord) -> Vec<Row> {
             let at = [first, second];
             let is_known = tune.cells.iter().any(|cell| cell.at == at);
             match mean(&figures(tune, &at)) {
-                Some(mean) => told::figure(tune, mean),
+                Some(mean) => tune_text::figure(tune, mean),
                 None if is_known => "does not count".to_owned(),
                 None => ABSENT.to_owned(),
             }
@@ -160,20 +164,23 @@ fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
     let mut rows = vec![Row::new(head)];
     rows.extend(different.iter().map(|at| {
         let figures = figures(tune, at);
-        let told = |figure: Option<f64>| {
-            figure.map_or_else(|| ABSENT.to_owned(), |figure| told::figure(tune, figure))
+        let shown = |figure: Option<f64>| {
+            figure.map_or_else(
+                || ABSENT.to_owned(),
+                |figure| tune_text::figure(tune, figure),
+            )
         };
         let of_cell = || tune.cells.iter().filter(|cell| cell.at == *at);
         let values = tune.axes.iter().zip(*at);
         let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));
         let cells = values.chain([
-            told(mean(&figures)),
-            told(figures.iter().copied().min_by(f64::total_cmp)),
-            told(figures.iter().copied().max_by(f64::total_cmp)),
+            shown(mean(&figures)),
+            shown(figures.iter().copied().min_by(f64::total_cmp)),
+            shown(figures.iter().copied().max_by(f64::total_cmp)),
             count(of_cell().count() as u64),
             duration(of_cell().map(|cell| cell.took_ns).sum()),
         ]);
-        let faults: Vec<String> = of_cell().filter_map(told::fault).collect();
+        let faults: Vec<String> = of_cell().filter_map(tune_text::fault).collect();
         Row::new(cells).remark(role(tune, at, &faults))
     }));
     rows

@@ -90,7 +90,7 @@ fn an_open_run_in_steps() {
 #[test]
 fn what_the_target_said_of_itself() {
     let mut record = fixture::closed();
-    fixture::tell(&mut record);
+    fixture::add_telemetry(&mut record);
     insta::assert_snapshot!(plotted(&plots::target(&record)));
 }
 
@@ -157,7 +157,7 @@ fn acknowledged_and_offered_are_told_apart() {
 #[test]
 fn rejections() {
     let mut record = fixture::open_steps();
-    fixture::tell(&mut record);
+    fixture::add_telemetry(&mut record);
     let mut seconds = record.intervals.iter_mut().filter(|i| i.op == "insert");
     let (first, second) = (seconds.next().unwrap(), seconds.next().unwrap());
     (first.errors, first.rejected, first.rows_refused) = (7, 5, 7_000);

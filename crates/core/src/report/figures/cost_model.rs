@@ -1,17 +1,18 @@
-//! The law of amounts in sentences: how it was fitted, how well it is known, where it breaks.
+//! The cost model of a batch in sentences: fixed and per-row time, their intervals, and where it
+//! fails. It must not fit anything.
 
+use super::remark::{LONGEST, Remark};
 use super::rows::seconds;
-use super::{LONGEST, Remark};
 use crate::analysis::tables::{BatchCostModel, Estimate, Law, SURPRISE, Table};
 use crate::model::display::{self, foreign};
 
-pub(super) fn lines(law: &Law, table: &Table) -> Vec<Remark> {
+pub(super) fn lines(batches: &Law, table: &Table) -> Vec<Remark> {
     let mut lines = Vec::new();
-    if let Some(line) = &law.line {
-        lines.extend(fit(line, law, table));
+    if let Some(line) = &batches.line {
+        lines.extend(fit(line, batches, table));
     }
-    for change in &law.changes {
-        let said = format!(
+    for change in &batches.changes {
+        let sentence = format!(
             "changes at {} {}: {} {}, where the rows before it make {} ({} standard deviations; {} \
              is a change)",
             foreign(&table.axis.header, LONGEST),
@@ -22,20 +23,20 @@ pub(super) fn lines(law: &Law, table: &Table) -> Vec<Remark> {
             display::plain(change.deviations.abs()),
             display::plain(SURPRISE),
         );
-        lines.push(("regime", said));
+        lines.push(Remark::new("regime", sentence));
     }
     lines
 }
 
-fn fit(line: &BatchCostModel, law: &Law, table: &Table) -> Vec<Remark> {
-    let what = if law.of_batches { "batch" } else { "load" };
-    let sessions = match (law.of_batches, line.sessions_stated) {
+fn fit(line: &BatchCostModel, batches: &Law, table: &Table) -> Vec<Remark> {
+    let what = if batches.of_batches { "batch" } else { "load" };
+    let sessions = match (batches.of_batches, line.sessions_stated) {
         (false, _) => String::new(),
         (true, true) => format!(", {} sessions", display::plain(line.sessions)),
         (true, false) => ", sessions not stated and taken as one".to_owned(),
     };
-    let mut lines = vec![(
-        "law",
+    let mut lines = vec![Remark::new(
+        "cost model",
         format!(
             "time of a {what} = {} + {} per row{sessions}",
             estimate(&line.fixed_s),
@@ -50,19 +51,19 @@ fn fit(line: &BatchCostModel, law: &Law, table: &Table) -> Vec<Remark> {
             display::rate(half),
         ),
         (Some(asymptote), None) => format!(
-            "tends to {} {}; no fixed cost can be told from it",
+            "tends to {} {}; its fixed cost cannot be identified",
             display::rate(asymptote),
             foreign(&table.unit, LONGEST),
         ),
-        (None, _) => "a row more costs nothing: the law does not hold here".to_owned(),
+        (None, _) => "one more row costs nothing: the model does not hold here".to_owned(),
     };
-    lines.push(("", tends));
+    lines.push(Remark::new("", tends));
     let fitted = format!(
         "{} values, least squares of relative errors, 95 % confidence by Student's t; at worst {} off",
-        law.fitted,
+        batches.fitted,
         display::percent(line.worst),
     );
-    lines.push(("", fitted));
+    lines.push(Remark::new("", fitted));
     lines
 }
 

@@ -1,4 +1,6 @@
-//! Columns: words to the left, numbers to the right, as wide as what stands in them.
+//! Columns: words to the left, numbers to the right, as wide as their widest cell.
+//!
+//! It must not know what a cell means.
 
 /// Width of the label before a sentence.
 const LABEL_WIDTH: usize = 15;
@@ -12,7 +14,7 @@ pub(in crate::report) fn labeled(label: &str, sentence: &str) -> String {
     format!("{label:<LABEL_WIDTH$}{sentence}")
 }
 
-/// A row of cells, and what is said behind them.
+/// A row of cells, and a remark behind them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::report) struct Row {
     pub(in crate::report) cells: Vec<String>,

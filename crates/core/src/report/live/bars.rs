@@ -1,4 +1,4 @@
-//! Bars, small courses and lines that fit: how much of something there is, in characters.
+//! Progress bars, trends and lines that fit, in characters. It must not know what they show.
 
 use std::collections::VecDeque;
 
@@ -6,25 +6,25 @@ use crate::model::numbers::{len_to_f64, round_to_usize};
 
 const FILLED: &str = "█";
 const EMPTY: &str = "░";
-/// Heights of a course.
+/// Heights of a trend.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// What stands where a line was cut.
 const CUT: char = '…';
 
-/// `██████░░░░░░   50.0 %`, of a share from 0 to 1, in so many cells.
-pub(super) fn bar(share: f64, of: usize) -> String {
+/// `██████░░░░░░   50.0 %`, of a share from 0 to 1, `width` characters wide.
+pub(super) fn bar(share: f64, width: usize) -> String {
     let share = if share.is_finite() {
         share.clamp(0.0, 1.0)
     } else {
         0.0
     };
-    let filled = round_to_usize(share * len_to_f64(of));
-    let bar = [FILLED.repeat(filled), EMPTY.repeat(of - filled)].concat();
+    let filled = round_to_usize(share * len_to_f64(width));
+    let bar = [FILLED.repeat(filled), EMPTY.repeat(width - filled)].concat();
     format!("{bar}  {:>5.1} %", share * 100.0)
 }
 
 /// Values from 0 to the greatest of them, a character each.
-pub(super) fn course(values: &VecDeque<f64>, most: usize) -> String {
+pub(super) fn trend(values: &VecDeque<f64>, most: usize) -> String {
     let highest = values.iter().copied().fold(0.0, f64::max);
     let shown = values.iter().skip(values.len().saturating_sub(most));
     let height = |value: &f64| {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::figures::{points, rounded, shown};
 use super::{Axis, Chart, Point, Series, Shape};
 
-/// What a reader who sees no drawing is told of it.
+/// The text alternative of a chart, for screen readers.
 pub(super) fn described(chart: &Chart) -> String {
     let mut text = String::new();
     for series in &chart.series {

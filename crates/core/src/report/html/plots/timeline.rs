@@ -1,4 +1,4 @@
-//! The course of a run: its intervals by op, a point for one or more seconds, and its phases.
+//! A run over time: its intervals by op, a point for one or more seconds, and its phases.
 
 use crate::model::numbers::to_f64;
 use crate::model::plan::{PhaseKind, Unit};
@@ -15,9 +15,24 @@ const GAP_TIMES: u64 = 5;
 const GAPS_MAX: usize = 12;
 
 /// Phases with a pace, in whole seconds.
-pub(super) struct Course<'a> {
+pub(super) struct Timeline<'a> {
     pub(super) record: &'a RunRecord,
     pub(super) thinning: Thinning,
+}
+
+/// What a slot counts.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) unit: Unit,
+    pub(super) units_per_op: u64,
+}
+
+impl Counted {
+    /// Ops, each of them one.
+    pub(super) const OPS: Self = Self {
+        unit: Unit::Queries,
+        units_per_op: 1,
+    };
 }
 
 /// What happened in the seconds of a point.
@@ -45,7 +60,7 @@ pub(super) struct Slot {
     pub(super) max: Option<u64>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> Timeline<'a> {
     /// Absent where no second is known.
     pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
         let phases = record.phases.iter();
@@ -55,8 +70,8 @@ impl<'a> Course<'a> {
             .max()?;
         // The last second counts only if it was whole, or nearly.
         let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
-        let known = record.intervals.iter().any(|i| i.second < total);
-        known.then_some(Self {
+        let has_seconds = record.intervals.iter().any(|i| i.second < total);
+        has_seconds.then_some(Self {
             record,
             thinning: Thinning::of(total),
         })
@@ -76,10 +91,10 @@ impl<'a> Course<'a> {
     /// Streams with the unit of each, in the order of the plan.
     pub(super) fn streams(&self) -> Vec<(&'a str, Unit, u64)> {
         let plans = &self.record.plan.definition.streams;
-        let known = |plan: &&crate::model::plan::StreamPlan| {
+        let is_measured = |plan: &&crate::model::plan::StreamPlan| {
             self.record.intervals.iter().any(|i| i.stream == plan.name)
         };
-        let plans = plans.iter().filter(known);
+        let plans = plans.iter().filter(is_measured);
         plans
             .map(|plan| (plan.name.as_str(), plan.unit, plan.units_per_op.max(1)))
             .collect()
@@ -103,16 +118,17 @@ impl<'a> Course<'a> {
         ops
     }
 
-    /// A slot for each point, of the intervals that are wanted; counts in `unit`.
+    /// A slot for each point, of the intervals that `selected` picks; counts in `unit`.
     pub(super) fn slots(
         &self,
-        (unit, units_per_op): (Unit, u64),
-        wanted: impl Fn(&IntervalRecord) -> bool,
+        counted: Counted,
+        selected: impl Fn(&IntervalRecord) -> bool,
     ) -> Vec<Slot> {
+        let Counted { unit, units_per_op } = counted;
         let mut slots = vec![Slot::default(); self.thinning.points()];
         let seconds = usize::try_from(self.thinning.total).unwrap_or(0);
         let mut by_second = vec![0_u64; seconds];
-        for interval in self.intervals().filter(|interval| wanted(interval)) {
+        for interval in self.intervals().filter(|interval| selected(interval)) {
             let Some(slot) = self.thinning.point_of(interval.second) else {
                 continue;
             };

@@ -1,40 +1,37 @@
-//! What the plausibility audit has against figures, as paragraphs.
+//! Plausibility warnings, as paragraphs. It must not decide what is plausible.
 
-use super::LONGEST;
+use super::remark::LONGEST;
 use crate::analysis::plausibility::{PlausibilityWarning, Weight};
 use crate::model::display::foreign;
-use crate::report::text::table::labeled;
+use crate::report::layout::labeled;
 
-/// Places of an objection that are named before the others are counted.
+/// Places of a warning that are named before the others are counted.
 const PLACES_NAMED: usize = 4;
 /// Longest message: it quotes the file.
 const LONGEST_MESSAGE: usize = 400;
 
-/// Each objection with its figures, its places and what to look at; one line when there is none.
-pub fn objections_text(objections: &[PlausibilityWarning]) -> String {
-    if objections.is_empty() {
+/// Each warning with its figures, its places and what to look at; one line when there is none.
+pub fn warnings_text(warnings: &[PlausibilityWarning]) -> String {
+    if warnings.is_empty() {
         return labeled("plausible", "nothing speaks against these figures") + "\n";
     }
-    let mut lines = vec![labeled("not plausible", &count(objections))];
-    for objection in objections {
+    let mut lines = vec![labeled("not plausible", &count(warnings))];
+    for warning in warnings {
         lines.push(String::new());
-        let weight = match objection.weight {
+        let weight = match warning.weight {
             Weight::Contradiction => "contradiction",
             Weight::Doubt => "doubt",
         };
-        let code = objection.rule.code();
-        lines.push(format!("{code} · {weight} · {}", places(&objection.places)));
-        lines.push(format!(
-            "  {}",
-            foreign(&objection.message, LONGEST_MESSAGE)
-        ));
-        lines.push(format!("  check: {}", objection.check));
+        let code = warning.rule.code();
+        lines.push(format!("{code} · {weight} · {}", places(&warning.places)));
+        lines.push(format!("  {}", foreign(&warning.message, LONGEST_MESSAGE)));
+        lines.push(format!("  check: {}", warning.check));
     }
     lines.join("\n") + "\n"
 }
 
-fn count(objections: &[PlausibilityWarning]) -> String {
-    let of = |weight: Weight| objections.iter().filter(|o| o.weight == weight).count();
+fn count(warnings: &[PlausibilityWarning]) -> String {
+    let of = |weight: Weight| warnings.iter().filter(|o| o.weight == weight).count();
     let number = |count: usize, word: &str| match count {
         1 => format!("1 {word}"),
         _ => format!("{count} {word}s"),
