@@ -11,6 +11,7 @@ pub mod comparison;
 pub mod course;
 pub mod exceedance;
 pub mod findings;
+pub mod guidance;
 pub mod judge;
 pub mod littles_law;
 mod long_run;

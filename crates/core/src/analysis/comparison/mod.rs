@@ -18,17 +18,13 @@ use crate::model::record::RunRecord;
 
 pub use differences::{Difference, Kind};
 pub use figures::{Better, Figure, Scale};
-pub use statistics::Effect;
+pub use statistics::{Effect, POWER, RISK};
 
 use figures::{Value, figures};
 use statistics::Pair;
 
 /// A difference of so much matters, unless the user says otherwise: 5 %.
 pub const PRACTICAL: f64 = 0.05;
-/// Chance of calling equal groups better or worse anywhere in one comparison, at most.
-pub const RISK: f64 = 0.05;
-/// Chance of finding a difference of the practical size with the repeats that are named.
-pub const POWER: f64 = 0.8;
 
 /// What to make of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,7 +12,11 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use crate::model::numbers::len_to_f64;
 
 use super::figures::{Scale, Value};
-use super::{POWER, RISK};
+
+/// Chance of calling equal groups better or worse anywhere in one comparison, at most.
+pub const RISK: f64 = 0.05;
+/// Chance of finding a difference of the practical size with the repeats that are named.
+pub const POWER: f64 = 0.8;
 
 /// Least standard deviation of a logarithm: histograms have three digits, whose rounding
 /// spreads evenly over 0.1 %, 0.001 / √12.

@@ -4,7 +4,7 @@ use crate::model::display::{count, duration, percent, rate, ratio};
 use crate::model::outcome::ErrorClass;
 use crate::model::search::{ProbeRecord, SearchAxis};
 
-use super::{Read, Told};
+use super::rule::{RuleFinding, RuleInput};
 
 /// Fewer rejected ops, or a smaller share of them, are no pattern.
 const REJECTED_OPS: u64 = 10;
@@ -13,7 +13,7 @@ const REJECTED_SHARE: f64 = 0.001;
 const FALLEN: f64 = 0.95;
 
 /// The target refuses work for lack of capacity.
-pub(super) fn rejected_writes(read: &Read<'_>) -> Option<Told> {
+pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let results = read.measured.iter().flat_map(|stream| &stream.results);
     let (mut rejected, mut offered) = (0_u64, 0_u64);
     for result in results {
@@ -22,7 +22,7 @@ pub(super) fn rejected_writes(read: &Read<'_>) -> Option<Told> {
         offered += result.offered;
     }
     let share = ratio(rejected, offered);
-    (rejected >= REJECTED_OPS && share >= REJECTED_SHARE).then(|| Told {
+    (rejected >= REJECTED_OPS && share >= REJECTED_SHARE).then(|| RuleFinding {
         code: "rejected_ops",
         sentence: "the target rejected ops for lack of capacity".to_owned(),
         evidence: format!(
@@ -37,7 +37,7 @@ pub(super) fn rejected_writes(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Open load waits for a free session for longer than for the answer.
-pub(super) fn sessions_busy(read: &Read<'_>) -> Option<Told> {
+pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let open = read.measured.iter().filter(|stream| stream.is_open());
     let mut waiting = open.flat_map(|stream| {
         let sessions = stream.stream.sessions;
@@ -47,7 +47,7 @@ pub(super) fn sessions_busy(read: &Read<'_>) -> Option<Told> {
         })
     });
     let (sessions, door, service) = waiting.next()?;
-    Some(Told {
+    Some(RuleFinding {
         code: "sessions_busy",
         sentence: "ops waited longer for a free session than for their answer".to_owned(),
         evidence: format!(
@@ -60,7 +60,7 @@ pub(super) fn sessions_busy(read: &Read<'_>) -> Option<Told> {
 }
 
 /// A search over sessions saw throughput fall as they became more.
-pub(super) fn more_sessions_less(read: &Read<'_>) -> Option<Told> {
+pub(super) fn more_sessions_less(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let search = read.record.search.as_ref()?;
     if search.axis != SearchAxis::Sessions {
         return None;
@@ -71,7 +71,7 @@ pub(super) fn more_sessions_less(read: &Read<'_>) -> Option<Told> {
         .clone()
         .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
     let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
-    (most.acknowledged_per_s < best.acknowledged_per_s * FALLEN).then(|| Told {
+    (most.acknowledged_per_s < best.acknowledged_per_s * FALLEN).then(|| RuleFinding {
         code: "too_many_sessions",
         sentence: "throughput fell as sessions became more".to_owned(),
         evidence: format!(

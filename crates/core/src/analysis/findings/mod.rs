@@ -7,6 +7,7 @@
 mod course;
 mod inside;
 mod load;
+mod rule;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -14,28 +15,13 @@ mod tuned;
 
 use crate::model::record::RunRecord;
 
-use super::judge::{MeasuredStream, measured_streams};
+use super::judge::measured_streams;
 
-/// One sentence about a record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    /// Stable name of the rule.
-    pub code: &'static str,
-    /// What is the case.
-    pub sentence: String,
-    /// The figures that say so.
-    pub evidence: String,
-    /// What to try.
-    pub hint: &'static str,
-}
+pub use rule::RuleFinding;
 
-/// A record, read once for all rules.
-struct Read<'a> {
-    record: &'a RunRecord,
-    measured: Vec<MeasuredStream<'a>>,
-}
+use rule::RuleInput;
 
-type Rule = fn(&Read<'_>) -> Option<Told>;
+type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
 /// In the order in which they are told.
 const RULES: [Rule; 22] = [
@@ -64,8 +50,8 @@ const RULES: [Rule; 22] = [
 ];
 
 /// What all rules say of a record.
-pub fn findings(record: &RunRecord) -> Vec<Told> {
-    let read = Read {
+pub fn findings(record: &RunRecord) -> Vec<RuleFinding> {
+    let read = RuleInput {
         record,
         measured: measured_streams(record),
     };

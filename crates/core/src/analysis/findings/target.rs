@@ -3,7 +3,7 @@
 use crate::model::display::{count, percent, plain, ratio};
 use crate::model::record::Steadiness;
 
-use super::{Read, Told};
+use super::rule::{RuleFinding, RuleInput};
 
 /// So many primary shards for each core are far too many: each costs memory and merges of its own.
 const MANY_PER_CORE: u64 = 20;
@@ -18,7 +18,7 @@ const SCATTER: f64 = 0.15;
 const FALL_PERCENT: f64 = 10.0;
 
 /// Cores of the whole target, primary shards, and copies of each, where it tells them.
-fn layout(read: &Read<'_>) -> Option<(u64, u64, u64)> {
+fn layout(read: &RuleInput<'_>) -> Option<(u64, u64, u64)> {
     let settings = &read.record.target.settings;
     let parameters = &read.record.workload.parameters;
     let number = |name: &str| {
@@ -32,16 +32,16 @@ fn layout(read: &Read<'_>) -> Option<(u64, u64, u64)> {
     Some((cores, number("shards")?, copies)).filter(|_| writes(read))
 }
 
-fn writes(read: &Read<'_>) -> bool {
+fn writes(read: &RuleInput<'_>) -> bool {
     let mut results = read.measured.iter().flat_map(|stream| &stream.results);
     results.any(|result| result.rows.acknowledged > 0)
 }
 
 /// Not every core can have a shard to write to.
-pub(super) fn few_shards(read: &Read<'_>) -> Option<Told> {
+pub(super) fn few_shards(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (cores, shards, copies) = layout(read)?;
     let written = shards.saturating_mul(copies);
-    (written < cores).then(|| Told {
+    (written < cores).then(|| RuleFinding {
         code: "few_shards",
         sentence: "there are fewer shards than cores, so some cores have none to write to"
             .to_owned(),
@@ -51,9 +51,9 @@ pub(super) fn few_shards(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Far more shards than cores.
-pub(super) fn many_shards(read: &Read<'_>) -> Option<Told> {
+pub(super) fn many_shards(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (cores, shards, _) = layout(read)?;
-    (shards > cores.saturating_mul(MANY_PER_CORE)).then(|| Told {
+    (shards > cores.saturating_mul(MANY_PER_CORE)).then(|| RuleFinding {
         code: "many_shards",
         sentence: "there are far more shards than cores; each costs memory and work of its own"
             .to_owned(),
@@ -63,14 +63,14 @@ pub(super) fn many_shards(read: &Read<'_>) -> Option<Told> {
 }
 
 /// One host does much more of the work than the others.
-pub(super) fn unequal_hosts(read: &Read<'_>) -> Option<Told> {
+pub(super) fn unequal_hosts(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let hosts = &read.record.target.hosts;
     let all: u64 = hosts.iter().map(|host| host.acknowledged).sum();
     let busiest = hosts.iter().max_by_key(|host| host.acknowledged)?;
     let of = u64::try_from(hosts.len()).ok()?;
     let share = ratio(busiest.acknowledged, all);
     let enough = all >= OPS_OF_A_HOST.saturating_mul(of);
-    (of > 1 && enough && share > UNEQUAL / ratio(of, 1)).then(|| Told {
+    (of > 1 && enough && share > UNEQUAL / ratio(of, 1)).then(|| RuleFinding {
         code: "unequal_hosts",
         sentence: "one host did more than its share of the work".to_owned(),
         evidence: format!("{} did {} of {of} hosts' ops", busiest.url, percent(share)),
@@ -79,7 +79,7 @@ pub(super) fn unequal_hosts(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Throughput breaks down at regular distances.
-pub(super) fn periodic_stalls(read: &Read<'_>) -> Option<Told> {
+pub(super) fn periodic_stalls(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let series = &read.record.availability.acknowledged_per_s;
     let mut sorted = series.clone();
     sorted.sort_unstable();
@@ -97,7 +97,7 @@ pub(super) fn periodic_stalls(read: &Read<'_>) -> Option<Told> {
     let n = ratio(u64::try_from(distances.len()).ok()?, 1);
     let mean = distances.iter().sum::<f64>() / n;
     let variance = distances.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n;
-    (variance.sqrt() <= SCATTER * mean).then(|| Told {
+    (variance.sqrt() <= SCATTER * mean).then(|| RuleFinding {
         code: "periodic_stalls",
         sentence: format!(
             "throughput broke down about every {} s",
@@ -110,7 +110,7 @@ pub(super) fn periodic_stalls(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Closed load slows down while rows come in.
-pub(super) fn slows_with_data(read: &Read<'_>) -> Option<Told> {
+pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let mut closed = read.measured.iter().filter(|stream| !stream.is_open());
     let fell = |drift: &f64| *drift <= -FALL_PERCENT;
     let (drift, rows) = closed.find_map(|stream| {
@@ -119,7 +119,7 @@ pub(super) fn slows_with_data(read: &Read<'_>) -> Option<Told> {
         let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();
         (tested && rows > 0).then_some((drift, rows))
     })?;
-    Some(Told {
+    Some(RuleFinding {
         code: "slows_with_data",
         sentence: format!(
             "throughput fell by {} over the phase while rows came in",

@@ -1,19 +1,20 @@
 //! Rules about a tuning: what its cells together say of the load.
 
+use crate::analysis::series::setting_of;
 use crate::analysis::tables::{BatchCostModel, tables};
-use crate::analysis::tuning::{along, base, setting_of};
+use crate::analysis::tuning::{along, base};
 use crate::model::display::{duration, percent, rate};
 use crate::model::numbers::round_to_u64;
 use crate::model::tune::TuneRecord;
 
-use super::{Read, Told};
+use super::rule::{RuleFinding, RuleInput};
 
 const BATCH: &str = "batch";
 /// Where this share of the greatest batch's time does not depend on its rows, larger batches pay.
 const FIXED: f64 = 0.2;
 
 /// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
-pub(super) fn batch_too_small(read: &Read<'_>) -> Option<Told> {
+pub(super) fn batch_too_small(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let tune = read.record.tune.as_ref()?;
     let (line, greatest) = law(tune)?;
     let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
@@ -24,7 +25,7 @@ pub(super) fn batch_too_small(read: &Read<'_>) -> Option<Told> {
         _ => 1.0,
     };
     // The lower end: what the scatter of the cells leaves of it.
-    (share(line.fixed_s.low) >= FIXED).then(|| Told {
+    (share(line.fixed_s.low) >= FIXED).then(|| RuleFinding {
         code: "batch_too_small",
         sentence: format!(
             "{} of the time of the largest batch measured, {} rows, does not depend on its rows",

@@ -9,7 +9,8 @@ use crate::model::record::{
     AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunRecord,
 };
 
-use super::{Ended, incident, judgment, reason};
+use super::reasons::{incident, judgment, reason};
+use crate::model::record::Ended;
 
 /// Rows or buckets that a reason names.
 const EXAMPLES_NAMED: usize = 3;

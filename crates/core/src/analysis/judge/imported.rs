@@ -3,7 +3,7 @@
 use crate::model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
 use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode};
 
-use super::judgment;
+use super::reasons::judgment;
 
 /// Whose own part in the figures is not known, is not judged.
 pub(super) fn judge(origin: &ImportRecord) -> Judgments {

@@ -12,7 +12,7 @@ use crate::model::record::{IncidentKind, RunRecord, Steadiness};
 
 use super::measured::{MeasuredStream, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
-use super::{incident, judgment, reason};
+use super::reasons::{incident, judgment, reason};
 
 /// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
 /// run queue grows without bound, and one core of several may be full long before all are.

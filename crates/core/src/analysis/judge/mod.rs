@@ -8,20 +8,16 @@ mod imported;
 mod measured;
 pub mod measurement;
 pub mod objective;
+mod reasons;
 #[cfg(test)]
 mod tests;
 
-use crate::model::judgment::{
-    Data, Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
-};
-use crate::model::record::{IncidentKind, RunRecord};
+use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
+use crate::model::record::RunRecord;
 
 pub use crate::model::record::Ended;
 
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
-
-/// Places that one reason names before it says how many more there are.
-const PLACES_NAMED: usize = 3;
 
 /// Judges a run by the rules of its record's schema.
 pub fn judge(record: &RunRecord) -> Judgments {
@@ -61,38 +57,4 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
         ObjectiveValue::Missed => 1,
         ObjectiveValue::Met | ObjectiveValue::NoneSet => 0,
     }
-}
-
-/// The message of the record's incident of this kind.
-fn incident(record: &RunRecord, kind: IncidentKind) -> Option<&str> {
-    let found = record.incidents.iter().find(|found| found.kind == kind)?;
-    Some(&found.message)
-}
-
-/// One reason for all the places where a rule was broken; `None` where it was not.
-fn reason(code: ReasonCode, message: &str, places: &[String], hint: &str) -> Option<Reason> {
-    if places.is_empty() {
-        return None;
-    }
-    let mut evidence = places
-        .iter()
-        .take(PLACES_NAMED)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("; ");
-    if places.len() > PLACES_NAMED {
-        use std::fmt::Write;
-        // Writing to a string cannot fail.
-        let _ = write!(evidence, "; and {} more", places.len() - PLACES_NAMED);
-    }
-    Some(Reason {
-        code,
-        message: message.to_owned(),
-        evidence,
-        hint: (!hint.is_empty()).then(|| hint.to_owned()),
-    })
-}
-
-fn judgment<T>(value: T, reasons: Vec<Reason>) -> Judgment<T> {
-    Judgment { value, reasons }
 }

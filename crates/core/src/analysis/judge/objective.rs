@@ -17,7 +17,7 @@ use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::units::{Nanos, Rate};
 
 use super::measured::MeasuredStream;
-use super::{judgment, reason};
+use super::reasons::{judgment, reason};
 
 /// Ops beyond a percentile that a pass or fail needs in expectation: 1,000 ops for p99.
 pub const OPS_BEYOND_PERCENTILE: u64 = 10;

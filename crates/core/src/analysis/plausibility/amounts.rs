@@ -1,6 +1,6 @@
 //! Rate × duration against the amount that was written or asked.
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that both may differ, as a fraction: a rate is often the mean without its beginning.

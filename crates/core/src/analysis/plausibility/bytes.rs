@@ -1,7 +1,7 @@
 //! Stated bytes of a batch, or of all rows, against rows × bytes per row.
 
 use super::traffic::bytes_text;
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most and least of the stated bytes, in products of rows and row size: names of columns and

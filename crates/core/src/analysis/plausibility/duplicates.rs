@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Origin, Point, SeriesSet, Setting, number_text};
 
 /// Greatest of equal points over their least, at most.

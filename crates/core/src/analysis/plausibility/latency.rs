@@ -2,7 +2,7 @@
 //!
 //! J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that busy sessions may differ from those that there are, as a fraction: four standard

@@ -1,6 +1,7 @@
 //! Efficiency against the word "linear", for a series over nodes.
 
-use super::{PlausibilityWarning, Rule, Weight, by_nodes, short};
+use super::points::{by_nodes, short};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, number_text};
 
 /// Least efficiency that may be called linear: two throughputs that are known within 3 % each make

@@ -1,6 +1,6 @@
 //! Parts above their total, in one row or in rows of one series that differ in `op`.
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, Setting, names, number_text};
 
 /// Most that the sum of parts may exceed their total, as a fraction: rounding.

@@ -1,8 +1,8 @@
 //! Shards per node: too many for the database's own guidance, or too few to use every node.
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
+use crate::analysis::guidance::Guidance;
 use crate::analysis::series::{Point, names, number_text};
-use crate::analysis::sizing::Guidance;
 
 pub(super) fn shards_per_node(point: &Point) -> Option<PlausibilityWarning> {
     let shards = point

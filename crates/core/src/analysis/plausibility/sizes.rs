@@ -1,6 +1,7 @@
 //! Too few sizes for the model that is asked for.
 
-use super::{PlausibilityWarning, Rule, Weight, by_nodes};
+use super::points::by_nodes;
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::scaling::ScalingModel;
 use crate::analysis::series::Point;
 

@@ -3,7 +3,7 @@
 //! 12.86 new orders per minute and warehouse follow from the keying and think times of TPC-C
 //! revision 5.11, clause 5.2.5.7.
 
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// New orders per minute and warehouse, at most.

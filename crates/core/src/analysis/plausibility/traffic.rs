@@ -3,7 +3,7 @@
 //! Rows only: nobody knows how large the answer to somebody's query is.
 
 use super::row_size::{self, RowSize};
-use super::{PlausibilityWarning, Rule, Weight};
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most traffic per row and copy, in sizes of a row: headers, names of columns and

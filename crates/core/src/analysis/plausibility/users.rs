@@ -1,6 +1,7 @@
 //! Load per node that changes with the nodes: then the series shows both at once.
 
-use super::{PlausibilityWarning, Rule, Weight, by_nodes};
+use super::points::by_nodes;
+use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
 /// Most that the load per node may differ between sizes, as a fraction.

@@ -7,7 +7,8 @@ use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
 };
 
-use super::{Step, askable, is_same, lateness};
+use super::lateness;
+use super::step::{Step, askable, is_same};
 
 /// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
 const INVALID_TIMES: usize = 2;

@@ -26,28 +26,29 @@
 
 mod budget;
 mod conclusion;
+mod ending;
 mod guess;
 mod known;
 mod lateness;
 mod length;
 mod soak;
+mod step;
 #[cfg(test)]
 mod tests;
 mod verdict;
 
 use std::f64::consts::SQRT_2;
 
-use crate::model::search::{
-    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
-    SearchRecord,
-};
+use crate::model::search::{NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcome, SearchRecord};
 
 use budget::Budget;
+use ending::{ended, mark, nothing_confirmed, stopped};
 use known::{Known, Status, Value};
 
 pub use conclusion::conclude;
 pub(crate) use conclusion::of_axis;
 pub use length::{OpsNeeded, ops_needed};
+pub use step::Step;
 pub use verdict::{Probed, probed};
 
 /// Where the first probe after an estimate goes, as a share of closed load's throughput: just
@@ -75,32 +76,6 @@ const FAILED_CANDIDATES: usize = 4;
 const RAISES: usize = 2;
 /// An estimate shows an order of magnitude: more time would only cost the target more load.
 const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;
-/// Digits that a rate is asked with.
-const DIGITS: i32 = 4;
-
-/// What to do next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Step {
-    /// Closed load, which judges nothing.
-    Estimate,
-    /// A probe at this value.
-    Probe {
-        /// On the axis.
-        at: f64,
-    },
-    /// A longer probe at the candidate.
-    Confirm {
-        /// On the axis.
-        at: f64,
-    },
-    /// One long run at the confirmed value.
-    Soak {
-        /// On the axis.
-        at: f64,
-    },
-    /// Nothing more.
-    End(SearchOutcome),
-}
 
 /// What to do after these probes.
 pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
@@ -137,30 +112,6 @@ pub fn measured_ns(
 /// The end of a search that is not to go on, with what is known all the same.
 pub fn give_up(search: &SearchRecord, probes: &[ProbeRecord], why: NoMarkReason) -> SearchOutcome {
     ended(&Known::new(search, probes), why)
-}
-
-/// A search that does not go on: a value that was confirmed before stays the mark, but not where data
-/// are wrong.
-fn ended(known: &Known<'_>, why: NoMarkReason) -> SearchOutcome {
-    let confirmed = known.confirmed().filter(|_| why != NoMarkReason::WrongData);
-    confirmed.map_or_else(
-        || SearchOutcome::NoMark(nothing_confirmed(known, why)),
-        |value| SearchOutcome::Mark(mark(known, value)),
-    )
-}
-
-/// What ends a search whatever it knows.
-fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
-    let last = probes.last()?;
-    let before = probes.iter().rev().nth(1).map(|probe| probe.verdict);
-    match last.verdict {
-        ProbeVerdict::Interrupted => Some(NoMarkReason::Interrupted),
-        ProbeVerdict::WrongData => Some(NoMarkReason::WrongData),
-        ProbeVerdict::TargetLost if before == Some(ProbeVerdict::TargetLost) => {
-            Some(NoMarkReason::TargetLost)
-        }
-        _ => None,
-    }
 }
 
 fn wish(known: &Known<'_>) -> Step {
@@ -322,26 +273,6 @@ fn confirm(known: &Known<'_>, low: &Value) -> Step {
     Step::End(SearchOutcome::Mark(mark(known, low)))
 }
 
-/// A value that was confirmed as often as it had to be.
-fn mark(known: &Known<'_>, value: &Value) -> Mark {
-    let confirmations = known.confirmations_at(value.at);
-    let high = known.failed_above(value.at);
-    Mark {
-        confirmed: value.at,
-        failed: high.map(|high| high.at),
-        limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
-        hold_ns: confirmations
-            .iter()
-            .map(|p| p.measured_ns)
-            .min()
-            .unwrap_or(0),
-        rows: confirmations.last().map_or(0, |probe| probe.rows_before),
-        bytes: confirmations.last().and_then(|probe| probe.bytes_before),
-        passed_above: known.met_above(high.map_or(f64::INFINITY, |high| high.at)),
-        wider: high.is_some_and(|high| !known.is_narrow(value.at, high.at)),
-    }
-}
-
 /// What can be done of a wish: where probes or time run out, the best so far is confirmed. A
 /// confirmation that cannot have ops enough is not begun.
 fn within(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
@@ -387,16 +318,6 @@ fn no_mark(known: &Known<'_>, why: NoMarkReason) -> Step {
     Step::End(SearchOutcome::NoMark(nothing_confirmed(known, why)))
 }
 
-fn nothing_confirmed(known: &Known<'_>, why: NoMarkReason) -> NoMark {
-    let high = known.high().filter(|high| high.status == Status::Failed);
-    NoMark {
-        why,
-        highest_met: known.low().map(|low| low.at),
-        lowest_failed: high.map(|high| high.at),
-        limited_by: known.high().map_or_else(Vec::new, |v| v.reasons.clone()),
-    }
-}
-
 /// `step`, its fourth power, its sixteenth …, bounded.
 fn grow(step: f64, times: u32) -> f64 {
     step.powf(4_f64.powf(f64::from(times.min(8))))
@@ -406,31 +327,4 @@ fn grow(step: f64, times: u32) -> f64 {
 /// A guess is probed a little below it: a pass moves the end that counts.
 fn below(known: &Known<'_>) -> f64 {
     1.0 - known.policy().width / 2.0
-}
-
-fn is_same(a: f64, b: f64) -> bool {
-    (a - b).abs() <= 1e-9 * a.abs().max(b.abs())
-}
-
-/// A value as it can be asked: whole sessions, rates of four digits; rounded down, so that a step
-/// of the wanted width is never wider.
-fn askable(axis: SearchAxis, at: f64) -> f64 {
-    match axis {
-        SearchAxis::Sessions => at.floor().max(1.0),
-        SearchAxis::Rate if at <= 0.0 => 0.0,
-        SearchAxis::Rate => {
-            #[expect(
-                clippy::cast_possible_truncation,
-                reason = "the logarithm of a finite number is below 309"
-            )]
-            let decimals = DIGITS - 1 - at.log10().floor() as i32;
-            let scale = 10_f64.powi(decimals.abs());
-            // A value that was rounded before must stay.
-            if decimals > 0 {
-                (at * scale + 1e-6).floor() / scale
-            } else {
-                (at / scale + 1e-6).floor() * scale
-            }
-        }
-    }
 }

@@ -5,7 +5,9 @@
 
 use crate::model::search::{NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord};
 
-use super::{Known, Step, ended, stopped};
+use super::ending::{ended, stopped};
+use super::known::Known;
+use super::step::Step;
 
 /// The probes of the search itself, and the soak if there was one.
 pub(super) fn apart(probes: &[ProbeRecord]) -> (&[ProbeRecord], Option<&ProbeRecord>) {

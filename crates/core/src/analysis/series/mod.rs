@@ -13,6 +13,7 @@ mod read;
 mod record;
 #[cfg(test)]
 mod tests;
+mod tuned;
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,7 @@ pub use columns::{Dimension, KNOWN, Known, Role};
 pub use published::{PUBLISHED, Published};
 pub use read::read;
 pub use record::{of_record, of_records};
+pub(crate) use tuned::{setting_of, tuned_points};
 
 /// Names of columns that other modules ask for; see [`KNOWN`] for what each means.
 pub mod names {

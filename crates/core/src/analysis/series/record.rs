@@ -10,7 +10,6 @@ use super::header::normalized;
 use super::{Origin, Point, Setting, names};
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::analysis::telemetry::disk_bytes_per_row;
-use crate::analysis::tuning;
 use crate::model::numbers::to_f64;
 use crate::model::record::RunRecord;
 use crate::model::search::SearchOutcome;
@@ -25,7 +24,7 @@ pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<P
 /// has a search that confirmed no mark: its last probe shows what the target did not sustain.
 pub fn of_record(record: &RunRecord) -> Vec<Point> {
     if let Some(tune) = &record.tune {
-        return tuning::points(tune, |_| true);
+        return super::tuned::tuned_points(tune, |_| true);
     }
     let outcome = record.search.as_ref().map(|search| &search.outcome);
     if outcome.is_some_and(|outcome| !matches!(outcome, Some(SearchOutcome::Mark(_)))) {

@@ -4,7 +4,6 @@
 //! and nothing is a default that the plan does not list.
 
 mod basis;
-mod guidance;
 mod inputs;
 mod layout;
 mod nodes;
@@ -18,8 +17,8 @@ mod traced;
 #[cfg(test)]
 mod tests;
 
+pub use super::guidance::Guidance;
 pub use basis::{Basis, BasisError, Reading};
-pub use guidance::Guidance;
 pub use layout::{Disk, Network, Shards, length};
 pub use nodes::{CapacityUse, NodeCounts, Unreached};
 pub use plan::{

@@ -3,8 +3,8 @@
 //! Values only, each with its origin; the arithmetic is elsewhere.
 
 use super::basis::Basis;
-use super::guidance::Guidance;
 use super::traced::Traced;
+use crate::analysis::guidance::Guidance;
 use crate::analysis::scaling::Weighting;
 
 /// A rate that the cluster must carry, and what is known of that kind of work.

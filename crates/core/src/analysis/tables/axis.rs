@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::distinct;
 use crate::analysis::series::{Point, SeriesSet, Setting, names};
 use crate::input_error::suggest;
 
@@ -171,4 +170,15 @@ pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Ve
             values,
         })
         .collect()
+}
+
+/// Each value once, in the order of their first appearance.
+pub(super) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
 }

@@ -19,6 +19,8 @@ use serde::Serialize;
 use super::series::{Point, SeriesSet};
 
 pub use axis::{Axis, AxisError, Varied};
+
+use axis::distinct;
 pub use best::{Best, FLAT_SHARE, Flattening, TELLABLE};
 pub use law::{BatchCostModel, Estimate, Law, RegimeChange, SURPRISE};
 pub use regression::MEASUREMENT_ERROR;
@@ -115,15 +117,4 @@ fn table(set: &SeriesSet, points: &[&Point], axis: &Axis, part: Vec<(String, Str
         law: Law::of(points, axis, &rows),
         rows,
     }
-}
-
-/// Each value once, in the order of their first appearance.
-fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut seen: Vec<T> = Vec::new();
-    for value in values {
-        if !seen.contains(&value) {
-            seen.push(value);
-        }
-    }
-    seen
 }

@@ -1,12 +1,8 @@
-//! The record of a tuning: that of its last cell, with all cells and a judgment of the whole; and the
-//! cells as points, for tables.
+//! The record of a tuning: that of its last cell, with all cells and a judgment of the whole.
 
-use std::collections::BTreeMap;
-
-use crate::analysis::series::{Origin, Point, Setting, names};
 use crate::model::judgment::{Judgment, Measurement, ObjectiveValue, Reason, ReasonCode};
 use crate::model::record::{Incident, IncidentKind, RunRecord};
-use crate::model::tune::{NoBestReason, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord};
+use crate::model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
 
 /// The record of a tuning so far, from that of its last cell.
 pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
@@ -100,49 +96,5 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
             ),
             hint: Some(hint.to_owned()),
         }],
-    }
-}
-
-/// The cells that count as points of one series, for tables over an axis.
-pub fn points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
-    let counting = tune
-        .cells
-        .iter()
-        .filter(|c| c.verdict == TrialVerdict::Counts);
-    let cells = counting.filter(|cell| of(cell) && cell.throughput_per_s > 0.0);
-    cells.map(|cell| point(tune, cell)).collect()
-}
-
-fn point(tune: &TuneRecord, cell: &TrialRecord) -> Point {
-    let settings = tune.values(&cell.at).into_iter().map(|(axis, value)| {
-        let setting = value
-            .parse()
-            .map_or_else(|_| Setting::Word(value.clone()), Setting::Number);
-        (setting_of(&axis).to_owned(), setting)
-    });
-    Point {
-        origin: Origin::Run(cell.run.clone()),
-        series: tune.stream.clone(),
-        source: String::new(),
-        claim: String::new(),
-        throughput: cell.throughput_per_s,
-        unit: format!("{}/s", tune.unit.name()),
-        interval: None,
-        settings: settings.collect(),
-        figures: BTreeMap::new(),
-        parts: BTreeMap::new(),
-    }
-}
-
-/// The name of an axis among the settings of points.
-pub(crate) fn setting_of(axis: &str) -> &str {
-    match axis {
-        "batch" => names::BATCH_ROWS,
-        "sessions" => names::SESSIONS,
-        "shards" => names::PRIMARY_SHARDS,
-        "replicas" => names::REPLICAS,
-        "rows" => names::ROWS,
-        "sim.nodes" => names::NODES,
-        other => other,
     }
 }

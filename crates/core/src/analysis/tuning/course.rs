@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::TuneStep;
 use super::compare::gain95;
 use super::order::{key, shuffled};
+use super::step::TuneStep;
 use crate::model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
     TuneOutcome, TuneRecord,

@@ -1,8 +1,8 @@
 //! The cells along one axis of a grid, through its best cell: what a table or a law of that axis is
 //! made of.
 
-use super::conclusion::points;
 use crate::analysis::series::SeriesSet;
+use crate::analysis::series::tuned_points;
 use crate::model::tune::{TrialRecord, TuneOutcome, TuneRecord};
 
 /// The best cell, or the best so far; absent where none counts.
@@ -17,7 +17,7 @@ pub(crate) fn base(tune: &TuneRecord) -> Option<&[usize]> {
 /// measured and count.
 pub(crate) fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> SeriesSet {
     SeriesSet {
-        points: points(tune, |cell| is_along(cell, base, axis)),
+        points: tuned_points(tune, |cell| is_along(cell, base, axis)),
         ..SeriesSet::default()
     }
 }

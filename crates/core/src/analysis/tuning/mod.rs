@@ -19,35 +19,21 @@ mod course;
 mod figures;
 mod line;
 mod order;
+mod step;
 #[cfg(test)]
 mod tests;
 
-use crate::model::tune::{
-    NoBest, NoBestReason, TrialPurpose, TrialVerdict, TuneOutcome, TuneRecord,
-};
+use crate::model::tune::{NoBest, NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
 
-pub(crate) use conclusion::setting_of;
-pub use conclusion::{conclude, points};
+pub use conclusion::conclude;
 pub use course::{is_small, probes_most};
 pub(crate) use figures::server_cpu_per_row;
 pub use figures::{Measured, measured};
 pub(crate) use line::{along, base, is_along};
 
-use course::Course;
+pub use step::TuneStep;
 
-/// What to do next.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TuneStep {
-    /// Measure a cell.
-    Measure {
-        /// Position of the value on each axis.
-        at: Vec<usize>,
-        /// Why.
-        purpose: TrialPurpose,
-    },
-    /// Nothing more.
-    End(TuneOutcome),
-}
+use course::Course;
 
 /// What to do after the cells that were measured.
 pub fn next(tune: &TuneRecord) -> TuneStep {

@@ -2,8 +2,9 @@
 //!
 //! It only shows what the record says.
 
+use crate::analysis::series::setting_of;
 use crate::analysis::tables::{Table, tables};
-use crate::analysis::tuning::{along, base, setting_of};
+use crate::analysis::tuning::{along, base};
 use crate::model::display::{duration, percent, plain, rate};
 use crate::model::plan::Pace;
 use crate::model::record::RunRecord;

@@ -58,7 +58,7 @@ fn tell(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
     });
 }
 
-fn of_course(record: &RunRecord) -> Vec<Told> {
+fn of_course(record: &RunRecord) -> Vec<RuleFinding> {
     let codes = ["throughput_changed", "latency_changed", "regular_slowdowns"];
     let told = findings(record).into_iter();
     told.filter(|told| codes.contains(&told.code)).collect()
@@ -177,7 +177,7 @@ fn short_phases_have_no_course() {
 
 /// What the only rule of the course that speaks of this record says.
 #[track_caller]
-fn only(record: &RunRecord) -> Told {
+fn only(record: &RunRecord) -> RuleFinding {
     let mut told = of_course(record);
     assert_eq!(told.len(), 1, "{told:?}");
     told.remove(0)

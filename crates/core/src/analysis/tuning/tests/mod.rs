@@ -6,10 +6,12 @@
 
 use super::*;
 use crate::analysis::judge::measured_streams;
+use crate::analysis::series::tuned_points as points;
 use crate::analysis::synthetic::Noise;
 use crate::model::numbers::len_to_f64;
 use crate::model::plan::Unit;
 use crate::model::target_telemetry::names;
+use crate::model::tune::TrialPurpose;
 use crate::model::tune::{BestConfiguration, TrialRecord, TuneAxis, TuneFigure, TunePolicy};
 use crate::report::fixture;
 

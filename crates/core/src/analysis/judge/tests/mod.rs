@@ -1,6 +1,7 @@
 //! Every rule with a record that must break it and one that must not.
 
 use super::*;
+use crate::model::judgment::ReasonCode;
 use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
 use crate::model::record::{AuditStatus, IncidentKind, RunRecord, Steadiness};
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};

@@ -5,7 +5,7 @@ use crate::model::display::{count, duration, percent, plain, rate};
 use crate::model::numbers::round_to_u64;
 use crate::model::target_telemetry::names;
 
-use super::{Read, Told};
+use super::rule::{RuleFinding, RuleInput};
 
 /// A smaller change of throughput, and of latency, is nothing to tell.
 const THROUGHPUT: f64 = 0.05;
@@ -16,16 +16,21 @@ const DEPTH: f64 = 0.1;
 const MOVED_SHOWN: usize = 4;
 
 /// Throughput changed for good.
-pub(super) fn throughput_changed(read: &Read<'_>) -> Option<Told> {
+pub(super) fn throughput_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     changed(read, Figure::Throughput, THROUGHPUT, "throughput_changed")
 }
 
 /// Latency changed for good.
-pub(super) fn latency_changed(read: &Read<'_>) -> Option<Told> {
+pub(super) fn latency_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     changed(read, Figure::Latency, LATENCY, "latency_changed")
 }
 
-fn changed(read: &Read<'_>, figure: Figure, least: f64, code: &'static str) -> Option<Told> {
+fn changed(
+    read: &RuleInput<'_>,
+    figure: Figure,
+    least: f64,
+    code: &'static str,
+) -> Option<RuleFinding> {
     let size = |turn: &Turn| (turn.after - turn.before).abs() / turn.before.abs().max(1.0);
     let all = turns(read.record);
     let told = all
@@ -38,7 +43,7 @@ fn changed(read: &Read<'_>, figure: Figure, least: f64, code: &'static str) -> O
         2 => "; one more change was smaller".to_owned(),
         _ => format!("; {} more changes were smaller", number - 1),
     };
-    Some(Told {
+    Some(RuleFinding {
         code,
         sentence: sentence(turn),
         evidence: format!(
@@ -120,14 +125,14 @@ fn hint(moved: &[Moved]) -> &'static str {
 }
 
 /// Throughput falls again and again, at a regular distance, if not to below half.
-pub(super) fn regular_slowdowns(read: &Read<'_>) -> Option<Told> {
+pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
     if super::target::periodic_stalls(read).is_some() {
         return None;
     }
     let found = slowdowns(read.record).into_iter();
     let told = found.filter(|slowdown| slowdown.depth >= DEPTH);
     let deepest = told.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
-    Some(Told {
+    Some(RuleFinding {
         code: "regular_slowdowns",
         sentence: format!(
             "throughput fell about every {} s, by {} of its mean",

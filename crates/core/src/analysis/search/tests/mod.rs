@@ -4,6 +4,7 @@
 //! seed; so hundreds of searches take a moment. Searches on the simulated cluster, with everything
 //! that a run does in between, are in the runner's proofs.
 
+use super::step::is_same;
 use super::*;
 use crate::analysis::exceedance::{Exceedance, exceedance};
 use crate::analysis::queueing::MMc;
@@ -11,6 +12,7 @@ use crate::analysis::synthetic::Noise;
 use crate::model::judgment::ReasonCode;
 use crate::model::numbers::round_to_u64;
 use crate::model::plan::{Objective, Unit};
+use crate::model::search::{Mark, NoMark, ProbeVerdict, SearchAxis};
 use crate::model::search::{ProbePurpose, SearchObjective, SearchPolicy};
 use crate::model::units::Nanos;
 

@@ -31,7 +31,7 @@ struct File {
     guidance: Vec<Guidance>,
 }
 
-const FILE: &str = include_str!("../../../data/guidance.toml");
+const FILE: &str = include_str!("../../data/guidance.toml");
 
 impl Guidance {
     /// The advice for a database by its version, such as `Name 5.4.0`; absent where none is known.

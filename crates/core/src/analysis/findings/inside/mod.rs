@@ -7,7 +7,7 @@ use crate::model::outcome::ErrorClass;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
 
-use super::{Read, Told};
+use super::rule::{RuleFinding, RuleInput};
 
 /// A disk this busy is at its limit, where the CPU is no busier than that.
 const DISK_BUSY: f64 = 0.9;
@@ -82,11 +82,11 @@ fn of_node(series: &TelemetrySeries) -> String {
 }
 
 /// A disk is at work all the time while CPU is left.
-pub(super) fn disk_limits(read: &Read<'_>) -> Option<Told> {
+pub(super) fn disk_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let (series, busy) = inside.greatest(names::DISK_BUSY)?;
     let cpu = inside.cpu()?;
-    (busy >= DISK_BUSY && cpu <= CPU_FREE).then(|| Told {
+    (busy >= DISK_BUSY && cpu <= CPU_FREE).then(|| RuleFinding {
         code: "disk_limits",
         sentence: "a disk was at its limit while CPU was left".to_owned(),
         evidence: format!("{} {} busy, cpu {}", of_node(series), percent(busy), percent(cpu)),
@@ -96,11 +96,11 @@ pub(super) fn disk_limits(read: &Read<'_>) -> Option<Told> {
 }
 
 /// One node works much more than the others.
-pub(super) fn unequal_nodes(read: &Read<'_>) -> Option<Told> {
+pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let (series, busiest) = inside.greatest(names::CPU_BUSY)?;
     let (mean, nodes) = (inside.cpu()?, inside.means(names::CPU_BUSY).len());
-    (nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean).then(|| Told {
+    (nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean).then(|| RuleFinding {
         code: "unequal_nodes",
         sentence: "one node worked more than its share".to_owned(),
         evidence: format!(
@@ -114,10 +114,10 @@ pub(super) fn unequal_nodes(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Sessions wait for locks.
-pub(super) fn locks(read: &Read<'_>) -> Option<Told> {
+pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let waiting = Inside::of(read.record)?.sum(names::LOCK_WAITS);
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
-    (waiting >= 1.0 && waiting >= LOCKED * f64::from(sessions)).then(|| Told {
+    (waiting >= 1.0 && waiting >= LOCKED * f64::from(sessions)).then(|| RuleFinding {
         code: "locks",
         sentence: "sessions waited for locks".to_owned(),
         evidence: format!("{} on average, {sessions} sessions", plain(waiting)),
@@ -127,7 +127,7 @@ pub(super) fn locks(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Less was acknowledged while there were checkpoints.
-pub(super) fn checkpoints(read: &Read<'_>) -> Option<Told> {
+pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let telemetry = inside.telemetry;
     let written = named(telemetry, "checkpoint_blocks").next();
@@ -158,7 +158,7 @@ pub(super) fn checkpoints(read: &Read<'_>) -> Option<Told> {
         let number = f64::from(u32::try_from(rates.len()).unwrap_or(u32::MAX));
         rates.iter().sum::<f64>() / number
     });
-    (during < (1.0 - CHECKPOINT_COST) * else_).then(|| Told {
+    (during < (1.0 - CHECKPOINT_COST) * else_).then(|| RuleFinding {
         code: "checkpoints_slow",
         sentence: "less was acknowledged while the target wrote a checkpoint".to_owned(),
         evidence: format!(
@@ -186,7 +186,7 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
 }
 
 /// A network carries what its speed allows.
-pub(super) fn network_limits(read: &Read<'_>) -> Option<Told> {
+pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let directions = [names::NET_RECEIVED, names::NET_SENT];
     let all = directions.into_iter().flat_map(|name| inside.means(name));
@@ -198,7 +198,7 @@ pub(super) fn network_limits(read: &Read<'_>) -> Option<Told> {
         let speed = speeds.find(|speed| least * speed <= carried && carried <= most * speed)?;
         Some((series, carried, speed))
     })?;
-    Some(Told {
+    Some(RuleFinding {
         code: "network_limits",
         sentence: "a network carried about all that one of its speed can".to_owned(),
         evidence: format!(
@@ -213,7 +213,7 @@ pub(super) fn network_limits(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Ever more work waits inside the target.
-pub(super) fn growing_queue(read: &Read<'_>) -> Option<Told> {
+pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let (from, to) = inside.stretch;
     let third = to.saturating_sub(from) / 3;
@@ -224,7 +224,7 @@ pub(super) fn growing_queue(read: &Read<'_>) -> Option<Told> {
             .sum()
     };
     let (first, last) = (over((from, from + third)), over((to - third, to)));
-    (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| Told {
+    (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| RuleFinding {
         code: "growing_queue",
         sentence: "ever more work waited inside the target".to_owned(),
         evidence: format!(
@@ -238,13 +238,13 @@ pub(super) fn growing_queue(read: &Read<'_>) -> Option<Told> {
 }
 
 /// The target rejected work that its clients did not hear of.
-pub(super) fn rejected_inside(read: &Read<'_>) -> Option<Told> {
+pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
     let results = read.measured.iter().flat_map(|stream| &stream.results);
     let heard: u64 = results
         .filter_map(|result| result.errors.get(ErrorClass::Rejected.name()))
         .sum();
-    (heard == 0).then(|| Told {
+    (heard == 0).then(|| RuleFinding {
         code: "rejected_inside",
         sentence: "the target rejected work for lack of capacity and tried it again itself"
             .to_owned(),
@@ -254,9 +254,9 @@ pub(super) fn rejected_inside(read: &Read<'_>) -> Option<Told> {
 }
 
 /// Another machine got the CPU.
-pub(super) fn cpu_stolen(read: &Read<'_>) -> Option<Told> {
+pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (_, stolen) = Inside::of(read.record)?.greatest(names::CPU_STEAL)?;
-    (stolen >= STOLEN).then(|| Told {
+    (stolen >= STOLEN).then(|| RuleFinding {
         code: "cpu_stolen",
         sentence: "the hypervisor gave CPU of the target's machine to others".to_owned(),
         evidence: format!("{} of its time", percent(stolen)),
@@ -265,7 +265,7 @@ pub(super) fn cpu_stolen(read: &Read<'_>) -> Option<Told> {
 }
 
 /// A closed load that leaves everything idle.
-pub(super) fn few_sessions(read: &Read<'_>) -> Option<Told> {
+pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
     let closed = read.measured.iter().all(|stream| !stream.is_open());
     let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
@@ -280,7 +280,7 @@ pub(super) fn few_sessions(read: &Read<'_>) -> Option<Told> {
         .clients
         .iter()
         .all(|client| client.cpu_fraction < IDLE);
-    (closed && idle && !locked && client).then(|| Told {
+    (closed && idle && !locked && client).then(|| RuleFinding {
         code: "few_sessions",
         sentence: "nothing of the target was busy: its sessions were too few to load it".to_owned(),
         evidence: format!("cpu {}, nothing queued, {sessions} sessions", percent(cpu)),
@@ -289,7 +289,7 @@ pub(super) fn few_sessions(read: &Read<'_>) -> Option<Told> {
 }
 
 /// What is acknowledged may be lost.
-pub(super) fn durability_relaxed(read: &Read<'_>) -> Option<Told> {
+pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
     let told = settings
         .get("durability.relaxed")
@@ -301,7 +301,7 @@ pub(super) fn durability_relaxed(read: &Read<'_>) -> Option<Told> {
     });
     let of_table = of_table.map(|(name, value)| format!("{}={value}", &name["with.".len()..]));
     let evidence = told.cloned().or(of_table)?;
-    Some(Told {
+    Some(RuleFinding {
         code: "durability_relaxed",
         sentence: "what was acknowledged may be lost when the machine stops".to_owned(),
         evidence,

@@ -1,0 +1,61 @@
+//! How a search ends: with the mark, or with the reason why there is none.
+//!
+//! Must not choose what to probe.
+
+use crate::model::search::{Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome};
+
+use super::known::{Known, Status, Value};
+
+/// A search that does not go on: a value that was confirmed before stays the mark, but not where data
+/// are wrong.
+pub(super) fn ended(known: &Known<'_>, why: NoMarkReason) -> SearchOutcome {
+    let confirmed = known.confirmed().filter(|_| why != NoMarkReason::WrongData);
+    confirmed.map_or_else(
+        || SearchOutcome::NoMark(nothing_confirmed(known, why)),
+        |value| SearchOutcome::Mark(mark(known, value)),
+    )
+}
+
+/// What ends a search whatever it knows.
+pub(super) fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
+    let last = probes.last()?;
+    let before = probes.iter().rev().nth(1).map(|probe| probe.verdict);
+    match last.verdict {
+        ProbeVerdict::Interrupted => Some(NoMarkReason::Interrupted),
+        ProbeVerdict::WrongData => Some(NoMarkReason::WrongData),
+        ProbeVerdict::TargetLost if before == Some(ProbeVerdict::TargetLost) => {
+            Some(NoMarkReason::TargetLost)
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn nothing_confirmed(known: &Known<'_>, why: NoMarkReason) -> NoMark {
+    let high = known.high().filter(|high| high.status == Status::Failed);
+    NoMark {
+        why,
+        highest_met: known.low().map(|low| low.at),
+        lowest_failed: high.map(|high| high.at),
+        limited_by: known.high().map_or_else(Vec::new, |v| v.reasons.clone()),
+    }
+}
+
+/// A value that was confirmed as often as it had to be.
+pub(super) fn mark(known: &Known<'_>, value: &Value) -> Mark {
+    let confirmations = known.confirmations_at(value.at);
+    let high = known.failed_above(value.at);
+    Mark {
+        confirmed: value.at,
+        failed: high.map(|high| high.at),
+        limited_by: high.map_or_else(Vec::new, |high| high.reasons.clone()),
+        hold_ns: confirmations
+            .iter()
+            .map(|p| p.measured_ns)
+            .min()
+            .unwrap_or(0),
+        rows: confirmations.last().map_or(0, |probe| probe.rows_before),
+        bytes: confirmations.last().and_then(|probe| probe.bytes_before),
+        passed_above: known.met_above(high.map_or(f64::INFINITY, |high| high.at)),
+        wider: high.is_some_and(|high| !known.is_narrow(value.at, high.at)),
+    }
+}
