@@ -6,7 +6,6 @@
 
 #[path = "../../cli/tests/browser/chromium.rs"]
 #[expect(
-    dead_code,
     clippy::print_stderr,
     clippy::unwrap_used,
     reason = "what the tests of the pages use"

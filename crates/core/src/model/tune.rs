@@ -28,6 +28,7 @@ pub struct TuneRecord {
     /// See [`TuneRecord::hash`].
     pub definition_hash: String,
     /// Measured cells, in order.
+    #[serde(rename = "trials")]
     pub cells: Vec<TrialRecord>,
     /// How it ended; absent while it goes on.
     pub outcome: Option<TuneOutcome>,

@@ -18,7 +18,10 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
     ("streams.*", &[("rate_asked", "planned_rate")]),
     ("clients.*", SHARES),
     ("telemetry.*", SHARES),
-    ("tune", &[("intention_hash", "definition_hash")]),
+    (
+        "tune",
+        &[("intention_hash", "definition_hash"), ("cells", "trials")],
+    ),
     ("tune.policy", &[("cell_cost_ns", "trial_cost_ns")]),
     (
         "given",
@@ -57,8 +60,8 @@ const VALUES: &[(&str, &[(&str, &str)])] = &[
     ("judgments.*.reasons.*.code", CODES),
     ("probes.*.verdict", &[("unsound", "invalid")]),
     ("probes.*.reasons.*", CODES),
-    ("tune.cells.*.verdict", &[("unsound", "invalid")]),
-    ("tune.cells.*.reasons.*", CODES),
+    ("tune.trials.*.verdict", &[("unsound", "invalid")]),
+    ("tune.trials.*.reasons.*", CODES),
     ("search.outcome.*.limited_by.*", CODES),
 ];
 
@@ -101,12 +104,14 @@ fn each(value: &mut Value, path: &str, change: &mut dyn FnMut(&mut Value)) {
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
     match value {
         Value::Array(items) if first == "*" => {
-            items.iter_mut().for_each(|item| each(item, rest, change));
+            for item in items {
+                each(item, rest, change);
+            }
         }
         Value::Object(object) if first == "*" => {
-            object
-                .values_mut()
-                .for_each(|item| each(item, rest, change));
+            for item in object.values_mut() {
+                each(item, rest, change);
+            }
         }
         Value::Object(object) => {
             if let Some(inner) = object.get_mut(first) {

@@ -157,7 +157,7 @@ impl TableAudit<'_> {
         let resolved = &mut self.figures.resolved;
         match exception.outcome {
             RowOutcome::Partly { least, most } => {
-                self.compare_partly(exception, found, least, most)
+                self.compare_partly(exception, found, least, most);
             }
             _ if found == 0 => resolved.not_applied += 1,
             _ if found == u64::from(exception.rows) => resolved.applied += 1,

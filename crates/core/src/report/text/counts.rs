@@ -82,6 +82,7 @@ fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
 }
 
 /// Three of the four counts.
+#[derive(Clone, Copy)]
 struct Counts {
     offered: u64,
     sent: u64,

@@ -47,15 +47,7 @@ pub(super) fn command(
         Data::Unverified if record.audit.status == AuditStatus::Timeout && !measured.is_empty() => {
             let limit = record.plan.definition.audit.limit.0.saturating_mul(LONGER);
             let begin = base("run", record, &["audit-timeout"]);
-            let again = run(
-                record,
-                begin,
-                measured,
-                Factors {
-                    pace: 1.0,
-                    longer: 1,
-                },
-            );
+            let again = run(record, begin, measured, Factors::new(1.0, 1));
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
         Data::Unverified => return check(record),
@@ -71,23 +63,9 @@ pub(super) fn command(
         let reasons = record.judgments.measurement.reasons.iter();
         let codes: Vec<ReasonCode> = reasons.map(|reason| reason.code).collect();
         return match codes.first() {
-            Some(ReasonCode::Interrupted) => again(
-                record,
-                measured,
-                Factors {
-                    pace: 1.0,
-                    longer: 1,
-                },
-            ),
+            Some(ReasonCode::Interrupted) => again(record, measured, Factors::new(1.0, 1)),
             Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
-                again(
-                    record,
-                    measured,
-                    Factors {
-                        pace: 1.0,
-                        longer: LONGER,
-                    },
-                )
+                again(record, measured, Factors::new(1.0, LONGER))
             }
             _ => check(record),
         };
@@ -99,30 +77,11 @@ pub(super) fn command(
         return show(" --format csv");
     }
     match record.judgments.objective.value {
-        ObjectiveValue::Missed => again(
-            record,
-            measured,
-            Factors {
-                pace: COMFORTABLE,
-                longer: 1,
-            },
-        ),
-        ObjectiveValue::Met => again(
-            record,
-            measured,
-            Factors {
-                pace: FURTHER,
-                longer: 1,
-            },
-        ),
-        ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => again(
-            record,
-            measured,
-            Factors {
-                pace: 1.0,
-                longer: 1,
-            },
-        ),
+        ObjectiveValue::Missed => again(record, measured, Factors::new(COMFORTABLE, 1)),
+        ObjectiveValue::Met => again(record, measured, Factors::new(FURTHER, 1)),
+        ObjectiveValue::NoneSet if measured.iter().any(MeasuredStream::is_open) => {
+            again(record, measured, Factors::new(1.0, 1))
+        }
         ObjectiveValue::NoneSet => open(record, measured),
     }
 }
@@ -132,6 +91,12 @@ pub(super) fn command(
 struct Factors {
     pace: f64,
     longer: u64,
+}
+
+impl Factors {
+    const fn new(pace: f64, longer: u64) -> Self {
+        Self { pace, longer }
+    }
 }
 
 /// The same run with its paces and its length changed by a factor, and with a percentile bound.
@@ -241,15 +206,7 @@ pub(super) fn check(record: &RunRecord) -> String {
 /// A longer run below the mark that a search found.
 pub(super) fn soak(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let begin = base("run", record, OF_SEARCHES);
-    run(
-        record,
-        begin,
-        measured,
-        Factors {
-            pace: COMFORTABLE,
-            longer: LONGER,
-        },
-    )
+    run(record, begin, measured, Factors::new(COMFORTABLE, LONGER))
 }
 
 /// The pace of a stream, as `--stream NAME@PACE` takes it.

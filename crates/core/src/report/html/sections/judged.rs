@@ -104,6 +104,7 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
 }
 
 /// What a card shows first.
+#[derive(Clone, Copy)]
 struct Head {
     name: &'static str,
     value: &'static str,
