@@ -29,7 +29,7 @@ pub use tree::Tree;
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule that looks at files alone.
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 19] = [
     files::opens_with_its_purpose,
     files::is_short_enough,
     files::has_a_telling_name,
@@ -40,6 +40,8 @@ const RULES: [Rule; 17] = [
     purity::core_is_pure,
     purity::one_clock,
     modules::every_file_is_reached,
+    modules::one_style,
+    circles::no_circles,
     crates::dependencies_point_one_way,
     crates::lints_are_inherited,
     markdown::one_title,
