@@ -10,7 +10,7 @@ use super::traced::{Input, Origin};
 use crate::analysis::scaling::{Fit, Peak, Prediction, ScalingModel, Told};
 
 /// Version of the plan's shape.
-pub const PLAN_SCHEMA: &str = "highwater-size/1";
+pub const PLAN_SCHEMA: &str = "highwater-size/2";
 /// Which cluster is needed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SizePlan {
