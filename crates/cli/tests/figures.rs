@@ -167,7 +167,13 @@ fn runs_make_tables_and_are_checked_like_files() {
         highwater(&[&words[..], &["--label", "nodes=3"]].concat());
     }
     let table = highwater(&["table"]);
-    for part in ["batch_rows", "4,000", "law", "4 sessions", "per node"] {
+    for part in [
+        "batch_rows",
+        "4,000",
+        "cost model",
+        "4 sessions",
+        "per node",
+    ] {
         assert!(table.contains(part), "`{part}` in {table}");
     }
     let checked = highwater(&["check", "highwater-runs"]);

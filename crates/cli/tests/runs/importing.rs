@@ -123,9 +123,9 @@ fn mistakes_of_an_import_have_a_place_a_cause_and_a_hint() {
     ");
     fs::write(place.path().join("other.txt"), "hello\n").unwrap();
     insta::assert_snapshot!(said(&["import", "other.txt"]), @"
-    error: other.txt: this is the output of no tool that is known
+    error: other.txt: this is not the output of a supported tool
 
-    hint: known here: pgbench (log of transactions), pgbench (printed output), sysbench (printed output), k6 (JSON lines), k6 (JSON summary), hdrhistogram (interval log), hdrhistogram (percentiles), nodeingestbench (printed output)
+    hint: supported: pgbench (log of transactions), pgbench (printed output), sysbench (printed output), k6 (JSON lines), k6 (JSON summary), hdrhistogram (interval log), hdrhistogram (percentiles), nodeingestbench (printed output)
     ");
     insta::assert_snapshot!(said(&["import", "other.txt", "--tool", "jmeter"]), @"
     error: --tool: `jmeter` is not a supported tool (pgbench, sysbench, k6, hdrhistogram, nodeingestbench)

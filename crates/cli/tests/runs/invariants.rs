@@ -84,7 +84,11 @@ fn transactions_that_do_not_are_told_with_what_was_found() {
     let found = record.audit.invariants[0].found.as_ref().unwrap();
     let taken = 10_000 - found.parse::<i64>().unwrap();
     assert!(taken >= acknowledged && acknowledged > 0, "{taken}");
-    assert!(reason.evidence.contains("not 10000"), "{}", reason.evidence);
+    assert!(
+        reason.evidence.contains("expected 10000"),
+        "{}",
+        reason.evidence
+    );
     assert!(
         !reason.evidence.contains("all-there"),
         "{}",

@@ -37,21 +37,21 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     rows       200,000   200,000        200,000               50,000 of 50,000 rows/s  [49,207 … 50,793]
     all rows                            300,000   300,000     with load and warm-up
 
-    op             p50       p95       p99     p99.9       max   service p99   door wait p99    errors
-    insert     21.5 ms   44.3 ms   60.9 ms         –   66.7 ms       60.9 ms            0 ns         0
-    its rows   32.3 ms   55.9 ms   72.4 ms   83.6 ms   86.0 ms
+    op                p50       p95       p99     p99.9       max   service p99   session wait p99    errors
+    insert        21.5 ms   44.3 ms   60.9 ms         –   66.7 ms       60.9 ms               0 ns         0
+    row latency   32.3 ms   55.9 ms   72.4 ms   83.6 ms   86.0 ms
 
     availability   longest gap 54.0 ms · no dips
     client         #.## of # cores · lag p## # ns · ceiling not calibrated (highwater check)
     target         cpu 37.1 %, busiest node 37.8 % · 1.5 queued
 
-    measurement    UNKNOWN
-      too_few_samples: too few ops for the percentile that the objective names: insert: 200 ops, 1,000 needed for p99
-        hint: measure longer with -d
-    data           clean      sums over 1,173 key buckets, 186 rows read back · the target counted 300,000 rows inserted
-    objective      MISSED     p99 ≤ 50 ms
-      latency: a percentile is above its bound, or not shown to be below it: insert p99: not shown to be met: 200 ops, 1,000 needed
-        hint: ask for a lower --rate or fewer sessions (-c), or measure longer with -d
+    measurement    INCONCLUSIVE
+      too few ops for a percentile of the objective: insert: 200 ops measured, 1,000 needed for p99 [too_few_samples]
+        hint: measure longer (-d)
+    data           clean       sums over 1,173 key buckets, 186 rows read back · the server counted 300,000 inserted rows
+    objective      MISSED      p99 ≤ 50 ms
+      insert: p99 cannot be judged: 200 ops measured, 1,000 needed [latency]
+        hint: lower --rate, use fewer sessions (-c), or measure longer (-d)
     record         highwater-runs/####-##-##T##-##-##-cpu-######
     next:          highwater run cpu sim: --rate 50k -d 30s --p99 50ms
     ");
@@ -84,21 +84,21 @@ fn a_run_with_faults_says_what_was_lost_and_what_to_do() {
     rows        80,000    80,000         80,000               20,000 of 20,000 rows/s  [20,000 … 20,000]
     all rows                            120,000   119,878     with load and warm-up
 
-    op             p50       p95       p99     p99.9       max   service p99   door wait p99    errors
-    insert     19.9 ms   38.3 ms         –         –   64.2 ms             –               –         0
-    its rows   46.5 ms   74.0 ms   87.2 ms    110 ms    113 ms
+    op                p50       p95       p99     p99.9       max   service p99   session wait p99    errors
+    insert        19.9 ms   38.3 ms         –         –   64.2 ms             –                  –         0
+    row latency   46.5 ms   74.0 ms   87.2 ms    110 ms    113 ms
 
     availability   longest gap 83.0 ms · no dips
     client         #.## of # cores · ceiling not calibrated (highwater check)
     target         cpu 14.1 %, busiest node 14.5 %
 
-    measurement    sound
-    data           LOST       sums over 470 key buckets, 28,338 rows read back · the target counted 119,878 rows inserted
-      rows_lost: acknowledged rows were not found: 122 of 120,000 acknowledged rows are missing (cpu key 517; cpu key 1484; cpu key 2146)
-        hint: look at the target's durability and replication settings, and at its log
-      counter_differs: the server's own count of rows contradicts what it acknowledged: the target counted 119,878 rows inserted and acknowledged 120,000
-        hint: counters start anew when a server restarts; else look at the target's log
-    objective      none
+    measurement    valid
+    data           LOST        sums over 470 key buckets, 28,338 rows read back · the server counted 119,878 inserted rows
+      122 of 120,000 acknowledged rows are missing (cpu key 517; cpu key 1484; cpu key 2146) [rows_lost]
+        hint: check the target's durability and replication settings and its log
+      the server's counter shows 119,878 inserted rows, but it acknowledged 120,000 [counter_differs]
+        hint: check whether the server restarted (counters reset), then its log
+    objective      none set
     record         highwater-runs/####-##-##T##-##-##-cpu-######
     next:          highwater show highwater-runs/####-##-##T##-##-##-cpu-###### --format json
     ");

@@ -166,7 +166,7 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
         "WHERE s.price > :price AND at >= :at ORDER BY at LIMIT 5",
         "the number of its LIMIT was not recorded",
         "· no column shows what its `$1` is",
-        "· it asks `other` too",
+        "· it queries `other` too",
         "· column `day` is left out",
         "UPDATE shop SET price = $1 WHERE state = $2 · no query",
         "# left out: CREATE INDEX shop_to_tsvector_idx",

@@ -62,7 +62,7 @@ fn a_run_stops_on_errors_and_reports_what_was_measured() {
     assert_eq!(called.code, Some(0), "{called:?}");
     let note = line(&called.stdout, "note");
     assert!(note.ends_with(" of 60 s: errors>20 held"), "{note}");
-    assert!(line(&called.stdout, "measurement").ends_with(" sound"));
+    assert!(line(&called.stdout, "measurement").ends_with(" valid"));
     assert!(line(&called.stdout, "data").contains(" clean "));
 }
 

@@ -41,7 +41,7 @@ fn the_best_size_is_found_told_and_shown_again() {
     for said in [
         "best           sim.nodes 4: ",
         "better         yes: by +",
-        "measured       4 of 4 cells",
+        "measured       4 of 4 configurations",
         "next:          highwater find cpu",
         "change   efficiency",
         " --tuned ",
@@ -94,7 +94,7 @@ fn of_equal_settings_it_cannot_be_told_which_is_better() {
     let place = Place::new();
     let (called, _) = tuned(&place, &["--over", "sim.rtt=300us,0.3ms", "--batch", "12"]);
     assert!(
-        called.stdout.contains("better         cannot tell: -"),
+        called.stdout.contains("better         inconclusive: -"),
         "{}",
         called.stdout
     );
@@ -142,7 +142,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let called = running.end();
     assert_eq!(called.code, Some(130), "{called:?}");
     assert!(
-        called.stdout.contains("NONE: the tuning was stopped"),
+        called.stdout.contains("NONE: you stopped the tuning"),
         "{called:?}"
     );
     assert!(called.stdout.contains("--resume"), "{called:?}");

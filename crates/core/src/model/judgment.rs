@@ -111,6 +111,21 @@ impl Reason {
         }
         format!("{}: {}", self.message, self.evidence)
     }
+
+    /// A reason whose figures are no sentence of their own: its sentence always has the message.
+    pub fn with_figures(code: ReasonCode, message: &str, figures: &str) -> Self {
+        let evidence = if code.evidence_is_a_sentence() && !figures.is_empty() {
+            format!("{message}: {figures}")
+        } else {
+            figures.to_owned()
+        };
+        Self {
+            code,
+            message: message.to_owned(),
+            evidence,
+            hint: None,
+        }
+    }
 }
 
 macro_rules! reason_codes {

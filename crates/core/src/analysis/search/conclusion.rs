@@ -66,29 +66,31 @@ fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Opti
 
 fn below_floor(search: &SearchRecord, mark: &Mark) -> Option<Reason> {
     let floor = search.floor.filter(|floor| mark.confirmed < *floor)?;
-    Some(Reason {
-        code: ReasonCode::RateNotSustained,
-        message: "the mark is below what was asked for".to_owned(),
-        evidence: format!(
-            "{} confirmed, {} wanted",
-            of_axis(search, mark.confirmed),
-            of_axis(search, floor)
-        ),
-        hint: None,
-    })
+    let figures = format!(
+        "{} confirmed; the minimum is {}",
+        of_axis(search, mark.confirmed),
+        of_axis(search, floor)
+    );
+    Some(Reason::with_figures(
+        ReasonCode::RateNotSustained,
+        "the mark is below the minimum",
+        &figures,
+    ))
 }
 
 fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
     Reason {
-        code: ReasonCode::RateNotSustained,
-        message: "the mark did not hold for long".to_owned(),
-        evidence: format!(
-            "{} missed over {}, confirmed over {}",
-            of_axis(search, mark.confirmed),
-            duration(soak.measured_ns),
-            duration(mark.hold_ns)
-        ),
         hint: Some("confirm for longer with --confirm".to_owned()),
+        ..Reason::with_figures(
+            ReasonCode::RateNotSustained,
+            "the mark did not hold for long",
+            &format!(
+                "{} missed over {}, confirmed over {}",
+                of_axis(search, mark.confirmed),
+                duration(soak.measured_ns),
+                duration(mark.hold_ns)
+            ),
+        )
     }
 }
 
@@ -103,11 +105,12 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
         NoMarkReason::BelowLowest => {
             let own = judged.objective.reasons.clone();
             let reason = Reason {
-                code: ReasonCode::RateNotSustained,
-                message: "no value met the objective, down to the lowest that was probed"
-                    .to_owned(),
-                evidence: known,
                 hint: Some("give the objective a wider bound, or look at the probes".to_owned()),
+                ..Reason::with_figures(
+                    ReasonCode::RateNotSustained,
+                    "no value met the objective, down to the lowest that was probed",
+                    &known,
+                )
             };
             judged.objective = Judgment {
                 value: ObjectiveValue::Missed,
@@ -118,10 +121,12 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = Judgment {
                 value: Measurement::Invalid,
                 reasons: vec![Reason {
-                    code: ReasonCode::ClientSaturated,
-                    message: "the load generator gave out before the target did".to_owned(),
-                    evidence: known,
                     hint: Some("use a larger load generator".to_owned()),
+                    ..Reason::with_figures(
+                        ReasonCode::ClientSaturated,
+                        "the load generator gave out before the target did",
+                        &known,
+                    )
                 }],
             };
         }
@@ -147,7 +152,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
                 ReasonCode::NothingAcknowledged,
                 "closed load acknowledged nothing, so there is nothing to start from",
                 known,
-                Some("ask highwater check about the target"),
+                Some("run `highwater check URL`"),
             );
         }
         NoMarkReason::TargetLost => {
@@ -195,10 +200,8 @@ fn unknown(
     Judgment {
         value: Measurement::Inconclusive,
         reasons: vec![Reason {
-            code,
-            message: message.to_owned(),
-            evidence,
             hint: hint.map(str::to_owned),
+            ..Reason::with_figures(code, message, &evidence)
         }],
     }
 }

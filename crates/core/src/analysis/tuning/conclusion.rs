@@ -84,17 +84,16 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         .cells
         .iter()
         .filter(|c| c.verdict == TrialVerdict::Counts);
+    let figures = format!(
+        "{} trials, {} of which count",
+        tune.cells.len(),
+        counting.count()
+    );
     Judgment {
         value: Measurement::Inconclusive,
         reasons: vec![Reason {
-            code,
-            message: message.to_owned(),
-            evidence: format!(
-                "{} cells measured, {} count",
-                tune.cells.len(),
-                counting.count()
-            ),
             hint: Some(hint.to_owned()),
+            ..Reason::with_figures(code, message, &figures)
         }],
     }
 }

@@ -50,7 +50,7 @@ fn lines_for_two_seconds_show_their_mean_with_a_note() {
     assert!(
         run.notes
             .iter()
-            .any(|note| note.contains("lines for 2 s each"))
+            .any(|note| note.contains("lines of 2 s each"))
     );
     assert!(
         run.notes

@@ -241,7 +241,7 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
     );
     let judged = judge(&rejecting(7.0, 0)).objective;
     assert!(
-        judged.reasons[0].evidence.contains("7 pieces of work"),
+        judged.reasons[0].evidence.contains("7 tasks internally"),
         "{judged:?}"
     );
 }

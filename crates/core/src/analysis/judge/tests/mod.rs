@@ -227,11 +227,14 @@ fn a_percentile_passes_only_with_confidence() {
     assert_eq!(slow(80).value, ObjectiveValue::Met);
     let close = slow(97);
     assert_eq!(close.value, ObjectiveValue::Missed);
-    assert!(close.reasons[0].evidence.contains("not shown"), "{close:?}");
+    assert!(
+        close.reasons[0].evidence.contains("not met with 95"),
+        "{close:?}"
+    );
     let above = slow(200);
     assert_eq!(above.value, ObjectiveValue::Missed);
     assert!(
-        !above.reasons[0].evidence.contains("not shown"),
+        !above.reasons[0].evidence.contains("not met with 95"),
         "{above:?}"
     );
 }

@@ -8,11 +8,11 @@ fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_told_where_no_
     record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
     crate::report::fixture::add_telemetry(&mut record);
     let evidence = |record: &RunRecord| judge(record).objective.reasons[0].evidence.clone();
-    assert!(evidence(&record).contains("the target itself"));
+    assert!(evidence(&record).contains("by its own count"));
     record.results[0].errors.insert("rejected".to_owned(), 5);
     let said = evidence(&record);
     assert!(said.contains("5 of 10,000 ops"), "{said}");
-    assert!(!said.contains("the target itself"), "{said}");
+    assert!(!said.contains("by its own count"), "{said}");
     // Another tool may not tell what it offered.
     let bounds = &mut record.plan.definition.objectives;
     *bounds = vec![Objective::Rejected { max_ppm: 500 }];

@@ -70,7 +70,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     let with = if with.is_empty() {
         String::new()
     } else {
-        format!(" Other settings as in the best cell: {with}.")
+        format!(" Other settings as in the best configuration: {with}.")
     };
     Some(Chart {
         id: format!("axis-{axis}"),

@@ -94,13 +94,17 @@ fn remarks(remarks: &[Remark]) -> Markup {
 /// Every cell that was measured; of two axes as a grid, too.
 fn cells(tune: &TuneRecord) -> Markup {
     let different = different(tune);
-    let list = table("All cells", &list(tune, &different), tune.axes.len());
+    let list = table(
+        "All configurations",
+        &list(tune, &different),
+        tune.axes.len(),
+    );
     html! {
         @if let [down, right] = &tune.axes[..] {
             @let label = format!("{} down, {} to the right", down.name, right.name);
             h4 { (unit(tune)) ", " (label) }
             (table(&label, &grid(tune), 1))
-            (folded(&format!("{} cells, one by one", count(different.len() as u64)), &list))
+            (folded(&format!("{} configurations, one by one", count(different.len() as u64)), &list))
         } @else {
             (list)
         }
