@@ -6,7 +6,7 @@
 
 #[path = "../../cli/tests/browser/chromium.rs"]
 #[expect(
-    clippy::print_stderr,
+    dead_code,
     clippy::unwrap_used,
     reason = "what the tests of the pages use"
 )]

@@ -63,7 +63,7 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
         let found = text.lines().find(|l| l.trim_start().starts_with(label));
         found.unwrap().to_owned()
     };
-    for (label, summary) in [("insert ", &result.latency_ns), ("its rows ", rows)] {
+    for (label, summary) in [("insert ", &result.latency_ns), ("row latency ", rows)] {
         let shown = ["p50", "p95", "p99", "p999", "max"];
         let expected = shown
             .iter()
