@@ -42,7 +42,7 @@ fn unfinished(judged: &mut Judgments) {
     judged.measurement = unknown(
         ReasonCode::Interrupted,
         "the search has not ended",
-        "its record has no outcome".to_owned(),
+        "its record has no outcome",
         None,
     );
 }
@@ -135,7 +135,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::TooFewSamples,
                 "a probe has too few ops for the percentile that the objective names",
-                known,
+                &known,
                 Some(hint),
             );
         }
@@ -143,7 +143,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::TooShort,
                 "probes or time ran out before a candidate was confirmed",
-                known,
+                &known,
                 Some("allow more time with --budget, or probe shorter with --quick"),
             );
         }
@@ -151,7 +151,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::NothingAcknowledged,
                 "closed load acknowledged nothing, so there is nothing to start from",
-                known,
+                &known,
                 Some("run `highwater check URL`"),
             );
         }
@@ -194,14 +194,14 @@ fn ended(record: &mut RunRecord, kind: IncidentKind, message: &str) {
 fn unknown(
     code: ReasonCode,
     message: &str,
-    evidence: String,
+    figures: &str,
     hint: Option<&str>,
 ) -> Judgment<Measurement> {
     Judgment {
         value: Measurement::Inconclusive,
         reasons: vec![Reason {
             hint: hint.map(str::to_owned),
-            ..Reason::with_figures(code, message, &evidence)
+            ..Reason::with_figures(code, message, figures)
         }],
     }
 }
