@@ -70,7 +70,7 @@ fn ctrl_c_twice_ends_at_once_and_checks_nothing() {
     );
     assert!(called.stdout.contains("the run was ended before its audit"));
     assert!(
-        called.stdout.contains(" rows of unknown fate"),
+        called.stdout.contains(" rows of unknown outcome"),
         "{called:?}"
     );
 }

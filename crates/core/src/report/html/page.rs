@@ -53,7 +53,7 @@ pub(in crate::report) fn page(page: &Page) -> String {
                 }
                 main id="content" {
                     @for part in &page.parts {
-                        section id=(part.id) aria-labeledby=(format!("{}-heading", part.id)) {
+                        section id=(part.id) aria-labelledby=(format!("{}-heading", part.id)) {
                             h2 id=(format!("{}-heading", part.id)) { (part.title) }
                             (part.body)
                         }

@@ -158,7 +158,7 @@ fn drawing(chart: &Chart, frame: &Frame) -> Markup {
     html! {
         svg class=(frame.name) xmlns="http://www.w3.org/2000/svg" role="img"
             viewBox=(format!("0 0 {} {}", frame.width, frame.height))
-            aria-labeledby=(format!("{title} {description}"))
+            aria-labelledby=(format!("{title} {description}"))
             data-left=(frame.left) data-top=(frame.top)
             data-width=(width) data-height=(height) {
             title id=(title) { (chart.title) }
