@@ -179,7 +179,7 @@ fn a_killed_run_of_version_1_is_put_together() {
 fn groups_tables_and_sizes_take_records_of_version_1() {
     let (_, text) = call(&["compare", "@group/a", "@group/b"]);
     assert!(text.contains("throughput"), "{text}");
-    let (_, text) = call(&["table", "@tune", "--over", "batch"]);
+    let (_, text) = call(&["table", "@tune", "--over", "batch_rows"]);
     assert!(text.contains("50"), "{text}");
     let (code, text) = call(&[
         "size",

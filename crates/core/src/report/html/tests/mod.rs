@@ -136,7 +136,7 @@ fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
         2
     );
     let page = html(&made::tuned_in_part());
-    assert!(page.contains("NONE: the tuning was stopped") && page.contains("not confirmed"));
+    assert!(page.contains("NONE: you stopped the tuning") && page.contains("not confirmed"));
     assert!(!page.contains("class=\"mark\"") && page.contains(" --resume "));
 }
 
