@@ -1,6 +1,6 @@
 //! Own statements on own tables, tables that are filled, and parameters as flags.
 
-use highwater_core::model::judgment::Data;
+use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::plan::Pace;
 use highwater_core::model::record::RunRecord;
 
@@ -141,7 +141,12 @@ fn several_files_are_a_mix_and_what_they_write_is_not_verified() {
         "{get} {put}"
     );
     let off = place.call(&[&files[..], &rest, &["--audit", "off"]].concat());
-    assert_eq!(off.code, Some(0), "{off:?}");
+    let judgments = crate::called::record(&off).judgments;
+    assert_eq!(judgments.data.value, Data::NotChecked);
+    // A busy machine may not be steady for four seconds; nothing else may be wrong.
+    let mut reasons = judgments.measurement.reasons.iter();
+    let is_noise = |code| matches!(code, ReasonCode::NotSteady | ReasonCode::TooShort);
+    assert!(reasons.all(|reason| is_noise(reason.code)), "{off:?}");
 }
 
 #[test]
