@@ -326,7 +326,7 @@ fn reasons(_: &Tree) -> String {
 /// Every column that a file of figures may have.
 fn columns(_: &Tree) -> String {
     let mut text = "| column | also called | holds |\n|---|---|---|\n".to_owned();
-    for known in series::KNOWN {
+    for known in series::KNOWN_COLUMNS {
         let names: Vec<String> = known
             .aliases
             .iter()

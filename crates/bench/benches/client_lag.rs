@@ -116,7 +116,7 @@ fn run(pace: PaceInput, measure: Nanos) -> Result<RunRecord, Box<dyn Error>> {
 
 /// How late a thread is that sleeps to each millisecond.
 fn floor() -> Percentiles {
-    let mut lateness = LatencyHistogram::fine();
+    let mut lag = LatencyHistogram::fine();
     let clock = RealClock::start();
     for wake in 1..=WAKES {
         let due = Nanos::from_millis(wake);
@@ -126,9 +126,9 @@ fn floor() -> Percentiles {
             continue;
         }
         thread::sleep(Duration::from_nanos(left.0));
-        lateness.record(clock.now().saturating_sub(due));
+        lag.record(clock.now().saturating_sub(due));
     }
-    let summary = lateness.summary();
+    let summary = lag.summary();
     [summary.p50, summary.p99, summary.p999].map(micros)
 }
 

@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let cpu = workload(cpu_workload()?, &[])?;
     let bound = cpu
         .bind(&["sqlite".to_owned()], PlaceholderStyle::Question)
-        .map_err(|mistake| mistake.message)?;
+        .map_err(|error| error.message)?;
     let rows = usize::try_from(BATCH)?;
     let batches: Vec<RowBatch> = (0..BATCHES)
         .map(|batch| cpu.row_batch(0, u64::from(batch * BATCH), rows))

@@ -104,13 +104,13 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
             import.line(&line)?;
         }
     }
-    let told = import.end()?;
+    let imported = import.end()?;
     let stamp = Stamp {
         id: "one-hour".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Stamp::default()
     };
-    let mut record = record(&told, plan(&told), &stamp);
+    let mut record = record(&imported, plan(&imported), &stamp);
     record.imported = None;
     record.telemetry = (1..=SECONDS).map(own).collect();
     record.target_telemetry = Some(target());
@@ -136,14 +136,14 @@ fn own(second: u64) -> TelemetrySample {
 
 /// Three nodes with the figures that most targets tell.
 fn target() -> TargetTelemetry {
-    let told = [
+    let figures = [
         (names::CPU_BUSY, "share"),
         (names::HEAP_USED, "share"),
         (names::QUEUE, "1"),
         (names::DISK_BUSY, "share"),
     ];
     let series = (1..=3).flat_map(|node: u64| {
-        told.iter().map(move |(name, unit)| TelemetrySeries {
+        figures.iter().map(move |(name, unit)| TelemetrySeries {
             source: "target".to_owned(),
             name: (*name).to_owned(),
             unit: (*unit).to_owned(),

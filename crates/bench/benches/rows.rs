@@ -121,7 +121,7 @@ fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>>
         let mut admin = target.administer(Rc::clone(&timeline)).await?;
         let dialects = admin.facts().await?.dialects;
         let bound = workload.bind(&dialects, target.placeholders());
-        let bound = Arc::new(bound.map_err(|mistake| mistake.message)?);
+        let bound = Arc::new(bound.map_err(|error| error.message)?);
         admin
             .create_tables(&bound, &TablePolicy::new(workload.fingerprint(), SEED))
             .await?;

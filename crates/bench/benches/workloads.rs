@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for (name, stream, settings) in ASKING {
-        figures.push(asking(name, stream, settings)?);
+        figures.push(queries(name, stream, settings)?);
     }
     figures::print(
         &figures,
@@ -108,7 +108,7 @@ fn inserting(
     ])
 }
 
-fn asking(name: &str, stream: &str, settings: Settings) -> Result<Figure, Box<dyn Error>> {
+fn queries(name: &str, stream: &str, settings: Settings) -> Result<Figure, Box<dyn Error>> {
     let mut speeds = Vec::new();
     for _ in 0..ROUNDS {
         let record = run(name, settings, "null:postgres", None, stream)?;

@@ -124,7 +124,7 @@ pub fn workload(text: &str, settings: &[(&str, &str)]) -> Result<Arc<Workload>, 
         .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
         .collect();
     let workload = spec.instantiate(&settings, SEED);
-    Ok(Arc::new(workload.map_err(|mistake| mistake.message)?))
+    Ok(Arc::new(workload.map_err(|error| error.message)?))
 }
 
 /// The text of the workload that everybody knows.

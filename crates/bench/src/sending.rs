@@ -46,7 +46,7 @@ pub fn parts(
             let dialects = admin.facts().await?.dialects;
             let bound = workload.bind(&dialects, target.placeholders());
             let connect = Connect {
-                workload: Arc::new(bound.map_err(|mistake| mistake.message)?),
+                workload: Arc::new(bound.map_err(|error| error.message)?),
                 number: 0,
                 attempt: 0,
                 timeline,
@@ -62,8 +62,8 @@ pub fn parts(
             };
             let rows = f64::from(batch) * f64::from(batches);
             let mut encoder = session.encoder();
-            let made = make(&workload, &mut request, (batches, batch));
-            let encoded = encode(&workload, encoder.as_mut(), &mut request, (batches, batch));
+            let made = make(&workload, &mut request, batches, batch);
+            let encoded = encode(&workload, encoder.as_mut(), &mut request, batches, batch);
             let bytes = f64::from(u32::try_from(request.bytes.len())?);
             let replayed = replay(target.as_ref(), session.as_mut(), &mut request, batches).await?;
             Ok(Parts {
@@ -84,7 +84,7 @@ fn fill(workload: &Workload, request: &mut Request, number: u32, batch: u32) {
     }
 }
 
-fn make(workload: &Workload, request: &mut Request, (batches, batch): (u32, u32)) -> Duration {
+fn make(workload: &Workload, request: &mut Request, batches: u32, batch: u32) -> Duration {
     let begin = thread_cpu();
     for number in 0..batches {
         fill(workload, request, number, batch);
@@ -97,7 +97,8 @@ fn encode(
     workload: &Workload,
     encoder: &mut dyn Encoder,
     request: &mut Request,
-    (batches, batch): (u32, u32),
+    batches: u32,
+    batch: u32,
 ) -> Duration {
     let begin = thread_cpu();
     for number in 0..batches {

@@ -107,8 +107,8 @@ impl Observer for SearchProgress {
             Event::Probed(probe) => {
                 terminal::note(&format!("  {}\n", report::probe_line(probe)));
             }
-            Event::Measured { cell, unit } => {
-                terminal::note(&format!("  {}\n", report::cell_line(cell, unit)));
+            Event::Measured { trial, unit } => {
+                terminal::note(&format!("  {}\n", report::trial_line(trial, unit)));
             }
             Event::Warning(text) => terminal::warn(text),
             Event::Begun { .. }
@@ -124,7 +124,7 @@ impl Observer for SearchProgress {
 /// Updates the block.
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
-        Event::Probe { course, .. } => live.probe(now, *course),
+        Event::Probe { progress, .. } => live.probe(now, *progress),
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),

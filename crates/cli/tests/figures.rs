@@ -135,9 +135,9 @@ fn what_is_not_there_is_report_with_what_there_is() {
 
 #[test]
 fn figures_are_checked_for_the_law_that_is_asked_for() {
-    let check = |law: &str| {
+    let check = |model: &str| {
         let files = [("sweep.csv", SWEEP)];
-        outcome(&call(&files, &["check", "sweep.csv", "--model", law]))
+        outcome(&call(&files, &["check", "sweep.csv", "--model", model]))
     };
     let (code, report, _) = check("usl");
     assert_eq!(code, Some(3), "{report}");

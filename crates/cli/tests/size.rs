@@ -111,15 +111,15 @@ fn one_scaling_model_can_be_chosen_and_too_few_sizes_for_it_are_reported() {
     let plan = json(&words);
     let models = plan["needs"][0]["models"].as_array().unwrap();
     assert_eq!(models.len(), 1, "{models:?}");
-    assert_eq!(models[0]["law"], "usl");
+    assert_eq!(models[0]["model"], "usl");
     let notes = plan["notes"].to_string();
     assert!(
         notes.contains("`USL` is fitted to 5 sizes; 6 are advised"),
         "{notes}"
     );
     let inputs = plan["inputs"].as_array().unwrap();
-    let law = inputs.iter().find(|input| input["flag"] == "--model");
-    assert_eq!(law.unwrap()["value"], "USL");
+    let model = inputs.iter().find(|input| input["flag"] == "--model");
+    assert_eq!(model.unwrap()["value"], "USL");
 }
 
 #[test]
@@ -310,7 +310,10 @@ fn fits_are_of_relative_or_absolute_squares() {
         let output = highwater(&directory).args(words).output().unwrap();
         let plan: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         let models = plan["needs"][0]["models"].as_array().unwrap().clone();
-        let usl = models.into_iter().find(|law| law["law"] == "usl").unwrap();
+        let usl = models
+            .into_iter()
+            .find(|model| model["model"] == "usl")
+            .unwrap();
         let sigma = usl["fit"]["curve"]["contention"].as_f64().unwrap();
         (sigma, usl["peak"]["size"].as_f64().unwrap())
     };

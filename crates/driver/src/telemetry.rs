@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::error::TargetError;
 use crate::future::BoxFuture;
 
-pub use highwater_core::model::target_telemetry::names;
+pub use highwater_core::model::target_telemetry::{names, units};
 
 /// The current value of one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl MetricSample {
 
     /// A counter of seconds, reported as a fraction of the time.
     pub fn seconds(name: &'static str, value: f64) -> Self {
-        Self::new(name, "share", Measure::Seconds, value)
+        Self::new(name, units::SHARE, Measure::Seconds, value)
     }
 
     /// The same, of one node, disk or network of several.

@@ -8,7 +8,7 @@ use std::io;
 use std::path::Path;
 
 use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::{Pace, Plan, Unit};
+use highwater_core::model::plan::{Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{Ended, RunRecord};
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +106,11 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
         })
         .sum();
     let ops_per_s: f64 = record.streams.iter().map(|s| s.throughput.ops_per_s).sum();
-    let results = record.results.iter().filter(|r| r.phase == "measure");
+    let is_measured = |name: &str| {
+        let phase = record.phases.iter().find(|phase| phase.name == name);
+        phase.is_some_and(|phase| phase.kind == PhaseKind::Measure)
+    };
+    let results = record.results.iter().filter(|r| is_measured(&r.phase));
     let ops: u64 = results.map(|result| result.acknowledged).sum();
     (ops > 0).then(|| Ceiling {
         key: CeilingKey::new(

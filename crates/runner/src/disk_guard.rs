@@ -24,7 +24,7 @@ const SILENT_MAX: u32 = 5;
 /// A watch, and whether a question of it is on its way.
 #[derive(Default)]
 pub(crate) struct Watch {
-    asking: Cell<bool>,
+    is_measuring: Cell<bool>,
     over: Cell<bool>,
 }
 
@@ -45,9 +45,9 @@ impl Watch {
             timeline
                 .sleep_until(timeline.now().saturating_add(LOOK_EVERY))
                 .await;
-            self.asking.set(true);
+            self.is_measuring.set(true);
             let answer = admin.disk().await;
-            self.asking.set(false);
+            self.is_measuring.set(false);
             if self.over.get() {
                 return None;
             }
@@ -77,7 +77,7 @@ impl Watch {
         watching: impl Future<Output = T> + Unpin,
         timeline: &Rc<dyn Timeline>,
     ) -> bool {
-        if !self.asking.get() {
+        if !self.is_measuring.get() {
             return true;
         }
         self.over.set(true);

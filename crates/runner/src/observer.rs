@@ -40,14 +40,14 @@ pub enum Event {
         /// What is probed, in a few words.
         about: String,
         /// How far the search is.
-        course: ExperimentProgress,
+        progress: ExperimentProgress,
     },
     /// A probe of a search is over.
     Probed(ProbeRecord),
-    /// A cell of a tuning was measured.
+    /// A configuration of a tuning was measured.
     Measured {
         /// What it showed.
-        cell: TrialRecord,
+        trial: TrialRecord,
         /// Unit of its throughput.
         unit: &'static str,
     },

@@ -150,9 +150,9 @@ async fn control(
         let look_at = pass.start.saturating_add(Nanos::from_secs(second + 1)) + LOOK_DELAY;
         tokio::select! {
             biased;
-            wish = interrupts.next() => {
+            interrupt = interrupts.next() => {
                 interrupted = true;
-                match wish {
+                match interrupt {
                     StopRequest::Stop => pass.schedule.stop(timeline.now()),
                     StopRequest::StopAtOnce => pass.schedule.abort(timeline.now()),
                 }

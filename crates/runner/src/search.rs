@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use highwater_core::analysis::search::{
-    Probed, Step, conclude, give_up, measured_ns, next, probed,
+    Probed, Step, conclude, end_early, measured_ns, next, probed,
 };
 use highwater_core::model::plan::{PhaseKind, Plan};
 use highwater_core::model::record::RunRecord;
@@ -52,11 +52,11 @@ pub trait ProbeMaker {
     /// What can go wrong with it.
     type Error: From<RunError> + From<StoreError>;
     /// The plan of a probe.
-    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, Self::Error>;
+    fn plan(&self, requested: &ProbeRequest) -> Result<Plan, Self::Error>;
     /// The run of a probe, kept in `directory`.
     fn request(
         &self,
-        wish: &ProbeRequest,
+        requested: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
@@ -73,13 +73,13 @@ pub fn search<M: ProbeMaker>(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<RunRecord, M::Error> {
-    let mut course = Course {
+    let mut search_run = SearchRun {
         runs: Probes::new(request.directory, request.settle, observer, interrupts),
         search: request.search,
         probes: Vec::new(),
     };
-    let end = course.finish(maker);
-    course.runs.close();
+    let end = search_run.finish(maker);
+    search_run.runs.close();
     end
 }
 
@@ -103,13 +103,13 @@ fn no_room(search: &SearchRecord) -> RunError {
 }
 
 /// A search under way.
-struct Course<'a> {
+struct SearchRun<'a> {
     search: SearchRecord,
     runs: Probes<'a>,
     probes: Vec<ProbeRecord>,
 }
 
-impl Course<'_> {
+impl SearchRun<'_> {
     fn finish<M: ProbeMaker>(&mut self, maker: &M) -> Result<RunRecord, M::Error> {
         loop {
             let outcome = match next(&self.search, &self.probes) {
@@ -138,25 +138,25 @@ impl Course<'_> {
         at: Option<f64>,
     ) -> Result<Option<SearchOutcome>, M::Error> {
         let number = u32::try_from(self.probes.len() + 1).unwrap_or(u32::MAX);
-        let wish = ProbeRequest {
+        let requested = ProbeRequest {
             number,
             purpose,
             at,
             tables_kept: self.runs.tables_kept,
         };
-        let plan = self.cut(&wish, maker.plan(&wish)?);
+        let plan = self.cut(&requested, maker.plan(&requested)?);
         let sessions = sessions_of(&plan, &self.search.stream);
         let name = format!("{number:02}-{}", name_of(purpose));
         let (directory, run) = self.runs.place(&name, &plan)?;
-        let request = maker.request(&wish, plan, directory)?;
+        let request = maker.request(&requested, plan, directory)?;
         let begin = Event::Probe {
             number,
-            about: self.about(&wish),
-            course: self.course(purpose),
+            about: self.about(&requested),
+            progress: self.progress(purpose),
         };
         let Some(ran) = self.runs.run(request, &begin)? else {
             let why = NoMarkReason::Interrupted;
-            return Ok(Some(give_up(&self.search, &self.probes, why)));
+            return Ok(Some(end_early(&self.search, &self.probes, why)));
         };
         let record = self.runs.record_of(&ran);
         let probed = record.map_or_else(unreachable_target, |record| {
@@ -187,45 +187,45 @@ impl Course<'_> {
     /// The plan of a probe, as long as the search asks for. An estimate's sessions wait after an op
     /// that was not applied: else a target that rejects would be asked without end, and all of it
     /// for an order of magnitude.
-    fn cut(&self, wish: &ProbeRequest, mut plan: Plan) -> Plan {
+    fn cut(&self, requested: &ProbeRequest, mut plan: Plan) -> Plan {
         let measured = Nanos(measured_ns(
             &self.search,
             &self.probes,
-            wish.purpose,
-            wish.at,
+            requested.purpose,
+            requested.at,
         ));
         let phases = plan.phases.iter_mut();
         for phase in phases.filter(|phase| phase.kind == PhaseKind::Measure) {
             phase.duration = measured;
         }
-        if wish.purpose == ProbePurpose::Estimate {
+        if requested.purpose == ProbePurpose::Estimate {
             plan.retry.attempts = plan.retry.attempts.max(ESTIMATE_ATTEMPTS);
         }
         plan
     }
 
     /// How far the search is; a soak is the last probe, and beside the budget.
-    fn course(&self, purpose: ProbePurpose) -> ExperimentProgress {
+    fn progress(&self, purpose: ProbePurpose) -> ExperimentProgress {
         let policy = &self.search.policy;
         let took = self.probes.iter();
         let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
         let around = |measured: u64| Nanos(measured.saturating_add(policy.around_ns));
         let budget = policy.budget_ns.map(Nanos);
-        let course = progress(took, policy.probes_max, around(policy.probe_ns), budget);
+        let search_run = progress(took, policy.probes_max, around(policy.probe_ns), budget);
         match policy.soak_ns.filter(|_| purpose == ProbePurpose::Soak) {
-            None => course,
+            None => search_run,
             Some(soak) => ExperimentProgress {
-                most: course.done.saturating_add(1),
+                most: search_run.done.saturating_add(1),
                 each: around(soak),
                 budget: None,
-                ..course
+                ..search_run
             },
         }
     }
 
-    fn about(&self, wish: &ProbeRequest) -> String {
-        let purpose = name_of(wish.purpose);
-        match (wish.at, self.search.axis) {
+    fn about(&self, requested: &ProbeRequest) -> String {
+        let purpose = name_of(requested.purpose);
+        match (requested.at, self.search.axis) {
             (None, _) => format!("{purpose}, closed load"),
             (Some(at), SearchAxis::Rate) => {
                 format!("{purpose}, {at} {}/s", self.search.unit.name())

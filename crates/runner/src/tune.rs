@@ -1,10 +1,10 @@
-//! A tuning: the loop over measured cells that the policy of `analysis::tuning` asks for.
+//! A tuning: the loop over measured configurations that the policy of `analysis::tuning` asks for.
 //!
-//! What to measure next is decided in the core; how cells are run is the business of `probes`.
+//! What to measure next is decided in the core; how configurations are run is the business of `probes`.
 
 use std::rc::Rc;
 
-use highwater_core::analysis::tuning::{Measured, TuneStep, conclude, give_up, measured, next};
+use highwater_core::analysis::tuning::{Measured, TuneStep, conclude, end_early, measured, next};
 use highwater_core::model::plan::Plan;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::tune::{
@@ -21,37 +21,37 @@ use crate::store::{RunDirectory, StoreError};
 
 /// What is tuned, and where it is kept.
 pub struct TuneRequest {
-    /// Without an outcome; with the cells of a tuning that is gone on with.
+    /// Without an outcome; with the configurations of a tuning that is resumed.
     pub tune: TuneRecord,
     /// The tuning's own directory, made by the caller.
     pub directory: RunDirectory,
-    /// How long the target is left alone before each cell; not on a simulated clock.
+    /// How long the target is left alone before each configuration; not on a simulated clock.
     pub settle: Nanos,
 }
 
-/// A cell that is to be measured.
+/// A configuration that is to be measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrialRequest {
     /// From 1.
     pub number: u32,
     /// Position of the value on each axis.
     pub at: Vec<usize>,
-    /// Whether this process measures its first cell.
+    /// Whether this process measures its first configuration.
     pub is_first: bool,
     /// That one found rows of the workload, so its tables may not be made anew.
     pub tables_kept: bool,
 }
 
-/// Makes the runs of cells.
+/// Makes the runs of configurations.
 pub trait TrialMaker {
     /// What can go wrong with it.
     type Error: From<RunError> + From<StoreError>;
-    /// The plan of a cell.
-    fn plan(&self, wish: &TrialRequest) -> Result<Plan, Self::Error>;
-    /// The run of a cell, kept in `directory`.
+    /// The plan of a configuration.
+    fn plan(&self, requested: &TrialRequest) -> Result<Plan, Self::Error>;
+    /// The run of a configuration, kept in `directory`.
     fn request(
         &self,
-        wish: &TrialRequest,
+        requested: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, Self::Error>;
@@ -60,7 +60,7 @@ pub trait TrialMaker {
 /// Tunes to the end, and returns the tuning's record.
 ///
 /// # Errors
-/// Where no record can be made: the budget has no room for a cell, the first one could not be run, or
+/// Where no record can be made: the budget has no room for a configuration, the first one could not be run, or
 /// one could not be made or kept.
 pub fn tune<M: TrialMaker>(
     request: TuneRequest,
@@ -68,22 +68,22 @@ pub fn tune<M: TrialMaker>(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<RunRecord, M::Error> {
-    let mut course = Course {
+    let mut tune_run = TuneRun {
         runs: Probes::new(request.directory, request.settle, observer, interrupts),
         tune: request.tune,
     };
-    let end = course.finish(maker);
-    course.runs.close();
+    let end = tune_run.finish(maker);
+    tune_run.runs.close();
     end
 }
 
-/// Refuses a tuning whose budget has no room for its first cell and the confirming round behind it.
+/// Refuses a tuning whose budget has no room for its first configuration and the confirming round behind it.
 ///
 /// # Errors
 /// Where nothing can be measured.
 pub fn check(tune: &TuneRecord) -> Result<(), RunError> {
     match next(tune) {
-        TuneStep::End(_) if tune.cells.is_empty() => Err(no_room(tune)),
+        TuneStep::End(_) if tune.trials.is_empty() => Err(no_room(tune)),
         _ => Ok(()),
     }
 }
@@ -96,19 +96,19 @@ fn no_room(tune: &TuneRecord) -> RunError {
 }
 
 /// A tuning under way.
-struct Course<'a> {
+struct TuneRun<'a> {
     tune: TuneRecord,
     runs: Probes<'a>,
 }
 
-impl Course<'_> {
+impl TuneRun<'_> {
     fn finish<M: TrialMaker>(&mut self, maker: &M) -> Result<RunRecord, M::Error> {
         loop {
             let outcome = match next(&self.tune) {
                 // What was measured before has no record here that could stand for the whole.
                 TuneStep::End(_) if self.runs.last.is_none() => self.again(maker)?,
                 TuneStep::End(outcome) => Some(outcome),
-                TuneStep::Measure { at, purpose } => self.cell(maker, at, purpose)?,
+                TuneStep::Measure { at, purpose } => self.trial(maker, at, purpose)?,
             };
             self.tune.outcome = outcome;
             if let Some(record) = self.record()? {
@@ -117,46 +117,46 @@ impl Course<'_> {
         }
     }
 
-    /// A tuning that had come to its end is gone on with: its last cell once more.
+    /// A tuning that had come to its end is resumed: its last configuration once more.
     fn again<M: TrialMaker>(&mut self, maker: &M) -> Result<Option<TuneOutcome>, M::Error> {
-        match self.tune.cells.pop() {
-            Some(last) => self.cell(maker, last.at, last.purpose),
+        match self.tune.trials.pop() {
+            Some(last) => self.trial(maker, last.at, last.purpose),
             None => Err(no_room(&self.tune).into()),
         }
     }
 
-    /// Measures a cell; an outcome if that was the end of it all.
-    fn cell<M: TrialMaker>(
+    /// Measures a configuration; an outcome if that was the end of it all.
+    fn trial<M: TrialMaker>(
         &mut self,
         maker: &M,
         at: Vec<usize>,
         purpose: TrialPurpose,
     ) -> Result<Option<TuneOutcome>, M::Error> {
-        let number = u32::try_from(self.tune.cells.len() + 1).unwrap_or(u32::MAX);
-        let wish = TrialRequest {
+        let number = u32::try_from(self.tune.trials.len() + 1).unwrap_or(u32::MAX);
+        let requested = TrialRequest {
             number,
             at,
             is_first: self.runs.last.is_none(),
             tables_kept: self.runs.tables_kept,
         };
-        let plan = maker.plan(&wish)?;
+        let plan = maker.plan(&requested)?;
         let (directory, run) = self.runs.place(&format!("{number:03}"), &plan)?;
-        let request = maker.request(&wish, plan, directory)?;
+        let request = maker.request(&requested, plan, directory)?;
         let begin = Event::Probe {
             number,
-            about: self.about(&wish.at, purpose),
-            course: self.course(),
+            about: self.about(&requested.at, purpose),
+            progress: self.progress(),
         };
         let Some(ran) = self.runs.run(request, &begin)? else {
-            return Ok(Some(give_up(&self.tune, NoBestReason::Interrupted)));
+            return Ok(Some(end_early(&self.tune, NoBestReason::Interrupted)));
         };
         let record = self.runs.record_of(&ran);
         let measured =
             record.map_or_else(unreachable_target, |record| measured(self.tune.by, record));
-        self.tune.cells.push(TrialRecord {
+        self.tune.trials.push(TrialRecord {
             number,
             purpose,
-            at: wish.at,
+            at: requested.at,
             verdict: measured.verdict,
             reasons: measured.reasons,
             throughput_per_s: measured.throughput_per_s,
@@ -168,9 +168,9 @@ impl Course<'_> {
         Ok(None)
     }
 
-    fn course(&self) -> ExperimentProgress {
+    fn progress(&self) -> ExperimentProgress {
         let policy = &self.tune.policy;
-        let took = self.tune.cells.iter().map(|cell| cell.took_ns);
+        let took = self.tune.trials.iter().map(|trial| trial.took_ns);
         let (planned, budget) = (Nanos(policy.trial_cost_ns), Nanos(policy.budget_ns));
         progress(took, policy.probes_max, planned, Some(budget))
     }
@@ -194,9 +194,9 @@ impl Course<'_> {
             .runs
             .write(|last, id| conclude(last, self.tune.clone(), id))?;
         let ended = self.tune.outcome.is_some();
-        if let Some(cell) = self.tune.cells.last().filter(|_| !ended) {
+        if let Some(trial) = self.tune.trials.last().filter(|_| !ended) {
             self.runs.observer.event(&Event::Measured {
-                cell: cell.clone(),
+                trial: trial.clone(),
                 unit: self.tune.unit.name(),
             });
         }
@@ -204,7 +204,7 @@ impl Course<'_> {
     }
 }
 
-/// What a cell shows that could not be run.
+/// What a configuration shows that could not be run.
 fn unreachable_target() -> Measured {
     Measured {
         verdict: TrialVerdict::TargetLost,

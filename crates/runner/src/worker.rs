@@ -261,7 +261,7 @@ impl Worker {
         };
         link.out_of_resources += 1;
         if link.out_of_resources == OUT_OF_RESOURCES_MAX {
-            self.give_up(TargetError {
+            self.time_out(TargetError {
                 kind: TargetErrorKind::Refused,
                 message: format!("the target is out of resources: {}", error.message),
                 hint: Some("free disk or memory on the target, or ask for fewer rows".to_owned()),
@@ -404,7 +404,7 @@ impl Worker {
 
     /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
     async fn connect(&self) -> Option<Connected> {
-        let give_up = self
+        let time_out = self
             .timeline
             .now()
             .saturating_add(self.retry.reconnect_limit);
@@ -424,13 +424,13 @@ impl Worker {
             };
             // A target may take the connection and then be silent.
             let mut connecting = self.target.connect(connect);
-            let answer = self.guarded(give_up, |context| connecting.as_mut().poll(context));
+            let answer = self.guarded(time_out, |context| connecting.as_mut().poll(context));
             match answer.await {
                 Some(Ok(session)) => return Some(self.connected(session, attempt)),
                 None => {
-                    if self.timeline.now() >= give_up {
+                    if self.timeline.now() >= time_out {
                         let limit = self.retry.reconnect_limit.as_secs_f64();
-                        self.give_up(TargetError::unreachable(format!(
+                        self.time_out(TargetError::unreachable(format!(
                             "the target made no session ready within {limit} s"
                         )));
                     }
@@ -438,8 +438,8 @@ impl Worker {
                 }
                 Some(Err(error)) => {
                     let permanent = error.kind != TargetErrorKind::Unreachable;
-                    if permanent || self.timeline.now().saturating_add(backoff) >= give_up {
-                        self.give_up(error);
+                    if permanent || self.timeline.now().saturating_add(backoff) >= time_out {
+                        self.time_out(error);
                         return None;
                     }
                     failed = Some(error);
@@ -476,7 +476,7 @@ impl Worker {
     }
 
     /// Ends the run for everybody.
-    fn give_up(&self, error: TargetError) {
+    fn time_out(&self, error: TargetError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());
     }

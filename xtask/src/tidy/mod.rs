@@ -29,7 +29,7 @@ pub use tree::Tree;
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule that looks at files alone.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 21] = [
     files::opens_with_its_purpose,
     files::is_short_enough,
     files::has_a_telling_name,
@@ -42,6 +42,8 @@ const RULES: [Rule; 19] = [
     modules::every_file_is_reached,
     modules::one_style,
     circles::no_circles,
+    retired::stays_retired,
+    tuples::no_tuple_parameters,
     crates::dependencies_point_one_way,
     crates::lints_are_inherited,
     markdown::one_title,

@@ -131,10 +131,12 @@ const PHRASES: [(&str, &str); 19] = [
 
 /// Files that must name what is retired: history, the reader of old records, flags that still
 /// work under their old names, and what other programs wrote.
-const EXCEPTIONS: [&str; 7] = [
+const EXCEPTIONS: [&str; 9] = [
     "CHANGELOG.md",
     "crates/cli/src/grammar/flags/",
+    "crates/cli/src/settings/tests/old_names.rs",
     "crates/cli/tests/fixtures/version-1",
+    "crates/cli/tests/version_1.rs",
     "crates/core/src/import/samples/",
     "crates/core/src/report/version1",
     "xtask/src/tidy/retired.rs",
@@ -169,7 +171,8 @@ fn retired_text(path: &str, text: &str) -> Vec<Finding> {
                 findings.push(finding(path, i + 1, word, instead));
             }
         }
-        let lower = line.to_lowercase();
+        // HTML spells this attribute so.
+        let lower = line.to_lowercase().replace("aria-labelledby", "");
         for (phrase, instead) in PHRASES {
             if lower.contains(phrase) {
                 findings.push(finding(path, i + 1, phrase, instead));

@@ -23,7 +23,7 @@ const SIZES_THAT_SHOW_GROWTH: usize = 2;
 /// Prints the plan, or fails with the reason why there is none.
 pub fn size(settings: &SizeSettings) -> Result<u8, Failure> {
     let figures = figures::read(&settings.from, &settings.out)?;
-    warn_about(&figures, settings.reading.law);
+    warn_about(&figures, settings.reading.model);
     let measured = figures.points;
     let published = published();
     let mut needs = Vec::new();
@@ -164,7 +164,7 @@ fn assumed(
     // The user's objectives and errors concern the user's own points only.
     let reading = Reading {
         replica_cost: settings.reading.replica_cost,
-        law: settings.reading.law,
+        model: settings.reading.model,
         published: true,
         ..Reading::default()
     };
@@ -298,7 +298,7 @@ fn request(settings: &SizeSettings, needs: Vec<Need>) -> Request {
     Request {
         replicas: replicas(&given, &needs),
         guidance: guidance(&given, &needs),
-        chance: given.probability,
+        probability: given.probability,
         spare: given.headroom,
         growth_per_month: given.growth_per_month,
         months: given.months,
@@ -373,7 +373,7 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
         Some(expected) => format!(
             "{expected} nodes are expected to be enough, but not with a probability of {} \
              within {farthest} nodes",
-            display::percent(unreached.chance)
+            display::percent(unreached.probability)
         ),
         None => format!(
             "{farthest} nodes are not expected to be enough: the rates would use {used} of their \

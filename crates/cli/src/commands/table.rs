@@ -21,7 +21,7 @@ pub fn table(settings: &TableSettings) -> Result<u8, Failure> {
     let report = FiguresReport {
         schema: FIGURES_SCHEMA,
         tables: tables(&set, settings.over.as_deref())?,
-        objections: audit(&set, None),
+        warnings: audit(&set, None),
         notes: set.notes,
     };
     if settings.json {

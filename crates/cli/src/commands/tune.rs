@@ -92,7 +92,7 @@ fn prepared(settings: &TuneSettings) -> Result<Prepared<'_>, Failure> {
             trial_cost_ns: cost.0,
         },
         definition_hash: String::new(),
-        cells: Vec::new(),
+        trials: Vec::new(),
         outcome: None,
     };
     tune.definition_hash = tune.hash(&first.hash());
@@ -115,18 +115,18 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
         ))
         .with_hint("use the same flags; only --budget may change"));
     }
-    tune.cells = before.cells;
-    while tune.cells.last().is_some_and(|cell| {
+    tune.trials = before.trials;
+    while tune.trials.last().is_some_and(|trial| {
         matches!(
-            cell.verdict,
+            trial.verdict,
             TrialVerdict::Interrupted | TrialVerdict::TargetLost
         )
     }) {
-        tune.cells.pop();
+        tune.trials.pop();
     }
-    for cell in &mut tune.cells {
-        if !cell.run.starts_with("..") {
-            cell.run = format!("../{id}/{}", cell.run);
+    for trial in &mut tune.trials {
+        if !trial.run.starts_with("..") {
+            trial.run = format!("../{id}/{}", trial.run);
         }
     }
     Ok(())
@@ -150,7 +150,7 @@ fn preview(tune: &TuneRecord) -> String {
     } else {
         "a random part of the configurations is measured, then those along the axes through the best"
     };
-    let resumed = match tune.cells.len() {
+    let resumed = match tune.trials.len() {
         0 => String::new(),
         trials => format!("{trials} trials are resumed\n"),
     };

@@ -108,7 +108,7 @@ impl SizeSettings {
                 error: layers.parse("error", part)?,
                 p99_s: layers.parse("p99", seconds)?,
                 replica_cost: layers.parse("replica-cost", part)?,
-                law: layers.parse("model", parsers::model)?,
+                model: layers.parse("model", parsers::model)?,
                 published: false,
             },
             conditions: Conditions::resolve(layers)?,

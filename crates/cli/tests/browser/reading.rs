@@ -135,15 +135,15 @@ fn points_at_a_value(browser: &mut Browser) {
 fn uses_keys(browser: &mut Browser) {
     // What is folded is reached once it is open.
     browser.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })");
-    let wanted = browser.evaluate(
+    let expected = browser.evaluate(
         "[...document.querySelectorAll('a, button, summary, [tabindex=\"0\"]')].filter(element => \
          element.getClientRects().length > 0).length",
     );
-    let wanted = wanted.as_u64().unwrap();
+    let expected = expected.as_u64().unwrap();
     browser.evaluate(
         "window.reached = new Set(); document.activeElement.blur(); window.scrollTo(0, 0)",
     );
-    for _ in 0..wanted + 5 {
+    for _ in 0..expected + 5 {
         browser.press("Tab");
         browser.evaluate("window.reached.add(document.activeElement); 0");
     }

@@ -134,7 +134,7 @@ fn one_run_against_one_passes_no_gate_and_other_questions_neither() {
     }
     let called = place.call(&["compare", "one", "two", "--fail-if-worse", "5%"]);
     assert_eq!(called.code, Some(3), "{called:?}");
-    assert!(called.stdout.contains("cannot tell") && called.stdout.contains("--repeat "));
+    assert!(called.stdout.contains("inconclusive") && called.stdout.contains("--repeat "));
     // Of several runs, too, each with an interval.
     place.call(&["run", "cpu", "sim:", "-d", "20s", "-q", "-o", "one"]);
     for _ in 0..2 {

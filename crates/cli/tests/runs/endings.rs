@@ -7,9 +7,9 @@ use crate::called::{Called, Place};
 
 /// Calls the program and sends it Ctrl-C so many times when it has told of this; what it had to
 /// say, which is also what its record says.
-fn interrupted(place: &Place, words: &[&str], told: &str, times: u32) -> Called {
+fn interrupted(place: &Place, words: &[&str], line: &str, times: u32) -> Called {
     let mut running = place.start(words);
-    running.wait_for(told);
+    running.wait_for(line);
     for _ in 0..times {
         running.signal(Signal::INT);
     }

@@ -57,8 +57,11 @@ fn transactions_that_keep_the_sum_are_clean() {
         "{:?}",
         record.audit
     );
-    let asked = &record.audit.invariants;
-    let found: Vec<Option<&str>> = asked.iter().map(|asked| asked.found.as_deref()).collect();
+    let checked = &record.audit.invariants;
+    let found: Vec<Option<&str>> = checked
+        .iter()
+        .map(|invariant| invariant.found.as_deref())
+        .collect();
     assert_eq!(found, [Some("10000"), Some("1")]);
     let called = run(&[TAKE, GIVE], &[]);
     assert!(
@@ -152,7 +155,7 @@ fn found(record: &RunRecord, code: &str, message: &str) -> bool {
 fn mistakes_of_an_invariant_are_told_at_their_place() {
     let place = Place::new();
     let good = workload(&format!("{TAKE}, {GIVE}"));
-    for (from, to, told) in [
+    for (from, to, message) in [
         (
             "equals = true",
             "equals = 1.5",
@@ -170,7 +173,7 @@ fn mistakes_of_an_invariant_are_told_at_their_place() {
         place.file("bad.toml", &good.replace(from, to));
         let called = place.call(&["check", "bad.toml"]);
         assert_eq!(called.code, Some(2), "{to}: {called:?}");
-        assert!(called.stderr.contains(told), "{to}: {}", called.stderr);
+        assert!(called.stderr.contains(message), "{to}: {}", called.stderr);
     }
 }
 
@@ -202,7 +205,7 @@ fn run_filled(workload: &str, length: &str, stream: &str) -> RunRecord {
 
 #[test]
 fn rows_that_transactions_change_are_not_taken_for_altered() {
-    for (with_invariant, stream, wanted) in [
+    for (with_invariant, stream, expected) in [
         (true, "transfers@max", Data::Clean),
         (false, "transfers@max", Data::Unverified),
         // Only the load wrote, and who only fills is compared row by row.
@@ -211,8 +214,8 @@ fn rows_that_transactions_change_are_not_taken_for_altered() {
         let data = run_filled(&filled(with_invariant), "3s", stream)
             .judgments
             .data;
-        assert_eq!(data.value, wanted, "{stream}: {data:?}");
-        if wanted == Data::Unverified {
+        assert_eq!(data.value, expected, "{stream}: {data:?}");
+        if expected == Data::Unverified {
             assert_eq!(data.reasons[0].code, ReasonCode::NoInvariant);
         }
     }

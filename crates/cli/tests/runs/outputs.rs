@@ -176,7 +176,7 @@ fn json_is_the_record_and_nothing_else_and_follows_its_schema() {
     let record = serde_json::from_str(&kept).unwrap();
     let mistakes: Vec<String> = validator
         .iter_errors(&record)
-        .map(|mistake| mistake.to_string())
+        .map(|error| error.to_string())
         .collect();
     assert_eq!(mistakes, [""; 0]);
 }

@@ -78,11 +78,11 @@ fn a_query_whose_answers_are_empty_is_told() {
         "--json",
     ];
     let record = record(&place.call(&[&words[..], &rest].concat()));
-    let told = record.notes.iter().filter(|f| f.code == "empty_answers");
-    let told: Vec<&str> = told.map(|finding| finding.message.as_str()).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("few: at least "), "{told:?}");
-    assert!(told[0].contains("the clock's time"), "{told:?}");
+    let messages = record.notes.iter().filter(|f| f.code == "empty_answers");
+    let messages: Vec<&str> = messages.map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].starts_with("few: at least "), "{messages:?}");
+    assert!(messages[0].contains("the clock's time"), "{messages:?}");
 }
 
 /// A statement that answers nothing the first 128 times.
@@ -95,7 +95,7 @@ fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_told() {
          parameters = [{ name = \"n\", type = \"bigint\", generator = \"sequence\" }]\n\
          sql = { any = \"SELECT 1 WHERE :n >= 128\" }\n",
     );
-    for (target, stream, [warm_up, length], told) in [
+    for (target, stream, [warm_up, length], messages) in [
         ("sqlite:own.db", "late@30", ["0s", "2s"], 1),
         ("sqlite:own.db", "late@4", ["0s", "2s"], 0),
         ("sqlite:own.db", "late@50", ["3s", "1s"], 0),
@@ -105,7 +105,12 @@ fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_told() {
         let rest = ["-d", length, "--warm-up", warm_up, "--json"];
         let record = record(&place.call(&[&words[..], &rest].concat()));
         let found = record.notes.iter().filter(|f| f.code == "empty_answers");
-        assert_eq!(found.count(), told, "{target} {stream}: {:?}", record.notes);
+        assert_eq!(
+            found.count(),
+            messages,
+            "{target} {stream}: {:?}",
+            record.notes
+        );
     }
 }
 
@@ -206,8 +211,8 @@ fn a_table_is_filled_and_filled_further_and_then_recognized() {
         let called = place.call(&[&words[..], &["--rows", rows]].concat());
         assert_eq!(called.code, Some(0), "{called:?}");
         let thousands = rows.trim_end_matches('k');
-        let told = format!("{thousands},000 of {thousands},000 rows are there");
-        assert!(called.stderr.contains(&told), "{called:?}");
+        let messages = format!("{thousands},000 of {thousands},000 rows are there");
+        assert!(called.stderr.contains(&messages), "{called:?}");
     }
     assert_eq!(count(), "50000");
     let run = [

@@ -17,7 +17,7 @@ fn sketched(place: &Place, url: &str, table: &str) -> String {
 }
 
 /// Loads rows and then asks the stream `queries`.
-fn loaded_and_asked(place: &Place, url: &str) -> RunRecord {
+fn loaded_and_queried(place: &Place, url: &str) -> RunRecord {
     let words = ["load", "-f", "like.toml", url, "--rows", "3000", "--json"];
     let called = place.call(&words);
     assert_eq!(called.code, Some(0), "{called:?}");
@@ -26,12 +26,15 @@ fn loaded_and_asked(place: &Place, url: &str) -> RunRecord {
     assert_eq!(loaded.audit.acknowledged, 3_000);
     let words = ["run", "-f", "like.toml", url, "--stream", "queries"];
     let called = place.call(&[&words[..], &["-c", "2", "-d", "4s", "--json"]].concat());
-    let asked = record(&called);
+    let queried = record(&called);
     assert!(
-        asked.results.iter().all(|result| result.errors.is_empty()),
+        queried
+            .results
+            .iter()
+            .all(|result| result.errors.is_empty()),
         "{called:?}"
     );
-    asked
+    queried
 }
 
 #[test]
@@ -67,9 +70,9 @@ fn a_table_in_a_file_becomes_a_workload_that_is_filled_and_asked() {
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
-    let asked = loaded_and_asked(&place, "sqlite:own.db");
+    let queried = loaded_and_queried(&place, "sqlite:own.db");
     // Each question is about a row that is there.
-    let result = &asked.results[asked.results.len() - 1];
+    let result = &queried.results[queried.results.len() - 1];
     assert!(result.acknowledged > 100);
     assert_eq!(result.response_rows, result.acknowledged);
     let ends = "min(id) || ' ' || max(id) || ' ' || count(DISTINCT \"Group\") || ' ' || max(ts)";
@@ -175,9 +178,9 @@ fn what_a_server_counted_becomes_the_mix_with_its_weights() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("count(*) FROM other"), "{text}");
-    let asked = loaded_and_asked(&place, &url);
+    let queried = loaded_and_queried(&place, &url);
     let of = |op: &str| {
-        let results = asked.results.iter();
+        let results = queried.results.iter();
         let of = results.filter(|r| r.op == op && r.phase == "measure");
         of.map(|r| r.acknowledged).sum::<u64>()
     };

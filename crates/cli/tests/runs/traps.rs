@@ -65,8 +65,8 @@ fn inserts(record: &RunRecord) -> &ResultRecord {
 /// Rows sent, acknowledged, refused, unknown; and those that the audit found.
 fn rows(record: &RunRecord) -> ([u64; 4], u64) {
     let rows = &inserts(record).rows;
-    let told = [rows.sent, rows.acknowledged, rows.refused, rows.unknown];
-    (told, record.audit.found)
+    let noted = [rows.sent, rows.acknowledged, rows.refused, rows.unknown];
+    (noted, record.audit.found)
 }
 
 fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
@@ -128,9 +128,9 @@ fn rows_that_a_full_write_pool_rejects_are_refused_one_by_one() {
     assert_eq!(record.judgments.data.value, Data::Clean, "{record:?}");
     assert_eq!(record.judgments.objective.value, ObjectiveValue::Missed);
     assert!(reasons(&record).contains(&ReasonCode::ObjectiveRejected));
-    let told = |code: &str| record.notes.iter().any(|finding| finding.code == code);
+    let noted = |code: &str| record.notes.iter().any(|finding| finding.code == code);
     assert!(
-        told("target"),
+        noted("target"),
         "requests that the pools rejected: {record:?}"
     );
     assert!(matches!(called.code, Some(1 | 3)), "{:?}", record.judgments);

@@ -1,4 +1,4 @@
-//! `highwater tune` on the simulated cluster: the best cell, whether it is better, going on, carrying on.
+//! `highwater tune` on the simulated cluster: the best configuration, whether it is better, going on, carrying on.
 
 use std::path::{Path, PathBuf};
 
@@ -51,8 +51,8 @@ fn the_best_size_is_found_told_and_shown_again() {
     let shown = place.call(&["show"]);
     assert_eq!((shown.stdout, shown.code), (called.stdout, called.code));
     let directory = place.runs().pop().unwrap();
-    for cell in &tune.cells {
-        assert!(record::read(&directory.join(&cell.run)).is_ok());
+    for trial in &tune.trials {
+        assert!(record::read(&directory.join(&trial.run)).is_ok());
     }
 }
 
@@ -61,7 +61,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     let place = Place::new();
     let over = ["--over", "batch=1..64", "--over", "sim.cores=1,2,3,4,6,8"];
     let (_, tune) = tuned(&place, &over);
-    assert!(tune.cells.len() <= 7 * 6, "{}", tune.cells.len());
+    assert!(tune.trials.len() <= 7 * 6, "{}", tune.trials.len());
     assert_eq!(best(&tune).values["sim.cores"], "8");
     let batch = best(&tune).values["batch"].clone();
     assert_ne!(batch, "1", "each batch costs a request");
@@ -78,7 +78,7 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
     );
     let planned = place.call(&[&words[..], &["--batch", "7"]].concat());
     assert!(planned.stdout.contains("\"batch\": \"7\""), "flags win");
-    // Another tuning has it in all its cells.
+    // Another tuning has it in all its configurations.
     tuned(
         &place,
         &[&["--over", "sim.rtt=0ms,1ms"], &carried[..]].concat(),
@@ -168,21 +168,21 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
         2,
         "resumed trials are not measured again"
     );
-    for (cell, before) in tune.cells[..2].iter().zip(&before_stop.cells) {
-        assert_eq!((&cell.at, cell.figure), (&before.at, before.figure));
-        assert!(record::read(&ended.join(&cell.run)).is_ok(), "{cell:?}");
+    for (trial, before) in tune.trials[..2].iter().zip(&before_stop.trials) {
+        assert_eq!((&trial.at, trial.figure), (&before.at, before.figure));
+        assert!(record::read(&ended.join(&trial.run)).is_ok(), "{trial:?}");
     }
-    // One that had come to its end needs its last cell for the record, and no other.
+    // One that had come to its end needs its last configuration for the record, and no other.
     let resume = ["--resume", ended.to_str().unwrap()];
     let called = place.call(&[&words[..], &resume].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let again = newest(&place, &[&stopped, &ended]);
     let once_more = record::read(&again).unwrap().tune.unwrap();
-    assert_eq!(once_more.cells.len(), tune.cells.len());
-    assert_eq!(measured_here(&again, &once_more), tune.cells.len() - 1);
+    assert_eq!(once_more.trials.len(), tune.trials.len());
+    assert_eq!(measured_here(&again, &once_more), tune.trials.len() - 1);
     is_not_carried(&place, &stopped, "found no best configuration");
-    let cell = stopped.join(&before_stop.cells[0].run);
-    is_not_carried(&place, &cell, "is not a finished tuning");
+    let trial = stopped.join(&before_stop.trials[0].run);
+    is_not_carried(&place, &trial, "is not a finished tuning");
 }
 
 /// What has no winner, or is no tuning, says so where it is named with `--tuned`.
@@ -202,17 +202,17 @@ fn newest(place: &Place, others: &[&PathBuf]) -> PathBuf {
     runs.remove(0)
 }
 
-/// The position of the first cell that this call of the program measured. All from there on have a run
+/// The position of the first configuration that this call of the program measured. All from there on have a run
 /// below its directory, and took as long as that did and the target was left alone before it.
 fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
-    let is_here = |cell: &TrialRecord| cell.run.starts_with("probes/");
-    let first = tune.cells.iter().position(is_here).unwrap();
-    for (position, cell) in tune.cells.iter().enumerate().skip(first) {
-        assert!(is_here(cell), "{cell:?}");
-        let run = record::read(&directory.join(&cell.run)).unwrap();
+    let is_here = |trial: &TrialRecord| trial.run.starts_with("probes/");
+    let first = tune.trials.iter().position(is_here).unwrap();
+    for (position, trial) in tune.trials.iter().enumerate().skip(first) {
+        assert!(is_here(trial), "{trial:?}");
+        let run = record::read(&directory.join(&trial.run)).unwrap();
         let phases: u64 = run.phases.iter().map(|phase| phase.duration_ns).sum();
         let settled = if position == first { 0 } else { 10_000_000 };
-        assert!(cell.took_ns >= phases + settled, "{cell:?}");
+        assert!(trial.took_ns >= phases + settled, "{trial:?}");
     }
     first
 }
@@ -228,7 +228,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
         "{}",
         called.stdout
     );
-    // A small grid costs more probes than it has cells, a large one a third of them.
+    // A small grid costs more probes than it has configurations, a large one a third of them.
     for (axes, said) in [
         (
             &["--over", "batch=500..4k"][..],

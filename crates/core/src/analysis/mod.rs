@@ -4,17 +4,17 @@
 //! policy of searches. Nothing here reads a clock, draws a random number or prints.
 
 pub mod availability;
-pub mod beats;
 pub mod buckets;
+pub mod change_points;
 pub mod changes;
 pub mod comparison;
-pub mod course;
 pub mod exceedance;
 pub mod findings;
 pub mod guidance;
 pub mod judge;
 pub mod littles_law;
 mod long_run;
+pub mod periodicity;
 pub mod plausibility;
 pub mod queueing;
 pub mod scaling;

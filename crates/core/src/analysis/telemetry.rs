@@ -1,33 +1,39 @@
-//! What series of telemetry say of a stretch of time. Pure; no rule and no judgment here.
+//! What series of telemetry say of a range of time. Pure; no rule and no judgment here.
 
 use crate::model::plan::PhaseKind;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 
-/// A stretch of the run's time, nanoseconds: from the first to before the second.
-pub type TimeRange = (u64, u64);
+/// A range of the run's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeRange {
+    /// Its begin, nanoseconds from the start of the run.
+    pub from_ns: u64,
+    /// Its end, which is not part of it.
+    pub to_ns: u64,
+}
 
 /// The values of a series as they are drawn: levels as they are, counts per second.
-pub fn course(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
+pub fn values_of(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
     let points = points(telemetry, series);
-    let mut course = vec![None; series.values.len()];
+    let mut values = vec![None; series.values.len()];
     for point in points {
-        course[point.position] = match series.kind {
+        values[point.position] = match series.kind {
             SeriesKind::Level => Some(point.value),
             SeriesKind::Count => point.span_s().map(|span| point.value / span),
         };
     }
-    course
+    values
 }
 
-/// Mean of a level, or of a count per second, over those samples that began in the stretch.
+/// Mean of a level, or of a count per second, over those samples that began in the range.
 pub fn mean(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
-    stretch: TimeRange,
+    range: TimeRange,
 ) -> Option<f64> {
     let (mut sum, mut seconds) = (0.0, 0.0);
-    for point in points(telemetry, series).filter(|point| point.is_in(stretch)) {
+    for point in points(telemetry, series).filter(|point| point.is_in(range)) {
         let Some(span) = point.span_s() else { continue };
         seconds += span;
         sum += match series.kind {
@@ -38,18 +44,18 @@ pub fn mean(
     (seconds > 0.0).then(|| sum / seconds)
 }
 
-/// Sum of a count over those samples that began in the stretch; absent for a level, and where
-/// nothing was said in the stretch.
+/// Sum of a count over those samples that began in the range; absent for a level, and where
+/// nothing was said in the range.
 pub fn total(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
-    stretch: TimeRange,
+    range: TimeRange,
 ) -> Option<f64> {
     if series.kind == SeriesKind::Level {
         return None;
     }
     points(telemetry, series)
-        .filter(|point| point.is_in(stretch))
+        .filter(|point| point.is_in(range))
         .map(|point| point.value)
         .reduce(|sum, value| sum + value)
 }
@@ -60,10 +66,10 @@ pub fn measured(record: &RunRecord) -> Option<TimeRange> {
     let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
     let first = measured.next()?;
     let last = measured.next_back().unwrap_or(first);
-    Some((
-        first.start_ns,
-        last.start_ns.saturating_add(last.duration_ns),
-    ))
+    Some(TimeRange {
+        from_ns: first.start_ns,
+        to_ns: last.start_ns.saturating_add(last.duration_ns),
+    })
 }
 
 /// All series of this name.
@@ -79,24 +85,24 @@ pub fn named<'a>(
 /// not tell. What a piece is, the target says: it need not be an op.
 pub fn rejected(record: &RunRecord) -> Option<u64> {
     let telemetry = record.target_telemetry.as_ref()?;
-    let stretch = measured(record)?;
+    let range = measured(record)?;
     let totals = named(telemetry, names::REJECTED);
     let rejected: Vec<f64> = totals
-        .filter_map(|series| total(telemetry, series, stretch))
+        .filter_map(|series| total(telemetry, series, range))
         .collect();
     (!rejected.is_empty()).then(|| crate::model::numbers::round_to_u64(rejected.iter().sum()))
 }
 
 /// Busy share of the CPU of each node that tells it, over all measured time, by its name.
 pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
-    let (Some(telemetry), Some(stretch)) = (&record.target_telemetry, measured(record)) else {
+    let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) else {
         return Vec::new();
     };
-    let told = named(telemetry, names::CPU_BUSY).filter_map(|series| {
+    let busy = named(telemetry, names::CPU_BUSY).filter_map(|series| {
         let node = series.node.as_deref().unwrap_or(&series.source);
-        Some((node, mean(telemetry, series, stretch)?))
+        Some((node, mean(telemetry, series, range)?))
     });
-    told.collect()
+    busy.collect()
 }
 
 /// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
@@ -128,8 +134,8 @@ impl Point {
     }
 
     /// Whether the time that it stands for begins there.
-    fn is_in(&self, (from, to): TimeRange) -> bool {
-        self.to_ns > self.from_ns && from <= self.from_ns && self.from_ns < to
+    fn is_in(&self, range: TimeRange) -> bool {
+        self.to_ns > self.from_ns && range.from_ns <= self.from_ns && self.from_ns < range.to_ns
     }
 }
 
@@ -188,24 +194,31 @@ mod tests {
         let values = [None, Some(10.0), None, Some(30.0), Some(0.0)];
         let (telemetry, count) = series(SeriesKind::Count, &values);
         let drawn = [None, Some(10.0), None, Some(15.0), Some(0.0)];
-        assert_eq!(course(&telemetry, &count), drawn);
+        assert_eq!(values_of(&telemetry, &count), drawn);
         let (telemetry, level) = series(SeriesKind::Level, &values);
-        assert_eq!(course(&telemetry, &level), values);
+        assert_eq!(values_of(&telemetry, &level), values);
+    }
+
+    fn range(from_ns: u64, to_ns: u64) -> TimeRange {
+        TimeRange { from_ns, to_ns }
     }
 
     #[test]
-    fn a_stretch_has_the_samples_that_begin_in_it() {
+    fn a_range_has_the_samples_that_begin_in_it() {
         let values = [None, Some(1.0), Some(2.0), Some(4.0), Some(8.0)];
         let (telemetry, count) = series(SeriesKind::Count, &values);
-        assert_eq!(total(&telemetry, &count, (S, 3 * S)), Some(6.0));
-        assert_eq!(mean(&telemetry, &count, (S, 3 * S)), Some(3.0));
-        assert_eq!(total(&telemetry, &count, (9 * S, 10 * S)), None);
+        assert_eq!(total(&telemetry, &count, range(S, 3 * S)), Some(6.0));
+        assert_eq!(mean(&telemetry, &count, range(S, 3 * S)), Some(3.0));
+        assert_eq!(total(&telemetry, &count, range(9 * S, 10 * S)), None);
         // The one that began before belongs to what came before, the one that ends behind does not.
         let half = S / 2;
-        assert_eq!(total(&telemetry, &count, (half, 2 * S + half)), Some(6.0));
+        assert_eq!(
+            total(&telemetry, &count, range(half, 2 * S + half)),
+            Some(6.0)
+        );
         let (telemetry, level) = series(SeriesKind::Level, &values);
-        assert_eq!(mean(&telemetry, &level, (0, 4 * S)), Some(3.75));
-        assert_eq!(total(&telemetry, &level, (0, 4 * S)), None);
+        assert_eq!(mean(&telemetry, &level, range(0, 4 * S)), Some(3.75));
+        assert_eq!(total(&telemetry, &level, range(0, 4 * S)), None);
     }
 
     #[test]
@@ -220,7 +233,7 @@ mod tests {
         ] {
             let (mut telemetry, series) = series(kind, &values);
             telemetry.times_ns = vec![0, S, 4 * S];
-            assert_eq!(mean(&telemetry, &series, (0, 4 * S)), Some(expected));
+            assert_eq!(mean(&telemetry, &series, range(0, 4 * S)), Some(expected));
         }
     }
 
@@ -231,14 +244,14 @@ mod tests {
         let lengths = steps.phases[1..].iter().map(|phase| phase.duration_ns);
         assert_eq!(
             measured(&steps),
-            Some((2 * S, 2 * S + lengths.sum::<u64>()))
+            Some(range(2 * S, 2 * S + lengths.sum::<u64>()))
         );
     }
 
     #[test]
     fn rejections_of_the_warm_up_are_not_those_of_the_measurement() {
         let mut record = fixture::closed();
-        let (from, _) = measured(&record).unwrap();
+        let from = measured(&record).unwrap().from_ns;
         assert_eq!(from, 2 * S, "two seconds of warm-up");
         let values = [None, Some(100.0), Some(10.0), Some(1.0), Some(2.0)];
         record.target_telemetry = Some(series(SeriesKind::Count, &values).0);

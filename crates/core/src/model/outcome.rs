@@ -183,10 +183,10 @@ impl Outcome {
 
     /// The target answered for each row: row i of the batch fared as `fate(i)` says. The error, if
     /// any row failed, is the caller's to add.
-    pub fn by_row(rows: u32, mut fate: impl FnMut(u32) -> Certainty) -> Self {
+    pub fn by_row(rows: u32, mut outcome_of: impl FnMut(u32) -> Certainty) -> Self {
         let mut outcome = Self::applied(0);
         for row in 0..rows {
-            let certainty = fate(row);
+            let certainty = outcome_of(row);
             match certainty {
                 Certainty::Applied => {
                     outcome.rows_applied += 1;

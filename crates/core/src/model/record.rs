@@ -84,7 +84,7 @@ pub struct RunRecord {
     pub search: Option<SearchRecord>,
     /// Probes of that search, in order; empty for a plain run.
     pub probes: Vec<ProbeRecord>,
-    /// The tuning that this record is of; its other figures are then those of the last cell. Absent for
+    /// The tuning that this record is of; its other figures are then those of the last configuration. Absent for
     /// a plain run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<TuneRecord>,
@@ -189,7 +189,7 @@ pub struct DiskRecord {
     pub reserve_bytes: u64,
 }
 
-/// What the list of tables said before a run, and says after it.
+/// What the table registry said before a run, and says after it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRecord {
     /// Its name.

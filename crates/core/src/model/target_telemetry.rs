@@ -53,6 +53,20 @@ pub mod names {
     pub const NET_SENT: &str = "net_sent";
 }
 
+/// Names of sources that every record has the same.
+pub mod sources {
+    /// The target itself, by its own protocol.
+    pub const TARGET: &str = "target";
+    /// The machine, where the target is on it.
+    pub const HOST: &str = "host";
+}
+
+/// Units that figures are converted by.
+pub mod units {
+    /// A share of the whole, 0 to 1.
+    pub const SHARE: &str = "share";
+}
+
 /// All telemetry of a run but that of the load generator's own process.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetTelemetry {

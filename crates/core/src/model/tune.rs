@@ -1,7 +1,7 @@
-//! A search for the best setting: its axes, each cell as it was measured, and how it ended.
+//! A search for the best setting: its axes, each configuration as it was measured, and how it ended.
 //!
 //! A tuning is a function of these values alone (see `analysis::tuning`), so a record of one holds all
-//! that its next step needs: it can be replayed, and gone on with.
+//! that its next step needs: it can be replayed, and resumed.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ use super::plan::{Unit, hex};
 /// A tuning and what came of it; part of a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuneRecord {
-    /// What is varied; every combination of their values is a cell of the grid.
+    /// What is varied; every combination of their values is a configuration of the grid.
     pub axes: Vec<TuneAxis>,
-    /// What the best cell has most, or least, of.
+    /// What the best configuration has most, or least, of.
     pub by: TuneFigure,
     /// The stream that is measured.
     pub stream: String,
@@ -27,22 +27,21 @@ pub struct TuneRecord {
     pub policy: TunePolicy,
     /// See [`TuneRecord::hash`].
     pub definition_hash: String,
-    /// Measured cells, in order.
-    #[serde(rename = "trials")]
-    pub cells: Vec<TrialRecord>,
+    /// Measured configurations, in order.
+    pub trials: Vec<TrialRecord>,
     /// How it ended; absent while it goes on.
     pub outcome: Option<TuneOutcome>,
 }
 
 impl TuneRecord {
-    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first cell.
+    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first configuration.
     pub fn hash(&self, plan: &str) -> String {
         let intended = (&self.axes, self.by, &self.stream, &self.policy, plan);
         let json = serde_json::to_vec(&intended).unwrap_or_default();
         hex(&Sha256::digest(&json))
     }
 
-    /// The values of a cell, by the names of the axes.
+    /// The values of a configuration, by the names of the axes.
     pub fn values(&self, at: &[usize]) -> BTreeMap<String, String> {
         let axes = self.axes.iter().zip(at);
         axes.filter_map(|(axis, position)| {
@@ -61,7 +60,7 @@ pub struct TuneAxis {
     pub values: Vec<String>,
 }
 
-/// What cells are compared by.
+/// What configurations are compared by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TuneFigure {
@@ -92,19 +91,19 @@ impl TuneFigure {
 /// What a tuning may do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TunePolicy {
-    /// The order of cells derives from it.
+    /// The order of configurations derives from it.
     pub seed: u64,
     /// How often winner and runner-up are measured again, each.
     pub confirmations: u32,
-    /// Measured cells at most, repeats included.
+    /// Measured configurations at most, repeats included.
     pub probes_max: u32,
     /// Time of the whole tuning, nanoseconds.
     pub budget_ns: u64,
-    /// What a cell takes, nanoseconds, all included; as estimated before.
+    /// What a configuration takes, nanoseconds, all included; as estimated before.
     pub trial_cost_ns: u64,
 }
 
-/// Why a cell was measured.
+/// Why a configuration was measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialPurpose {
@@ -114,7 +113,7 @@ pub enum TrialPurpose {
     Confirm,
 }
 
-/// What a measured cell is good for.
+/// What a measured configuration is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialVerdict {
@@ -134,7 +133,7 @@ pub enum TrialVerdict {
     Interrupted,
 }
 
-/// One measured cell: a finished run.
+/// One measured configuration: a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// From 1.
@@ -149,7 +148,7 @@ pub struct TrialRecord {
     pub reasons: Vec<ReasonCode>,
     /// Units of the stream acknowledged per second.
     pub throughput_per_s: f64,
-    /// What cells are compared by; absent where it was not measured.
+    /// What configurations are compared by; absent where it was not measured.
     pub figure: Option<f64>,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
@@ -163,13 +162,13 @@ pub struct TrialRecord {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TuneOutcome {
-    /// There is a best cell.
+    /// There is a best configuration.
     Best(BestConfiguration),
     /// There is none that can be named with reason.
     NoBest(NoBest),
 }
 
-/// The best cell, and whether it is really better than the next one.
+/// The best configuration, and whether it is really better than the next one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BestConfiguration {
     /// Position of its value on each axis.
@@ -178,13 +177,13 @@ pub struct BestConfiguration {
     pub values: BTreeMap<String, String>,
     /// Mean of its figure in the confirming round; of all where there was none.
     pub figure: f64,
-    /// The next best; absent where no other cell counted.
+    /// The next best; absent where no other configuration counted.
     pub runner_up: Option<RunnerUp>,
     /// Whether probes or time ran out before the search had settled.
     pub cut_short: bool,
 }
 
-/// The cell that the winner was compared with.
+/// The configuration that the winner was compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunnerUp {
     /// Position of its value on each axis.
@@ -197,7 +196,7 @@ pub struct RunnerUp {
     pub is_told: bool,
 }
 
-/// Why there is no best cell, and what is known all the same.
+/// Why there is no best configuration, and what is known all the same.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoBest {
     /// Why.
@@ -206,11 +205,11 @@ pub struct NoBest {
     pub best_so_far: Option<Vec<usize>>,
 }
 
-/// Why there is no best cell.
+/// Why there is no best configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NoBestReason {
-    /// No cell counted.
+    /// No configuration counted.
     NoneCounts,
     /// Probes or time ran out before the confirming round.
     BudgetSpent,

@@ -7,7 +7,7 @@
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
 
-use crate::analysis::telemetry::course;
+use crate::analysis::telemetry::values_of;
 use crate::model::histogram::LatencySummary;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::SeriesKind;
@@ -114,7 +114,7 @@ pub fn telemetry_csv(record: &RunRecord) -> String {
     let mut text = "time_ns,source,node,name,unit,kind,value,drawn\n".to_owned();
     if let Some(telemetry) = &record.target_telemetry {
         for series in &telemetry.series {
-            let drawn = course(telemetry, series);
+            let drawn = values_of(telemetry, series);
             let values = series.values.iter().zip(drawn);
             for (time, (value, drawn)) in telemetry.times_ns.iter().zip(values) {
                 let Some(value) = value else { continue };

@@ -34,4 +34,4 @@ pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, inter
 pub use size::{size_json, size_schema, size_text};
 #[cfg(test)]
 pub(crate) use tests::fixture;
-pub use text::{cell_line, probe_line, quoted, text, text_at};
+pub use text::{probe_line, quoted, text, text_at, trial_line};

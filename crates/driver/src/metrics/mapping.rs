@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use highwater_core::model::quantity::QuantityError;
 
 use super::text::Sample;
-use crate::telemetry::{Measure, MetricSample};
+use crate::telemetry::{Measure, MetricSample, units};
 
 /// The form of a mapping.
 const HINT: &str = "write NAME=METRIC, such as queue=tasks_waiting, queue=tasks{state=\"waiting\"}, or \
@@ -105,7 +105,7 @@ impl Mapping {
     fn unit(&self, measure: Measure) -> Cow<'static, str> {
         Cow::Borrowed(match measure {
             _ if !self.unit.is_empty() => return self.unit.clone(),
-            Measure::Seconds => "share",
+            Measure::Seconds => units::SHARE,
             _ if self.metric.contains("bytes") => "bytes",
             _ => "1",
         })
@@ -186,7 +186,7 @@ const STANDARD_MAPPINGS: [StandardMapping; 17] = [
         "device",
         "node_disk_io_time_seconds_total",
         Measure::Seconds,
-        "share",
+        units::SHARE,
     ),
     (
         "net_received",
@@ -207,7 +207,7 @@ const STANDARD_MAPPINGS: [StandardMapping; 17] = [
         "node_id",
         "sys_cpu_combined_percent_normalized",
         Measure::Level,
-        "share",
+        units::SHARE,
     ),
     ("memory", "node_id", "sys_rss", Measure::Level, "bytes"),
     (

@@ -6,7 +6,7 @@ use highwater_core::model::numbers::{len_to_f64, to_f64};
 use super::node::stall_at;
 use super::view::ClusterView;
 use crate::contract::{BoxFuture, TargetError};
-use crate::telemetry::{MetricSample, TelemetryReader, names};
+use crate::telemetry::{MetricSample, TelemetryReader, names, units};
 
 /// Nodes that have their own samples; all others are like these.
 const NODES_LISTED: usize = 16;
@@ -29,7 +29,7 @@ impl SimReader {
             let stalled = stall_at(&parameters.stall, now).is_some();
             samples.push(MetricSample::level(
                 "stalled",
-                "share",
+                units::SHARE,
                 f64::from(u8::from(stalled)),
             ));
         }
@@ -54,9 +54,13 @@ impl SimReader {
             )));
             if let Some(disk) = node.disk() {
                 let held = f64::from(u8::from(disk.holds_back(now)));
-                samples.push(of(MetricSample::level(names::DISK_BUSY, "share", held)));
+                samples.push(of(MetricSample::level(
+                    names::DISK_BUSY,
+                    units::SHARE,
+                    held,
+                )));
                 let left = disk.credit_left(now);
-                samples.push(of(MetricSample::level("disk_credit", "share", left)));
+                samples.push(of(MetricSample::level("disk_credit", units::SHARE, left)));
                 let rows = to_f64(disk.rows());
                 samples.push(of(MetricSample::count("disk_rows", "rows", rows)));
             }

@@ -5,7 +5,7 @@
 //! among them: SQL does not show their use. Must not do I/O.
 
 use super::describe::Texts;
-use crate::telemetry::{MetricSample, names};
+use crate::telemetry::{MetricSample, names, units};
 
 /// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of
 /// a record would be left out anyway.
@@ -56,9 +56,9 @@ fn node(row: &[Option<String>], samples: &mut Vec<MetricSample>) {
     let level = |name, unit, value| MetricSample::level(name, unit, value);
     let count = |name, value| MetricSample::count(name, "bytes", value);
     push(number(row, 1).map(|load| level(names::LOAD, "1", load)));
-    push(number(row, 2).map(|percent| level(names::CPU_BUSY, "share", percent / 100.0)));
+    push(number(row, 2).map(|percent| level(names::CPU_BUSY, units::SHARE, percent / 100.0)));
     let heap = number(row, 3).zip(number(row, 4).filter(|most| *most > 0.0));
-    push(heap.map(|(used, most)| level(names::HEAP_USED, "share", used / most)));
+    push(heap.map(|(used, most)| level(names::HEAP_USED, units::SHARE, used / most)));
     push(number(row, 5).map(|bytes| count(names::DISK_WRITTEN, bytes)));
     push(number(row, 6).map(|bytes| count(names::DISK_READ, bytes)));
     push(number(row, 7).map(|bytes| level(names::DISK_FREE, "bytes", bytes)));

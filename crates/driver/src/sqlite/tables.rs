@@ -163,7 +163,7 @@ fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
             [name],
             |row| row.get(0),
         )
-        .map_err(|error| statement_error("the list of tables", &error))
+        .map_err(|error| statement_error("the table registry", &error))
 }
 
 /// Counts rows by key div `width`.

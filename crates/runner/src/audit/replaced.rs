@@ -61,7 +61,7 @@ impl TableAudit<'_> {
                     }
                 }
                 let verdict = kept.judge(*key, marked.then_some(row.key));
-                note(figures, &read.name, (*key, row.key, verdict), first_row);
+                note(figures, &read.name, *key, row.key, verdict, first_row);
             };
             self.admin.read_rows(&read, &[ALL], &mut take).await?;
         }
@@ -86,7 +86,7 @@ impl TableAudit<'_> {
         table
     }
 
-    /// Keys without a row. Where not all keys were kept and none comes twice, counts begin_stage more.
+    /// Keys without a row. Where not all keys were kept and none comes twice, counts show more.
     fn note_missing(&mut self, kept: &Replacements) {
         for (key, row) in kept.missing() {
             self.figures.missing += 1;
@@ -110,12 +110,7 @@ impl TableAudit<'_> {
 }
 
 /// Counts what is wrong with a row that was found.
-fn note(
-    figures: &mut Figures,
-    table: &str,
-    (key, row, verdict): (i64, u64, Verdict),
-    first_row: u64,
-) {
+fn note(figures: &mut Figures, table: &str, key: i64, row: u64, verdict: Verdict, first_row: u64) {
     let named = |fault, expected: String| AuditExample {
         column: Some(format!("key {key}")),
         expected: Some(expected),
@@ -168,7 +163,7 @@ mod tests {
     #[test]
     fn a_second_row_with_a_key_is_too_many_and_a_duplicate() {
         let mut figures = Figures::default();
-        note(&mut figures, "kv", (1, 7, Verdict::Twice), 0);
+        note(&mut figures, "kv", 1, 7, Verdict::Twice, 0);
         assert_eq!((figures.surplus, figures.duplicated), (1, 1));
         assert_eq!(figures.examples[0].fault, Fault::Duplicated);
     }

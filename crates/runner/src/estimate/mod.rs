@@ -23,7 +23,7 @@ const RESERVE_MAX: u64 = 1 << 30;
 const MEASURED_ROWS_MIN: u64 = 10_000;
 
 /// What is known before the load.
-pub(crate) struct Known<'a> {
+pub(crate) struct EstimateInput<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) workload: &'a Workload,
     /// Index of the first row of this run.
@@ -36,23 +36,23 @@ pub(crate) struct Known<'a> {
 }
 
 /// The estimate of a run.
-pub(crate) fn estimate(known: &Known<'_>) -> EstimateRecord {
-    let rows = rows(known);
-    let measured = known.stored.filter(|(rows, _)| *rows >= MEASURED_ROWS_MIN);
+pub(crate) fn estimate(input: &EstimateInput<'_>) -> EstimateRecord {
+    let rows = rows(input);
+    let measured = input.stored.filter(|(rows, _)| *rows >= MEASURED_ROWS_MIN);
     let per_row = measured
         .map(|(rows, bytes)| bytes.div_ceil(rows))
-        .or_else(|| value_bytes_per_row(known))
+        .or_else(|| value_bytes_per_row(input))
         .filter(|_| rows != Some(0));
     let bytes = rows
         .zip(per_row)
         .map(|(rows, each)| rows.saturating_mul(each));
     EstimateRecord {
-        duration_ns: length(known).map(|length| length.0),
+        duration_ns: length(input).map(|length| length.0),
         rows,
         bytes_per_row: per_row,
         bytes_per_row_measured: measured.is_some(),
         bytes,
-        disk: known.space.as_ref().map(|space| DiskRecord {
+        disk: input.space.as_ref().map(|space| DiskRecord {
             place: space.place.clone(),
             free_bytes: space.free_bytes,
             total_bytes: space.total_bytes,
@@ -81,9 +81,9 @@ pub(crate) fn must_stop(now: &DiskSpace, before: &DiskSpace) -> bool {
 }
 
 /// Length of all phases with a pace, at most; none where only rows end one and the target sets the pace.
-fn length(known: &Known<'_>) -> Option<Nanos> {
-    let phases = known.plan.phases.iter();
-    let lengths: Option<Vec<Nanos>> = phases.map(|phase| length_of(known, phase)).collect();
+fn length(input: &EstimateInput<'_>) -> Option<Nanos> {
+    let phases = input.plan.phases.iter();
+    let lengths: Option<Vec<Nanos>> = phases.map(|phase| length_of(input, phase)).collect();
     Some(
         lengths?
             .into_iter()
@@ -92,12 +92,12 @@ fn length(known: &Known<'_>) -> Option<Nanos> {
 }
 
 /// A phase ends when a stream has sent the rows that end it; what fills a table has no other end.
-fn length_of(known: &Known<'_>, phase: &PhasePlan) -> Option<Nanos> {
-    let streams = known.plan.streams.iter().enumerate();
+fn length_of(input: &EstimateInput<'_>, phase: &PhasePlan) -> Option<Nanos> {
+    let streams = input.plan.streams.iter().enumerate();
     let by_rows = streams.filter_map(|(position, stream)| {
-        let per_op = rows_per_op(known.workload, &stream.name);
-        let ops = limit(known, phase).filter(|_| per_op > 0)?.div_ceil(per_op);
-        match known.plan.pace(position, phase.step) {
+        let per_op = rows_per_op(input.workload, &stream.name);
+        let ops = limit(input, phase).filter(|_| per_op > 0)?.div_ceil(per_op);
+        match input.plan.pace(position, phase.step) {
             Pace::Open { rate } => {
                 let units = to_f64(ops) * to_f64(stream.units_per_op.max(1));
                 Some(Nanos(ceil_to_u64(units / rate.as_f64() * 1e9)))
@@ -105,31 +105,31 @@ fn length_of(known: &Known<'_>, phase: &PhasePlan) -> Option<Nanos> {
             Pace::Closed { .. } => None,
         }
     });
-    let without_end = known.plan.stop.fills && phase.kind == PhaseKind::Measure;
+    let without_end = input.plan.stop.fills && phase.kind == PhaseKind::Measure;
     let planned = (!without_end).then_some(phase.duration);
     by_rows.chain(planned).min()
 }
 
 /// Rows that end a phase.
-fn limit(known: &Known<'_>, phase: &PhasePlan) -> Option<u64> {
-    let stop = &known.plan.stop;
+fn limit(input: &EstimateInput<'_>, phase: &PhasePlan) -> Option<u64> {
+    let stop = &input.plan.stop;
     let rows = stop.rows.filter(|_| phase.kind == PhaseKind::Measure)?;
-    let there = if stop.fills { known.filled } else { 0 };
+    let there = if stop.fills { input.filled } else { 0 };
     Some(rows.saturating_sub(there))
 }
 
 /// Rows that the run may write; none where its pace is the target's.
-fn rows(known: &Known<'_>) -> Option<u64> {
-    let plan = known.plan;
-    let loaded = plan.workload.rows_to_load.saturating_sub(known.first_row);
+fn rows(input: &EstimateInput<'_>) -> Option<u64> {
+    let plan = input.plan;
+    let loaded = plan.workload.rows_to_load.saturating_sub(input.first_row);
     let mut rows = loaded;
     for (position, stream) in plan.streams.iter().enumerate() {
-        let per_op = rows_per_op(known.workload, &stream.name);
+        let per_op = rows_per_op(input.workload, &stream.name);
         if per_op == 0 {
             continue;
         }
         for phase in &plan.phases {
-            let paced = match (plan.pace(position, phase.step), length_of(known, phase)) {
+            let paced = match (plan.pace(position, phase.step), length_of(input, phase)) {
                 (Pace::Open { rate }, Some(length)) => {
                     let units = rate.as_f64() * length.as_secs_f64();
                     let ops = ceil_to_u64(units / to_f64(stream.units_per_op.max(1)));
@@ -137,7 +137,7 @@ fn rows(known: &Known<'_>) -> Option<u64> {
                 }
                 _ => None,
             };
-            let of_phase = match (paced, limit(known, phase)) {
+            let of_phase = match (paced, limit(input, phase)) {
                 (Some(paced), Some(limit)) => Some(paced.min(limit)),
                 (paced, limit) => paced.or(limit),
             };
@@ -148,8 +148,8 @@ fn rows(known: &Known<'_>) -> Option<u64> {
 }
 
 /// Bytes of a row's values, without anything that a target adds or saves.
-fn value_bytes_per_row(known: &Known<'_>) -> Option<u64> {
-    let batch = known.workload.row_batch(0, known.first_row, SAMPLE_ROWS);
+fn value_bytes_per_row(input: &EstimateInput<'_>) -> Option<u64> {
+    let batch = input.workload.row_batch(0, input.first_row, SAMPLE_ROWS);
     (!batch.columns.is_empty()).then(|| value_bytes(&batch).div_ceil(SAMPLE_ROWS as u64))
 }
 
@@ -173,7 +173,7 @@ fn value_bytes(batch: &RowBatch) -> u64 {
 }
 
 /// One line for the reader.
-pub(crate) fn told(estimate: &EstimateRecord) -> String {
+pub(crate) fn as_text(estimate: &EstimateRecord) -> String {
     let mut parts = vec![match estimate.duration_ns {
         Some(length) => format!("{} with a pace", span(length)),
         None => "until its rows are there".to_owned(),

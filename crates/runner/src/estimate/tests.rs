@@ -85,7 +85,7 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
     ] {
         let workload = workload(to_load);
         let plan = plan(&workload, stream, paces, limit);
-        let known = Known {
+        let input = EstimateInput {
             plan: &plan,
             workload: &workload,
             first_row,
@@ -93,7 +93,7 @@ fn rows_follow_from_rates_limits_and_what_is_loaded() {
             stored: None,
             space: None,
         };
-        let estimate = estimate(&known);
+        let estimate = estimate(&input);
         assert_eq!(
             estimate.rows, expected,
             "{to_load} {first_row} {stream} {paces:?} {limit:?}"
@@ -118,7 +118,7 @@ fn the_time_is_that_of_the_pace_until_the_rows_are_there() {
         let workload = workload("0");
         let mut plan = plan(&workload, "insert", &[pace], limit);
         plan.stop.fills = fills;
-        let known = Known {
+        let input = EstimateInput {
             plan: &plan,
             workload: &workload,
             first_row: 0,
@@ -126,18 +126,18 @@ fn the_time_is_that_of_the_pace_until_the_rows_are_there() {
             stored: None,
             space: None,
         };
-        let told = told(&estimate(&known));
+        let as_text = as_text(&estimate(&input));
         let begin = expected.map_or("until its rows are there".to_owned(), |length| {
             format!("{length} with a pace")
         });
-        assert!(told.starts_with(&format!("{begin} · ")), "{told}");
+        assert!(as_text.starts_with(&format!("{begin} · ")), "{as_text}");
     }
 }
 
 fn estimated(stored: Option<(u64, u64)>, free: u64, total: u64) -> EstimateRecord {
     let workload = workload("0");
     let plan = plan(&workload, "insert", &[open(100_000)], None);
-    estimate(&Known {
+    estimate(&EstimateInput {
         plan: &plan,
         workload: &workload,
         first_row: 0,
@@ -238,7 +238,7 @@ fn space(free_bytes: u64, total_bytes: u64) -> DiskSpace {
 fn the_estimate_reads_as_one_line() {
     let estimate = estimated(Some((1_000_000, 100_000_000)), 3 * GB / 2, 20 * GB);
     assert_eq!(
-        told(&estimate),
+        as_text(&estimate),
         "11 s with a pace · 1,100,000 rows · 110 MB, 100 B a row as measured on what is there · \
          1.5 GB free at here, of which 1.0 GB are kept free"
     );

@@ -57,7 +57,7 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
         *errors.entry(name).or_default() += delta.errors;
     }
     for (name, stats) in &sums {
-        let mut result = result_of(&plan, &record.phases, name, stats);
+        let mut result = result_of(&plan, &record.phases, name.clone(), stats);
         let failed = errors.get(name).copied().filter(|failed| *failed > 0);
         result
             .errors
@@ -122,16 +122,16 @@ fn phases_of(
 fn result_of(
     plan: &Plan,
     phases: &[PhaseRecord],
-    [phase, stream, op]: &[String; 3],
+    names: [String; 3],
     stats: &KeyStats,
 ) -> ResultRecord {
     let duration = phases
         .iter()
-        .find(|p| p.name == *phase)
+        .find(|p| p.name == names[0])
         .map_or(0, |p| p.duration_ns);
     let figures = Figures {
-        names: [phase.clone(), stream.clone(), op.clone()],
-        open: is_open(plan, stream),
+        open: is_open(plan, &names[1]),
+        names,
         duration: Nanos(duration),
     };
     let seconds = figures.duration.as_secs_f64().max(1.0);

@@ -201,7 +201,7 @@ fn rows_of_a_batch_that_never_ended_rank_as_infinite() {
 #[test]
 fn additions_to_any_order_of_seconds_and_keys_never_mix() {
     let mut intervals = Intervals::default();
-    let asked = [
+    let sent = [
         (0, 0),
         (1, 1),
         (2, 0),
@@ -211,7 +211,7 @@ fn additions_to_any_order_of_seconds_and_keys_never_mix() {
         (1, 0),
         (2, 0),
     ];
-    for (second, key) in asked {
+    for (second, key) in sent {
         intervals.at(Nanos::from_secs(second), key).offered += 1;
     }
     let seen: Vec<_> = intervals

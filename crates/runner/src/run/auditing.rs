@@ -52,7 +52,8 @@ impl Run {
         &self,
         ledgers: &[Ledger],
         level: AuditLevel,
-        (skipped, is_unknown): (Option<SkippedAudit>, bool),
+        skipped: Option<SkippedAudit>,
+        is_unknown: bool,
     ) -> Option<SkippedAudit> {
         let capabilities = self.request.target.capabilities();
         let replaced = ledgers.iter().any(Ledger::has_replacements);
@@ -75,7 +76,8 @@ impl Run {
         bound: &BoundWorkload,
         ledgers: &mut [Ledger],
         admin: &mut Box<dyn Admin>,
-        (invariants, lost): (&[Invariant], bool),
+        invariants: &[Invariant],
+        lost: bool,
     ) -> AuditOutcome {
         let plan = &self.request.plan;
         let skipped = skipped(invariants, &plan.share);
@@ -86,7 +88,7 @@ impl Run {
         let streams = plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(streams);
         let is_unknown = changed.contains(&true) && skipped.is_some();
-        if let Some((status, why)) = self.not_due(ledgers, level, (skipped, is_unknown)) {
+        if let Some((status, why)) = self.not_due(ledgers, level, skipped, is_unknown) {
             let why = why.map(str::to_owned);
             return AuditOutcome::skipped(audit::not_done(level, ledgers, status, why));
         }

@@ -139,7 +139,7 @@ impl Run {
         } else {
             workload.bind(dialects, style)
         };
-        let mut bound = bound.map_err(|mistake| RunError::Workload(mistake.message))?;
+        let mut bound = bound.map_err(|error| RunError::Workload(error.message))?;
         let fill = move |table, first, rows, batch: &mut _| {
             workload.fill_row_batch(table, first, rows, batch);
         };
@@ -149,7 +149,7 @@ impl Run {
 
     fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
         let found = self.request.workload.invariants(dialects);
-        found.map_err(|mistake| RunError::Workload(mistake.message))
+        found.map_err(|error| RunError::Workload(error.message))
     }
 
     fn announce(&self, parts: &Parts) {
@@ -172,8 +172,8 @@ impl Run {
         let mut ledgers = record::ledgers(&mut passes, empty);
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
-        let asked = (invariants.as_slice(), fatal.is_some());
-        let audit = self.audit(&bound, &mut ledgers, &mut admin, asked);
+        let lost = fatal.is_some();
+        let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants, lost);
         let audited = audit.await;
         let noted = self.register_end(&passes, &audited, admin.as_mut()).await;
         parts.set_tables(&self.tables);
@@ -253,7 +253,7 @@ impl Run {
         .collect()
     }
 
-    /// Says in the list of tables how far this run came. What shares wrote together, none of them
+    /// Says in the table registry how far this run came. What shares wrote together, none of them
     /// can say.
     async fn register_end(
         &mut self,

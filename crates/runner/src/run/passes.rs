@@ -15,7 +15,7 @@ use highwater_driver::{Admin, TargetError};
 use super::state::{Run, executors_of};
 use crate::collector::{Collector, KeyNames};
 use crate::disk_guard::Watch;
-use crate::estimate::{self, Known};
+use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream, key_plans};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
 use crate::observer::Event;
@@ -57,7 +57,7 @@ impl Run {
         } else {
             None
         };
-        let known = Known {
+        let input = EstimateInput {
             plan: &self.request.plan,
             workload: &self.request.workload,
             first_row: self.tables.first_row,
@@ -65,11 +65,11 @@ impl Run {
             stored: stored.map(|bytes| (rows, bytes)),
             space: self.space.clone(),
         };
-        let estimate = estimate::estimate(&known);
+        let estimate = estimate::estimate(&input);
         estimate::check(&estimate)?;
-        let told = estimate::told(&estimate);
+        let as_text = estimate::as_text(&estimate);
         parts.set_estimate(estimate);
-        Ok(told)
+        Ok(as_text)
     }
 
     /// Fills the tables, where the workload asks for rows before the first phase.

@@ -281,19 +281,19 @@ pub fn find(root: &Path, run: Option<&str>) -> Result<PathBuf, StoreError> {
         let cause = format!("no runs yet in {}", root.display());
         return Err(StoreError::plain(cause).hinting(hint));
     }
-    let Some(wanted) = run else {
+    let Some(prefix) = run else {
         let newest = ids.iter().max_by_key(|id| age(root, id));
         return Ok(newest.map_or_else(|| root.to_owned(), |id| root.join(id)));
     };
-    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(wanted)).collect();
+    let matching: Vec<&String> = ids.iter().filter(|id| id.starts_with(prefix)).collect();
     match matching.as_slice() {
-        [] => Err(StoreError::new(&root.join(wanted), "no such run").hinting(
+        [] => Err(StoreError::new(&root.join(prefix), "no such run").hinting(
             "name a run's directory, its record.json, its id, or a unique prefix of the id",
         )),
         [one] => Ok(root.join(one)),
-        several if several.iter().any(|id| *id == wanted) => Ok(root.join(wanted)),
+        several if several.iter().any(|id| *id == prefix) => Ok(root.join(prefix)),
         several => Err(StoreError::new(
-            &root.join(wanted),
+            &root.join(prefix),
             format!("{} runs begin like this", several.len()),
         )
         .hinting("give more of the id")),

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use highwater_core::model::numbers::to_f64;
-use highwater_driver::telemetry::names;
+use highwater_driver::telemetry::{names, units};
 use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
@@ -61,7 +61,7 @@ fn memory(readings: &mut Vec<MetricSample>) {
     let shares = memory.and_then(|memory| Some((memory.mem_available?, memory.mem_total)));
     if let Some((available, total @ 1..)) = shares {
         let used = 1.0 - to_f64(available) / to_f64(total);
-        readings.push(MetricSample::level(names::MEMORY_USED, "share", used));
+        readings.push(MetricSample::level(names::MEMORY_USED, units::SHARE, used));
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
     use crate::telemetry::of_kernel;
 
-    fn told(readings: &[MetricSample]) -> Vec<(&str, Option<&str>, Measure, f64)> {
+    fn parts(readings: &[MetricSample]) -> Vec<(&str, Option<&str>, Measure, f64)> {
         let readings = readings.iter();
         readings
             .map(|r| (r.name.as_ref(), r.node.as_deref(), r.measure, r.value))
@@ -143,7 +143,7 @@ mod tests {
             ("cpu_steal", None, Measure::Seconds, 2.0),
             ("cpu_iowait", None, Measure::Seconds, 1.0),
         ];
-        assert_eq!(told(&cpu(&of_kernel(&lines))), expected);
+        assert_eq!(parts(&cpu(&of_kernel(&lines))), expected);
     }
 
     #[test]
@@ -156,7 +156,7 @@ mod tests {
             ("disk_written", node, Measure::Count, 3_072_000.0),
             ("disk_busy", node, Measure::Seconds, 0.5),
         ];
-        assert_eq!(told(&of_disk(&disk)), expected);
+        assert_eq!(parts(&of_disk(&disk)), expected);
         let disks = ["sda", "nvme0n1", "vdb", "loop0", "dm-1", "zram0", "sr0"];
         let real: Vec<&str> = disks.into_iter().filter(|name| is_disk(name)).collect();
         assert_eq!(real, ["sda", "nvme0n1", "vdb"]);
@@ -171,6 +171,6 @@ mod tests {
             ("net_received", Some("eth0"), Measure::Count, 1_000.0),
             ("net_sent", Some("eth0"), Measure::Count, 3_000.0),
         ];
-        assert_eq!(told(&of_network(&devices.unwrap().0["eth0"])), expected);
+        assert_eq!(parts(&of_network(&devices.unwrap().0["eth0"])), expected);
     }
 }

@@ -15,7 +15,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use highwater_core::model::target_telemetry::{TargetTelemetry, TelemetrySource};
+use highwater_core::model::target_telemetry::{TargetTelemetry, TelemetrySource, sources};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{BoxFuture, MetricSample, Target, TargetError, TelemetryReader, Timeline};
 
@@ -74,19 +74,22 @@ impl TelemetryPoller {
 
     /// The target itself, and the machine under it where that is this one.
     pub(crate) fn of_target(target: &Arc<dyn Target>, timeline: &Rc<dyn Timeline>) -> Self {
-        let mut asking = Self::new(Rc::clone(timeline));
-        let asked = Arc::clone(target);
+        let mut poller = Self::new(Rc::clone(timeline));
+        let polls = Arc::clone(target);
         let open: Opener = Box::new(move |timeline| {
-            let target = Arc::clone(&asked);
+            let target = Arc::clone(&polls);
             Box::pin(async move { target.telemetry(timeline).await })
         });
-        asking.add("target", open);
+        poller.add(sources::TARGET, open);
         let capabilities = target.capabilities();
         let in_this_process = capabilities.embedded && !capabilities.simulated;
         if in_this_process || target.is_local() {
-            asking.add("host", Box::new(|_| Box::pin(async { Ok(host::reader()) })));
+            poller.add(
+                sources::HOST,
+                Box::new(|_| Box::pin(async { Ok(host::reader()) })),
+            );
         }
-        asking
+        poller
     }
 
     /// One more to be asked.
@@ -153,8 +156,8 @@ impl TelemetryPoller {
     async fn sample(&mut self) {
         let at = self.timeline.now();
         let timeline = &self.timeline;
-        let asked = self.sources.iter_mut().map(|source| source.ask(timeline));
-        let answers: Vec<Option<Vec<MetricSample>>> = join_all(asked).await;
+        let polls = self.sources.iter_mut().map(|source| source.ask(timeline));
+        let answers: Vec<Option<Vec<MetricSample>>> = join_all(polls).await;
         if answers.iter().all(Option::is_none) {
             return;
         }
@@ -247,10 +250,10 @@ impl Source {
 async fn within<T>(
     limit: Nanos,
     timeline: &Rc<dyn Timeline>,
-    asked: BoxFuture<'_, Result<T, TargetError>>,
+    polls: BoxFuture<'_, Result<T, TargetError>>,
 ) -> Result<T, String> {
     let end = timeline.sleep_until(timeline.now().saturating_add(limit));
-    match select(asked, end).await {
+    match select(polls, end).await {
         Either::Left((answer, _)) => answer.map_err(|error| error.message),
         Either::Right(_) => Err(format!("no answer within {} s", limit.as_secs_f64())),
     }

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use highwater_core::analysis::telemetry::course;
+use highwater_core::analysis::telemetry::values_of;
 use highwater_core::model::target_telemetry::{
     POINTS_MAX, SERIES_MAX, SeriesKind, TelemetrySeries,
 };
@@ -135,7 +135,7 @@ fn a_long_run_keeps_sums_and_means_in_fewer_points() {
         highwater_core::model::numbers::to_f64(2 * last).to_bits(),
         sum.to_bits()
     );
-    let drawn = course(&telemetry, &ops);
+    let drawn = values_of(&telemetry, &ops);
     assert!(
         drawn[1..].iter().all(|rate| *rate == Some(2.0)),
         "{drawn:?}"
@@ -189,14 +189,14 @@ enum Manner {
 
 struct Scripted {
     manner: Manner,
-    asked: Rc<Cell<u32>>,
+    polls: Rc<Cell<u32>>,
     timeline: Rc<dyn Timeline>,
 }
 
 impl TelemetryReader for Scripted {
     fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
-        let number = self.asked.get();
-        self.asked.set(number + 1);
+        let number = self.polls.get();
+        self.polls.set(number + 1);
         let readings = vec![MetricSample::level("queue", "1", f64::from(number))];
         Box::pin(async move {
             match self.manner {
@@ -227,12 +227,12 @@ fn refused(number: u32) -> Result<Vec<MetricSample>, TargetError> {
     })
 }
 
-fn opener(manner: Manner, asked: Rc<Cell<u32>>) -> Opener {
+fn opener(manner: Manner, polls: Rc<Cell<u32>>) -> Opener {
     Box::new(move |timeline| {
-        let asked = Rc::clone(&asked);
+        let polls = Rc::clone(&polls);
         let reader: Box<dyn TelemetryReader> = Box::new(Scripted {
             manner,
-            asked,
+            polls,
             timeline,
         });
         match manner {
@@ -245,41 +245,41 @@ fn opener(manner: Manner, asked: Rc<Cell<u32>>) -> Opener {
 
 /// Sources of these manners beside a run of so many seconds: what they said, when the run ended,
 /// and how often each was asked.
-fn asked_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
+fn polled_beside(manners: &[Manner], seconds: u64) -> (Option<TargetTelemetry>, Nanos, Vec<u32>) {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut asking = TelemetryPoller::new(Rc::clone(&timeline));
+    let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
     let mut counters = Vec::new();
     for (number, manner) in manners.iter().copied().enumerate() {
-        let asked = Rc::new(Cell::new(0));
-        counters.push(Rc::clone(&asked));
-        asking.add(&format!("source {number}"), opener(manner, asked));
+        let polls = Rc::new(Cell::new(0));
+        counters.push(Rc::clone(&polls));
+        poller.add(&format!("source {number}"), opener(manner, polls));
     }
     let (telemetry, ended) = time
         .block_on(async move {
-            asking.begin().await;
+            poller.begin().await;
             let begun = timeline.now();
             let end = begun.saturating_add(Nanos::from_secs(seconds));
-            asking.beside(timeline.sleep_until(end)).await;
-            (asking.record(), timeline.now().saturating_sub(begun))
+            poller.beside(timeline.sleep_until(end)).await;
+            (poller.record(), timeline.now().saturating_sub(begun))
         })
         .unwrap();
-    let counters = counters.iter().map(|asked| asked.get()).collect();
+    let counters = counters.iter().map(|polls| polls.get()).collect();
     (telemetry, ended, counters)
 }
 
 #[test]
 fn every_second_has_a_sample_from_before_the_first_op_on() {
-    let (telemetry, ended, asked) = asked_beside(&[Manner::Answers], 3);
+    let (telemetry, ended, polls) = polled_beside(&[Manner::Answers], 3);
     let telemetry = telemetry.unwrap();
     assert_eq!(telemetry.times_ns, [0, S, 2 * S, 3 * S]);
     assert_eq!(telemetry.interval_ns, S);
-    assert_eq!((ended, asked), (Nanos::from_secs(3), vec![5]));
+    assert_eq!((ended, polls), (Nanos::from_secs(3), vec![5]));
 }
 
 #[test]
 fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
-    let (telemetry, ended, _) = asked_beside(&[Manner::Hangs, Manner::Answers], 20);
+    let (telemetry, ended, _) = polled_beside(&[Manner::Hangs, Manner::Answers], 20);
     let telemetry = telemetry.unwrap();
     assert!(ended <= Nanos::from_secs(21), "{ended:?}");
     let [silent, other] = telemetry.sources.as_slice() else {
@@ -297,7 +297,7 @@ fn a_source_without_an_answer_neither_delays_a_run_nor_hides_the_others() {
 
 #[test]
 fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
-    let (telemetry, ended, asked) = asked_beside(&[Manner::FailsFrom(3, 6)], 20);
+    let (telemetry, ended, polls) = polled_beside(&[Manner::FailsFrom(3, 6)], 20);
     let telemetry = telemetry.unwrap();
     assert_eq!(ended, Nanos::from_secs(20));
     let source = &telemetry.sources[0];
@@ -311,13 +311,13 @@ fn a_source_that_failed_is_left_alone_for_longer_and_longer_and_tried_again() {
     // Asked twice at 0, and at 1; refused at 2, 3 (a second later) and 5 (two later); again from 9 on.
     let times: Vec<u64> = telemetry.times_ns.iter().map(|time| time / S).collect();
     assert_eq!(times[..4], [0, 1, 9, 10]);
-    assert_eq!(asked[0], 18);
+    assert_eq!(polls[0], 18);
 }
 
 #[test]
 fn a_source_that_answered_again_is_no_longer_left_alone_for_long() {
     // Refused at 2 and 3, again from 5 on; then refused once more at 7, and asked a second later.
-    let (telemetry, _, _) = asked_beside(&[Manner::FailsAt(&[3, 4, 7])], 12);
+    let (telemetry, _, _) = polled_beside(&[Manner::FailsAt(&[3, 4, 7])], 12);
     let times = telemetry.unwrap().times_ns;
     let times: Vec<u64> = times.iter().map(|time| time / S).collect();
     assert_eq!(times, [0, 1, 5, 6, 8, 9, 10, 11, 12]);
@@ -325,17 +325,17 @@ fn a_source_that_answered_again_is_no_longer_left_alone_for_long() {
 
 #[test]
 fn a_source_that_never_answers_is_asked_twice_a_minute_in_the_end() {
-    let (telemetry, _, asked) = asked_beside(&[Manner::FailsFrom(0, u32::MAX)], 331);
+    let (telemetry, _, polls) = polled_beside(&[Manner::FailsFrom(0, u32::MAX)], 331);
     let source = &telemetry.unwrap().sources[0];
-    assert_eq!(source.readings, u64::from(asked[0]));
+    assert_eq!(source.readings, u64::from(polls[0]));
     // At 0, 1, 3, 7 and 15 s, from 31 s on every 30 s: at 31, 61 … 331.
-    assert_eq!(asked, [5 + 11]);
+    assert_eq!(polls, [5 + 11]);
 }
 
 #[test]
 fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
     // It would rest for almost a second, and is asked once more all the same.
-    let (telemetry, _, _) = asked_beside(&[Manner::Takes(Nanos::from_millis(100))], 5);
+    let (telemetry, _, _) = polled_beside(&[Manner::Takes(Nanos::from_millis(100))], 5);
     let telemetry = telemetry.unwrap();
     assert!(telemetry.series[0].values[0].is_some(), "{telemetry:?}");
     assert_eq!(
@@ -349,15 +349,15 @@ fn a_slow_first_answer_leaves_no_gap_at_the_begin() {
 fn asked_in_passes(open: Opener, seconds: &'static [u64]) -> Vec<Option<TargetTelemetry>> {
     let time = SimulatedTimeline::new();
     let timeline: Rc<dyn Timeline> = Rc::new(time.clone());
-    let mut asking = TelemetryPoller::new(Rc::clone(&timeline));
-    asking.add("target", open);
+    let mut poller = TelemetryPoller::new(Rc::clone(&timeline));
+    poller.add("target", open);
     let passes = time.block_on(async move {
         let mut passes = Vec::new();
         for seconds in seconds {
-            asking.begin().await;
+            poller.begin().await;
             let end = timeline.now().saturating_add(Nanos::from_secs(*seconds));
-            asking.beside(timeline.sleep_until(end)).await;
-            passes.push(asking.record());
+            poller.beside(timeline.sleep_until(end)).await;
+            passes.push(poller.record());
         }
         passes
     });
@@ -406,31 +406,31 @@ fn a_connection_is_kept_until_an_answer_on_it_fails() {
 
 #[test]
 fn a_connection_that_does_not_come_about_holds_nothing_up_either() {
-    let (telemetry, ended, asked) = asked_beside(&[Manner::NeverOpens, Manner::Answers], 20);
+    let (telemetry, ended, polls) = polled_beside(&[Manner::NeverOpens, Manner::Answers], 20);
     let telemetry = telemetry.unwrap();
     assert!(ended <= Nanos::from_secs(22), "{ended:?}");
     let [silent, other] = telemetry.sources.as_slice() else {
         panic!("{telemetry:?}");
     };
     assert_eq!(silent.failure.as_deref(), Some("no answer within 2 s"));
-    assert_eq!((silent.failed, asked[0]), (silent.readings, 0));
+    assert_eq!((silent.failed, polls[0]), (silent.readings, 0));
     assert_eq!(other.failed, 0);
 }
 
 #[test]
 fn asking_takes_a_tenth_of_the_time_at_most() {
     let slow = Manner::Takes(Nanos::from_millis(500));
-    let (telemetry, _, asked) = asked_beside(&[slow], 60);
+    let (telemetry, _, polls) = polled_beside(&[slow], 60);
     let source = &telemetry.unwrap().sources[0];
-    assert!(asked[0] <= 14, "{asked:?}");
+    assert!(polls[0] <= 14, "{polls:?}");
     assert_eq!(source.longest_ns, S / 2);
-    assert_eq!(source.reading_ns, u64::from(asked[0]) * S / 2);
+    assert_eq!(source.reading_ns, u64::from(polls[0]) * S / 2);
 }
 
 #[test]
 fn who_has_nothing_to_tell_is_asked_once_and_not_named() {
-    let (telemetry, _, asked) = asked_beside(&[Manner::Mute], 5);
-    assert_eq!((telemetry, asked), (None, vec![0]));
+    let (telemetry, _, polls) = polled_beside(&[Manner::Mute], 5);
+    assert_eq!((telemetry, polls), (None, vec![0]));
 }
 
 #[test]

@@ -279,7 +279,7 @@ pub(crate) fn carry_out(
         return (record, plan.planted.clone());
     }
     let done = Arc::new(Mutex::new(Vec::new()));
-    let (wanted, noted) = (plan.planted.clone(), Arc::clone(&done));
+    let (expected, noted) = (plan.planted.clone(), Arc::clone(&done));
     let (tampers_with, besides) = (database.clone_for_tamper(), plan.besides);
     let faults = Faults {
         lost_answers: plan.lost_answers.clone(),
@@ -291,7 +291,7 @@ pub(crate) fn carry_out(
                 let rows = planted.rows();
                 rows.iter().all(|row| !unknown.contains(&(row / BATCH)))
             };
-            let planted: Vec<Planted> = wanted.into_iter().filter(known).collect();
+            let planted: Vec<Planted> = expected.into_iter().filter(known).collect();
             let mut sql: String = planted.iter().map(|planted| planted.sql()).collect();
             sql.push_str(besides);
             if !sql.is_empty() {

@@ -207,10 +207,10 @@ impl Admin for Tampering {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
         Box::pin(async move {
-            let notes = self.inner.create_tables(workload, wish).await?;
+            let notes = self.inner.create_tables(workload, policy).await?;
             let made = self.state.lock().unwrap().faults.made.take();
             if let Some(made) = made {
                 made();

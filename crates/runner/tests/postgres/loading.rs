@@ -67,7 +67,7 @@ fn what_the_server_says_of_itself_fits_the_load() {
         assert!(series(name).is_some(), "{name}: {telemetry:?}");
     }
     // Backends report what they did with a delay of up to a second, so the end may be missing.
-    let told: f64 = series("rows_inserted")
+    let counted: f64 = series("rows_inserted")
         .unwrap()
         .values
         .iter()
@@ -75,7 +75,10 @@ fn what_the_server_says_of_itself_fits_the_load() {
         .sum();
     let rows = measured(&record, "insert").rows.acknowledged;
     let rows = f64::from(u32::try_from(rows).unwrap());
-    assert!(told > 0.3 * rows && told < 1.1 * rows, "{told} of {rows}");
+    assert!(
+        counted > 0.3 * rows && counted < 1.1 * rows,
+        "{counted} of {rows}"
+    );
     assert!(record.target.disk_bytes_per_row.unwrap() > 10.0);
 }
 

@@ -39,10 +39,10 @@ fn check_stopped_near(end: &RunEnd, second: u64) {
     assert!(measurement_reasons(record).contains(&ReasonCode::Interrupted));
     let phase = record.phases.iter().find(|p| p.name == "measure").unwrap();
     let length = Nanos(phase.duration_ns).as_secs_f64();
-    let told = Nanos::from_secs(second).as_secs_f64();
+    let killed_s = Nanos::from_secs(second).as_secs_f64();
     // A second is told a quarter of a second late, when its reports are in.
     assert!(
-        (told..told + 0.3).contains(&length),
+        (killed_s..killed_s + 0.3).contains(&length),
         "stopped after {length} s"
     );
     let result = measured(record, "insert");
@@ -264,25 +264,28 @@ fn an_audit_that_is_interrupted_twice_is_given_up() {
 fn audited(faults: Faults) -> (RunEnd, u64) {
     let faults = Arc::new(faults);
     let end = slow().run_faulty(&faults);
-    let sizes_asked = faults.sizes_asked.load(Ordering::Relaxed);
-    (end, sizes_asked)
+    let sizes_requested = faults.sizes_requested.load(Ordering::Relaxed);
+    (end, sizes_requested)
 }
 
 /// Its question may still lie on the connection, so that nothing else can be asked there; and
 /// whether the target was at rest was not what failed.
 #[test]
 fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
-    let (end, sizes_asked) = audited(Faults::default());
-    assert_eq!((end.record.target.bytes_after, sizes_asked), (Some(2), 2));
+    let (end, sizes_requested) = audited(Faults::default());
+    assert_eq!(
+        (end.record.target.bytes_after, sizes_requested),
+        (Some(2), 2)
+    );
 
-    let (end, sizes_asked) = audited(Faults {
+    let (end, sizes_requested) = audited(Faults {
         refuses_to_count: true,
         ..Faults::default()
     });
     let record = &end.record;
     assert_eq!(record.audit.status, AuditStatus::Failed);
     assert_eq!(record.audit.error.as_deref(), Some("it does not count"));
-    assert_eq!((record.target.bytes_after, sizes_asked), (None, 1));
+    assert_eq!((record.target.bytes_after, sizes_requested), (None, 1));
     assert_eq!(record.judgments.data.value, Data::Unverified);
     assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     assert!(record.notes.is_empty(), "{:?}", record.notes);

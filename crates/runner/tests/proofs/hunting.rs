@@ -101,9 +101,9 @@ impl Hunt {
         }
     }
 
-    fn job_of(&self, wish: &ProbeRequest) -> Job {
+    fn job_of(&self, requested: &ProbeRequest) -> Job {
         let mut job = self.job.clone();
-        let pace = match (wish.at, self.axis) {
+        let pace = match (requested.at, self.axis) {
             (None, _) => PaceInput::Closed(Some(64)),
             (Some(at), SearchAxis::Rate) => PaceInput::Open(Rate {
                 micro_per_s: whole(at * 1e6 + 0.5),
@@ -115,12 +115,12 @@ impl Hunt {
         job.streams[0].1 = vec![pace];
         job.objectives.clone_from(&self.objectives);
         if let Some((from, url)) = &self.later
-            && wish.number >= *from
+            && requested.number >= *from
         {
             job.target.clone_from(url);
         }
         // Each probe has its own chances.
-        job.seed += u64::from(wish.number);
+        job.seed += u64::from(requested.number);
         job
     }
 
@@ -168,18 +168,18 @@ struct Maker<'a> {
 impl ProbeMaker for Maker<'_> {
     type Error = RunError;
 
-    fn plan(&self, wish: &ProbeRequest) -> Result<Plan, RunError> {
-        let job = self.hunt.job_of(wish);
+    fn plan(&self, requested: &ProbeRequest) -> Result<Plan, RunError> {
+        let job = self.hunt.job_of(requested);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        wish: &ProbeRequest,
+        requested: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
-        let job = self.hunt.job_of(wish);
+        let job = self.hunt.job_of(requested);
         let target = job.open_target(&self.root);
         Ok(job.request_in(target, plan, directory))
     }

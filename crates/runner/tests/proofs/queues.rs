@@ -43,14 +43,14 @@ const DEVIATIONS: f64 = 4.0;
 const SERVICE_S: f64 = 0.001;
 
 #[derive(Debug, Clone, Copy)]
-enum Law {
+enum Service {
     Exponential,
     Constant,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Queue {
-    law: Law,
+    service: Service,
     servers: u32,
     /// Of the capacity.
     per_cent: u32,
@@ -95,8 +95,8 @@ impl Queue {
 
     fn theory(self) -> Theory {
         let rho = self.load();
-        match (self.law, self.servers) {
-            (Law::Exponential, 1) => {
+        match (self.service, self.servers) {
+            (Service::Exponential, 1) => {
                 let (sigma_s, tau) = asymptotics(self.lambda(), [1.0, 2.0, 6.0, 24.0]);
                 let mean_s = self.mmc().mean_response_s();
                 Theory {
@@ -105,13 +105,13 @@ impl Queue {
                     tau,
                 }
             }
-            (Law::Exponential, servers) => Theory {
+            (Service::Exponential, servers) => Theory {
                 mean_s: self.mmc().mean_response_s(),
                 sigma_s: SERVICE_S
                     * ((1.0 + rho) / (f64::from(servers) * (1.0 - rho).powi(2)) + 1.0),
                 tau: ((1.0 + rho) / (1.0 - rho)).powi(2),
             },
-            (Law::Constant, _) => {
+            (Service::Constant, _) => {
                 let (sigma_s, tau) = asymptotics(self.lambda(), [1.0; 4]);
                 let mean_s = self.md1().mean_response_s();
                 Theory {
@@ -124,9 +124,9 @@ impl Queue {
     }
 
     fn exceeds(self, t_s: f64) -> f64 {
-        match self.law {
-            Law::Exponential => self.mmc().response_exceeds(t_s),
-            Law::Constant => self.md1().wait_exceeds(t_s - SERVICE_S),
+        match self.service {
+            Service::Exponential => self.mmc().response_exceeds(t_s),
+            Service::Constant => self.md1().wait_exceeds(t_s - SERVICE_S),
         }
     }
 }
@@ -155,15 +155,15 @@ enum Where {
 }
 
 fn run(queue: Queue, at: Where, ops: u32) -> ResultRecord {
-    let law = match queue.law {
-        Law::Exponential => "exp",
-        Law::Constant => "constant",
+    let service = match queue.service {
+        Service::Exponential => "exp",
+        Service::Constant => "constant",
     };
     let cores = match at {
         Where::Target => queue.servers.to_string(),
         Where::Door => "inf".to_owned(),
     };
-    let target = one_node(&format!("query=1ms&service={law}&cores={cores}"));
+    let target = one_node(&format!("query=1ms&service={service}&cores={cores}"));
     let rate = u64::from(queue.rate());
     let mut job = Job::new(&target, &[("latest-metrics", open(rate))]);
     job.arrivals = Some(Arrivals::Poisson);
@@ -236,18 +236,18 @@ fn check(queue: Queue, at: Where, ops: u32) {
     }
 }
 
-const QUEUES: [(Law, u32); 3] = [
-    (Law::Exponential, 1),
-    (Law::Exponential, 4),
-    (Law::Constant, 1),
+const QUEUES: [(Service, u32); 3] = [
+    (Service::Exponential, 1),
+    (Service::Exponential, 4),
+    (Service::Constant, 1),
 ];
 
 /// More ops where they depend more on each other.
 fn check_all(at: Where, times: u32) {
-    for (law, servers) in QUEUES {
+    for (service, servers) in QUEUES {
         for (per_cent, ops) in [(50, 80_000), (80, 160_000), (90, 360_000)] {
             let queue = Queue {
-                law,
+                service,
                 servers,
                 per_cent,
             };

@@ -73,24 +73,24 @@ impl Observer for Impatient {
                 Event::Probe {
                     number,
                     about,
-                    course,
+                    progress,
                 },
                 moment,
             ) => {
                 self.begun.set(*number);
-                let is_last = course.most == *number && course.budget.is_none();
-                assert_eq!(is_last, about.starts_with("soak"), "{course:?}");
+                let is_last = progress.most == *number && progress.budget.is_none();
+                assert_eq!(is_last, about.starts_with("soak"), "{progress:?}");
                 match moment {
                     Moment::Probe(at) => *number == at,
                     Moment::Soak => about.starts_with("soak"),
                     Moment::Confirmed(_) => false,
                 }
             }
-            (Event::Probed(probe), Moment::Confirmed(wanted)) => {
+            (Event::Probed(probe), Moment::Confirmed(expected)) => {
                 let confirms = probe.purpose == ProbePurpose::Confirm;
                 self.confirmed
                     .set(self.confirmed.get() + usize::from(confirms));
-                confirms && self.confirmed.get() == wanted
+                confirms && self.confirmed.get() == expected
             }
             _ => false,
         };

@@ -1,7 +1,9 @@
 //! What a simulated cluster says of itself, against what is known of it.
 
 use highwater_core::analysis::findings::findings;
-use highwater_core::analysis::telemetry::{course, mean, measured as stretch, named, rejected};
+use highwater_core::analysis::telemetry::{
+    mean, measured as measured_range, named, rejected, values_of,
+};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::target_telemetry::names;
 use highwater_core::model::units::Nanos;
@@ -14,7 +16,7 @@ fn over_the_measurement(record: &RunRecord, name: &str) -> f64 {
     let mut found = named(telemetry, name);
     let series = found.next().unwrap();
     assert!(found.next().is_none());
-    mean(telemetry, series, stretch(record).unwrap()).unwrap()
+    mean(telemetry, series, measured_range(record).unwrap()).unwrap()
 }
 
 #[test]
@@ -64,7 +66,7 @@ fn a_disk_whose_credit_ends_says_so() {
     let per_s = &record.availability.acknowledged_per_s;
     assert_eq!((per_s[5], per_s[20]), (400, 100));
     let telemetry = record.target_telemetry.as_ref().unwrap();
-    let drawn = |name| course(telemetry, named(telemetry, name).next().unwrap());
+    let drawn = |name| values_of(telemetry, named(telemetry, name).next().unwrap());
     let busy = drawn(names::DISK_BUSY);
     assert_eq!((busy[9], busy[12]), (Some(0.0), Some(1.0)));
     assert_eq!(drawn("disk_credit")[5], Some(0.5));
@@ -84,14 +86,14 @@ fn asking_changes_nothing_that_is_measured() {
         &target,
         &[("insert", open(5_000)), ("dashboards", closed(3))],
     );
-    let told = job.run().record;
+    let polled = job.run().record;
     job.telemetry.off = true;
-    let mut untold = job.run().record;
-    assert!(told.target_telemetry.is_some() && untold.target_telemetry.is_none());
-    assert_eq!(told.results, untold.results);
-    assert_eq!(told.intervals, untold.intervals);
-    untold.target_telemetry = told.target_telemetry.clone();
-    assert_eq!(report::results_csv(&told), report::results_csv(&untold));
+    let mut unpolled = job.run().record;
+    assert!(polled.target_telemetry.is_some() && unpolled.target_telemetry.is_none());
+    assert_eq!(polled.results, unpolled.results);
+    assert_eq!(polled.intervals, unpolled.intervals);
+    unpolled.target_telemetry = polled.target_telemetry.clone();
+    assert_eq!(report::results_csv(&polled), report::results_csv(&unpolled));
 }
 
 #[test]
@@ -117,9 +119,11 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     job.settings.push(("batch", "100".to_owned()));
     job.step = Nanos::from_secs(600);
     let record = job.run().record;
-    let told = findings(&record);
-    let found = told.iter().find(|told| told.code == "throughput_changed");
-    let found = found.unwrap_or_else(|| panic!("{told:?}"));
+    let polled = findings(&record);
+    let found = polled
+        .iter()
+        .find(|polled| polled.code == "throughput_changed");
+    let found = found.unwrap_or_else(|| panic!("{polled:?}"));
     let at = found
         .sentence
         .split(" at ")
@@ -143,7 +147,9 @@ fn a_credit_that_ends_in_a_soak_is_found_dated_and_explained() {
     job.target = target.replace("&disk=10000&burst=9000000", "");
     let steady = findings(&job.run().record);
     assert!(
-        steady.iter().all(|told| told.code != "throughput_changed"),
+        steady
+            .iter()
+            .all(|polled| polled.code != "throughput_changed"),
         "{steady:?}"
     );
 }

@@ -24,17 +24,17 @@ use crate::support::{Job, closed, one_node};
 const SESSIONS: [u32; 3] = [1, 2, 4];
 const CELL: Nanos = Nanos::from_secs(5);
 
-/// Cells that differ in the number of sessions.
-struct Cells {
+/// Configurations that differ in the number of sessions.
+struct Trials {
     root: PathBuf,
     pattern: Job,
 }
 
-impl Cells {
-    fn job(&self, wish: &TrialRequest) -> Job {
+impl Trials {
+    fn job(&self, requested: &TrialRequest) -> Job {
         let mut job = self.pattern.clone();
-        job.streams[0].1 = vec![closed(SESSIONS[wish.at[0]])];
-        job.seed += u64::from(wish.number);
+        job.streams[0].1 = vec![closed(SESSIONS[requested.at[0]])];
+        job.seed += u64::from(requested.number);
         job
     }
 }
@@ -47,21 +47,21 @@ fn simulated() -> Job {
     job
 }
 
-impl TrialMaker for Cells {
+impl TrialMaker for Trials {
     type Error = RunError;
 
-    fn plan(&self, wish: &TrialRequest) -> Result<Plan, RunError> {
-        let job = self.job(wish);
+    fn plan(&self, requested: &TrialRequest) -> Result<Plan, RunError> {
+        let job = self.job(requested);
         Ok(job.plan(&job.workload(), 16))
     }
 
     fn request(
         &self,
-        wish: &TrialRequest,
+        requested: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
     ) -> Result<RunRequest, RunError> {
-        let job = self.job(wish);
+        let job = self.job(requested);
         Ok(job.request_in(job.open_target(&self.root), plan, directory))
     }
 }
@@ -84,7 +84,7 @@ fn tuning(budget: Nanos) -> TuneRecord {
         },
         axes,
         definition_hash: String::new(),
-        cells: Vec::new(),
+        trials: Vec::new(),
         outcome: None,
     }
 }
@@ -95,16 +95,16 @@ fn tune_in(
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
 ) -> Result<RunRecord, RunError> {
-    let cells = Cells {
+    let trials = Trials {
         root: root.to_owned(),
         pattern: simulated(),
     };
-    tune_cells(&cells, tuning, Nanos::ZERO, observer, interrupts)
+    tune_trials(&trials, tuning, Nanos::ZERO, observer, interrupts)
 }
 
-/// The same with other cells, and a rest before each.
-fn tune_cells(
-    maker: &Cells,
+/// The same with other configurations, and a rest before each.
+fn tune_trials(
+    maker: &Trials,
     tuning: TuneRecord,
     settle: Nanos,
     observer: &Rc<dyn Observer>,
@@ -129,7 +129,7 @@ fn a_budget_without_room_for_a_cell_is_refused_and_nothing_is_left() {
     let root = tempfile::tempdir().unwrap();
     let (_keep, interrupts) = interrupts::channel();
     let silent = Rc::new(Silent) as Rc<dyn Observer>;
-    // A cell fits, but not the four behind it that confirm.
+    // A configuration fits, but not the four behind it that confirm.
     let tuning = tuning(Nanos(4 * CELL.0));
     let refused = tune_in(root.path(), tuning, &silent, &interrupts);
     let refused = refused.unwrap_err();
@@ -146,7 +146,7 @@ fn a_budget_without_room_for_a_cell_is_refused_and_nothing_is_left() {
     assert_eq!(std::fs::read_dir(root.path()).unwrap().count(), 0);
 }
 
-/// A user who stops when so many cells were measured.
+/// A user who stops when so many configurations were measured.
 struct Impatient {
     after: u32,
     interrupter: Interrupter,
@@ -177,7 +177,7 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     let directory = root.path().join("tuning");
     assert_eq!(record::read(&directory).unwrap(), record);
     let tune = record.tune.as_ref().unwrap();
-    assert_eq!(tune.cells.len(), 2);
+    assert_eq!(tune.trials.len(), 2);
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
     assert_eq!(kept, 2, "what was not begun leaves nothing");
     let Some(TuneOutcome::NoBest(no_best)) = &tune.outcome else {
@@ -203,7 +203,7 @@ fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     // Real time, and a day of rest.
     let mut pattern = Job::new("sqlite:", &[("insert", closed(1))]);
     pattern.step = Nanos::from_millis(100);
-    let cells = Cells {
+    let trials = Trials {
         root: root.path().to_owned(),
         pattern,
     };
@@ -211,8 +211,8 @@ fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     "insert".clone_into(&mut tuning.stream);
     tuning.unit = Unit::Rows;
     let day = Nanos::from_secs(86_400);
-    let record = tune_cells(&cells, tuning, day, &user, &interrupts).unwrap();
-    assert_eq!(record.tune.as_ref().unwrap().cells.len(), 1);
+    let record = tune_trials(&trials, tuning, day, &user, &interrupts).unwrap();
+    assert_eq!(record.tune.as_ref().unwrap().trials.len(), 1);
     assert_eq!(
         exit_code(&record.judgments, Ended::of(&record.incidents)),
         130

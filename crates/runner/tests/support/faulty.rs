@@ -27,7 +27,7 @@ pub(crate) struct Faults {
     /// Something is at work for ever.
     pub(crate) never_quiet: bool,
     /// How often the size of the tables was asked.
-    pub(crate) sizes_asked: AtomicU64,
+    pub(crate) sizes_requested: AtomicU64,
 }
 
 /// The target.
@@ -60,7 +60,7 @@ impl Target for Faulty {
             let session: Box<dyn Session> = Box::new(FaultySession {
                 inner,
                 faults,
-                asked: 0,
+                requests: 0,
             });
             Ok(session)
         })
@@ -82,7 +82,7 @@ impl Target for Faulty {
 struct FaultySession {
     inner: Box<dyn Session>,
     faults: Arc<Faults>,
-    asked: u64,
+    requests: u64,
 }
 
 impl Session for FaultySession {
@@ -92,8 +92,8 @@ impl Session for FaultySession {
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
         let (exhausted, round) = (self.faults.exhausted, self.faults.round);
-        let fails = round > 0 && self.asked % round >= round - exhausted;
-        self.asked += 1;
+        let fails = round > 0 && self.requests % round >= round - exhausted;
+        self.requests += 1;
         if !fails {
             return self.inner.execute(request);
         }
@@ -123,9 +123,9 @@ impl Admin for FaultyAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
-        wish: &'a TablePolicy<'a>,
+        policy: &'a TablePolicy<'a>,
     ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
-        self.inner.create_tables(workload, wish)
+        self.inner.create_tables(workload, policy)
     }
 
     fn update_registry<'a>(
@@ -184,8 +184,8 @@ impl Admin for FaultyAdmin {
         &'a mut self,
         _workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        let asked = self.faults.sizes_asked.fetch_add(1, Ordering::Relaxed) + 1;
-        Box::pin(async move { Ok(Some(asked)) })
+        let requests = self.faults.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1;
+        Box::pin(async move { Ok(Some(requests)) })
     }
 }
 

@@ -122,7 +122,7 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
     for words in ["--repeat|2", "--interleave|db://g", "--variant|x=./on"] {
         assert!(!repeat(words).unwrap().is_plain(), "{words}");
     }
-    for (words, told) in [
+    for (words, message) in [
         ("--variant|x=a|--variant|x=b", "given twice"),
         ("--variant|../x=a", "is not a name"),
         (
@@ -135,7 +135,7 @@ fn variants_are_made_in_the_order_in_which_they_are_given() {
         ),
     ] {
         let failure = repeat(words).unwrap_err().render();
-        assert!(failure.contains(told), "{words}: {failure}");
+        assert!(failure.contains(message), "{words}: {failure}");
     }
 }
 

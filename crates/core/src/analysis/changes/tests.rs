@@ -46,9 +46,9 @@ fn series_without_a_change_are_called_changed_at_the_stated_level() {
 #[test]
 fn no_more_series_without_a_change_are_told_to_have_one() {
     let series = (0..400).map(|seed| Noise::new(seed).autoregression(0.0, 300));
-    let told = series.filter(|values| !changes(values).is_empty()).count();
+    let false_alarms = series.filter(|values| !changes(values).is_empty()).count();
     // 5 % of 400, and three deviations.
-    assert!((7..=33).contains(&told), "{told} of 400");
+    assert!((7..=33).contains(&false_alarms), "{false_alarms} of 400");
 }
 
 #[test]

@@ -65,9 +65,10 @@ pub(super) fn differences(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Difference>
     compare(Kind::Setting, "version of the tool", &|r| {
         tool(r).unwrap_or_default()
     });
-    maps(&mut compare, "setting", (a, b), &|r| &r.target.settings);
-    maps(&mut compare, "machine", (a, b), &|r| &r.environment);
-    maps(&mut compare, "parameter", (a, b), &|r| {
+    let both = [a, b].concat();
+    maps(&mut compare, "setting", &both, &|r| &r.target.settings);
+    maps(&mut compare, "machine", &both, &|r| &r.environment);
+    maps(&mut compare, "parameter", &both, &|r| {
         &r.workload.parameters
     });
     for (side, runs) in [(0, a), (1, b)] {
@@ -84,11 +85,10 @@ type Compare<'a> = dyn FnMut(Kind, &str, &dyn Fn(&RunRecord) -> String) + 'a;
 fn maps(
     compare: &mut Compare<'_>,
     what: &str,
-    (a, b): (&[&RunRecord], &[&RunRecord]),
+    both: &[&RunRecord],
     of: &dyn Fn(&RunRecord) -> &BTreeMap<String, String>,
 ) {
-    let both = a.iter().chain(b);
-    let names: BTreeSet<&String> = both.flat_map(|record| of(record).keys()).collect();
+    let names: BTreeSet<&String> = both.iter().flat_map(|record| of(record).keys()).collect();
     for name in names {
         compare(Kind::Setting, &format!("{what} {name}"), &|record| {
             let value = of(record).get(name);

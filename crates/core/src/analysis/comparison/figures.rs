@@ -7,6 +7,7 @@ use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::{ResultRecord, RunRecord};
 use crate::model::search::SearchOutcome;
+use crate::model::target_telemetry::units;
 use crate::model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
 /// Which way is better.
@@ -96,10 +97,10 @@ pub(super) type Sampled = (Figure, [Vec<Value>; 2]);
 /// Figures that every run of both groups has, with their values; those whose ratio is compared are
 /// above 0 in all of them.
 pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
-    let told = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, Value)>> {
+    let values_of = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, Value)>> {
         runs.iter().map(|record| of_record(record)).collect()
     };
-    let (a, b) = (told(a), told(b));
+    let (a, b) = (values_of(a), values_of(b));
     let Some(first) = a.first() else {
         return Vec::new();
     };
@@ -258,7 +259,7 @@ const fn share_figure(place: String, name: &'static str, scale: Scale) -> Figure
     Figure {
         place,
         name,
-        unit: "share",
+        unit: units::SHARE,
         better: Better::Less,
         scale,
     }

@@ -110,8 +110,8 @@ pub fn compare(a: &[&RunRecord], b: &[&RunRecord], practical: f64) -> Comparison
         .collect();
     let can_differ = || pairs.iter().filter(|(.., pair)| pair.can_differ());
     let tested = can_differ().count();
-    let chances = can_differ().filter_map(|(.., pair)| pair.effect().map(|e| e.chance));
-    let threshold = statistics::holm(chances);
+    let p_values = can_differ().filter_map(|(.., pair)| pair.effect().map(|e| e.p_value));
+    let threshold = statistics::holm(p_values);
     let mut comparison = Comparison {
         practical,
         runs: [a.len(), b.len()],
@@ -149,7 +149,7 @@ fn judged(effect: Effect, better: Better, practical: f64, threshold: f64) -> Ver
     if effect.low > -practical && effect.high < practical {
         return Verdict::Equal;
     }
-    if effect.chance > threshold {
+    if effect.p_value > threshold {
         return Verdict::Inconclusive;
     }
     let more = effect.difference > 0.0;

@@ -36,7 +36,7 @@ pub struct Effect {
     /// Upper end of its 95 % interval.
     pub high: f64,
     /// Chance of a difference as great as this one, or greater, between equal groups.
-    pub chance: f64,
+    pub p_value: f64,
 }
 
 /// Values of two groups on the scale on which they are compared.
@@ -91,10 +91,10 @@ impl Pair {
         let (difference, error) = (b.mean - a.mean, variance.sqrt());
         let half = student.inverse_cdf(1.0 - RISK / 2.0) * error;
         Some(Effect {
-            difference: self.told(difference),
-            low: self.told(difference - half),
-            high: self.told(difference + half),
-            chance: 2.0 * student.sf((difference / error).abs()),
+            difference: self.on_scale(difference),
+            low: self.on_scale(difference - half),
+            high: self.on_scale(difference + half),
+            p_value: 2.0 * student.sf((difference / error).abs()),
         })
     }
 
@@ -129,11 +129,11 @@ impl Pair {
         a.mean()?;
         b.mean()?;
         let runs = u32::try_from(a.values.len().min(b.values.len())).ok()?;
-        Some(self.told(shown(self.spread(), runs, figures)))
+        Some(self.on_scale(shown(self.spread(), runs, figures)))
     }
 
     /// A difference on the scale as people are told it.
-    fn told(&self, step: f64) -> f64 {
+    fn on_scale(&self, step: f64) -> f64 {
         if self.scale.is_share() {
             step
         } else {
@@ -221,16 +221,16 @@ fn shown(spread: f64, runs: u32, figures: usize) -> f64 {
 /// The greatest chance that still counts as a difference, such that all figures together call
 /// equal groups different with the stated risk at most (S. Holm, "A simple sequentially rejective
 /// multiple test procedure", Scandinavian Journal of Statistics 6, 1979); 0 if none does.
-pub(super) fn holm(chances: impl Iterator<Item = f64>) -> f64 {
-    let mut chances: Vec<f64> = chances.collect();
-    chances.sort_by(f64::total_cmp);
-    let count = chances.len();
+pub(super) fn holm(p_values: impl Iterator<Item = f64>) -> f64 {
+    let mut p_values: Vec<f64> = p_values.collect();
+    p_values.sort_by(f64::total_cmp);
+    let count = p_values.len();
     let mut threshold = 0.0;
-    for (rank, chance) in chances.into_iter().enumerate() {
-        if chance > RISK / len_to_f64(count - rank) {
+    for (rank, p_value) in p_values.into_iter().enumerate() {
+        if p_value > RISK / len_to_f64(count - rank) {
             break;
         }
-        threshold = chance;
+        threshold = p_value;
     }
     threshold
 }

@@ -4,7 +4,7 @@
 //! (client saturated, not steady, growing backlog) no rule says again. A rule is silent unless the
 //! figures speak for it: a wrong advice costs more than a missing one.
 
-mod course;
+mod change_points;
 mod inside;
 mod load;
 mod rule;
@@ -34,9 +34,9 @@ const RULES: [Rule; 22] = [
     target::unequal_hosts,
     target::periodic_stalls,
     target::slows_with_data,
-    course::throughput_changed,
-    course::latency_changed,
-    course::regular_slowdowns,
+    change_points::throughput_changed,
+    change_points::latency_changed,
+    change_points::regular_slowdowns,
     inside::rejected_inside,
     inside::disk_limits,
     inside::unequal_nodes,

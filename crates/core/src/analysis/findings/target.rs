@@ -23,8 +23,8 @@ fn layout(read: &RuleInput<'_>) -> Option<(u64, u64, u64)> {
     let parameters = &read.record.workload.parameters;
     let number = |name: &str| {
         // What the target tells is the better witness: it may not care for the parameter.
-        let told = settings.get(name).or_else(|| parameters.get(name));
-        told.and_then(|text| text.parse::<u64>().ok())
+        let stated = settings.get(name).or_else(|| parameters.get(name));
+        stated.and_then(|text| text.parse::<u64>().ok())
     };
     let per_node = number("cores").or_else(|| number("processors"))?;
     let cores = per_node.checked_mul(number("nodes")?)?;

@@ -15,18 +15,18 @@ use crate::model::tune::{
 use crate::report::fixture;
 
 /// The rules that speak of this record, changed so.
-fn told(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+fn codes(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     change(&mut record);
-    findings(&record).iter().map(|told| told.code).collect()
+    findings(&record).iter().map(|codes| codes.code).collect()
 }
 
 const NONE: [&str; 0] = [];
 
 #[test]
 fn records_without_anything_to_say() {
-    assert_eq!(told(fixture::closed(), |_| ()), NONE);
-    assert_eq!(told(fixture::open_gate(), |_| ()), NONE);
-    assert_eq!(told(fixture::open_steps(), |_| ()), NONE);
+    assert_eq!(codes(fixture::closed(), |_| ()), NONE);
+    assert_eq!(codes(fixture::open_gate(), |_| ()), NONE);
+    assert_eq!(codes(fixture::open_steps(), |_| ()), NONE);
 }
 
 #[test]
@@ -39,13 +39,13 @@ fn rejections_are_told_from_a_tenth_of_a_per_cent_on() {
         }
     };
     let gate = fixture::open_gate;
-    assert_eq!(told(gate(), reject(10, 10_000)), ["rejected_ops"]);
-    assert_eq!(told(gate(), reject(10, 10_001)), NONE);
-    assert_eq!(told(gate(), reject(9, 1_000)), NONE, "hardly any");
+    assert_eq!(codes(gate(), reject(10, 10_000)), ["rejected_ops"]);
+    assert_eq!(codes(gate(), reject(10, 10_001)), NONE);
+    assert_eq!(codes(gate(), reject(9, 1_000)), NONE, "hardly any");
     let other = |record: &mut RunRecord| {
         record.results[0].errors.insert("timeout".to_owned(), 500);
     };
-    assert_eq!(told(fixture::open_gate(), other), NONE);
+    assert_eq!(codes(fixture::open_gate(), other), NONE);
 }
 
 #[test]
@@ -57,9 +57,13 @@ fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
         }
     };
     let open = fixture::open_gate;
-    assert_eq!(told(open(), waits(4_001, 4_000)), ["sessions_busy"]);
-    assert_eq!(told(open(), waits(4_000, 4_000)), NONE);
-    assert_eq!(told(fixture::closed(), waits(4_001, 4_000)), NONE, "closed");
+    assert_eq!(codes(open(), waits(4_001, 4_000)), ["sessions_busy"]);
+    assert_eq!(codes(open(), waits(4_000, 4_000)), NONE);
+    assert_eq!(
+        codes(fixture::closed(), waits(4_001, 4_000)),
+        NONE,
+        "closed"
+    );
 }
 
 fn probe(at: f64, acknowledged_per_s: f64) -> ProbeRecord {
@@ -127,25 +131,25 @@ fn throughput_that_falls_with_more_sessions_is_told() {
         SearchAxis::Sessions,
         &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 949.0)],
     );
-    assert_eq!(told(closed(), fallen), ["too_many_sessions"]);
+    assert_eq!(codes(closed(), fallen), ["too_many_sessions"]);
     let flat = search(
         SearchAxis::Sessions,
         &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 951.0)],
     );
-    assert_eq!(told(closed(), flat), NONE);
+    assert_eq!(codes(closed(), flat), NONE);
     let lost = search(
         SearchAxis::Sessions,
         &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 0.0)],
     );
-    assert_eq!(told(closed(), lost), NONE, "a probe that reached nobody");
+    assert_eq!(codes(closed(), lost), NONE, "a probe that reached nobody");
     let rates = search(SearchAxis::Rate, &[(800.0, 800.0), (1_600.0, 400.0)]);
-    assert_eq!(told(closed(), rates), NONE, "an overload by rate");
+    assert_eq!(codes(closed(), rates), NONE, "an overload by rate");
 }
 
 /// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
 fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
     move |record| {
-        let cell = |(position, rows): (usize, &u32)| TrialRecord {
+        let trial = |(position, rows): (usize, &u32)| TrialRecord {
             number: u32::try_from(position + 1).unwrap(),
             purpose: TrialPurpose::Search,
             at: vec![position],
@@ -173,7 +177,7 @@ fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
                 trial_cost_ns: 1,
             },
             definition_hash: String::new(),
-            cells: rows.iter().enumerate().map(cell).collect(),
+            trials: rows.iter().enumerate().map(trial).collect(),
             outcome: Some(TuneOutcome::NoBest(NoBest {
                 why: NoBestReason::BudgetSpent,
                 best_so_far: Some(vec![rows.len() - 1]),
@@ -186,28 +190,32 @@ fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
 fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     let closed = fixture::closed;
     assert_eq!(
-        told(closed(), batches(&[100, 300, 1_000])),
+        codes(closed(), batches(&[100, 300, 1_000])),
         ["batch_too_small"]
     );
     // 10 of 110 ms.
-    assert_eq!(told(closed(), batches(&[100, 1_000, 10_000])), NONE);
-    assert_eq!(told(closed(), batches(&[100, 300])), NONE, "no law of two");
-    // A quarter of the time is fixed by the line, but what cells scatter leaves less than a fifth of it.
+    assert_eq!(codes(closed(), batches(&[100, 1_000, 10_000])), NONE);
+    assert_eq!(
+        codes(closed(), batches(&[100, 300])),
+        NONE,
+        "no model of two"
+    );
+    // A quarter of the time is fixed by the line, but what configurations scatter leaves less than a fifth of it.
     let sizes: &[u32] = &[100, 300, 1_000, 2_000, 3_000];
     let by_times = |times: [f64; 5]| {
         move |record: &mut RunRecord| {
             batches(sizes)(record);
-            let cells = &mut record.tune.as_mut().unwrap().cells;
-            for (cell, times) in cells.iter_mut().zip(times) {
-                cell.throughput_per_s /= times;
+            let trials = &mut record.tune.as_mut().unwrap().trials;
+            for (trial, times) in trials.iter_mut().zip(times) {
+                trial.throughput_per_s /= times;
             }
         }
     };
-    assert_eq!(told(closed(), by_times([1.0; 5])), ["batch_too_small"]);
+    assert_eq!(codes(closed(), by_times([1.0; 5])), ["batch_too_small"]);
     let scattered = by_times([1.05, 0.9, 1.1, 0.9, 1.02]);
-    assert_eq!(told(closed(), scattered), NONE);
-    // From some size on a row costs twice as much: no one line is the law of all.
-    assert_eq!(told(closed(), by_times([1.0, 1.0, 1.0, 1.7, 1.75])), NONE);
+    assert_eq!(codes(closed(), scattered), NONE);
+    // From some size on a row costs twice as much: no one line is the model of all.
+    assert_eq!(codes(closed(), by_times([1.0, 1.0, 1.0, 1.7, 1.75])), NONE);
     let mut record = closed();
     record.streams[0].sessions = 8;
     batches(&[100, 300, 1_000])(&mut record);
@@ -243,16 +251,16 @@ fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {
 #[test]
 fn shards_are_held_against_cores() {
     let closed = fixture::closed;
-    assert_eq!(told(closed(), layout(5, 1)), ["few_shards"]);
-    assert_eq!(told(closed(), layout(6, 1)), NONE);
-    assert_eq!(told(closed(), layout(11, 0)), ["few_shards"]);
-    assert_eq!(told(closed(), layout(240, 0)), NONE);
-    assert_eq!(told(closed(), layout(241, 0)), ["many_shards"]);
+    assert_eq!(codes(closed(), layout(5, 1)), ["few_shards"]);
+    assert_eq!(codes(closed(), layout(6, 1)), NONE);
+    assert_eq!(codes(closed(), layout(11, 0)), ["few_shards"]);
+    assert_eq!(codes(closed(), layout(240, 0)), NONE);
+    assert_eq!(codes(closed(), layout(241, 0)), ["many_shards"]);
     let reads = |record: &mut RunRecord| {
         layout(5, 1)(record);
         record.results[0].rows.acknowledged = 0;
     };
-    assert_eq!(told(closed(), reads), NONE, "nothing is written");
+    assert_eq!(codes(closed(), reads), NONE, "nothing is written");
     let parameter = |record: &mut RunRecord| {
         layout(6, 1)(record);
         record.target.settings.remove("shards");
@@ -260,7 +268,7 @@ fn shards_are_held_against_cores() {
         parameters.insert("shards".to_owned(), "2".to_owned());
     };
     assert_eq!(
-        told(closed(), parameter),
+        codes(closed(), parameter),
         ["few_shards"],
         "the table's own number"
     );
@@ -269,19 +277,19 @@ fn shards_are_held_against_cores() {
         let parameters = &mut record.workload.parameters;
         parameters.insert("shards".to_owned(), "2".to_owned());
     };
-    assert_eq!(told(closed(), both), NONE, "the target knows better");
+    assert_eq!(codes(closed(), both), NONE, "the target knows better");
     let processors = |record: &mut RunRecord| {
         layout(5, 1)(record);
         let settings = &mut record.target.settings;
         let cores = settings.remove("cores").unwrap();
         settings.insert("processors".to_owned(), cores);
     };
-    assert_eq!(told(closed(), processors), ["few_shards"]);
+    assert_eq!(codes(closed(), processors), ["few_shards"]);
     let unknown = |record: &mut RunRecord| {
         layout(5, 1)(record);
         record.target.settings.remove("cores");
     };
-    assert_eq!(told(closed(), unknown), NONE, "nobody told the cores");
+    assert_eq!(codes(closed(), unknown), NONE, "nobody told the cores");
 }
 
 #[test]
@@ -299,12 +307,16 @@ fn a_host_that_does_more_than_its_share_is_told() {
     };
     let closed = fixture::closed;
     assert_eq!(
-        told(closed(), hosts(&[1_000, 1_000, 2_100])),
+        codes(closed(), hosts(&[1_000, 1_000, 2_100])),
         ["unequal_hosts"]
     );
-    assert_eq!(told(closed(), hosts(&[1_000, 1_000, 1_900])), NONE);
-    assert_eq!(told(closed(), hosts(&[100, 100, 500])), NONE, "too few ops");
-    assert_eq!(told(closed(), hosts(&[9_000])), NONE, "only one");
+    assert_eq!(codes(closed(), hosts(&[1_000, 1_000, 1_900])), NONE);
+    assert_eq!(
+        codes(closed(), hosts(&[100, 100, 500])),
+        NONE,
+        "too few ops"
+    );
+    assert_eq!(codes(closed(), hosts(&[9_000])), NONE, "only one");
 }
 
 /// A minute of 100 ops each second, with breaks of two seconds that begin at these.
@@ -321,15 +333,15 @@ fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
 fn stalls_are_told_where_they_are_regular() {
     let closed = fixture::closed;
     assert_eq!(
-        told(closed(), breaks(&[8, 20, 33, 45])),
+        codes(closed(), breaks(&[8, 20, 33, 45])),
         ["periodic_stalls"]
     );
     assert_eq!(
-        told(closed(), breaks(&[8, 20, 33])),
+        codes(closed(), breaks(&[8, 20, 33])),
         NONE,
         "three may be chance"
     );
-    assert_eq!(told(closed(), breaks(&[3, 8, 33, 45])), NONE, "irregular");
+    assert_eq!(codes(closed(), breaks(&[3, 8, 33, 45])), NONE, "irregular");
     let mut record = fixture::closed();
     breaks(&[10, 20, 30, 40, 50])(&mut record);
     assert_eq!(
@@ -350,23 +362,23 @@ fn a_fall_over_the_phase_is_told_for_closed_load_that_writes() {
     };
     let closed = fixture::closed;
     assert_eq!(
-        told(closed(), drift(-12.0, Steadiness::NotSteady)),
+        codes(closed(), drift(-12.0, Steadiness::NotSteady)),
         ["slows_with_data"]
     );
-    assert_eq!(told(closed(), drift(-9.0, Steadiness::NotSteady)), NONE);
+    assert_eq!(codes(closed(), drift(-9.0, Steadiness::NotSteady)), NONE);
     assert_eq!(
-        told(closed(), drift(12.0, Steadiness::NotSteady)),
+        codes(closed(), drift(12.0, Steadiness::NotSteady)),
         NONE,
         "it rose"
     );
-    assert_eq!(told(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
+    assert_eq!(codes(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
     let reads = |record: &mut RunRecord| {
         drift(-12.0, Steadiness::NotSteady)(record);
         record.results[0].rows.acknowledged = 0;
     };
-    assert_eq!(told(closed(), reads), NONE, "no rows came in");
+    assert_eq!(codes(closed(), reads), NONE, "no rows came in");
     assert_eq!(
-        told(fixture::open_gate(), drift(-12.0, Steadiness::NotSteady)),
+        codes(fixture::open_gate(), drift(-12.0, Steadiness::NotSteady)),
         NONE,
         "open"
     );

@@ -1,4 +1,4 @@
-//! Rules about a tuning: what its cells together say of the load.
+//! Rules about a tuning: what its configurations together say of the load.
 
 use crate::analysis::series::setting_of;
 use crate::analysis::tables::{BatchCostModel, tables};
@@ -16,15 +16,15 @@ const FIXED: f64 = 0.2;
 /// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
 pub(super) fn batch_too_small(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let tune = read.record.tune.as_ref()?;
-    let (line, greatest) = law(tune)?;
+    let (line, greatest) = cost_model(tune)?;
     let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
     let share = |fixed: f64| fixed / (fixed_s + per_row_s * greatest);
-    // Every session has a batch out; the law knows of one where their number is no axis.
+    // Every session has a batch out; the model knows of one where their number is no axis.
     let sessions = match read.measured.first() {
         Some(measured) if !line.sessions_stated => f64::from(measured.stream.sessions),
         _ => 1.0,
     };
-    // The lower end: what the scatter of the cells leaves of it.
+    // The lower end: what the scatter of the configurations leaves of it.
     (share(line.fixed_s.low) >= FIXED).then(|| RuleFinding {
         code: "batch_too_small",
         sentence: format!(
@@ -41,14 +41,17 @@ pub(super) fn batch_too_small(read: &RuleInput<'_>) -> Option<RuleFinding> {
     })
 }
 
-/// The law of the batches through the best cell, and the rows of the largest one; absent where the
-/// cells do not follow one law.
-fn law(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
+/// The model of the batches through the best configuration, and the rows of the largest one; absent where the
+/// configurations do not follow one model.
+fn cost_model(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
     let axis = tune.axes.iter().position(|axis| axis.name == BATCH)?;
     let set = along(tune, base(tune)?, axis);
     let found = tables(&set, Some(setting_of(BATCH))).ok()?;
     let table = found.first()?;
-    let law = table.law.as_ref().filter(|law| law.changes.is_empty())?;
+    let cost_model = table
+        .cost_model
+        .as_ref()
+        .filter(|cost_model| cost_model.changes.is_empty())?;
     let greatest = table.rows.iter().filter_map(|row| row.number);
-    Some((law.line.clone()?, greatest.max_by(f64::total_cmp)?))
+    Some((cost_model.line.clone()?, greatest.max_by(f64::total_cmp)?))
 }

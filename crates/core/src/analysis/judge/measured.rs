@@ -98,7 +98,7 @@ impl MeasuredStream<'_> {
     }
 
     /// Units that the plan asked for in the time that the phase took; open load only.
-    pub fn units_asked(&self) -> Option<f64> {
+    pub fn units_planned(&self) -> Option<f64> {
         Some(self.stream.planned_rate? * self.seconds())
     }
 

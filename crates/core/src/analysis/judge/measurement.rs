@@ -185,23 +185,23 @@ fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
 fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
-        let Some(asked) = stream.units_asked() else {
+        let Some(planned) = stream.units_planned() else {
             continue;
         };
         let per_op = to_f64(stream.units_per_op());
         let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
         let spread = if poisson {
-            POISSON_DEVIATIONS * (asked / per_op).sqrt() * per_op
+            POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op
         } else {
             per_op
         };
-        let allowed = (asked * OFFERED_SHORTFALL).max(spread);
-        if stream.units_offered() < asked - allowed {
+        let allowed = (planned * OFFERED_SHORTFALL).max(spread);
+        if stream.units_offered() < planned - allowed {
             places.push(format!(
                 "{}: the load generator offered {} of {} planned {}",
                 stream.place(),
                 rate(stream.units_offered()),
-                rate(asked),
+                rate(planned),
                 stream.stream.unit.name()
             ));
         }

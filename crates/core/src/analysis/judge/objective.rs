@@ -81,23 +81,23 @@ pub(in crate::analysis) fn latency_verdicts(
     measured: &[MeasuredStream<'_>],
 ) -> Vec<LatencyVerdict> {
     let mut verdicts = Vec::new();
-    for (index, (ppm, max, of_rows)) in latency_objectives(objectives).enumerate() {
+    for (index, objective) in latency_objectives(objectives).enumerate() {
         let mut applied = false;
         for stream in measured {
             let results = stream.results.iter();
-            for result in results.filter(|r| !of_rows || r.row_latency_ns.is_some()) {
+            for result in results.filter(|r| !objective.of_rows || r.row_latency_ns.is_some()) {
                 applied = true;
                 verdicts.push(LatencyVerdict {
                     place: stream.place_of(result),
-                    percentile: percentile_name(ppm, of_rows),
-                    shown: shown(result, stream.units_per_op(), index, (ppm, max, of_rows)),
+                    percentile: percentile_name(objective),
+                    shown: shown(result, stream.units_per_op(), index, objective),
                 });
             }
         }
         if !applied && !measured.is_empty() {
             verdicts.push(LatencyVerdict {
                 place: "all streams".to_owned(),
-                percentile: percentile_name(ppm, of_rows),
+                percentile: percentile_name(objective),
                 shown: Shown::Unproven("only open inserts have a row latency".to_owned()),
             });
         }
@@ -105,9 +105,9 @@ pub(in crate::analysis) fn latency_verdicts(
     verdicts
 }
 
-fn percentile_name(ppm: u32, of_rows: bool) -> String {
-    let name = quantile(ppm);
-    if of_rows {
+fn percentile_name(objective: LatencyObjective) -> String {
+    let name = quantile(objective.ppm);
+    if objective.of_rows {
         format!("{name} of rows")
     } else {
         name
@@ -118,17 +118,17 @@ fn shown(
     result: &ResultRecord,
     rows_per_op: u64,
     index: usize,
-    (ppm, max, of_rows): (u32, Nanos, bool),
+    objective: LatencyObjective,
 ) -> Shown {
-    let beyond_ppm = beyond(ppm);
+    let beyond_ppm = beyond(objective.ppm);
     let needed = OPS_BEYOND_PERCENTILE * 1_000_000 / beyond_ppm;
     let samples: u64 = result.windows.ended.iter().sum();
     let too_few = Shown::TooFew { samples, needed };
-    let Some(bound) = exceeded(result, rows_per_op, index, of_rows) else {
+    let Some(bound) = exceeded(result, rows_per_op, index, objective.of_rows) else {
         return too_few;
     };
     let allowed = ratio(beyond_ppm, 1_000_000);
-    let evidence = || latency_evidence(result, &bound, (ppm, max, of_rows));
+    let evidence = || latency_evidence(result, &bound, objective);
     if samples >= needed && bound.upper95 <= allowed {
         Shown::Met
     } else if bound.lower95 > allowed {
@@ -179,13 +179,14 @@ pub fn latency_pressure(
     measured: &[MeasuredStream<'_>],
 ) -> Option<ObjectiveMargin> {
     let mut greatest: Option<ObjectiveMargin> = None;
-    for (index, (ppm, _, of_rows)) in latency_objectives(objectives).enumerate() {
+    for (index, objective) in latency_objectives(objectives).enumerate() {
         for stream in measured {
             for result in &stream.results {
-                let Some(bound) = exceeded(result, stream.units_per_op(), index, of_rows) else {
+                let Some(bound) = exceeded(result, stream.units_per_op(), index, objective.of_rows)
+                else {
                     continue;
                 };
-                let allowed = ratio(beyond(ppm), 1_000_000);
+                let allowed = ratio(beyond(objective.ppm), 1_000_000);
                 let pressure = ObjectiveMargin {
                     bound: (bound.upper95 / allowed).ln(),
                     late: bound.fraction / allowed,
@@ -199,26 +200,39 @@ pub fn latency_pressure(
     greatest
 }
 
-/// (quantile in millionths, bound, whether of rows) of each latency objective, in order.
-fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = (u32, Nanos, bool)> {
-    objectives.iter().filter_map(|objective| match *objective {
-        Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max, false)),
-        Objective::RowLatency { quantile_ppm, max } => Some((quantile_ppm, max, true)),
-        _ => None,
-    })
+/// A bound of a latency.
+#[derive(Debug, Clone, Copy)]
+struct LatencyObjective {
+    /// Quantile in millionths.
+    ppm: u32,
+    max: Nanos,
+    /// Whether rows are meant, and not ops.
+    of_rows: bool,
+}
+
+/// Each latency objective, in order.
+fn latency_objectives(objectives: &[Objective]) -> impl Iterator<Item = LatencyObjective> {
+    let of = |ppm, max, of_rows| LatencyObjective { ppm, max, of_rows };
+    objectives
+        .iter()
+        .filter_map(move |objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => Some(of(quantile_ppm, max, false)),
+            Objective::RowLatency { quantile_ppm, max } => Some(of(quantile_ppm, max, true)),
+            _ => None,
+        })
 }
 
 fn latency_evidence(
     result: &ResultRecord,
     bound: &Exceedance,
-    (ppm, max, of_rows): (u32, Nanos, bool),
+    objective: LatencyObjective,
 ) -> String {
-    let summary = if of_rows {
+    let summary = if objective.of_rows {
         result.row_latency_ns.as_ref()
     } else {
         Some(&result.latency_ns)
     };
-    let measured = match summary.and_then(|summary| percentile_of(summary, ppm)) {
+    let measured = match summary.and_then(|summary| percentile_of(summary, objective.ppm)) {
         Some((ns, true)) => format!("was at least {}; ", duration(ns)),
         Some((ns, false)) => format!("was {}; ", duration(ns)),
         None => String::new(),
@@ -226,10 +240,10 @@ fn latency_evidence(
     format!(
         "{measured}the limit is {}. {} of ops took longer (at most {} with 95 % confidence); {} is \
          allowed",
-        span(max.0),
+        span(objective.max.0),
         percent(bound.fraction),
         percent(bound.upper95),
-        percent_asked(1_000_000_u32.saturating_sub(ppm))
+        percent_asked(1_000_000_u32.saturating_sub(objective.ppm))
     )
 }
 
@@ -361,8 +375,8 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
             continue;
         }
         // What was not offered is our fault, and another rule's.
-        let asked = stream.stream.planned_rate.unwrap_or(0.0);
-        let offered = (stream.units_offered() / seconds).min(asked);
+        let planned = stream.stream.planned_rate.unwrap_or(0.0);
+        let offered = (stream.units_offered() / seconds).min(planned);
         let one_op = to_f64(stream.units_per_op()) / seconds;
         let least = (offered * SUSTAINED_SHARE).min(offered - one_op) - at_work(stream, offered);
         if stream.units_per_s() < least {
@@ -370,7 +384,7 @@ fn rate_not_sustained(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
                 "{}: {} {unit}/s acknowledged of {} {unit}/s planned",
                 stream.place(),
                 rate(stream.units_per_s()),
-                rate(asked),
+                rate(planned),
                 unit = stream.stream.unit.name()
             ));
         }
@@ -412,8 +426,8 @@ fn backlog(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
 /// it. What is not known is not met.
 fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
     let max = ratio(u64::from(max_ppm), 1_000_000);
-    let told = telemetry::busy_cpus(record);
-    if told.is_empty() {
+    let busy = telemetry::busy_cpus(record);
+    if busy.is_empty() {
         let hint = "enable telemetry, or add an endpoint with --metrics";
         let message = "the target's CPU use is unknown";
         return reason(
@@ -423,7 +437,7 @@ fn cpu(record: &RunRecord, max_ppm: u32) -> Option<Reason> {
             hint,
         );
     }
-    let too_busy = told.into_iter().filter(|(_, share)| *share > max);
+    let too_busy = busy.into_iter().filter(|(_, share)| *share > max);
     let places: Vec<String> = too_busy
         .map(|(node, share)| {
             let (busy, limit) = (percent(share), percent_asked(max_ppm));

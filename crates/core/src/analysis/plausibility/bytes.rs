@@ -15,7 +15,7 @@ const SIZES: [(&str, &str, &str); 2] = [
 ];
 
 pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
-    let objections = SIZES.iter().filter_map(|(stated, rows, what)| {
+    let warnings = SIZES.iter().filter_map(|(stated, rows, what)| {
         let (stated, rows) = (point.number(stated)?, point.number(rows)?);
         // Only a stated size: what a row of ours has says nothing about theirs.
         let bytes = point.number(names::BYTES_PER_ROW)?;
@@ -41,5 +41,5 @@ pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
             check,
         ))
     });
-    objections.collect()
+    warnings.collect()
 }

@@ -18,7 +18,7 @@ pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
         .into_iter()
         .map(|series| (series, varied(set, series)))
         .collect();
-    let mut objections = Vec::new();
+    let mut warnings = Vec::new();
     let mut seen = vec![false; set.points.len()];
     for (at, point) in set.points.iter().enumerate() {
         if seen[at] || point.settings.is_empty() {
@@ -31,12 +31,12 @@ pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
                 equal.push(other);
             }
         }
-        objections.extend(objection(&equal));
+        warnings.extend(warning(&equal));
     }
-    objections
+    warnings
 }
 
-fn objection(equal: &[&Point]) -> Option<PlausibilityWarning> {
+fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
     let by_throughput = |a: &&&Point, b: &&&Point| a.throughput.total_cmp(&b.throughput);
     let least = equal.iter().min_by(by_throughput)?;
     let most = equal.iter().max_by(by_throughput)?;

@@ -15,7 +15,7 @@ pub(super) fn parts(point: &Point) -> Option<PlausibilityWarning> {
     let sum: f64 = point.parts.values().sum();
     let names: Vec<&str> = point.parts.keys().map(String::as_str).collect();
     (!names.is_empty()).then_some(())?;
-    objection(point, &[point], sum, &names)
+    warning(point, &[point], sum, &names)
 }
 
 /// Parts in rows of their own: equal settings but for `op`, one of which is the total.
@@ -25,7 +25,7 @@ pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
         op.is_some_and(|op| TOTALS.contains(&op.as_str()))
     };
     let totals = points.iter().filter(is_total);
-    let objections = totals.filter_map(|total| {
+    let warnings = totals.filter_map(|total| {
         let parts: Vec<&Point> = points
             .iter()
             .copied()
@@ -35,12 +35,12 @@ pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
         let named: Vec<&str> = parts.iter().filter_map(|p| p.word(names::OP)).collect();
         let mut places = vec![*total];
         places.extend(&parts);
-        objection(total, &places, sum, &named)
+        warning(total, &places, sum, &named)
     });
-    objections.collect()
+    warnings.collect()
 }
 
-fn objection(
+fn warning(
     total: &Point,
     places: &[&Point],
     sum: f64,

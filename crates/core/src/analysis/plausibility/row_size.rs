@@ -3,6 +3,7 @@
 //! It measures the rows that the catalog's own generator makes; it holds no figure itself.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::analysis::series::{Point, names};
 use crate::model::numbers::len_to_f64;
@@ -13,10 +14,30 @@ use crate::workload::{WorkloadSpec, builtin};
 /// Rows that are looked at.
 const SAMPLE: usize = 256;
 
-/// A row's size and how it is known, as the end of a sentence.
+/// A row's size and how it is known.
 pub(super) struct RowSize {
     pub(super) bytes: f64,
-    pub(super) how: String,
+    pub(super) origin: Origin,
+}
+
+/// How the size of a row is known; displayed as the end of a sentence.
+#[derive(PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The source says it.
+    Stated,
+    /// The catalog's workload of this name writes such rows.
+    Workload(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stated => f.write_str("stated"),
+            Self::Workload(name) => {
+                write!(f, "what a row of the workload `{name}` has as JSON")
+            }
+        }
+    }
 }
 
 /// Absent where the source states none and the workload is not of the catalog.
@@ -24,13 +45,13 @@ pub(super) fn of(point: &Point) -> Option<RowSize> {
     if let Some(bytes) = point.number(names::BYTES_PER_ROW) {
         return (bytes > 0.0).then(|| RowSize {
             bytes,
-            how: "stated".to_owned(),
+            origin: Origin::Stated,
         });
     }
     let name = point.word(names::WORKLOAD)?;
     Some(RowSize {
         bytes: of_workload(name)?,
-        how: format!("what a row of the workload `{name}` has as JSON"),
+        origin: Origin::Workload(name.to_owned()),
     })
 }
 

@@ -17,24 +17,24 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// A law of growth. Twice as many sizes as parameters are advised; for the universal
+    /// A scaling model. Twice as many sizes as parameters are advised; for the universal
     /// scalability law that is the half dozen of Gunther 2007.
-    pub fn of(law: ScalingModel) -> Self {
+    pub fn of(model: ScalingModel) -> Self {
         Self {
-            name: format!("the law `{}`", law.name()),
-            parameters: law.parameters(),
-            advised: 2 * law.parameters(),
+            name: format!("the model `{}`", model.name()),
+            parameters: model.parameters(),
+            advised: 2 * model.parameters(),
         }
     }
 }
 
-pub(super) fn too_few(points: &[&Point], asked: &ModelRequest) -> Option<PlausibilityWarning> {
+pub(super) fn too_few(points: &[&Point], request: &ModelRequest) -> Option<PlausibilityWarning> {
     let sizes = by_nodes(points).len();
     let ModelRequest {
         name,
         parameters,
         advised,
-    } = asked;
+    } = request;
     if sizes >= *advised {
         return None;
     }

@@ -11,7 +11,7 @@ fn of_text(text: &str) -> Vec<PlausibilityWarning> {
 fn rules(text: &str) -> Vec<&'static str> {
     of_text(text)
         .iter()
-        .map(|objection| objection.rule.code())
+        .map(|warning| warning.rule.code())
         .collect()
 }
 
@@ -25,21 +25,21 @@ fn published(file: &str) -> Vec<PlausibilityWarning> {
     )
 }
 
-/// The only objection of a rule to a published file.
+/// The only warning of a rule to a published file.
 fn the(file: &str, rule: Rule) -> PlausibilityWarning {
-    let mut objections = published(file).into_iter().filter(|o| o.rule == rule);
-    let only = objections.next().unwrap();
-    assert_eq!(objections.next(), None);
+    let mut warnings = published(file).into_iter().filter(|o| o.rule == rule);
+    let only = warnings.next().unwrap();
+    assert_eq!(warnings.next(), None);
     only
 }
 
 #[track_caller]
-fn says(objection: &PlausibilityWarning, parts: &[&str]) {
+fn says(warning: &PlausibilityWarning, parts: &[&str]) {
     for part in parts {
         assert!(
-            objection.message.contains(part),
+            warning.message.contains(part),
             "`{part}` in {}",
-            objection.message
+            warning.message
         );
     }
 }
@@ -48,9 +48,9 @@ const NOTHING: [&str; 0] = [];
 
 #[test]
 fn ten_gibibytes_are_not_ten_gigabits() {
-    let objection = the("one-million-rows.csv", Rule::RowBytes);
+    let warning = the("one-million-rows.csv", Rule::RowBytes);
     says(
-        &objection,
+        &warning,
         &[
             "10 GiB/s",
             "10,288 bytes per row",
@@ -58,15 +58,15 @@ fn ten_gibibytes_are_not_ten_gigabits() {
             "`cpu`",
         ],
     );
-    assert_eq!(objection.places, ["line 10"]);
+    assert_eq!(warning.places, ["line 10"]);
 }
 
 #[test]
 fn three_queries_are_more_than_their_total() {
-    let objections = published("query-scaling.csv");
-    let above: Vec<&str> = objections
+    let warnings = published("query-scaling.csv");
+    let above: Vec<&str> = warnings
         .iter()
-        .filter(|objection| objection.rule == Rule::PartsExceedTotal)
+        .filter(|warning| warning.rule == Rule::PartsExceedTotal)
         .filter_map(|o| o.message.split(" % above").next()?.rsplit(' ').next())
         .collect();
     assert_eq!(above, ["4.3", "4.2", "2.3", "2.9"]);
@@ -74,23 +74,23 @@ fn three_queries_are_more_than_their_total() {
 
 #[test]
 fn linear_is_71_7_per_cent() {
-    let objection = the("query-scaling.csv", Rule::NotLinear);
-    says(&objection, &["linear", "71.7 %"]);
-    assert_eq!(objection.weight, Weight::Contradiction);
+    let warning = the("query-scaling.csv", Rule::NotLinear);
+    says(&warning, &["linear", "71.7 %"]);
+    assert_eq!(warning.weight, Weight::Contradiction);
 }
 
 #[test]
 fn ten_users_per_node_become_five() {
-    let objection = the("query-scaling.csv", Rule::UsersPerNode);
-    says(&objection, &["from 10 at 3 nodes to 5 at"]);
+    let warning = the("query-scaling.csv", Rule::UsersPerNode);
+    says(&warning, &["from 10 at 3 nodes to 5 at"]);
 }
 
 #[test]
 fn shards_of_all_partitions_count() {
-    let objections = published("query-scaling.csv");
-    let shards: Vec<&PlausibilityWarning> = objections
+    let warnings = published("query-scaling.csv");
+    let shards: Vec<&PlausibilityWarning> = warnings
         .iter()
-        .filter(|objection| objection.rule == Rule::ShardsPerNode)
+        .filter(|warning| warning.rule == Rule::ShardsPerNode)
         .collect();
     assert_eq!(
         shards.len(),
@@ -105,16 +105,16 @@ fn shards_of_all_partitions_count() {
 
 #[test]
 fn half_a_megabyte_is_called_two_and_a_half() {
-    let objection = the("big-bite.csv", Rule::SizeOfData);
-    says(&objection, &["2.5 MB", "512 kB"]);
-    assert_eq!(objection.places, ["line 4", "line 5"]);
+    let warning = the("big-bite.csv", Rule::SizeOfData);
+    says(&warning, &["2.5 MB", "512 kB"]);
+    assert_eq!(warning.places, ["line 4", "line 5"]);
 }
 
 #[test]
 fn one_configuration_of_the_guide_has_two_results() {
-    let objections = published("benchmarking-guide.csv");
-    let [only] = &objections[..] else {
-        panic!("{objections:#?}");
+    let warnings = published("benchmarking-guide.csv");
+    let [only] = &warnings[..] else {
+        panic!("{warnings:#?}");
     };
     assert_eq!(only.rule, Rule::DuplicatesDisagree);
     says(only, &["138,840", "108,352", "28 %"]);
@@ -334,7 +334,7 @@ fn repeats_may_differ_by_a_fifth_and_series_that_are_compared_by_anything() {
 
 #[test]
 fn a_model_needs_more_sizes_than_parameters() {
-    let asked = ModelRequest {
+    let request = ModelRequest {
         name: "the universal scalability law".to_owned(),
         parameters: 3,
         advised: 6,
@@ -342,8 +342,8 @@ fn a_model_needs_more_sizes_than_parameters() {
     let check = |sizes: u32, expected: Option<Weight>| {
         let rows: String = (1..=sizes).map(|n| format!("{n},{}\n", n * 100)).collect();
         let set = read(&format!("nodes,rows_per_s\n{rows}")).unwrap();
-        let found = audit(&set, Some(&asked));
-        assert_eq!(found.first().map(|objection| objection.weight), expected);
+        let found = audit(&set, Some(&request));
+        assert_eq!(found.first().map(|warning| warning.weight), expected);
         assert_eq!(audit(&set, None), []);
     };
     check(3, Some(Weight::Contradiction));
@@ -396,7 +396,7 @@ proptest::proptest! {
                 f64::from(batch) * f64::from(bytes) * 1.1, rate * 0.6, rate * 0.4,
             );
         }
-        let objections = of_text(&text);
-        proptest::prop_assert!(objections.is_empty(), "{objections:#?}\n{text}");
+        let warnings = of_text(&text);
+        proptest::prop_assert!(warnings.is_empty(), "{warnings:#?}\n{text}");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Rows only: nobody knows how large the answer to somebody's query is.
 
-use super::row_size::{self, RowSize};
+use super::row_size::{self, Origin, RowSize};
 use super::warning::{PlausibilityWarning, Rule, Weight};
 use crate::analysis::series::{Point, names, number_text};
 
@@ -30,7 +30,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     }
     let against = size.as_ref().map_or_else(
         || "more than rows of most workloads have".to_owned(),
-        |size| format!("against {} bytes, {}", number_text(size.bytes), size.how),
+        |size| format!("against {} bytes, {}", number_text(size.bytes), size.origin),
     );
     let bits = bits_for_bytes(traffic).filter(|_| per_row > most);
     let bits = bits.map_or_else(String::new, |(text, bytes_per_s)| {
@@ -45,7 +45,7 @@ pub(super) fn row_bytes(point: &Point) -> Option<PlausibilityWarning> {
     );
     let check = "are these bits or bytes, and whose traffic is it: one machine's, one direction's, \
                  with or without copies between nodes?";
-    let weight = if size.is_some_and(|size| size.how == "stated") {
+    let weight = if size.is_some_and(|size| size.origin == Origin::Stated) {
         Weight::Contradiction
     } else {
         Weight::Doubt
@@ -88,12 +88,12 @@ const CARRIERS: [Carrier; 2] = [
 ];
 
 pub(super) fn bandwidth(point: &Point) -> Vec<PlausibilityWarning> {
-    let objections = CARRIERS.iter().flat_map(|carrier| {
+    let warnings = CARRIERS.iter().flat_map(|carrier| {
         let nodes = point.nodes().unwrap_or(1.0);
         let limit = point.number(carrier.limit).map(|limit| limit * nodes);
         limit.map_or_else(Vec::new, |limit| exceeded(point, carrier, limit))
     });
-    objections.collect()
+    warnings.collect()
 }
 
 fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWarning> {
@@ -105,12 +105,12 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
         carrier.what,
         bytes_text(limit)
     );
-    let mut objections = Vec::new();
+    let mut warnings = Vec::new();
     let stated = point.number(carrier.traffic);
     if let Some(stated) = stated.filter(|stated| *stated > limit) {
         let message = format!("{}/s are stated, but {can}", bytes_text(stated));
         let weight = Weight::Contradiction;
-        objections.push(PlausibilityWarning::new(
+        warnings.push(PlausibilityWarning::new(
             Rule::Bandwidth,
             weight,
             &[point],
@@ -130,10 +130,10 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
                 "{} of {} bytes ({}) need {}/s, but {can}",
                 rate_text(point),
                 number_text(size.bytes),
-                size.how,
+                size.origin,
                 bytes_text(needed),
             );
-            objections.push(PlausibilityWarning::new(
+            warnings.push(PlausibilityWarning::new(
                 Rule::Bandwidth,
                 carrier.weight,
                 &[point],
@@ -142,7 +142,7 @@ fn exceeded(point: &Point, carrier: &Carrier, limit: f64) -> Vec<PlausibilityWar
             ));
         }
     }
-    objections
+    warnings
 }
 
 fn rate_text(point: &Point) -> String {

@@ -37,7 +37,7 @@ pub enum Rule {
     TooFewSizes,
 }
 
-/// How sure an objection is.
+/// How sure a warning is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Weight {
@@ -69,7 +69,7 @@ impl Rule {
             Self::LittlesLaw,
             "littles_law",
             "Sessions = ops per second × (mean latency + think time), within 15 %; where only the p99 is stated, \
-             the mean that follows must not exceed it. With `pace` open, fewer busy sessions are no objection.",
+             the mean that follows must not exceed it. With `pace` open, fewer busy sessions are no warning.",
         ),
         (
             Self::RowBytes,

@@ -1,7 +1,7 @@
 //! The average of the models, which is what predictions are made of.
 //!
-//! No law is chosen. The truth is taken as a blend of the models, whose shares are not known: their
-//! means come from how well each law predicts the sizes that are left out, and they are spread
+//! No model is chosen. The truth is taken as a blend of the models, whose shares are not known: their
+//! means come from how well each model predicts the sizes that are left out, and they are spread
 //! as evenly as shares can be (a Dirichlet distribution whose concentration is the number of models,
 //! which is the uniform one where the means are equal). The variance of such a blend is the
 //! variance between the models divided by their number plus one, beside the variance within them.
@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::belief::{LogPrediction, ModelPosterior};
 use super::curve::ScalingModel;
+use super::posterior::{LogPrediction, ModelPosterior};
 use super::shapes::shapes;
 use super::sweep::{Size, Sweep};
 
@@ -21,7 +21,7 @@ use super::sweep::{Size, Sweep};
 pub const LEVEL: f64 = 0.9;
 /// How many standard deviations that is to each side: the normal quantile of 0.95.
 const DEVIATIONS: f64 = 1.644_853_626_951_472_2;
-/// A prediction is refused beyond so many times the largest measured size: every law fits what
+/// A prediction is refused beyond so many times the largest measured size: every model fits what
 /// was measured, and beyond the range they part.
 pub const FARTHEST: f64 = 2.0;
 /// From so many sizes on, leaving one out leaves enough to tell a straight line from a bent one.
@@ -45,14 +45,14 @@ pub struct Forecast {
     log_deviation: f64,
 }
 
-/// A law within the average.
+/// A model within the average.
 #[derive(Debug, Clone)]
 pub struct Member {
     /// Mean of its share.
     pub weight: f64,
     /// Root mean square of its relative errors on the sizes left out; absent below two sizes.
     pub left_out_error: Option<f64>,
-    pub(super) belief: ModelPosterior,
+    pub(super) posterior: ModelPosterior,
 }
 
 /// All models, weighed by what a sweep says.
@@ -62,7 +62,7 @@ pub struct Average {
     largest: f64,
     /// Relative standard deviation of a new measurement.
     error: f64,
-    /// What the error is multiplied by because no law comes as near to the points as it says.
+    /// What the error is multiplied by because no model comes as near to the points as it says.
     pub widened: f64,
     /// What deviations beyond the largest size are multiplied by, because earlier predictions of
     /// the same kind were as far off; 1 where none was.
@@ -137,18 +137,18 @@ impl Average {
         Self::among(&ScalingModel::ALL, sweep)
     }
 
-    /// One law alone, for who believes in it: no spread between models widens its intervals.
-    pub fn by(law: ScalingModel, sweep: &Sweep) -> Self {
-        Self::among(&[law], sweep)
+    /// One model alone, for who believes in it: no spread between models widens its intervals.
+    pub fn by(model: ScalingModel, sweep: &Sweep) -> Self {
+        Self::among(&[model], sweep)
     }
 
     fn among(models: &[ScalingModel], sweep: &Sweep) -> Self {
-        let mut average = Self::without_hindsight(models, sweep);
+        let mut average = Self::without_backtest(models, sweep);
         average.surprise = surprise(models, sweep);
         average
     }
 
-    fn without_hindsight(models: &[ScalingModel], sweep: &Sweep) -> Self {
+    fn without_backtest(models: &[ScalingModel], sweep: &Sweep) -> Self {
         let widened = excess(&beliefs(models, sweep), sweep.sizes().len());
         let sweep = sweep.widened(widened);
         Self {
@@ -164,7 +164,7 @@ impl Average {
     pub fn anchored(&self, own: &Sweep) -> Self {
         let anchored = |member: &Member| {
             Some(Member {
-                belief: member.belief.anchored(own.sizes())?,
+                posterior: member.posterior.anchored(own.sizes())?,
                 ..member.clone()
             })
         };
@@ -200,13 +200,13 @@ impl Average {
         let parts: Vec<(f64, LogPrediction)> = self
             .members
             .iter()
-            .map(|member| (member.weight, member.belief.predict(size)))
+            .map(|member| (member.weight, member.posterior.predict(size)))
             .collect();
         let sum = |of: &dyn Fn(&LogPrediction) -> f64| -> f64 {
             parts.iter().map(|(weight, part)| weight * of(part)).sum()
         };
         let log_mean = sum(&|part| part.mean);
-        let between = sum(&|part| (part.mean - log_mean).powi(2)) / (LAWS + 1.0);
+        let between = sum(&|part| (part.mean - log_mean).powi(2)) / (MODELS + 1.0);
         // All models err together where the same measurements mislead them: deviations add up.
         let within = sum(&|part| part.variance.sqrt()).powi(2);
         let deviation = (between + within + self.error * self.error).sqrt();
@@ -217,10 +217,10 @@ impl Average {
         }
     }
 
-    /// What a single law predicts by itself, with the same error.
-    pub fn forecast_by(&self, law: ScalingModel, size: f64) -> Option<Forecast> {
-        let member = self.members.iter().find(|member| member.law() == law)?;
-        let part = member.belief.predict(size);
+    /// What a single model predicts by itself, with the same error.
+    pub fn forecast_by(&self, model: ScalingModel, size: f64) -> Option<Forecast> {
+        let member = self.members.iter().find(|member| member.model() == model)?;
+        let part = member.posterior.predict(size);
         Some(Forecast {
             log_mean: part.mean,
             log_deviation: (part.variance + self.error * self.error).sqrt(),
@@ -229,31 +229,31 @@ impl Average {
 }
 
 impl Member {
-    /// Which law it is.
-    pub fn law(&self) -> ScalingModel {
-        self.belief.law
+    /// Which model it is.
+    pub fn model(&self) -> ScalingModel {
+        self.posterior.model
     }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "five")]
-const LAWS: f64 = ScalingModel::ALL.len() as f64;
+const MODELS: f64 = ScalingModel::ALL.len() as f64;
 
 fn beliefs(models: &[ScalingModel], sweep: &Sweep) -> Vec<ModelPosterior> {
     let (smallest, largest) = (sweep.smallest(), sweep.largest());
-    let belief = |law: &ScalingModel| {
-        ModelPosterior::new(*law, &shapes(*law, smallest, largest), sweep.sizes())
+    let posterior = |model: &ScalingModel| {
+        ModelPosterior::new(*model, &shapes(*model, smallest, largest), sweep.sizes())
     };
-    models.iter().filter_map(belief).collect()
+    models.iter().filter_map(posterior).collect()
 }
 
-/// Birge's ratio (1932) of the best law, at least 1: where even that law misses the points by more
-/// than their error explains, the error was stated too small. A law with as many parameters as
+/// Birge's ratio (1932) of the best model, at least 1: where even that model misses the points by more
+/// than their error explains, the error was stated too small. A model with as many parameters as
 /// there are sizes is granted one degree of freedom, because its bounds leave it some.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
 fn excess(beliefs: &[ModelPosterior], sizes: usize) -> f64 {
-    let ratio = |belief: &ModelPosterior| {
-        let freedom = sizes.saturating_sub(belief.law.parameters()).max(1) as f64;
-        (belief.least_chi_squared / freedom).sqrt()
+    let ratio = |posterior: &ModelPosterior| {
+        let freedom = sizes.saturating_sub(posterior.model.parameters()).max(1) as f64;
+        (posterior.least_chi_squared / freedom).sqrt()
     };
     let least = beliefs.iter().map(ratio).fold(f64::INFINITY, f64::min);
     if least.is_finite() {
@@ -264,16 +264,16 @@ fn excess(beliefs: &[ModelPosterior], sizes: usize) -> f64 {
 }
 
 /// Weights by leaving one out (Geisser and Eddy 1979; Yao and others 2018, "pseudo-BMA"). From two
-/// sizes nothing can be left out; there a law counts by how near it comes to them.
+/// sizes nothing can be left out; there a model counts by how near it comes to them.
 #[expect(clippy::cast_precision_loss, reason = "sizes are few")]
 fn weighed(beliefs: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
     let logarithms: Vec<(f64, Option<f64>)> = beliefs
         .iter()
-        .map(|belief| {
-            let left_out = belief.leave_one_out(sizes);
+        .map(|posterior| {
+            let left_out = posterior.leave_one_out(sizes);
             let error = (sizes.len() > 1).then(|| (left_out.squares / sizes.len() as f64).sqrt());
             if sizes.len() < SIZES_TO_LEAVE_ONE_OUT {
-                (-0.5 * belief.least_chi_squared, error)
+                (-0.5 * posterior.least_chi_squared, error)
             } else {
                 (left_out.log_density, error)
             }
@@ -287,10 +287,10 @@ fn weighed(beliefs: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
         .sum();
     let members = beliefs.into_iter().zip(logarithms);
     members
-        .map(|(belief, (log, left_out_error))| Member {
+        .map(|(posterior, (log, left_out_error))| Member {
             weight: (log - greatest).exp() / total,
             left_out_error,
-            belief,
+            posterior,
         })
         .collect()
 }
@@ -302,7 +302,7 @@ fn weighed(beliefs: Vec<ModelPosterior>, sizes: &[Size]) -> Vec<Member> {
 fn surprise(models: &[ScalingModel], sweep: &Sweep) -> f64 {
     let mut deviations = Vec::new();
     for known in SIZES_TO_LEAVE_ONE_OUT..sweep.sizes().len() {
-        let average = Average::without_hindsight(models, &sweep.prefix(known));
+        let average = Average::without_backtest(models, &sweep.prefix(known));
         let later = &sweep.sizes()[known..];
         let near = later
             .iter()

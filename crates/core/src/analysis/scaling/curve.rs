@@ -1,11 +1,11 @@
-//! Laws of growth with their parameters: throughput at a size, the size for a throughput, the peak.
+//! Scaling models with their parameters: throughput at a size, the size for a throughput, the peak.
 //!
 //! Plain formulas; nothing here is fitted or judged.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A law of how throughput grows with size (nodes, sessions, shards).
+/// A model of how throughput grows with size (nodes, sessions, shards).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -76,9 +76,9 @@ impl ScalingModel {
     }
 }
 
-/// A law with its parameters. Throughputs are per second, in the unit of the points.
+/// A model with its parameters. Throughputs are per second, in the unit of the points.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "law", rename_all = "snake_case")]
+#[serde(tag = "model", rename_all = "snake_case")]
 pub enum Curve {
     /// X = a·n
     Linear {
@@ -127,8 +127,8 @@ pub struct Peak {
 }
 
 impl Curve {
-    /// Which law it follows.
-    pub const fn law(&self) -> ScalingModel {
+    /// Which model it follows.
+    pub const fn model(&self) -> ScalingModel {
         match self {
             Self::Linear { .. } => ScalingModel::Linear,
             Self::Affine { .. } => ScalingModel::Affine,

@@ -1,4 +1,4 @@
-//! Least squares: the curve of a law that comes nearest to the points, within its bounds.
+//! Least squares: the curve of a model that comes nearest to the points, within its bounds.
 //!
 //! Gauss-Newton steps with Marquardt's damping (1963), kept inside the bounds. What a fit can and
 //! cannot tell beyond the measured sizes is not decided here.
@@ -38,7 +38,7 @@ pub enum Weighting {
 /// A fitted parameter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameter {
-    /// As in the law's formula.
+    /// As in the model's formula.
     pub name: String,
     /// Its value.
     pub value: f64,
@@ -84,24 +84,24 @@ impl Fit {
     }
 }
 
-/// Fits a law to points; `None` where there are fewer sizes than parameters.
-pub fn fit(law: ScalingModel, points: &[Point], weighting: Weighting) -> Option<Fit> {
+/// Fits a model to points; `None` where there are fewer sizes than parameters.
+pub fn fit(model: ScalingModel, points: &[Point], weighting: Weighting) -> Option<Fit> {
     let mut sizes: Vec<f64> = points.iter().map(|point| point.size).collect();
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
-    let freedom = points.len().checked_sub(law.parameters())?;
-    if sizes.len() < law.parameters() {
+    let freedom = points.len().checked_sub(model.parameters())?;
+    if sizes.len() < model.parameters() {
         return None;
     }
     let problem = Problem {
-        law,
+        model,
         points,
         weighting,
     };
     let start = problem.start(*sizes.first()?, *sizes.last()?)?;
     let best = problem.descend(start);
     Some(Fit {
-        curve: curve(law, &best),
+        curve: curve(model, &best),
         weighting,
         parameters: problem.parameters(&best, freedom),
         squares: problem.squares(&best),
@@ -110,7 +110,7 @@ pub fn fit(law: ScalingModel, points: &[Point], weighting: Weighting) -> Option<
 }
 
 struct Problem<'a> {
-    law: ScalingModel,
+    model: ScalingModel,
     points: &'a [Point],
     weighting: Weighting,
 }
@@ -124,7 +124,7 @@ impl Problem<'_> {
     }
 
     fn residuals(&self, parameters: &DVector<f64>) -> DVector<f64> {
-        let curve = curve(self.law, parameters);
+        let curve = curve(self.model, parameters);
         let residual = |point: &Point| self.weight(point) * (point.per_s - curve.per_s(point.size));
         DVector::from_iterator(self.points.len(), self.points.iter().map(residual))
     }
@@ -136,7 +136,7 @@ impl Problem<'_> {
     fn slopes(&self, parameters: &DVector<f64>) -> DMatrix<f64> {
         let mut slopes = DMatrix::zeros(self.points.len(), parameters.len());
         for (row, point) in self.points.iter().enumerate() {
-            let derivatives = derivatives(self.law, parameters.as_slice(), point.size);
+            let derivatives = derivatives(self.model, parameters.as_slice(), point.size);
             for column in 0..parameters.len() {
                 slopes[(row, column)] = self.weight(point) * derivatives[column];
             }
@@ -144,7 +144,7 @@ impl Problem<'_> {
         slopes
     }
 
-    /// The best of the law's shapes, each at its best scale: near enough to the least sum that
+    /// The best of the model's shapes, each at its best scale: near enough to the least sum that
     /// the descent from there does not end in another valley.
     fn start(&self, smallest: f64, largest: f64) -> Option<DVector<f64>> {
         let scaled = |shape: &Curve| {
@@ -157,7 +157,7 @@ impl Problem<'_> {
             }
             parameters(shape, with_points / with_itself)
         };
-        shapes(self.law, smallest, largest)
+        shapes(self.model, smallest, largest)
             .iter()
             .map(scaled)
             .min_by(|a, b| self.squares(a).total_cmp(&self.squares(b)))
@@ -200,7 +200,7 @@ impl Problem<'_> {
         let change = normal.cholesky()?.solve(&pull.select_rows(&free));
         let mut next = now.clone();
         for (i, &parameter) in free.iter().enumerate() {
-            let (low, high) = bounds(self.law, parameter);
+            let (low, high) = bounds(self.model, parameter);
             next[parameter] = (now[parameter] + change[i]).clamp(low, high);
         }
         Some(next)
@@ -209,7 +209,7 @@ impl Problem<'_> {
     /// Parameters that the pull (the descent's direction) does not press against a bound.
     fn free(&self, now: &DVector<f64>, pull: &DVector<f64>) -> Vec<usize> {
         let held = |i: usize| {
-            let (low, high) = bounds(self.law, i);
+            let (low, high) = bounds(self.model, i);
             (now[i] <= low && pull[i] <= 0.0) || (now[i] >= high && pull[i] >= 0.0)
         };
         (0..now.len()).filter(|&i| !held(i)).collect()
@@ -232,12 +232,16 @@ impl Problem<'_> {
             error: error(i),
             at_bound: !free.contains(&i),
         };
-        names(self.law).iter().enumerate().map(parameter).collect()
+        names(self.model)
+            .iter()
+            .enumerate()
+            .map(parameter)
+            .collect()
     }
 }
 
-fn names(law: ScalingModel) -> &'static [&'static str] {
-    match law {
+fn names(model: ScalingModel) -> &'static [&'static str] {
+    match model {
         ScalingModel::Linear => &["a"],
         ScalingModel::Affine => &["a", "b"],
         ScalingModel::Amdahl => &["gamma", "sigma"],
@@ -246,17 +250,17 @@ fn names(law: ScalingModel) -> &'static [&'static str] {
     }
 }
 
-/// Bounds of a parameter, by its place: no law may promise more than a straight line does.
-fn bounds(law: ScalingModel, parameter: usize) -> (f64, f64) {
-    match (law, parameter) {
+/// Bounds of a parameter, by its place: no model may promise more than a straight line does.
+fn bounds(model: ScalingModel, parameter: usize) -> (f64, f64) {
+    match (model, parameter) {
         (ScalingModel::Amdahl | ScalingModel::Usl | ScalingModel::Power, 1) => (0.0, 1.0),
         _ => (0.0, f64::MAX),
     }
 }
 
-fn curve(law: ScalingModel, parameters: &DVector<f64>) -> Curve {
+fn curve(model: ScalingModel, parameters: &DVector<f64>) -> Curve {
     let at = |i: usize| parameters[i];
-    match law {
+    match model {
         ScalingModel::Linear => Curve::Linear { per_node: at(0) },
         ScalingModel::Affine => Curve::Affine {
             fixed: at(0),
@@ -294,8 +298,8 @@ fn parameters(shape: &Curve, scale: f64) -> DVector<f64> {
 }
 
 /// Change of the throughput at `n` with each parameter.
-fn derivatives(law: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
-    match (law, parameters) {
+fn derivatives(model: ScalingModel, parameters: &[f64], n: f64) -> [f64; 3] {
+    match (model, parameters) {
         (ScalingModel::Linear, _) => [n, 0.0, 0.0],
         (ScalingModel::Affine, _) => [1.0, n, 0.0],
         (ScalingModel::Power, &[first, exponent]) => {

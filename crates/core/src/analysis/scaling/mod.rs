@@ -4,13 +4,13 @@
 //! what a prediction is used for, is decided elsewhere.
 
 mod average;
-mod belief;
 mod curve;
 mod fit;
+mod identifiability;
+mod posterior;
 mod replicas;
 mod shapes;
 mod sweep;
-mod told;
 
 #[cfg(test)]
 mod tests;
@@ -18,6 +18,6 @@ mod tests;
 pub use average::{Average, FARTHEST, Forecast, LEVEL, Member, Prediction};
 pub use curve::{Curve, Peak, ScalingModel};
 pub use fit::{Fit, Parameter, Weighting, fit};
+pub use identifiability::{Identifiability, Range};
 pub use replicas::{Copies, ReplicaCost};
 pub use sweep::{ErrorSource, LEAST_ERROR, MOST_SIZES, Point, Size, Sweep, SweepError};
-pub use told::{Range, Told};

@@ -34,12 +34,12 @@ impl ReplicaCost {
         let (mut weights, mut total) = (0.0, 0.0);
         for (i, a) in points.iter().enumerate() {
             for b in &points[i + 1..] {
-                let pair = if a.replicas < b.replicas {
+                let (fewer, more) = if a.replicas < b.replicas {
                     (a, b)
                 } else {
                     (b, a)
                 };
-                if let Some(one) = of_pair(pair, error) {
+                if let Some(one) = of_pair(fewer, more, error) {
                     let weight = 1.0 / (one.error * one.error);
                     weights += weight;
                     total += weight * one.cost;
@@ -63,7 +63,7 @@ impl ReplicaCost {
 }
 
 /// X(r0)/X(r1) = (1 + c·r1)/(1 + c·r0), solved for c; its error by the slope of that.
-fn of_pair((fewer, more): (&Copies, &Copies), error: f64) -> Option<ReplicaCost> {
+fn of_pair(fewer: &Copies, more: &Copies, error: f64) -> Option<ReplicaCost> {
     let ratio = fewer.per_s / more.per_s;
     let below = more.replicas - ratio * fewer.replicas;
     let same_size = fewer.size.total_cmp(&more.size).is_eq();

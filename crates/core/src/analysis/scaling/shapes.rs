@@ -1,32 +1,32 @@
-//! The shapes that each law can take, spread evenly over what a sweep can show.
+//! The shapes that each model can take, spread evenly over what a sweep can show.
 //!
 //! A shape is a curve without its scale. Shapes are laid out by the efficiency that is left at the
 //! largest measured size, because that is what a sweep sees; so before anything is measured, no
-//! law is favored by the way in which its parameters are written.
+//! model is favored by the way in which its parameters are written.
 
 use super::curve::{Curve, ScalingModel};
 
-/// Shapes of a law with one shape parameter. Efficiencies are then less than a hundredth apart,
+/// Shapes of a model with one shape parameter. Efficiencies are then less than a hundredth apart,
 /// a third of the least error of a measurement; a finer grid changes no result.
 const STEPS: u32 = 128;
-/// Crosstalks per contention for each efficiency of the law with two shape parameters.
+/// Crosstalks per contention for each efficiency of the model with two shape parameters.
 const RATIOS: u32 = 24;
 /// Range of κ/σ, evenly spread over its logarithm. At the lower end crosstalk equals contention at
 /// 1,000 nodes, beyond any cluster that is sized here; at the upper end from the first node on.
 /// Published fits lie between (κ/σ of 0.004 to 1 in the oracles of the tests).
 const RATIO_RANGE: (f64, f64) = (1e-3, 1.0);
 
-/// Shapes of a law over measured sizes from `smallest` to `largest`; each is as likely as the next.
+/// Shapes of a model over measured sizes from `smallest` to `largest`; each is as likely as the next.
 /// From a single size nothing is learnt about shape, so there is only the straight line.
-pub(super) fn shapes(law: ScalingModel, smallest: f64, largest: f64) -> Vec<Curve> {
-    if law == ScalingModel::Linear {
+pub(super) fn shapes(model: ScalingModel, smallest: f64, largest: f64) -> Vec<Curve> {
+    if model == ScalingModel::Linear {
         return vec![Curve::Linear { per_node: 1.0 }];
     }
     if largest <= smallest {
         return Vec::new();
     }
     let over = Span { smallest, largest };
-    match law {
+    match model {
         ScalingModel::Linear => Vec::new(),
         ScalingModel::Affine => efficiencies(over.flat()).map(|e| over.affine(e)).collect(),
         ScalingModel::Power => efficiencies(over.flat()).map(|e| over.power(e)).collect(),
@@ -35,7 +35,7 @@ pub(super) fn shapes(law: ScalingModel, smallest: f64, largest: f64) -> Vec<Curv
             .collect(),
         ScalingModel::Usl => ratios()
             .flat_map(|ratio| {
-                // Only this law can fall, so only here an efficiency may be below the flat one.
+                // Only this model can fall, so only here an efficiency may be below the flat one.
                 efficiencies(0.0).filter_map(move |e| over.contended(e, ratio))
             })
             .collect(),

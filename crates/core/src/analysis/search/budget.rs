@@ -32,11 +32,11 @@ impl<'a> Budget<'a> {
             let one = measured.saturating_add(self.around(purpose));
             one.saturating_mul(times.into())
         };
-        let wanted = [
+        let planned = [
             cost(ProbePurpose::Search, probes),
             cost(ProbePurpose::Confirm, confirmations),
         ];
-        let spent = self.probes.iter().map(took).chain(wanted);
+        let spent = self.probes.iter().map(took).chain(planned);
         in_number && spent.fold(0, u64::saturating_add) <= budget
     }
 

@@ -99,7 +99,7 @@ fn has_missed(probe: &ProbeRecord) -> bool {
 }
 
 fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
-    let known = known(search, no_mark);
+    let history = history(search, no_mark);
     let judged = &mut record.judgments;
     match no_mark.why {
         NoMarkReason::BelowLowest => {
@@ -109,7 +109,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
                 ..Reason::with_figures(
                     ReasonCode::RateNotSustained,
                     "no value met the objective, down to the lowest that was probed",
-                    &known,
+                    &history,
                 )
             };
             judged.objective = Judgment {
@@ -125,7 +125,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
                     ..Reason::with_figures(
                         ReasonCode::ClientSaturated,
                         "the load generator gave out before the target did",
-                        &known,
+                        &history,
                     )
                 }],
             };
@@ -135,7 +135,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::TooFewSamples,
                 "a probe has too few ops for the percentile that the objective names",
-                &known,
+                &history,
                 Some(hint),
             );
         }
@@ -143,7 +143,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::TooShort,
                 "probes or time ran out before a candidate was confirmed",
-                &known,
+                &history,
                 Some("allow more time with --budget, or probe shorter with --quick"),
             );
         }
@@ -151,7 +151,7 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             judged.measurement = unknown(
                 ReasonCode::NothingAcknowledged,
                 "closed load acknowledged nothing, so there is nothing to start from",
-                &known,
+                &history,
                 Some("run `highwater check URL`"),
             );
         }
@@ -206,7 +206,7 @@ fn unknown(
     }
 }
 
-fn known(search: &SearchRecord, no_mark: &NoMark) -> String {
+fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
     let met = no_mark
         .highest_met
         .map(|at| of_axis(search, at) + " passed");

@@ -4,15 +4,17 @@
 
 use crate::model::search::{Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome};
 
-use super::known::{Known, Status, Value};
+use super::history::{ProbeHistory, Status, Value};
 
 /// A search that does not go on: a value that was confirmed before stays the mark, but not where data
 /// are wrong.
-pub(super) fn ended(known: &Known<'_>, why: NoMarkReason) -> SearchOutcome {
-    let confirmed = known.confirmed().filter(|_| why != NoMarkReason::WrongData);
+pub(super) fn ended(history: &ProbeHistory<'_>, why: NoMarkReason) -> SearchOutcome {
+    let confirmed = history
+        .confirmed()
+        .filter(|_| why != NoMarkReason::WrongData);
     confirmed.map_or_else(
-        || SearchOutcome::NoMark(nothing_confirmed(known, why)),
-        |value| SearchOutcome::Mark(mark(known, value)),
+        || SearchOutcome::NoMark(nothing_confirmed(history, why)),
+        |value| SearchOutcome::Mark(mark(history, value)),
     )
 }
 
@@ -30,20 +32,20 @@ pub(super) fn stopped(probes: &[ProbeRecord]) -> Option<NoMarkReason> {
     }
 }
 
-pub(super) fn nothing_confirmed(known: &Known<'_>, why: NoMarkReason) -> NoMark {
-    let high = known.high().filter(|high| high.status == Status::Failed);
+pub(super) fn nothing_confirmed(history: &ProbeHistory<'_>, why: NoMarkReason) -> NoMark {
+    let high = history.high().filter(|high| high.status == Status::Failed);
     NoMark {
         why,
-        highest_met: known.low().map(|low| low.at),
+        highest_met: history.low().map(|low| low.at),
         lowest_failed: high.map(|high| high.at),
-        limited_by: known.high().map_or_else(Vec::new, |v| v.reasons.clone()),
+        limited_by: history.high().map_or_else(Vec::new, |v| v.reasons.clone()),
     }
 }
 
 /// A value that was confirmed as often as it had to be.
-pub(super) fn mark(known: &Known<'_>, value: &Value) -> Mark {
-    let confirmations = known.confirmations_at(value.at);
-    let high = known.failed_above(value.at);
+pub(super) fn mark(history: &ProbeHistory<'_>, value: &Value) -> Mark {
+    let confirmations = history.confirmations_at(value.at);
+    let high = history.failed_above(value.at);
     Mark {
         confirmed: value.at,
         failed: high.map(|high| high.at),
@@ -55,7 +57,7 @@ pub(super) fn mark(known: &Known<'_>, value: &Value) -> Mark {
             .unwrap_or(0),
         rows: confirmations.last().map_or(0, |probe| probe.rows_before),
         bytes: confirmations.last().and_then(|probe| probe.bytes_before),
-        passed_above: known.met_above(high.map_or(f64::INFINITY, |high| high.at)),
-        wider: high.is_some_and(|high| !known.is_narrow(value.at, high.at)),
+        passed_above: history.met_above(high.map_or(f64::INFINITY, |high| high.at)),
+        wider: high.is_some_and(|high| !history.is_narrow(value.at, high.at)),
     }
 }

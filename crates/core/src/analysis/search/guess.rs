@@ -6,7 +6,7 @@ use crate::model::judgment::ReasonCode;
 use crate::model::plan::Objective;
 use crate::model::search::SearchAxis;
 
-use super::known::{Known, Status, Value};
+use super::history::{ProbeHistory, Status, Value};
 
 /// An open probe that reached less than this share of its rate shows where the target gives out.
 const GAVE_OUT: f64 = 0.98;
@@ -19,12 +19,12 @@ const FARTHEST: f64 = 2.0;
 type Point = (f64, f64);
 
 /// A guess of the mark; `without` leaves one value's own figures out.
-pub(super) fn mark(known: &Known<'_>, without: Option<f64>) -> Option<f64> {
-    let knee = knee(known, without);
-    if !known.search.objective.bounds_latency() {
+pub(super) fn mark(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
+    let knee = knee(history, without);
+    if !history.search.objective.bounds_latency() {
         return knee;
     }
-    let mut points: Vec<Point> = known
+    let mut points: Vec<Point> = history
         .values()
         .iter()
         .filter(|value| value.status != Status::Ceiling && Some(value.at) != without)
@@ -32,22 +32,22 @@ pub(super) fn mark(known: &Known<'_>, without: Option<f64>) -> Option<f64> {
         .filter_map(|value| Some((value.at, value.pressure?)))
         .collect();
     // Where the target gives out every op is late.
-    points.extend(knee.map(|knee| (knee, all_late(known))));
+    points.extend(knee.map(|knee| (knee, all_late(history))));
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     root(&points).or(knee)
 }
 
 /// Whether all other probes foretell that this value fails.
-pub(super) fn foretells(known: &Known<'_>, failed: &Value) -> bool {
-    mark(known, Some(failed.at)).is_some_and(|mark| mark <= failed.at)
+pub(super) fn foretells(history: &ProbeHistory<'_>, failed: &Value) -> bool {
+    mark(history, Some(failed.at)).is_some_and(|mark| mark <= failed.at)
 }
 
 /// Where the target gives out: what the lowest overloaded probe reached, or closed load.
-fn knee(known: &Known<'_>, without: Option<f64>) -> Option<f64> {
-    if known.policy().axis == SearchAxis::Sessions {
+fn knee(history: &ProbeHistory<'_>, without: Option<f64>) -> Option<f64> {
+    if history.policy().axis == SearchAxis::Sessions {
         return None;
     }
-    let overloaded = known.values().iter().filter(|value| {
+    let overloaded = history.values().iter().filter(|value| {
         let sustained = value.acknowledged_per_s >= value.at * GAVE_OUT;
         let says_so = value.reasons.contains(&ReasonCode::RateNotSustained);
         value.status == Status::Failed && says_so && !sustained && Some(value.at) != without
@@ -55,16 +55,16 @@ fn knee(known: &Known<'_>, without: Option<f64>) -> Option<f64> {
     let reached = overloaded
         .map(|value| value.acknowledged_per_s)
         .find(|reached| *reached > 0.0);
-    let closed = known.closed_throughput().filter(|reached| *reached > 0.0);
+    let closed = history.closed_throughput().filter(|reached| *reached > 0.0);
     // Closed load may have had too few sessions, and an overload may cost capacity: a rate that
     // passed far above says so.
-    let low = known.low().map_or(0.0, |low| low.at);
+    let low = history.low().map_or(0.0, |low| low.at);
     reached.or(closed).filter(|knee| *knee > low * NOT_REFUTED)
 }
 
 /// The pressure when every op is late: ln(1 ÷ share allowed), of the strictest percentile.
-fn all_late(known: &Known<'_>) -> f64 {
-    let stated = known.search.objective.stated.iter();
+fn all_late(history: &ProbeHistory<'_>) -> f64 {
+    let stated = history.search.objective.stated.iter();
     let allowed = stated.filter_map(|objective| match *objective {
         Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
             Some(1_000_000_u32.saturating_sub(quantile_ppm).max(1))

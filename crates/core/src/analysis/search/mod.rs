@@ -28,9 +28,9 @@ mod budget;
 mod conclusion;
 mod ending;
 mod guess;
-mod known;
-mod lateness;
+mod history;
 mod length;
+mod pooled_exceedance;
 mod soak;
 mod step;
 #[cfg(test)]
@@ -43,7 +43,7 @@ use crate::model::search::{NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcom
 
 use budget::Budget;
 use ending::{ended, mark, nothing_confirmed, stopped};
-use known::{Known, Status, Value};
+use history::{ProbeHistory, Status, Value};
 
 pub use conclusion::conclude;
 pub(crate) use conclusion::of_axis;
@@ -84,12 +84,12 @@ pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
 }
 
 fn searched(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
-    let known = Known::new(search, probes);
+    let history = ProbeHistory::new(search, probes);
     if let Some(why) = stopped(probes) {
-        return Step::End(ended(&known, why));
+        return Step::End(ended(&history, why));
     }
     let budget = Budget::new(&search.policy, probes);
-    within(&known, &budget, wish(&known))
+    within(&history, &budget, next_step(&history))
 }
 
 /// What a probe at this value measures, nanoseconds: as long as its purpose asks for, and longer
@@ -100,8 +100,8 @@ pub fn measured_ns(
     purpose: ProbePurpose,
     at: Option<f64>,
 ) -> u64 {
-    let known = Known::new(search, probes);
-    let expected = at.and_then(|at| known.units_per_s(at));
+    let history = ProbeHistory::new(search, probes);
+    let expected = at.and_then(|at| history.units_per_s(at));
     let measured = search.policy.measured_ns(purpose, expected);
     match purpose {
         ProbePurpose::Estimate => measured.min(LONGEST_ESTIMATE_NS),
@@ -110,63 +110,67 @@ pub fn measured_ns(
 }
 
 /// The end of a search that is not to go on, with what is known all the same.
-pub fn give_up(search: &SearchRecord, probes: &[ProbeRecord], why: NoMarkReason) -> SearchOutcome {
-    ended(&Known::new(search, probes), why)
+pub fn end_early(
+    search: &SearchRecord,
+    probes: &[ProbeRecord],
+    why: NoMarkReason,
+) -> SearchOutcome {
+    ended(&ProbeHistory::new(search, probes), why)
 }
 
-fn wish(known: &Known<'_>) -> Step {
-    if known.confirms_too_little() {
-        return no_mark(known, NoMarkReason::TooFewOps);
+fn next_step(history: &ProbeHistory<'_>) -> Step {
+    if history.confirms_too_little() {
+        return no_mark(history, NoMarkReason::TooFewOps);
     }
-    match (known.low(), known.high()) {
-        (None, None) => first(known),
-        (None, Some(high)) => down(known, high),
-        (Some(low), None) => up(known, low),
-        (Some(low), Some(high)) => between(known, low, high),
+    match (history.low(), history.high()) {
+        (None, None) => first(history),
+        (None, Some(high)) => down(history, high),
+        (Some(low), None) => up(history, low),
+        (Some(low), Some(high)) => between(history, low, high),
     }
 }
 
-fn first(known: &Known<'_>) -> Step {
-    if let Some(first) = known.policy().first {
-        return known.probe(first);
+fn first(history: &ProbeHistory<'_>) -> Step {
+    if let Some(first) = history.policy().first {
+        return history.probe(first);
     }
-    match known.closed_throughput() {
+    match history.closed_throughput() {
         None => Step::Estimate,
         Some(reached) if reached > 0.0 => {
-            let share = if known.search.objective.bounds_latency() {
+            let share = if history.search.objective.bounds_latency() {
                 SHARE_WITH_LATENCY
             } else {
                 SHARE_WITHOUT_LATENCY
             };
-            known.probe(reached * share)
+            history.probe(reached * share)
         }
-        Some(_) => no_mark(known, NoMarkReason::NothingAcknowledged),
+        Some(_) => no_mark(history, NoMarkReason::NothingAcknowledged),
     }
 }
 
 /// Nothing failed yet: up, to where the limit is expected, or by growing steps.
-fn up(known: &Known<'_>, low: &Value) -> Step {
-    let width = 1.0 + known.policy().width;
-    if known.policy().highest.is_some_and(|most| low.at >= most) {
-        return confirm(known, low);
+fn up(history: &ProbeHistory<'_>, low: &Value) -> Step {
+    let width = 1.0 + history.policy().width;
+    if history.policy().highest.is_some_and(|most| low.at >= most) {
+        return confirm(history, low);
     }
-    let streak = known.met_streak();
-    let grown = if known.closed_throughput().is_some() {
+    let streak = history.met_streak();
+    let grown = if history.closed_throughput().is_some() {
         grow(width, streak.saturating_sub(1))
     } else {
         // Doubled twice, then wider: the limit is far.
         if streak <= 2 { 2.0 } else { LONGEST_STEP_UP }
     };
-    let at = match guess::mark(known, None) {
-        Some(mark) if mark > low.at * width * width && streak <= 2 => mark * below(known),
+    let at = match guess::mark(history, None) {
+        Some(mark) if mark > low.at * width * width && streak <= 2 => mark * below(history),
         _ => low.at * grown.min(LONGEST_STEP_UP),
     };
-    known.probe(at.max(low.at * width).max(known.after(low.at)))
+    history.probe(at.max(low.at * width).max(history.after(low.at)))
 }
 
 /// Nothing passed yet: down, to where the limit is expected, or by growing steps.
-fn down(known: &Known<'_>, high: &Value) -> Step {
-    let policy = known.policy();
+fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
+    let policy = history.policy();
     if high.at <= policy.lowest * (1.0 + policy.width / 2.0) {
         let ceiling = high.status == Status::Ceiling;
         let why = if ceiling {
@@ -174,37 +178,37 @@ fn down(known: &Known<'_>, high: &Value) -> Step {
         } else {
             NoMarkReason::BelowLowest
         };
-        return no_mark(known, why);
+        return no_mark(history, why);
     }
-    let streak = known.failed_streak().max(1);
+    let streak = history.failed_streak().max(1);
     let width = 1.0 + policy.width;
-    let at = match guess::mark(known, None) {
-        Some(mark) if streak <= GUESSES => (mark * below(known)).min(high.at / width),
-        Some(mark) => (mark * below(known)).min(high.at / grow(SQRT_2, streak - GUESSES)),
+    let at = match guess::mark(history, None) {
+        Some(mark) if streak <= GUESSES => (mark * below(history)).min(high.at / width),
+        Some(mark) => (mark * below(history)).min(high.at / grow(SQRT_2, streak - GUESSES)),
         None => high.at / grow(2.0, streak - 1),
     };
-    known.probe(at.max(policy.lowest))
+    history.probe(at.max(policy.lowest))
 }
 
 /// Narrows the bracket, then confirms its lower end.
-fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
-    let width = 1.0 + known.policy().width;
-    if known.is_narrow(low.at, high.at) {
-        return settle(known, low, high);
+fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
+    let width = 1.0 + history.policy().width;
+    if history.is_narrow(low.at, high.at) {
+        return settle(history, low, high);
     }
     if high.status == Status::Ceiling && high.at / low.at <= CEILING_NEAR {
-        return no_mark(known, NoMarkReason::ClientCeiling);
+        return no_mark(history, NoMarkReason::ClientCeiling);
     }
     let middle = (low.at * high.at).sqrt();
-    let guess = guess::mark(known, None).filter(|mark| *mark < high.at && !creeps(known));
+    let guess = guess::mark(history, None).filter(|mark| *mark < high.at && !creeps(history));
     let at = match guess {
         Some(mark) if mark <= low.at * width => {
-            (low.at * grow(width, known.met_streak().saturating_sub(1))).min(middle)
+            (low.at * grow(width, history.met_streak().saturating_sub(1))).min(middle)
         }
         Some(mark) if mark >= high.at / width => {
-            (high.at / grow(width, known.failed_streak().saturating_sub(1))).max(middle)
+            (high.at / grow(width, history.failed_streak().saturating_sub(1))).max(middle)
         }
-        Some(mark) => mark * below(known),
+        Some(mark) => mark * below(history),
         None => middle,
     };
     // One more probe there must leave a narrow bracket, or one that is narrower by its middle.
@@ -214,108 +218,114 @@ fn between(known: &Known<'_>, low: &Value, high: &Value) -> Step {
     } else {
         middle
     };
-    let asked = known.value(at);
-    let inside = low.at < asked && asked < high.at;
-    let asked = if inside { asked } else { known.value(middle) };
+    let rounded = history.value(at);
+    let inside = low.at < rounded && rounded < high.at;
+    let chosen = if inside {
+        rounded
+    } else {
+        history.value(middle)
+    };
     Step::Probe {
-        at: asked.max(known.after(low.at)),
+        at: chosen.max(history.after(low.at)),
     }
 }
 
 /// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side.
-fn creeps(known: &Known<'_>) -> bool {
-    let width = |known: &Known<'_>| Some((known.high()?.at / known.low()?.at).ln());
-    let before = known.before(GUESSES);
-    match (width(known), before.as_ref().and_then(width)) {
+fn creeps(history: &ProbeHistory<'_>) -> bool {
+    let width = |history: &ProbeHistory<'_>| Some((history.high()?.at / history.low()?.at).ln());
+    let before = history.before(GUESSES);
+    match (width(history), before.as_ref().and_then(width)) {
         (Some(now), Some(before)) => now > WIDE.ln() && now > before / 2.0,
         _ => false,
     }
 }
 
 /// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
-fn settle(known: &Known<'_>, low: &Value, high: &Value) -> Step {
+fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
     if high.status == Status::Ceiling {
-        return Step::End(ended(known, NoMarkReason::ClientCeiling));
+        return Step::End(ended(history, NoMarkReason::ClientCeiling));
     }
-    if let Some(at) = candidate(known, low, high) {
+    if let Some(at) = candidate(history, low, high) {
         return Step::Confirm { at };
     }
-    let fluke = high.failures == 1 && !guess::foretells(known, high);
-    if fluke && low.confirmed == 0 && known.failed_candidates() == 0 {
+    let fluke = high.failures == 1 && !guess::foretells(history, high);
+    if fluke && low.confirmed == 0 && history.failed_candidates() == 0 {
         return Step::Probe { at: high.at };
     }
-    confirm(known, low)
+    confirm(history, low)
 }
 
 /// A value above the lower end of the bracket, and perhaps beyond an upper end that did not fail
 /// clearly, which confirmations would probably hold; before the lower end is confirmed, or after.
-fn candidate(known: &Known<'_>, low: &Value, high: &Value) -> Option<f64> {
-    let (wanted, width) = (known.policy().confirmations, known.policy().width);
-    let begun = 0 < low.confirmed && low.confirmed < wanted;
-    if begun || known.failed_candidates() >= FAILED_CANDIDATES || known.confirmed_values() > RAISES
+fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f64> {
+    let (confirmations, width) = (history.policy().confirmations, history.policy().width);
+    let begun = 0 < low.confirmed && low.confirmed < confirmations;
+    if begun
+        || history.failed_candidates() >= FAILED_CANDIDATES
+        || history.confirmed_values() > RAISES
     {
         return None;
     }
-    let Some(mark) = known.expected_mark() else {
+    let Some(mark) = history.expected_mark() else {
         // Nothing tells where; but a longer probe of the upper end decides.
         return (low.confirmed == 0 && high.is_open).then_some(high.at);
     };
-    let most = known.failed_clearly().unwrap_or(f64::MAX) / (1.0 + width * GAIN / 2.0);
+    let most = history.failed_clearly().unwrap_or(f64::MAX) / (1.0 + width * GAIN / 2.0);
     let reach = low.at * (1.0 + width * REACH);
-    let at = known.value((mark * (1.0 - width * MARGIN)).min(most).min(reach));
+    let at = history.value((mark * (1.0 - width * MARGIN)).min(most).min(reach));
     (at > low.at * (1.0 + width * GAIN)).then_some(at)
 }
 
-fn confirm(known: &Known<'_>, low: &Value) -> Step {
-    if low.confirmed < known.policy().confirmations {
+fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
+    if low.confirmed < history.policy().confirmations {
         return Step::Confirm { at: low.at };
     }
-    Step::End(SearchOutcome::Mark(mark(known, low)))
+    Step::End(SearchOutcome::Mark(mark(history, low)))
 }
 
-/// What can be done of a wish: where probes or time run out, the best so far is confirmed. A
+/// What can be done of a step: where probes or time run out, the best so far is confirmed. A
 /// confirmation that cannot have ops enough is not begun.
-fn within(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
-    let wanted = known.policy().confirmations;
-    match wish {
-        Step::Probe { at } if budget.allows(1, wanted, known.units_per_s(at)) => wish,
-        Step::Probe { at } => match known.low() {
-            Some(low) => affordable(known, budget, confirm(known, low)),
-            None if budget.allows(1, 0, known.units_per_s(at)) => wish,
-            None => no_mark(known, NoMarkReason::BudgetSpent),
+fn within(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+    let confirmations = history.policy().confirmations;
+    match step {
+        Step::Probe { at } if budget.allows(1, confirmations, history.units_per_s(at)) => step,
+        Step::Probe { at } => match history.low() {
+            Some(low) => affordable(history, budget, confirm(history, low)),
+            None if budget.allows(1, 0, history.units_per_s(at)) => step,
+            None => no_mark(history, NoMarkReason::BudgetSpent),
         },
-        Step::Confirm { .. } => affordable(known, budget, wish),
-        Step::Estimate if !budget.allows(1, 0, None) => no_mark(known, NoMarkReason::BudgetSpent),
-        Step::Estimate | Step::Soak { .. } | Step::End(_) => wish,
+        Step::Confirm { .. } => affordable(history, budget, step),
+        Step::Estimate if !budget.allows(1, 0, None) => no_mark(history, NoMarkReason::BudgetSpent),
+        Step::Estimate | Step::Soak { .. } | Step::End(_) => step,
     }
 }
 
 /// A confirmation, if all that the value still lacks can be made; else that of the highest that
 /// passed; else what is known.
-fn affordable(known: &Known<'_>, budget: &Budget<'_>, wish: Step) -> Step {
-    let Step::Confirm { at } = wish else {
-        return wish;
+fn affordable(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+    let Step::Confirm { at } = step else {
+        return step;
     };
-    let expected = known.units_per_s(at);
-    let rare = |rate| known.policy().is_too_rare(ProbePurpose::Confirm, rate);
+    let expected = history.units_per_s(at);
+    let rare = |rate| history.policy().is_too_rare(ProbePurpose::Confirm, rate);
     if expected.is_some_and(rare) {
-        return Step::End(ended(known, NoMarkReason::TooFewOps));
+        return Step::End(ended(history, NoMarkReason::TooFewOps));
     }
-    let missing = known
+    let missing = history
         .policy()
         .confirmations
-        .saturating_sub(known.confirmed_at(at));
+        .saturating_sub(history.confirmed_at(at));
     if budget.allows(0, missing, expected) {
-        return wish;
+        return step;
     }
-    match known.low().filter(|low| low.at < at) {
-        Some(low) => affordable(known, budget, confirm(known, low)),
-        None => Step::End(ended(known, NoMarkReason::BudgetSpent)),
+    match history.low().filter(|low| low.at < at) {
+        Some(low) => affordable(history, budget, confirm(history, low)),
+        None => Step::End(ended(history, NoMarkReason::BudgetSpent)),
     }
 }
 
-fn no_mark(known: &Known<'_>, why: NoMarkReason) -> Step {
-    Step::End(SearchOutcome::NoMark(nothing_confirmed(known, why)))
+fn no_mark(history: &ProbeHistory<'_>, why: NoMarkReason) -> Step {
+    Step::End(SearchOutcome::NoMark(nothing_confirmed(history, why)))
 }
 
 /// `step`, its fourth power, its sixteenth …, bounded.
@@ -325,6 +335,6 @@ fn grow(step: f64, times: u32) -> f64 {
 }
 
 /// A guess is probed a little below it: a pass moves the end that counts.
-fn below(known: &Known<'_>) -> f64 {
-    1.0 - known.policy().width / 2.0
+fn below(history: &ProbeHistory<'_>) -> f64 {
+    1.0 - history.policy().width / 2.0
 }

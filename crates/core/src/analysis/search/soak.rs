@@ -6,7 +6,7 @@
 use crate::model::search::{NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord};
 
 use super::ending::{ended, stopped};
-use super::known::Known;
+use super::history::ProbeHistory;
 use super::step::Step;
 
 /// The probes of the search itself, and the soak if there was one.
@@ -24,12 +24,14 @@ pub(super) fn after(
     soak: Option<&ProbeRecord>,
     step: Step,
 ) -> Step {
-    let wanted = search.policy.soak_ns.is_some() && stopped(probes).is_none();
+    let confirmations = search.policy.soak_ns.is_some() && stopped(probes).is_none();
     match (step, soak.map(|soak| soak.verdict)) {
-        (Step::End(SearchOutcome::Mark(mark)), None) if wanted => Step::Soak { at: mark.confirmed },
+        (Step::End(SearchOutcome::Mark(mark)), None) if confirmations => {
+            Step::Soak { at: mark.confirmed }
+        }
         (Step::End(_), Some(ProbeVerdict::WrongData)) => {
-            let known = Known::new(search, probes);
-            Step::End(ended(&known, NoMarkReason::WrongData))
+            let history = ProbeHistory::new(search, probes);
+            Step::End(ended(&history, NoMarkReason::WrongData))
         }
         (step, _) => step,
     }

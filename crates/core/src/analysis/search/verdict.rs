@@ -141,9 +141,9 @@ fn verdict(
         other => return other,
     }
     let judged = &record.judgments;
-    let unsound = judged.measurement.value == Measurement::Invalid;
+    let invalid = judged.measurement.value == Measurement::Invalid;
     let has = |code: &ReasonCode| judged.measurement.reasons.iter().any(|r| r.code == *code);
-    if unsound && OUR_OWN.iter().any(has) {
+    if invalid && OUR_OWN.iter().any(has) {
         return ProbeVerdict::Invalid;
     }
     if judged.objective.value == ObjectiveValue::Missed {

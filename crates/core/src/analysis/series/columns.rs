@@ -36,7 +36,7 @@ pub enum Dimension {
 
 /// A column that is known by name.
 #[derive(Debug, Clone, Copy)]
-pub struct Known {
+pub struct KnownColumn {
     /// Its name in points, with its base unit last.
     pub name: &'static str,
     /// What it is to a point.
@@ -55,8 +55,8 @@ const fn known(
     dimension: Dimension,
     aliases: &'static [&'static str],
     meaning: &'static str,
-) -> Known {
-    Known {
+) -> KnownColumn {
+    KnownColumn {
         name,
         role,
         dimension,
@@ -69,7 +69,7 @@ use Dimension::{ByteRate, Bytes, Count, Percent, Time, Word};
 use Role::{About, Figure, Setting};
 
 /// Every known column but the throughput, whose names are a family of their own.
-pub const KNOWN: &[Known] = &[
+pub const KNOWN_COLUMNS: &[KnownColumn] = &[
     known(
         "series",
         About,
@@ -476,15 +476,18 @@ pub(super) const ENDINGS: &[(&str, Dimension, f64)] = &[
 ];
 
 /// A known column by its name or one of its other names.
-pub(super) fn by_name(name: &str) -> Option<&'static Known> {
-    KNOWN
+pub(super) fn by_name(name: &str) -> Option<&'static KnownColumn> {
+    KNOWN_COLUMNS
         .iter()
         .find(|known| known.name == name || known.aliases.contains(&name))
 }
 
 /// A known column of a dimension: `batch_size` in rows is not `batch_size` in bytes.
-pub(super) fn by_name_and_dimension(name: &str, dimension: Dimension) -> Option<&'static Known> {
-    let of_dimension = |known: &&Known| known.dimension == dimension;
-    let is_named = |known: &&Known| known.name == name || known.aliases.contains(&name);
-    KNOWN.iter().filter(of_dimension).find(is_named)
+pub(super) fn by_name_and_dimension(
+    name: &str,
+    dimension: Dimension,
+) -> Option<&'static KnownColumn> {
+    let of_dimension = |known: &&KnownColumn| known.dimension == dimension;
+    let is_named = |known: &&KnownColumn| known.name == name || known.aliases.contains(&name);
+    KNOWN_COLUMNS.iter().filter(of_dimension).find(is_named)
 }

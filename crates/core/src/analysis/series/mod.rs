@@ -17,7 +17,7 @@ mod tuned;
 
 use std::collections::BTreeMap;
 
-pub use columns::{Dimension, KNOWN, Known, Role};
+pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
 pub use published::{PUBLISHED, Published};
 pub use read::read;
 pub use record::{of_record, of_records};

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::cell::{is_absent, number};
-use super::columns::{Dimension, KNOWN, Role};
+use super::columns::{Dimension, KNOWN_COLUMNS, Role};
 use super::header::{Bound, NO_UNIT, bind, normalized};
 use super::{Column, Origin, Point, SeriesSet, Setting, fields};
 use crate::input_error::{InputError, suggest};
@@ -28,15 +28,15 @@ const HEADER_HINT: &str = "begin with a line that names the columns, such as `no
 pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
     let mut reading = Reading::new(text);
     let points = reading.points();
-    if reading.mistakes.is_empty() {
+    if reading.errors.is_empty() {
         Ok(SeriesSet {
             points,
             columns: reading.columns(),
             notes: reading.notes,
         })
     } else {
-        reading.mistakes.truncate(MOST_MISTAKES);
-        Err(reading.mistakes)
+        reading.errors.truncate(MOST_MISTAKES);
+        Err(reading.errors)
     }
 }
 
@@ -45,7 +45,7 @@ struct Reading<'a> {
     text: &'a str,
     delimiter: u8,
     bound: Vec<Bound>,
-    mistakes: Vec<InputError>,
+    errors: Vec<InputError>,
     notes: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Reading<'a> {
             text,
             delimiter: delimiter(text),
             bound: Vec::new(),
-            mistakes: Vec::new(),
+            errors: Vec::new(),
             notes: Vec::new(),
         }
     }
@@ -71,23 +71,23 @@ impl<'a> Reading<'a> {
         let mut lines = self.lines().into_iter();
         let Some(header) = lines.next() else {
             let nothing = InputError::at(self.text, 0..0, "the file has no header and no figures");
-            self.mistakes
+            self.errors
                 .push(nothing.with_hint(Some(HEADER_HINT.to_owned())));
             return Vec::new();
         };
         self.bind(&header);
-        if !self.mistakes.is_empty() {
+        if !self.errors.is_empty() {
             return Vec::new();
         }
         let lines: Vec<Line> = lines.collect();
         self.words_are_settings(&lines);
         let lines = lines.into_iter();
         let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
-        if points.is_empty() && self.mistakes.is_empty() {
+        if points.is_empty() && self.errors.is_empty() {
             let end = self.text.len();
             let nothing =
                 InputError::at(self.text, end..end, "there are no figures below the header");
-            self.mistakes
+            self.errors
                 .push(nothing.with_hint(Some("write one line per measured point".to_owned())));
         }
         points
@@ -120,7 +120,7 @@ impl<'a> Reading<'a> {
             }
             if lines.len() > MOST_ROWS {
                 let message = format!("more than {MOST_ROWS} rows");
-                self.mistakes
+                self.errors
                     .push(InputError::at(self.text, start..start, message));
                 break;
             }
@@ -135,12 +135,12 @@ impl<'a> Reading<'a> {
 
     fn bind(&mut self, header: &Line) {
         if header.cells.len() > MOST_COLUMNS {
-            self.mistake(header, 0, &format!("more than {MOST_COLUMNS} columns"), "");
+            self.error(header, 0, &format!("more than {MOST_COLUMNS} columns"), "");
             return;
         }
         let is_number = |cell: &String| number(cell, Dimension::Count, None).is_ok();
         if header.cells.iter().all(is_number) {
-            self.mistake(
+            self.error(
                 header,
                 0,
                 "numbers stand where the names of columns belong",
@@ -153,7 +153,7 @@ impl<'a> Reading<'a> {
         let mut seen: BTreeMap<String, String> = BTreeMap::new();
         for (at, column) in self.bound.clone().iter().enumerate() {
             if column.name.is_empty() {
-                self.mistake(
+                self.error(
                     header,
                     at,
                     &format!("column {} has no name", at + 1),
@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
                 );
             } else if let Some(first) = seen.insert(column.name.clone(), column.header.clone()) {
                 let what = format!("`{first}` and `{}` are the same column", column.header);
-                self.mistake(
+                self.error(
                     header,
                     at,
                     &what,
@@ -184,7 +184,7 @@ impl<'a> Reading<'a> {
                  `queries_per_s`, `tpmC`"
                     .to_owned()
             });
-            self.mistake(header, 0, "no column holds the throughput", &hint);
+            self.error(header, 0, "no column holds the throughput", &hint);
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> Reading<'a> {
         if column.known || column.role != Role::Setting || column.name.len() < 4 {
             return;
         }
-        let names = KNOWN.iter().map(|known| known.name);
+        let names = KNOWN_COLUMNS.iter().map(|known| known.name);
         let near = suggest(&column.name, names.chain(["throughput"]));
         if let Some(near) = near.filter(|said| said.starts_with("did")) {
             let header = &column.header;
@@ -242,10 +242,10 @@ impl<'a> Reading<'a> {
             let what = format!("{has} cells, but the header names {wants} columns");
             let hint = "leave a cell empty where the source states nothing; put a text with a \
                         separator in it into double quotes";
-            self.mistake(line, has.min(wants), &what, hint);
+            self.error(line, has.min(wants), &what, hint);
             return None;
         }
-        let before = self.mistakes.len();
+        let before = self.errors.len();
         let mut point = Point {
             origin: Origin::Line(line.number),
             series: UNNAMED.to_owned(),
@@ -267,7 +267,7 @@ impl<'a> Reading<'a> {
         ) {
             point.interval = Some([low.min(high), low.max(high)]);
         }
-        (self.mistakes.len() == before).then_some(point)
+        (self.errors.len() == before).then_some(point)
     }
 
     fn cell(&mut self, line: &Line, at: usize, column: &Bound, point: &mut Point) {
@@ -318,7 +318,7 @@ impl<'a> Reading<'a> {
         }
         if is_absent(&line.cells[at]) {
             let what = format!("column `{}`: the throughput is missing", column.header);
-            self.mistake(
+            self.error(
                 line,
                 at,
                 &what,
@@ -331,7 +331,7 @@ impl<'a> Reading<'a> {
             Some(_) => {
                 let cell = &line.cells[at];
                 let what = format!("column `{}`: `{cell}` is not above zero", column.header);
-                self.mistake(line, at, &what, "delete the line if nothing was measured");
+                self.error(line, at, &what, "delete the line if nothing was measured");
             }
             None => {}
         }
@@ -345,7 +345,7 @@ impl<'a> Reading<'a> {
                     "column `{}`: `{}` is negative",
                     column.header, line.cells[at]
                 );
-                self.mistake(
+                self.error(
                     line,
                     at,
                     &what,
@@ -355,24 +355,24 @@ impl<'a> Reading<'a> {
             }
             Ok(0.0) if column.name == "nodes" => {
                 let what = format!("column `{}`: there must be a node", column.header);
-                self.mistake(line, at, &what, "count the database's nodes from 1");
+                self.error(line, at, &what, "count the database's nodes from 1");
                 None
             }
             Ok(value) => Some(value),
             Err(wrong) => {
                 let what = format!("column `{}`: {}", column.header, wrong.cause);
-                self.mistake(line, at, &what, wrong.hint);
+                self.error(line, at, &what, wrong.hint);
                 None
             }
         }
     }
 
-    fn mistake(&mut self, line: &Line, field: usize, message: &str, hint: &str) {
+    fn error(&mut self, line: &Line, field: usize, message: &str, hint: &str) {
         let spans = fields::spans(self.text, line.start, self.delimiter);
         let end = spans.last().map_or(line.start, |last| last.end);
         let span: Range<usize> = spans.get(field).cloned().unwrap_or(end..end);
         let hint = (!hint.is_empty()).then(|| hint.to_owned());
-        self.mistakes
+        self.errors
             .push(InputError::at(self.text, span, message).with_hint(hint));
     }
 

@@ -79,11 +79,11 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
     if record.target.embedded {
         count(names::NODES, 1.0);
     }
-    let told = record.target.settings.iter();
-    let told = told.filter(|(name, _)| is_one_of(name, &TOLD));
+    let stated = record.target.settings.iter();
+    let stated = stated.filter(|(name, _)| is_one_of(name, &STATED));
     let chosen = record.workload.parameters.iter();
     let chosen = chosen.filter(|(name, _)| is_one_of(name, &CHOSEN));
-    for (name, text) in told.chain(chosen) {
+    for (name, text) in stated.chain(chosen) {
         insert(&mut settings, name, text);
     }
     for (name, text) in &record.labels {
@@ -93,7 +93,7 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
 }
 
 /// Of all that a target says of itself, only what is a known setting of a cluster.
-const TOLD: [&str; 4] = [
+const STATED: [&str; 4] = [
     names::NODES,
     names::VCPUS_PER_NODE,
     names::REPLICAS,

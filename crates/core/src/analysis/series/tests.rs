@@ -15,13 +15,13 @@ fn same(a: f64, b: f64) -> bool {
 }
 
 /// Mistakes as `line:column cause | hint`.
-fn mistakes(text: &str) -> String {
-    let mistakes = read(text).expect_err("the file is wrong");
-    let told = mistakes.iter().map(|mistake| {
-        let hint = mistake.hint.as_deref().unwrap_or("no hint");
-        format!("{}:{} {mistake} | {hint}", mistake.line, mistake.column)
+fn errors(text: &str) -> String {
+    let errors = read(text).expect_err("the file is wrong");
+    let shown = errors.iter().map(|error| {
+        let hint = error.hint.as_deref().unwrap_or("no hint");
+        format!("{}:{} {error} | {hint}", error.line, error.column)
     });
-    told.collect::<Vec<_>>().join("\n")
+    shown.collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -151,17 +151,17 @@ fn sessions_and_ops_follow_from_their_parts() {
 
 #[test]
 fn every_mistake_has_its_place_its_cause_and_a_hint() {
-    assert_snapshot!(mistakes(
+    assert_snapshot!(errors(
         "# remark\n\nnodes,rows_per_s,note\n1,1000,\"a, b\"\n\ntwo,2000,\n3,,\n4,-5,\n5,many,x,y\n0,7,\n"
     ));
-    assert_snapshot!(mistakes(
+    assert_snapshot!(errors(
         "nodes,network,rows_per_s\n1,10,1000\n1,10 Gbit,1000\n"
     ));
-    assert_snapshot!(mistakes(""));
-    assert_snapshot!(mistakes("nodes,rows_per_s\n"));
-    assert_snapshot!(mistakes("1,2\n3,4\n"));
-    assert_snapshot!(mistakes("nodes,replicas,troughput\n1,0,5\n"));
-    assert_snapshot!(mistakes("users,sessions,rows_per_s\n1,2,3\n"));
+    assert_snapshot!(errors(""));
+    assert_snapshot!(errors("nodes,rows_per_s\n"));
+    assert_snapshot!(errors("1,2\n3,4\n"));
+    assert_snapshot!(errors("nodes,replicas,troughput\n1,0,5\n"));
+    assert_snapshot!(errors("users,sessions,rows_per_s\n1,2,3\n"));
 }
 
 #[test]

@@ -8,29 +8,29 @@ use crate::model::tune::{TrialRecord, TrialVerdict, TuneRecord};
 
 use super::{Origin, Point, Setting, names};
 
-/// The cells that count as points of one series, for tables over an axis.
+/// The configurations that count as points of one series, for tables over an axis.
 pub(crate) fn tuned_points(tune: &TuneRecord, of: impl Fn(&TrialRecord) -> bool) -> Vec<Point> {
     let counting = tune
-        .cells
+        .trials
         .iter()
         .filter(|c| c.verdict == TrialVerdict::Counts);
-    let cells = counting.filter(|cell| of(cell) && cell.throughput_per_s > 0.0);
-    cells.map(|cell| point(tune, cell)).collect()
+    let trials = counting.filter(|trial| of(trial) && trial.throughput_per_s > 0.0);
+    trials.map(|trial| point(tune, trial)).collect()
 }
 
-fn point(tune: &TuneRecord, cell: &TrialRecord) -> Point {
-    let settings = tune.values(&cell.at).into_iter().map(|(axis, value)| {
+fn point(tune: &TuneRecord, trial: &TrialRecord) -> Point {
+    let settings = tune.values(&trial.at).into_iter().map(|(axis, value)| {
         let setting = value
             .parse()
             .map_or_else(|_| Setting::Word(value.clone()), Setting::Number);
         (setting_of(&axis).to_owned(), setting)
     });
     Point {
-        origin: Origin::Run(cell.run.clone()),
+        origin: Origin::Run(trial.run.clone()),
         series: tune.stream.clone(),
         source: String::new(),
         claim: String::new(),
-        throughput: cell.throughput_per_s,
+        throughput: trial.throughput_per_s,
         unit: format!("{}/s", tune.unit.name()),
         interval: None,
         settings: settings.collect(),

@@ -23,8 +23,8 @@ pub struct Basis {
     pub sweep: Sweep,
     /// How throughput grows.
     pub average: Average,
-    /// The one law that it is taken to follow; absent where all are averaged.
-    pub law: Option<ScalingModel>,
+    /// The one model that it is taken to follow; absent where all are averaged.
+    pub model: Option<ScalingModel>,
     /// Where the points come from.
     pub origin: Origin,
     /// Where the growth comes from.
@@ -56,8 +56,8 @@ pub struct Reading {
     pub p99_s: Option<f64>,
     /// Cost of a further copy, if the user knows it.
     pub replica_cost: Option<f64>,
-    /// The one law to predict by, in place of the average of all.
-    pub law: Option<ScalingModel>,
+    /// The one model to predict by, in place of the average of all.
+    pub model: Option<ScalingModel>,
     /// Whether the points are somebody else's, taken as an assumption.
     pub published: bool,
 }
@@ -86,7 +86,7 @@ impl fmt::Display for BasisError {
 impl Basis {
     /// From the points of one series; at least one.
     pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
-        let mut notes = doubts(points, reading.law);
+        let mut notes = doubts(points, reading.model);
         let kept = in_time(points, reading.p99_s, &mut notes)?;
         let sized: Vec<Sized<'_>> = kept
             .iter()
@@ -116,11 +116,11 @@ impl Basis {
         let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
         Ok(Self {
             unit: first.point.unit.clone(),
-            average: match reading.law {
-                Some(law) => Average::by(law, &sweep),
+            average: match reading.model {
+                Some(model) => Average::by(model, &sweep),
                 None => Average::new(&sweep),
             },
-            law: reading.law,
+            model: reading.model,
             growth: origin.clone(),
             replicas: replicas(&sized, base, &origin),
             replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
@@ -217,20 +217,20 @@ fn in_time<'a>(
 }
 
 /// What speaks against the figures themselves.
-fn doubts(points: &[&Point], asked: Option<ScalingModel>) -> Vec<String> {
+fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
     let set = SeriesSet {
         points: points.iter().map(|point| (*point).clone()).collect(),
         ..SeriesSet::default()
     };
-    let objections = plausibility::audit(&set, asked.map(ModelRequest::of).as_ref());
-    let note = |objection: &plausibility::PlausibilityWarning| {
+    let warnings = plausibility::audit(&set, requested.map(ModelRequest::of).as_ref());
+    let note = |warning: &plausibility::PlausibilityWarning| {
         format!(
             "Is it plausible? {} {}",
-            sentence(&objection.message),
-            sentence(&objection.check)
+            sentence(&warning.message),
+            sentence(&warning.check)
         )
     };
-    objections.iter().map(note).collect()
+    warnings.iter().map(note).collect()
 }
 
 /// The text with a capital letter, and a full stop where it ends in none.

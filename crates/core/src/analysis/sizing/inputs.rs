@@ -39,13 +39,17 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
     }
     let averaged = (
         "all five, averaged",
-        Origin::Assumed("no law is known to hold; what predicts best counts most".to_owned()),
+        Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
     );
-    let (law, origin) = basis.law.map_or(averaged, |law| {
-        (law.name(), Origin::Given("--model".to_owned()))
+    let (model, origin) = basis.model.map_or(averaged, |model| {
+        (model.name(), Origin::Given("--model".to_owned()))
     });
     let growth = Traced { value: (), origin };
-    list.push(growth.input(&format!("law of growth, {unit}"), law.to_owned(), "--model"));
+    list.push(growth.input(
+        &format!("scaling model, {unit}"),
+        model.to_owned(),
+        "--model",
+    ));
     let error = format!("{} of each measurement", percent(basis.average.error()));
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.replica_cost.value.cost;
@@ -58,12 +62,12 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
 }
 
 fn of_cluster(request: &Request, list: &mut Vec<Input>) {
-    let chance = percent(request.chance.value);
-    list.push(
-        request
-            .chance
-            .input("chance that the nodes suffice", chance, "--confidence"),
-    );
+    let probability = percent(request.probability.value);
+    list.push(request.probability.input(
+        "chance that the nodes suffice",
+        probability,
+        "--confidence",
+    ));
     let spare = percent(request.spare.value);
     list.push(
         request
@@ -154,7 +158,7 @@ pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<St
     }
     if extrapolated {
         notes.push(
-            "EXTRAPOLATED: the nodes lie beyond twice the largest measured size, where every law \
+            "EXTRAPOLATED: the nodes lie beyond twice the largest measured size, where every model \
              says something else; measure a larger cluster before buying."
                 .to_owned(),
         );
@@ -186,7 +190,7 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
     let (average, unit) = (&need.basis.average, &need.basis.unit);
     if average.widened > 1.05 {
         notes.push(format!(
-            "No law comes as near to the points of {unit} as their error says; the error is taken \
+            "No model comes as near to the points of {unit} as their error says; the error is taken \
              as {}.",
             percent(average.error())
         ));
@@ -198,13 +202,13 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
             display::significant(average.surprise)
         ));
     }
-    let asked = request.vcpus_per_node.as_ref();
-    match (asked, need.basis.vcpus_per_node) {
-        (Some(asked), Some(measured)) if (asked.value - measured).abs() > 1e-9 => {
+    let requested = request.vcpus_per_node.as_ref();
+    match (requested, need.basis.vcpus_per_node) {
+        (Some(requested), Some(measured)) if (requested.value - measured).abs() > 1e-9 => {
             notes.push(format!(
                 "That nodes of {} vCPUs do {} times as much as the measured ones of {} is assumed.",
-                display::plain(asked.value),
-                display::significant(asked.value / measured),
+                display::plain(requested.value),
+                display::significant(requested.value / measured),
                 display::plain(measured)
             ));
         }

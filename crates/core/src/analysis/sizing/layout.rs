@@ -123,8 +123,8 @@ impl Request {
 
     /// Virtual CPUs of a planned node: as asked, else as measured.
     pub fn planned_vcpus(&self) -> Option<f64> {
-        let asked = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
-        asked.or_else(|| self.needs.iter().find_map(|need| need.basis.vcpus_per_node))
+        let requested = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
+        requested.or_else(|| self.needs.iter().find_map(|need| need.basis.vcpus_per_node))
     }
 
     /// Shards; absent for queries alone and where virtual CPUs are not known.
@@ -137,15 +137,15 @@ impl Request {
         let size = f64::from(nodes);
         let by_vcpus = (size * vcpus * rules.shards_per_vcpu).max(1.0);
         let primaries = (by_vcpus / size).ceil() * size;
-        let mut told = vec![format!(
+        let mut notes = vec![format!(
             "{} for each of {} vCPUs on each of {nodes} nodes: {primaries}",
             plain(rules.shards_per_vcpu),
             plain(vcpus)
         )];
-        let split = self.split(primaries, &mut told);
+        let split = self.split(primaries, &mut notes);
         let per_node = split.primaries * split.partitions * f64::from(1 + replicas) / size;
         let most = rules.most_shards_per_node;
-        told.push(format!(
+        notes.push(format!(
             "at most {} on a node, copies included: {}",
             plain(most),
             plain(per_node.ceil())
@@ -156,13 +156,13 @@ impl Request {
             partitions: round_to_u32(split.partitions),
             bytes: split.bytes,
             per_node,
-            rules: told,
+            rules: notes,
         })
     }
 
     /// The partitions with the fewest shards in all whose shards stay small enough; more primaries
     /// than vCPUs need, within bounds, where that makes partitions longer.
-    fn split(&self, primaries: f64, told: &mut Vec<String>) -> Split {
+    fn split(&self, primaries: f64, notes: &mut Vec<String>) -> Split {
         let rules = &self.guidance.value;
         let whole_table = Split {
             primaries,
@@ -182,7 +182,7 @@ impl Request {
             plain(rules.greatest_shard_bytes / 1e9)
         );
         if shard_bytes(kept_days) <= rules.greatest_shard_bytes {
-            told.push(format!("{range}: no partitions are needed"));
+            notes.push(format!("{range}: no partitions are needed"));
             return Split {
                 bytes: Some(shard_bytes(kept_days)),
                 ..whole_table
@@ -202,7 +202,7 @@ impl Request {
             .min_by(|a, b| shards(a).total_cmp(&shards(b)))
             .unwrap_or(shortest);
         let times = times(days);
-        told.push(format!("{range}: a partition for each {}", length(days)));
+        notes.push(format!("{range}: a partition for each {}", length(days)));
         Split {
             primaries: primaries * times,
             days: Some(days),

@@ -34,7 +34,7 @@ pub struct Unreached {
     /// With how many nodes the needs are carried with a chance of one half, if within those.
     pub expected: Option<u32>,
     /// The chance that was asked for or that an interval needs.
-    pub chance: f64,
+    pub probability: f64,
     /// Whether more nodes would be looked at on demand.
     pub refused: bool,
 }
@@ -54,7 +54,7 @@ impl CapacityUse {
     }
 
     /// Probability that the needs are carried and the spare capacity stays free.
-    pub fn chance(&self) -> f64 {
+    pub fn probability(&self) -> f64 {
         1.0 - self.used.chance_of(self.most)
     }
 }
@@ -96,17 +96,17 @@ impl Request {
 
     /// How many nodes are needed with so many copies.
     pub fn node_counts(&self, replicas: u32) -> Result<NodeCounts, Unreached> {
-        let chances = [LIKELY.0, 0.5, LIKELY.1, self.chance.value];
+        let probabilities = [LIKELY.0, 0.5, LIKELY.1, self.probability.value];
         let mut found = [None; 4];
         for nodes in 1..=self.farthest() {
-            let Some(chance) = self
+            let Some(probability) = self
                 .carried(nodes, replicas)
-                .map(|carried| carried.chance())
+                .map(|carried| carried.probability())
             else {
                 break;
             };
-            for (found, asked) in found.iter_mut().zip(chances) {
-                if found.is_none() && chance >= asked {
+            for (found, requested) in found.iter_mut().zip(probabilities) {
+                if found.is_none() && probability >= requested {
                     *found = Some(nodes);
                 }
             }
@@ -139,7 +139,7 @@ impl Request {
                 high: f64::INFINITY,
             }),
             expected,
-            chance: self.chance.value.max(LIKELY.1),
+            probability: self.probability.value.max(LIKELY.1),
             refused: !self.extrapolate,
         }
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::{Disk, Network, Shards};
 use super::traced::{Input, Origin};
-use crate::analysis::scaling::{Fit, Peak, Prediction, ScalingModel, Told};
+use crate::analysis::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
 
 /// Version of the plan's shape.
 pub const PLAN_SCHEMA: &str = "highwater-size/2";
@@ -66,7 +66,7 @@ pub struct NeedPlan {
     /// The models: fits, weights, predictions.
     pub models: Vec<ModelPlan>,
     /// What the points tell of contention, crosstalk and peak.
-    pub told: Option<Told>,
+    pub identifiability: Option<Identifiability>,
 }
 
 /// A size: measured, predicted, or both.
@@ -82,11 +82,11 @@ pub struct SizePlanPoint {
     pub beyond: bool,
 }
 
-/// One law.
+/// One model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelPlan {
     /// Which.
-    pub law: ScalingModel,
+    pub model: ScalingModel,
     /// What it says.
     pub meaning: String,
     /// Its mean share in the average.
@@ -117,7 +117,7 @@ pub struct NodePlan {
     /// Of the planned nodes, those that may be lost.
     pub survive: u32,
     /// The chance that was asked for.
-    pub chance: f64,
+    pub probability: f64,
     /// The most nodes that can be named from these measurements.
     pub farthest: u32,
     /// Part of the capacity that is free with all planned nodes: expected, and its 90 % interval.
@@ -149,7 +149,7 @@ pub struct Alternative {
     /// Free capacity after the loss that must be survived.
     pub headroom: Headroom,
     /// Probability that it carries the needs after that loss.
-    pub chance: f64,
+    pub probability: f64,
     /// Bytes of disk for each node.
     pub disk_per_node_bytes: Option<f64>,
     /// Price per month.

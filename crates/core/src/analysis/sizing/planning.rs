@@ -48,7 +48,7 @@ pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
             low: counts.low,
             high: counts.high,
             survive: request.survive.value,
-            chance: request.chance.value,
+            probability: request.probability.value,
             farthest: request.farthest(),
             headroom: headroom(nodes),
             headroom_after_loss: headroom(working),
@@ -111,7 +111,7 @@ fn alternative(request: &Request, nodes: u32, replicas: u32, planned: u32) -> Op
         replicas,
         planned: nodes == planned && replicas == request.replicas.value,
         headroom: carried.used().into(),
-        chance: carried.chance(),
+        probability: carried.probability(),
         disk_per_node_bytes: request
             .disk(nodes, replicas)
             .map(|disk| disk.per_node_bytes),
@@ -137,7 +137,7 @@ fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPl
         error: basis.average.error(),
         curve: curve(basis, f64::from(working)),
         models: models(basis, f64::from(working), request.squares),
-        told: basis.average.told(),
+        identifiability: basis.average.identifiability(),
     }
 }
 
@@ -179,11 +179,11 @@ fn models(basis: &Basis, working: f64, squares: Weighting) -> Vec<ModelPlan> {
     let members = basis.average.members().iter();
     members
         .map(|member| {
-            let fit = fit(member.law(), &points, squares);
-            let alone = basis.average.forecast_by(member.law(), working);
+            let fit = fit(member.model(), &points, squares);
+            let alone = basis.average.forecast_by(member.model(), working);
             ModelPlan {
-                law: member.law(),
-                meaning: member.law().meaning().to_owned(),
+                model: member.model(),
+                meaning: member.model().meaning().to_owned(),
                 weight: member.weight,
                 left_out_error: member.left_out_error,
                 aicc: fit.as_ref().and_then(Fit::aicc),

@@ -101,7 +101,7 @@ fn nodes(plan: &SizePlan) -> String {
         nodes.high,
         level(),
         nodes.planned,
-        percent(nodes.chance)
+        percent(nodes.probability)
     )
 }
 

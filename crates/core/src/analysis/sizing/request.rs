@@ -22,7 +22,7 @@ pub struct Request {
     /// At least one; each of another unit.
     pub needs: Vec<Need>,
     /// How sure it must be that the nodes carry the needs; above 0 and below 1.
-    pub chance: Traced<f64>,
+    pub probability: Traced<f64>,
     /// Part of the capacity that must stay free; from 0, below 1.
     pub spare: Traced<f64>,
     /// Growth of every need per month, as a part; from 0.

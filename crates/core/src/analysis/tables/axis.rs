@@ -70,19 +70,19 @@ impl Axis {
         points: &[&Point],
         over: Option<&str>,
     ) -> Result<Self, AxisError> {
-        if let Some(asked) = over {
-            let is_asked = |name: &str| name == asked || set.header(name) == asked;
+        if let Some(axis) = over {
+            let is_named = |name: &str| name == axis || set.header(name) == axis;
             let settings = points.iter().flat_map(|point| point.settings.keys());
-            let found = distinct(settings).into_iter().find(|name| is_asked(name));
+            let found = distinct(settings).into_iter().find(|name| is_named(name));
             return match found {
                 Some(name) if points.iter().all(|p| p.settings.contains_key(name)) => {
                     Ok(Self::named(set, name))
                 }
                 Some(_) => Err(AxisError {
-                    message: format!("`{asked}` is not stated in every row of the series"),
+                    message: format!("`{axis}` is not stated in every row of the series"),
                     hint: "fill the column, or choose another with --over".to_owned(),
                 }),
-                None => Err(AxisError::nowhere(set, asked)),
+                None => Err(AxisError::nowhere(set, axis)),
             };
         }
         let mut best: Option<(usize, usize, String)> = None;

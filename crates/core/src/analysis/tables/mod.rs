@@ -1,13 +1,13 @@
 //! Tables over an axis: what one setting does to the throughput, as articles print it.
 //!
 //! Points in, tables out: value, throughput, change from the step before, efficiency, per node, the
-//! best value, where the curve flattens, and for amounts the law of their time. Nothing is
+//! best value, where the curve flattens, and for amounts the model of their time. Nothing is
 //! predicted here: that is the scaling models' business.
 
 mod amount;
 mod axis;
 mod best;
-mod law;
+mod cost_model;
 mod regression;
 mod rows;
 #[cfg(test)]
@@ -22,7 +22,7 @@ pub use axis::{Axis, AxisError, Varied};
 
 use axis::distinct;
 pub use best::{Best, FLAT_SHARE, Flattening, TELLABLE};
-pub use law::{BatchCostModel, Estimate, Law, RegimeChange, SURPRISE};
+pub use cost_model::{BatchCostModel, CostModel, Estimate, RegimeChange, SURPRISE};
 pub use regression::MEASUREMENT_ERROR;
 pub use rows::Row;
 
@@ -49,7 +49,7 @@ pub struct Table {
     /// The greatest throughput; absent for a single row.
     pub best: Option<Best>,
     /// The time of an amount, for axes that are amounts, from three values on.
-    pub law: Option<Law>,
+    pub cost_model: Option<CostModel>,
 }
 
 /// The tables of a set over the named axis, or over the one that each series varies.
@@ -114,7 +114,7 @@ fn table(set: &SeriesSet, points: &[&Point], axis: &Axis, part: Vec<(String, Str
         part,
         also_varied: axis::also_varied(set, points, axis),
         best: Best::of(&rows),
-        law: Law::of(points, axis, &rows),
+        cost_model: CostModel::of(points, axis, &rows),
         rows,
     }
 }

@@ -32,9 +32,9 @@ fn within(share: f64, found: f64, expected: f64) -> bool {
 fn the_guides_batches_cost_85_ms_and_17_us_per_row() {
     let table = guide("guide-batch");
     assert_eq!(table.axis.name, "batch_rows");
-    let law = table.law.unwrap();
-    assert!(law.changes.is_empty(), "{law:?}");
-    let line = law.line.unwrap();
+    let cost_model = table.cost_model.unwrap();
+    assert!(cost_model.changes.is_empty(), "{cost_model:?}");
+    let line = cost_model.line.unwrap();
     assert!(within(0.01, line.fixed_s.value, 84.7e-3), "{line:?}");
     assert!(within(0.01, line.per_row_s.value, 17.17e-6), "{line:?}");
     assert!(within(0.01, line.asymptote.unwrap(), 58_250.0), "{line:?}");
@@ -64,12 +64,12 @@ fn the_guides_best_values_and_where_its_curves_flatten() {
 #[test]
 fn the_guides_drop_at_32_million_rows_is_a_change_of_regime() {
     let table = guide("guide-rows");
-    let law = table.law.unwrap();
-    assert_eq!(law.changes.len(), 1, "{law:?}");
-    let change = &law.changes[0];
+    let cost_model = table.cost_model.unwrap();
+    assert_eq!(cost_model.changes.len(), 1, "{cost_model:?}");
+    let change = &cost_model.changes[0];
     assert_eq!(change.value, "32,000,000");
     assert!(change.throughput < 0.85 * change.expected, "{change:?}");
-    assert_eq!(law.fitted, 5);
+    assert_eq!(cost_model.fitted, 5);
 }
 
 #[test]
@@ -165,20 +165,20 @@ fn words_stay_in_the_order_of_the_file_and_have_no_efficiency() {
 fn the_time_of_a_batch_counts_all_sessions_and_needs_the_same_number_of_them() {
     let table = only("sessions,batch,rows_per_s\n4,100,4000\n4,200,6000\n4,400,8000\n");
     assert!(within(1e-12, table.rows[0].amount_s.unwrap(), 0.1));
-    let line = table.law.unwrap().line.unwrap();
+    let line = table.cost_model.unwrap().line.unwrap();
     assert!(line.sessions_stated);
     let text = "sessions,batch,rows_per_s\n1,100,4000\n2,200,6000\n4,400,8000\n8,800,9000\n";
     let set = read(text).unwrap();
-    assert_eq!(tables(&set, Some("batch")).unwrap()[0].law, None);
+    assert_eq!(tables(&set, Some("batch")).unwrap()[0].cost_model, None);
 }
 
 #[test]
 fn two_values_have_no_law_and_one_value_has_no_best() {
-    assert_eq!(only("batch,rows_per_s\n100,10\n200,15\n").law, None);
+    assert_eq!(only("batch,rows_per_s\n100,10\n200,15\n").cost_model, None);
     assert_eq!(only("nodes,rows_per_s\n3,10\n").best, None);
 }
 
-/// 3 % of normal noise on a true law: the intervals of 95 % hold a and b in 93 to 97 % of 2,000
+/// 3 % of normal noise on a true model: the intervals of 95 % hold a and b in 93 to 97 % of 2,000
 /// cases (a binomial proportion of 0.95 has a standard deviation of 0.5 %), and fewer than 1 % of
 /// the cases are taken for a change of regime (four looks at one in two thousand are 0.2 %).
 #[test]
@@ -193,9 +193,11 @@ fn intervals_hold_the_truth_and_noise_is_no_change_of_regime() {
             let seconds = (a + b * rows) * (1.0 + 0.03 * noise.normal());
             text += &format!("{rows},{}\n", rows / seconds);
         }
-        let law = only(&text).law.unwrap();
-        changes += u32::from(!law.changes.is_empty());
-        let Some(line) = law.line else { continue };
+        let cost_model = only(&text).cost_model.unwrap();
+        changes += u32::from(!cost_model.changes.is_empty());
+        let Some(line) = cost_model.line else {
+            continue;
+        };
         held_a += u32::from(line.fixed_s.low <= a && a <= line.fixed_s.high);
         held_b += u32::from(line.per_row_s.low <= b && b <= line.per_row_s.high);
     }
@@ -212,7 +214,7 @@ proptest::proptest! {
         for rows in [100.0, 300.0, 1_000.0, 5_000.0, 20_000.0] {
             text += &format!("{sessions},{rows},{}\n", f64::from(sessions) * rows / (a + b * rows));
         }
-        let line = only(&text).law.unwrap().line.unwrap();
+        let line = only(&text).cost_model.unwrap().line.unwrap();
         proptest::prop_assert!(within(1e-6, line.fixed_s.value, a), "{:?}", line);
         proptest::prop_assert!(within(1e-6, line.per_row_s.value, b), "{:?}", line);
         proptest::prop_assert!(within(1e-6, line.asymptote.unwrap(), f64::from(sessions) / b));

@@ -1,4 +1,4 @@
-//! Whether one cell is better than another, from what the confirming round measured of both.
+//! Whether one configuration is better than another, from what the confirming round measured of both.
 
 use crate::analysis::long_run::student_quantile;
 

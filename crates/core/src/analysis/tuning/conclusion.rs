@@ -1,17 +1,17 @@
-//! The record of a tuning: that of its last cell, with all cells and a judgment of the whole.
+//! The record of a tuning: that of its last configuration, with all configurations and a judgment of the whole.
 
 use crate::model::judgment::{Judgment, Measurement, ObjectiveValue, Reason, ReasonCode};
 use crate::model::record::{Incident, IncidentKind, RunRecord};
 use crate::model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
 
-/// The record of a tuning so far, from that of its last cell.
+/// The record of a tuning so far, from that of its last configuration.
 pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
     let mut record = RunRecord {
         id,
         started_at: tune
-            .cells
+            .trials
             .first()
-            .map_or_else(|| last.started_at.clone(), |cell| cell.started_at.clone()),
+            .map_or_else(|| last.started_at.clone(), |trial| trial.started_at.clone()),
         ..last
     };
     let judged = &mut record.judgments;
@@ -20,7 +20,7 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
         Some(TuneOutcome::Best(_)) => None,
         Some(TuneOutcome::NoBest(no_best)) => Some(no_best.why),
     };
-    // That of the last cell says nothing of the others.
+    // That of the last configuration says nothing of the others.
     judged.objective = Judgment {
         value: ObjectiveValue::NoneSet,
         reasons: Vec::new(),
@@ -56,8 +56,8 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
     let (code, message, hint) = match why {
         NoBestReason::NoneCounts => (
             ReasonCode::TooFewSamples,
-            "no cell counts",
-            "look at the verdicts of the cells; --by names another figure",
+            "no configuration counts",
+            "look at the verdicts of the configurations; --by names another figure",
         ),
         NoBestReason::BudgetSpent => (
             ReasonCode::TooShort,
@@ -71,7 +71,7 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         ),
         NoBestReason::WrongData => (
             ReasonCode::Interrupted,
-            "acknowledged data were not found as acknowledged, so no cell can be the best",
+            "acknowledged data were not found as acknowledged, so no configuration can be the best",
             "look at the data first",
         ),
         NoBestReason::Interrupted => (
@@ -81,12 +81,12 @@ fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {
         ),
     };
     let counting = tune
-        .cells
+        .trials
         .iter()
         .filter(|c| c.verdict == TrialVerdict::Counts);
     let figures = format!(
         "{} trials, {} of which count",
-        tune.cells.len(),
+        tune.trials.len(),
         counting.count()
     );
     Judgment {

@@ -1,10 +1,10 @@
-//! What the record of a measured cell says to a tuning.
+//! What the record of a measured configuration says to a tuning.
 
 use crate::analysis::judge::{Ended, MeasuredStream, measured_streams};
 use crate::analysis::telemetry::{self, disk_bytes_per_row, mean, named};
 use crate::model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::record::RunRecord;
-use crate::model::target_telemetry::names;
+use crate::model::target_telemetry::{names, sources};
 use crate::model::tune::{TrialVerdict, TuneFigure};
 
 /// Reasons for an unsound measurement that are the load generator's doing.
@@ -23,11 +23,11 @@ pub struct Measured {
     pub reasons: Vec<ReasonCode>,
     /// Units of the first stream acknowledged per second.
     pub throughput_per_s: f64,
-    /// What cells are compared by.
+    /// What configurations are compared by.
     pub figure: Option<f64>,
 }
 
-/// Reads the record of a cell.
+/// Reads the record of a configuration.
 pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
     let streams = measured_streams(record);
     let throughput_per_s = streams.first().map_or(0.0, MeasuredStream::units_per_s);
@@ -50,7 +50,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     let of_objective = || judged.objective.reasons.iter().map(|r| r.code).collect();
     let of_measurement: Vec<ReasonCode> =
         judged.measurement.reasons.iter().map(|r| r.code).collect();
-    let unsound = judged.measurement.value == Measurement::Invalid;
+    let is_invalid = judged.measurement.value == Measurement::Invalid;
     match Ended::of(&record.incidents) {
         Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
         Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
@@ -62,7 +62,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     ) {
         let codes = judged.data.reasons.iter().map(|r| r.code).collect();
         (TrialVerdict::WrongData, codes)
-    } else if unsound && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
+    } else if is_invalid && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
         (TrialVerdict::Invalid, of_measurement)
     } else if judged.objective.value == ObjectiveValue::Missed {
         (TrialVerdict::Missed, of_objective())
@@ -83,10 +83,12 @@ pub(crate) fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
         return Some(embedded / rows);
     }
     let cores: f64 = record.target.settings.get("cores")?.parse().ok()?;
-    let told = record.target_telemetry.as_ref()?;
-    let stretch = telemetry::measured(record)?;
-    let busy = named(told, names::CPU_BUSY).filter(|series| series.source == "target");
-    let busy: f64 = busy.filter_map(|series| mean(told, series, stretch)).sum();
+    let telemetry = record.target_telemetry.as_ref()?;
+    let range = telemetry::measured(record)?;
+    let busy = named(telemetry, names::CPU_BUSY).filter(|series| series.source == sources::TARGET);
+    let busy: f64 = busy
+        .filter_map(|series| mean(telemetry, series, range))
+        .sum();
     let streams = measured_streams(record);
     let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
     (busy > 0.0 && rows_per_s > 0.0).then(|| busy * cores / rows_per_s)

@@ -1,6 +1,6 @@
 //! Orders by chance, from the seed alone.
 
-/// A key of a cell in one stage: sorted by it, cells are in random order (SplitMix64; Steele, Lea &
+/// A key of a configuration in one stage: sorted by it, configurations are in random order (SplitMix64; Steele, Lea &
 /// Flood 2014).
 pub(super) fn key(seed: u64, stage: u64, at: &[usize]) -> u64 {
     let parts = at.iter().map(|position| *position as u64);
@@ -13,8 +13,12 @@ pub(super) fn key(seed: u64, stage: u64, at: &[usize]) -> u64 {
     })
 }
 
-/// Cells in random order.
-pub(super) fn shuffled(seed: u64, stage: u64, mut cells: Vec<Vec<usize>>) -> Vec<Vec<usize>> {
-    cells.sort_by_key(|at| (key(seed, stage, at), at.clone()));
-    cells
+/// Configurations in random order.
+pub(super) fn shuffled(
+    seed: u64,
+    stage: u64,
+    mut configurations: Vec<Vec<usize>>,
+) -> Vec<Vec<usize>> {
+    configurations.sort_by_key(|at| (key(seed, stage, at), at.clone()));
+    configurations
 }

@@ -7,7 +7,7 @@ use crate::model::tune::{TrialPurpose, TuneOutcome};
 /// What to do next.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TuneStep {
-    /// Measure a cell.
+    /// Measure a configuration.
     Measure {
         /// Position of the value on each axis.
         at: Vec<usize>,

@@ -12,6 +12,7 @@ use crate::model::display::{
 };
 use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
+use crate::model::target_telemetry::units;
 
 use super::layout::{Row, aligned, labeled};
 
@@ -137,7 +138,7 @@ fn shown(unit: &str, value: f64) -> String {
     match unit {
         "ns" => duration(round_to_u64(value)),
         "bytes" => bytes(round_to_u64(value)),
-        "share" => percent(value),
+        units::SHARE => percent(value),
         unit => format!("{} {unit}", rate(value)),
     }
 }
@@ -165,7 +166,7 @@ const fn word(verdict: Verdict, loud: bool) -> &'static str {
     match (verdict, loud) {
         (Verdict::Worse, true) => "WORSE",
         (Verdict::Worse, false) => "worse",
-        (Verdict::Inconclusive, _) => "cannot tell",
+        (Verdict::Inconclusive, _) => "inconclusive",
         (Verdict::Equal, _) => "equal",
         (Verdict::Better, _) => "better",
     }

@@ -17,7 +17,7 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             @for (group, comparison) in &report.others { (card(group, comparison)) }
             p class="term" {
                 "Equal: the whole interval is inside the practical difference. Better or worse: the \
-                 difference would be rare between equal groups. Cannot tell: too few runs. The \
+                 difference would be rare between equal groups. Inconclusive: too few runs. The \
                  interval is Welch's, of the logarithms, from the spread between runs; shares of ops \
                  and seconds are compared by their difference, in percentage points."
             }

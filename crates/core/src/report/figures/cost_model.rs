@@ -3,10 +3,10 @@
 
 use super::remark::{LONGEST, Remark};
 use super::rows::seconds;
-use crate::analysis::tables::{BatchCostModel, Estimate, Law, SURPRISE, Table};
+use crate::analysis::tables::{BatchCostModel, CostModel, Estimate, SURPRISE, Table};
 use crate::model::display::{self, foreign};
 
-pub(super) fn lines(batches: &Law, table: &Table) -> Vec<Remark> {
+pub(super) fn lines(batches: &CostModel, table: &Table) -> Vec<Remark> {
     let mut lines = Vec::new();
     if let Some(line) = &batches.line {
         lines.extend(fit(line, batches, table));
@@ -28,7 +28,7 @@ pub(super) fn lines(batches: &Law, table: &Table) -> Vec<Remark> {
     lines
 }
 
-fn fit(line: &BatchCostModel, batches: &Law, table: &Table) -> Vec<Remark> {
+fn fit(line: &BatchCostModel, batches: &CostModel, table: &Table) -> Vec<Remark> {
     let what = if batches.of_batches { "batch" } else { "load" };
     let sessions = match (batches.of_batches, line.sessions_stated) {
         (false, _) => String::new(),

@@ -22,21 +22,21 @@ use remark::LONGEST;
 pub(super) use remark::Remark;
 pub use warnings::warnings_text;
 
-/// Tables and objections as one JSON object, with what the reader should know.
+/// Tables and warnings as one JSON object, with what the reader should know.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct FiguresReport {
-    /// `highwater-figures/1`.
+    /// `highwater-figures/2`.
     pub schema: &'static str,
     /// Empty for a check.
     pub tables: Vec<Table>,
     /// What the plausibility audit has against the figures.
-    pub objections: Vec<PlausibilityWarning>,
+    pub warnings: Vec<PlausibilityWarning>,
     /// Remarks on how the file was read.
     pub notes: Vec<String>,
 }
 
 /// Version of the shape of [`FiguresReport`].
-pub const FIGURES_SCHEMA: &str = "highwater-figures/1";
+pub const FIGURES_SCHEMA: &str = "highwater-figures/2";
 
 /// A report as JSON, pretty, with a newline at the end.
 pub fn figures_json(report: &FiguresReport) -> String {
@@ -48,11 +48,11 @@ pub fn figures_schema() -> String {
     pretty(&schemars::schema_for!(FiguresReport))
 }
 
-/// All tables, then the objections, if there are any.
+/// All tables, then the warnings, if there are any.
 pub fn figures_text(report: &FiguresReport) -> String {
     let mut blocks: Vec<String> = report.tables.iter().map(table).collect();
-    if !report.objections.is_empty() {
-        blocks.push(warnings_text(&report.objections));
+    if !report.warnings.is_empty() {
+        blocks.push(warnings_text(&report.warnings));
     }
     blocks.join("\n")
 }
@@ -78,7 +78,7 @@ pub(super) fn table(table: &Table) -> String {
 pub(super) fn remarks(table: &Table) -> Vec<Remark> {
     let best = table.best.iter().flat_map(|best| best_lines(best, table));
     let costs = table
-        .law
+        .cost_model
         .iter()
         .flat_map(|fit| cost_model::lines(fit, table));
     best.chain(costs)

@@ -12,7 +12,7 @@ fn report(text: &str) -> FiguresReport {
     FiguresReport {
         schema: FIGURES_SCHEMA,
         tables: tables(&set, None).unwrap(),
-        objections: audit(&set, None),
+        warnings: audit(&set, None),
         notes: set.notes,
     }
 }
@@ -34,7 +34,7 @@ fn the_million_rows_table() {
 
 #[test]
 fn what_is_not_plausible_in_the_query_series() {
-    assert_snapshot!(warnings_text(&published("query-scaling.csv").objections));
+    assert_snapshot!(warnings_text(&published("query-scaling.csv").warnings));
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn json_holds_what_the_text_says_and_its_schema_describes_it() {
     let value: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(value["schema"], FIGURES_SCHEMA);
     assert_eq!(value["tables"][1]["best"]["value"], "12");
-    assert_eq!(value["objections"][0]["rule"], "duplicates_disagree");
+    assert_eq!(value["warnings"][0]["rule"], "duplicates_disagree");
     let schema: serde_json::Value = serde_json::from_str(&figures_schema()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     assert!(validator.is_valid(&value));

@@ -91,7 +91,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
             nodes.expected,
             nodes.low,
             nodes.high,
-            percent(nodes.chance)
+            percent(nodes.probability)
         ),
     )];
     for need in &plan.needs {
@@ -190,7 +190,7 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
             format!("1 + {}", alternative.replicas),
             percent(headroom.expected),
             format!("{} … {}", percent(headroom.low), percent(headroom.high)),
-            chance(alternative.chance),
+            probability(alternative.probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
         cells.extend(alternative.price_per_month.map(display::rate));
@@ -209,8 +209,8 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
 fn growth(need: &NeedPlan) -> Vec<String> {
     let mut lines = vec![format!("how {} grow", need.unit)];
     lines.extend(aligned(&models(need), 1));
-    if let Some(told) = &need.told {
-        for sentence in &told.sentences {
+    if let Some(identifiability) = &need.identifiability {
+        for sentence in &identifiability.sentences {
             lines.extend(wrapped(sentence, "", ""));
         }
     }
@@ -219,15 +219,15 @@ fn growth(need: &NeedPlan) -> Vec<String> {
     lines
 }
 
-/// The head and a row for each law; the first column holds words.
+/// The head and a row for each model; the first column holds words.
 pub(super) fn models(need: &NeedPlan) -> Vec<Row> {
-    let header = ["law", "weight", "left out", "prediction", "90 %"];
+    let header = ["model", "weight", "left out", "prediction", "90 %"];
     let mut rows = vec![Row::new(header)];
-    rows.extend(need.models.iter().map(law));
+    rows.extend(need.models.iter().map(model));
     rows
 }
 
-fn law(law: &ModelPlan) -> Row {
+fn model(model: &ModelPlan) -> Row {
     let interval = |prediction: Prediction| {
         format!(
             "{} … {}",
@@ -237,14 +237,15 @@ fn law(law: &ModelPlan) -> Row {
     };
     let absent = || display::ABSENT.to_owned();
     let cells = [
-        law.law.name().to_owned(),
-        percent(law.weight),
-        law.left_out_error.map_or_else(absent, display::percent),
-        law.prediction
+        model.model.name().to_owned(),
+        percent(model.weight),
+        model.left_out_error.map_or_else(absent, display::percent),
+        model
+            .prediction
             .map_or_else(absent, |p| display::about(p.expected)),
-        law.prediction.map_or_else(absent, interval),
+        model.prediction.map_or_else(absent, interval),
     ];
-    let remark = law
+    let remark = model
         .fit
         .as_ref()
         .map_or(String::new(), |fit| curve(&fit.curve));
@@ -325,14 +326,14 @@ fn percent(part: f64) -> String {
 }
 
 /// A probability, never rounded to certainty.
-fn chance(chance: f64) -> String {
-    if chance > 0.995 {
+fn probability(probability: f64) -> String {
+    if probability > 0.995 {
         return "> 99 %".to_owned();
     }
-    if chance < 0.005 {
+    if probability < 0.005 {
         return "< 1 %".to_owned();
     }
-    percent(chance)
+    percent(probability)
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

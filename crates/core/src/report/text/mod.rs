@@ -19,7 +19,7 @@ pub(super) mod tune;
 pub use next::quoted;
 pub(super) use repeat::repeat;
 pub use search::probe_line;
-pub use tune::cell_line;
+pub use tune::trial_line;
 
 use crate::analysis::judge::{MeasuredStream, measured_streams};
 use crate::model::record::RunRecord;

@@ -124,8 +124,12 @@ fn row(
         cells.extend([service, wait]);
     }
     let errors = count(result.errors.values().sum());
-    let untold = imported.is_some_and(|origin| origin.leaves_out(MissingField::Errors));
-    cells.push(if untold { ABSENT.to_owned() } else { errors });
+    let unreported = imported.is_some_and(|origin| origin.leaves_out(MissingField::Errors));
+    cells.push(if unreported {
+        ABSENT.to_owned()
+    } else {
+        errors
+    });
     let mut remarks = Vec::new();
     match imported {
         Some(origin) if origin.leaves_out(MissingField::Latency) => {}

@@ -1,6 +1,6 @@
 //! What the target and its host said of themselves, in a line.
 
-use crate::analysis::telemetry::{mean, measured, named, rejected, total};
+use crate::analysis::telemetry::{TimeRange, mean, measured, named, rejected, total};
 use crate::model::display::{bytes, count, foreign, percent, plain, rate};
 use crate::model::numbers::round_to_u64;
 use crate::model::record::RunRecord;
@@ -15,8 +15,8 @@ const WAITING: f64 = 0.05;
 
 pub(in crate::report) fn lines(record: &RunRecord) -> Vec<String> {
     let mut parts = Vec::new();
-    if let (Some(telemetry), Some(stretch)) = (&record.target_telemetry, measured(record)) {
-        let seen = Seen { telemetry, stretch };
+    if let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) {
+        let seen = Seen { telemetry, range };
         parts.extend(seen.cpu());
         parts.extend(seen.waiting(names::QUEUE, "queued"));
         parts.extend(seen.waiting(names::LOCK_WAITS, "waiting for locks"));
@@ -50,17 +50,17 @@ pub(in crate::report) fn lines(record: &RunRecord) -> Vec<String> {
 /// Telemetry over the measured phases.
 struct Seen<'a> {
     telemetry: &'a TargetTelemetry,
-    stretch: (u64, u64),
+    range: TimeRange,
 }
 
 impl Seen<'_> {
-    /// Means over the stretch, one for each series of the first source that has any.
+    /// Means over the range, one for each series of the first source that has any.
     fn means(&self, name: &str) -> Vec<f64> {
         let sources = self.telemetry.sources.iter();
         let of_source = |source: &str| -> Vec<f64> {
             named(self.telemetry, name)
                 .filter(|series| series.source == source)
-                .filter_map(|series| mean(self.telemetry, series, self.stretch))
+                .filter_map(|series| mean(self.telemetry, series, self.range))
                 .collect()
         };
         sources
@@ -104,7 +104,7 @@ impl Seen<'_> {
     fn checkpoints(&self) -> Option<String> {
         let series = named(self.telemetry, names::CHECKPOINTS);
         let number: f64 = series
-            .filter_map(|series| total(self.telemetry, series, self.stretch))
+            .filter_map(|series| total(self.telemetry, series, self.range))
             .sum();
         (number > 0.0).then(|| format!("{} checkpoints", rate(number)))
     }

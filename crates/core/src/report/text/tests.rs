@@ -320,10 +320,10 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
     let missed = searched(mark(), &[soak]);
     let of = |record: &RunRecord| {
         let text = text(record);
-        let told = ["soak ", "objective ", "  the mark did not hold"];
+        let labels = ["soak ", "objective ", "  the mark did not hold"];
         let lines = text
             .lines()
-            .filter(|line| told.iter().any(|label| line.starts_with(label)));
+            .filter(|line| labels.iter().any(|label| line.starts_with(label)));
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"

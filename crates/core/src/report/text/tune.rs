@@ -1,4 +1,4 @@
-//! The summary of a tuning: a table for each axis, the best cell, whether it is really better.
+//! The summary of a tuning: a table for each axis, the best configuration, whether it is really better.
 //!
 //! It only shows what the record says.
 
@@ -54,7 +54,7 @@ pub(in crate::report) fn question(record: &RunRecord, tune: &TuneRecord) -> Stri
     .join(" · ")
 }
 
-/// The tables along one axis through a cell, as far as it was measured.
+/// The tables along one axis through a configuration, as far as it was measured.
 pub(in crate::report) fn tables_along(
     tune: &TuneRecord,
     base: &[usize],
@@ -67,7 +67,7 @@ pub(in crate::report) fn tables_along(
     of_several.collect()
 }
 
-/// `sessions 8`: the values of a cell on all axes but one.
+/// `sessions 8`: the values of a configuration on all axes but one.
 pub(in crate::report) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
     let all = tune.axes.iter().zip(base).enumerate();
     let others = all.filter(|(position, _)| *position != axis);
@@ -90,7 +90,7 @@ fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
     lines
 }
 
-/// The best cell, the runner-up, and whether one is better; or why there is none.
+/// The best configuration, the runner-up, and whether one is better; or why there is none.
 pub(in crate::report) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
     match &tune.outcome {
         None => vec![Remark::new("best", "NONE YET: the tuning did not end")],
@@ -162,7 +162,7 @@ pub(in crate::report) fn named(tune: &TuneRecord, at: &[usize]) -> String {
     words.join(" · ")
 }
 
-/// What cells are compared by, with its unit.
+/// What configurations are compared by, with its unit.
 pub(in crate::report) fn figure(tune: &TuneRecord, value: f64) -> String {
     match tune.by {
         TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
@@ -174,10 +174,10 @@ pub(in crate::report) fn figure(tune: &TuneRecord, value: f64) -> String {
 /// How much was measured, and what did not count.
 pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
     let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
-    let mut different: Vec<&[usize]> = tune.cells.iter().map(|cell| &cell.at[..]).collect();
+    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
     different.sort_unstable();
     different.dedup();
-    let took: u64 = tune.cells.iter().map(|cell| cell.took_ns).sum();
+    let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
     let share = percent(crate::model::display::ratio(
         different.len() as u64,
         grid.max(1) as u64,
@@ -187,24 +187,24 @@ pub(in crate::report) fn measured(tune: &TuneRecord) -> Vec<Remark> {
         format!(
             "{} of {grid} configurations, {share}, in {} probes and {}",
             different.len(),
-            tune.cells.len(),
+            tune.trials.len(),
             duration(took)
         ),
     )];
-    for cell in &tune.cells {
-        if let Some(what) = fault(cell) {
+    for trial in &tune.trials {
+        if let Some(what) = fault(trial) {
             lines.push(Remark::new(
                 "",
-                format!("{}: {what}", named(tune, &cell.at)),
+                format!("{}: {what}", named(tune, &trial.at)),
             ));
         }
     }
     lines
 }
 
-/// Why a cell does not count; nothing where it does.
-pub(in crate::report) fn fault(cell: &TrialRecord) -> Option<String> {
-    let what = match cell.verdict {
+/// Why a configuration does not count; nothing where it does.
+pub(in crate::report) fn fault(trial: &TrialRecord) -> Option<String> {
+    let what = match trial.verdict {
         TrialVerdict::Counts => return None,
         TrialVerdict::Missed => "missed its objective",
         TrialVerdict::Invalid => "INVALID",
@@ -213,18 +213,18 @@ pub(in crate::report) fn fault(cell: &TrialRecord) -> Option<String> {
         TrialVerdict::WrongData => "WRONG DATA",
         TrialVerdict::Interrupted => "interrupted",
     };
-    let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
+    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
     let words = format!("{what} · {}", codes.join(", "));
     Some(words.trim_matches([' ', '·']).to_owned())
 }
 
-/// What a measured cell showed, in a few words.
-pub fn cell_line(cell: &TrialRecord, unit: &str) -> String {
-    let reached = format!("{} {unit}/s", rate(cell.throughput_per_s));
-    if cell.verdict == TrialVerdict::Counts {
+/// What a measured configuration showed, in a few words.
+pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
+    let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
+    if trial.verdict == TrialVerdict::Counts {
         return reached;
     }
-    let codes: Vec<&str> = cell.reasons.iter().map(|code| code.name()).collect();
+    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
     format!("does not count · {reached} · {}", codes.join(", "))
 }
 
@@ -252,7 +252,7 @@ pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) ->
 pub(super) fn again(record: &RunRecord, tune: &TuneRecord) -> String {
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
     let mut command = next::base("tune", record, &["set", "sessions", "with"]);
-    // What is set for a cell's sake is no wish of the user's.
+    // What is set for a configuration's sake is no wish of the user's.
     for (flag, axis_of) in [("set", ""), ("with", "with.")] {
         for given in record.given.get(flag).into_iter().flatten() {
             let name = given.split_once('=').map_or("", |(name, _)| name);

@@ -243,7 +243,7 @@ fn of_tunings_the_best_cells_are_compared() {
                 trial_cost_ns: 1,
             },
             definition_hash: String::new(),
-            cells: Vec::new(),
+            trials: Vec::new(),
             outcome: Some(TuneOutcome::Best(best)),
         });
         record
@@ -293,7 +293,7 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
     near(effect.difference, 0.099_988_80);
     near(effect.low, 0.056_257_62);
     near(effect.high, 0.145_530_53);
-    near(effect.chance, 0.002_362_73);
+    near(effect.p_value, 0.002_362_73);
     near(pair.detectable(6).unwrap(), 0.097_741_89);
 }
 
@@ -312,8 +312,8 @@ fn cpu_of_the_server_per_row_is_compared_where_all_runs_tell_it() {
         worse.figures.iter().find(named).unwrap().verdict,
         Verdict::Worse
     );
-    let mut untold = group(10.0);
-    untold[1].clients[0].embedded_cpu_seconds = 0.0;
-    let one_lacks_it = verdict_of(&untold, &group(13.0));
+    let mut unreported = group(10.0);
+    unreported[1].clients[0].embedded_cpu_seconds = 0.0;
+    let one_lacks_it = verdict_of(&unreported, &group(13.0));
     assert!(one_lacks_it.figures.iter().find(named).is_none());
 }

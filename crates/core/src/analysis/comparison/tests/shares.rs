@@ -220,7 +220,7 @@ fn imported(origin: ImportRecord) -> RunRecord {
 /// questions; those of two versions of a tool do not.
 #[test]
 fn runs_that_were_measured_in_other_ways_are_guarded_against() {
-    let told = |b: RunRecord| {
+    let compared_with = |b: RunRecord| {
         let a = imported(of_pgbench());
         let compared = verdict_of(&[a.clone(), a], &[b.clone(), b]);
         let found = compared
@@ -255,16 +255,16 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
             "closed against open",
         ),
     ] {
-        let (guarded, text) = told(imported(origin));
+        let (guarded, text) = compared_with(imported(origin));
         assert!(guarded && text.contains(said), "{said}: {text}");
     }
-    let (guarded, text) = told(run(1.0, 1.0));
+    let (guarded, text) = compared_with(run(1.0, 1.0));
     assert!(guarded && text.contains("Highwater"), "{text}");
     let other = ImportRecord {
         version: Some("16.1".to_owned()),
         ..of_pgbench()
     };
-    let (guarded, text) = told(imported(other));
+    let (guarded, text) = compared_with(imported(other));
     assert!(!guarded && text.contains("15.18 against 16.1"), "{text}");
 }
 

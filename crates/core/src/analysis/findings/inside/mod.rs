@@ -4,6 +4,7 @@ use crate::analysis::telemetry::{TimeRange, mean, measured, named, rejected};
 use crate::model::display::{bytes, count, percent, plain};
 use crate::model::numbers::round_to_u64;
 use crate::model::outcome::ErrorClass;
+use crate::model::plan::PhaseKind;
 use crate::model::record::RunRecord;
 use crate::model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
 
@@ -38,14 +39,14 @@ const IDLE_QUEUE: f64 = 0.1;
 /// Telemetry over the measured time.
 struct Inside<'a> {
     telemetry: &'a TargetTelemetry,
-    stretch: TimeRange,
+    range: TimeRange,
 }
 
 impl<'a> Inside<'a> {
     fn of(record: &'a RunRecord) -> Option<Self> {
         Some(Self {
             telemetry: record.target_telemetry.as_ref()?,
-            stretch: measured(record)?,
+            range: measured(record)?,
         })
     }
 
@@ -55,7 +56,7 @@ impl<'a> Inside<'a> {
         let source = first.map_or("", |series| series.source.as_str());
         named(self.telemetry, name)
             .filter(|series| series.source == source)
-            .filter_map(|series| Some((series, mean(self.telemetry, series, self.stretch)?)))
+            .filter_map(|series| Some((series, mean(self.telemetry, series, self.range)?)))
             .collect()
     }
 
@@ -139,7 +140,7 @@ pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
         .zip(series.values.iter().skip(1));
     for (span, value) in times {
         let &[from, to] = span else { continue };
-        if from < inside.stretch.0 || to > inside.stretch.1 {
+        if from < inside.range.from_ns || to > inside.range.to_ns {
             continue;
         }
         let (Some(value), Some(rate)) = (value, rate_between(read.record, from, to)) else {
@@ -177,10 +178,14 @@ fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
     let half = SECOND_NS / 2;
     let (first, last) = ((from + half) / SECOND_NS, (to + half) / SECOND_NS);
     let seconds = last.checked_sub(first).filter(|seconds| *seconds > 0)?;
+    let loads = |name: &str| {
+        let phase = record.phases.iter().find(|phase| phase.name == name);
+        phase.is_some_and(|phase| phase.kind == PhaseKind::Load)
+    };
     let intervals = record
         .intervals
         .iter()
-        .filter(|interval| interval.phase != "load" && (first..last).contains(&interval.second));
+        .filter(|interval| (first..last).contains(&interval.second) && !loads(&interval.phase));
     let acknowledged: u64 = intervals.map(|interval| interval.acknowledged).sum();
     Some(crate::model::display::ratio(acknowledged, seconds))
 }
@@ -215,15 +220,19 @@ pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// Ever more work waits inside the target.
 pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let inside = Inside::of(read.record)?;
-    let (from, to) = inside.stretch;
+    let TimeRange {
+        from_ns: from,
+        to_ns: to,
+    } = inside.range;
     let third = to.saturating_sub(from) / 3;
-    let over = |stretch: TimeRange| -> f64 {
+    let over = |from_ns, to_ns| -> f64 {
+        let range = TimeRange { from_ns, to_ns };
         let queues = named(inside.telemetry, names::QUEUE);
         queues
-            .filter_map(|series| mean(inside.telemetry, series, stretch))
+            .filter_map(|series| mean(inside.telemetry, series, range))
             .sum()
     };
-    let (first, last) = (over((from, from + third)), over((to - third, to)));
+    let (first, last) = (over(from, from + third), over(to - third, to));
     (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| RuleFinding {
         code: "growing_queue",
         sentence: "ever more work waited inside the target".to_owned(),
@@ -241,10 +250,10 @@ pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
 pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
     let results = read.measured.iter().flat_map(|stream| &stream.results);
-    let heard: u64 = results
+    let client_rejections: u64 = results
         .filter_map(|result| result.errors.get(ErrorClass::Rejected.name()))
         .sum();
-    (heard == 0).then(|| RuleFinding {
+    (client_rejections == 0).then(|| RuleFinding {
         code: "rejected_inside",
         sentence: "the target rejected work for lack of capacity and tried it again itself"
             .to_owned(),
@@ -291,16 +300,16 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
 /// What is acknowledged may be lost.
 pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let settings = &read.record.target.settings;
-    let told = settings
+    let stated = settings
         .get("durability.relaxed")
-        .filter(|told| !told.is_empty());
+        .filter(|stated| !stated.is_empty());
     let of_table = settings.iter().find(|(name, value)| {
         name.starts_with("with.")
             && name.contains("durability")
             && value.eq_ignore_ascii_case("async")
     });
     let of_table = of_table.map(|(name, value)| format!("{}={value}", &name["with.".len()..]));
-    let evidence = told.cloned().or(of_table)?;
+    let evidence = stated.cloned().or(of_table)?;
     Some(RuleFinding {
         code: "durability_relaxed",
         sentence: "what was acknowledged may be lost when the machine stops".to_owned(),

@@ -9,11 +9,11 @@ const S: u64 = 1_000_000_000;
 const NONE: [&str; 0] = [];
 
 /// A series over the fixture's run: two seconds of warm-up, ten measured.
-fn tell(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+fn add_levels(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
     add(record, (name, node, SeriesKind::Level), value);
 }
 
-fn tell_count(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+fn add_counts(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
     add(record, (name, node, SeriesKind::Count), value);
 }
 
@@ -42,33 +42,36 @@ fn add(
 
 fn told_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     change(&mut record);
-    findings(&record).iter().map(|told| told.code).collect()
+    findings(&record)
+        .iter()
+        .map(|codes_after| codes_after.code)
+        .collect()
 }
 
-fn told(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+fn codes_after(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     told_of(fixture::closed(), change)
 }
 
 /// A busy enough CPU, so that no rule says that nothing was busy.
 fn cpu(record: &mut RunRecord, busy: f64) {
-    tell(record, "cpu_busy", "n1", |_| busy);
+    add_levels(record, "cpu_busy", "n1", |_| busy);
 }
 
 #[test]
 fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
     let disk = |disk: f64, busy: f64| {
-        told(|record| {
+        codes_after(|record| {
             cpu(record, busy);
-            tell(record, "disk_busy", "sda", |_| disk);
+            add_levels(record, "disk_busy", "sda", |_| disk);
         })
     };
     assert_eq!(disk(0.91, 0.6), ["disk_limits"]);
     assert_eq!(disk(0.89, 0.6), NONE);
     assert_eq!(disk(0.95, 0.71), NONE, "both are busy");
     let warming = |second: u32| if second <= 2 { 1.0 } else { 0.5 };
-    let in_warm_up = told(|record| {
+    let in_warm_up = codes_after(|record| {
         cpu(record, 0.6);
-        tell(record, "disk_busy", "sda", warming);
+        add_levels(record, "disk_busy", "sda", warming);
     });
     assert_eq!(in_warm_up, NONE, "the warm-up is not measured");
 }
@@ -76,21 +79,25 @@ fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
 #[test]
 fn a_node_above_its_share_is_told() {
     let nodes = |busy: [f64; 3]| {
-        told(|record| {
+        codes_after(|record| {
             for (number, busy) in busy.into_iter().enumerate() {
-                tell(record, "cpu_busy", &format!("n{number}"), |_| busy);
+                add_levels(record, "cpu_busy", &format!("n{number}"), |_| busy);
             }
         })
     };
     assert_eq!(nodes([0.9, 0.4, 0.4]), ["unequal_nodes"]);
     assert_eq!(nodes([0.8, 0.5, 0.5]), NONE);
     assert_eq!(nodes([0.49, 0.1, 0.1]), ["few_sessions"], "not busy at all");
-    assert_eq!(told(|record| cpu(record, 0.9)), NONE, "the only node");
-    let of_two_sources = told(|record| {
+    assert_eq!(
+        codes_after(|record| cpu(record, 0.9)),
+        NONE,
+        "the only node"
+    );
+    let of_two_sources = codes_after(|record| {
         cpu(record, 0.9);
-        tell(record, "cpu_busy", "this machine", |_| 0.1);
-        let told = record.target_telemetry.as_mut().unwrap();
-        "host".clone_into(&mut told.series[1].source);
+        add_levels(record, "cpu_busy", "this machine", |_| 0.1);
+        let codes_after = record.target_telemetry.as_mut().unwrap();
+        "host".clone_into(&mut codes_after.series[1].source);
     });
     assert_eq!(
         of_two_sources, NONE,
@@ -101,9 +108,9 @@ fn a_node_above_its_share_is_told() {
 #[test]
 fn waiting_for_locks_is_told_from_a_tenth_of_the_sessions_on() {
     let locks = |waiting: f64, sessions: u32| {
-        told(|record| {
+        codes_after(|record| {
             record.streams[0].sessions = sessions;
-            tell(record, "lock_waits", "n1", |_| waiting);
+            add_levels(record, "lock_waits", "n1", |_| waiting);
         })
     };
     assert_eq!(locks(1.0, 4), ["locks"]);
@@ -126,11 +133,11 @@ fn seconds(record: &mut RunRecord, acknowledged: impl Fn(u64) -> u64) {
 #[test]
 fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
     let checkpoints = |during: u64, from: u32| {
-        told(|record| {
+        codes_after(|record| {
             seconds(record, |second| if second >= 7 { during } else { 100 });
             // A sample at the end of a second tells what happened in it.
             let blocks = |second: u32| f64::from(u8::from(second > from)) * 50.0;
-            tell_count(record, "checkpoint_blocks", "n1", blocks);
+            add_counts(record, "checkpoint_blocks", "n1", blocks);
         })
     };
     assert_eq!(checkpoints(79, 7), ["checkpoints_slow"]);
@@ -142,23 +149,23 @@ fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
 fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() {
     let slow_from = |second: u64| if second >= 7 { 50 } else { 100 };
     let begun = |second: u32| f64::from(u8::from(second > 7));
-    let number_alone = told(|record| {
+    let number_alone = codes_after(|record| {
         seconds(record, slow_from);
-        tell_count(record, "checkpoints", "n1", begun);
+        add_counts(record, "checkpoints", "n1", begun);
     });
     assert_eq!(number_alone, ["checkpoints_slow"]);
     // One begins in each second; but blocks are written in some only.
     let both = |blocks: fn(u32) -> f64, number: fn(u32) -> f64| {
-        told(|record| {
+        codes_after(|record| {
             seconds(record, slow_from);
-            tell_count(record, "checkpoints", "n1", number);
-            tell_count(record, "checkpoint_blocks", "n1", blocks);
+            add_counts(record, "checkpoints", "n1", number);
+            add_counts(record, "checkpoint_blocks", "n1", blocks);
         })
     };
     assert_eq!(both(begun, |_| 1.0), ["checkpoints_slow"]);
     assert_eq!(both(|_| 0.0, begun), NONE);
     // Of the warm-up nothing was measured: without it there are four seconds of checkpoints.
-    let early = told(|record| {
+    let early = codes_after(|record| {
         let pattern = record.intervals[0].clone();
         let interval = |second| crate::model::record::IntervalRecord {
             second,
@@ -166,12 +173,12 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() 
             ..pattern.clone()
         };
         record.intervals = (0..12).map(interval).collect();
-        tell_count(record, "checkpoint_blocks", "n1", |second| {
+        add_counts(record, "checkpoint_blocks", "n1", |second| {
             f64::from(u8::from(second <= 6))
         });
     });
     assert_eq!(early, NONE);
-    let beside_a_load = told(|record| {
+    let beside_a_load = codes_after(|record| {
         seconds(record, slow_from);
         let of_load = record.intervals[5..].iter().map(|measured| {
             let mut interval = measured.clone();
@@ -180,7 +187,12 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() 
         });
         let of_load: Vec<_> = of_load.collect();
         record.intervals.extend(of_load);
-        tell_count(record, "checkpoint_blocks", "n1", begun);
+        record.phases.push(crate::model::record::PhaseRecord {
+            name: "load".to_owned(),
+            kind: crate::model::plan::PhaseKind::Load,
+            ..record.phases[0].clone()
+        });
+        add_counts(record, "checkpoint_blocks", "n1", begun);
     });
     assert_eq!(
         beside_a_load,
@@ -193,20 +205,21 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() 
 fn a_full_network_is_told_and_loopback_is_none() {
     let network = |node: &str, carried: f64| {
         let node = node.to_owned();
-        told(move |record| tell_count(record, "net_received", &node, |_| carried))
+        codes_after(move |record| add_counts(record, "net_received", &node, |_| carried))
     };
     assert_eq!(network("eth0", 118e6), ["network_limits"]);
     assert_eq!(network("eth0", 1.2e9), ["network_limits"]);
     assert_eq!(network("eth0", 111e6), NONE);
     assert_eq!(network("eth0", 126e6), NONE, "faster than that speed");
     assert_eq!(network("lo", 118e6), NONE);
-    let sent = told(|record| tell_count(record, "net_sent", "eth0", |_| 118e6));
+    let sent = codes_after(|record| add_counts(record, "net_sent", "eth0", |_| 118e6));
     assert_eq!(sent, ["network_limits"]);
 }
 
 #[test]
 fn a_queue_that_grows_is_told() {
-    let queue = |value: fn(u32) -> f64| told(|record| tell(record, "queue", "n1", value));
+    let queue =
+        |value: fn(u32) -> f64| codes_after(|record| add_levels(record, "queue", "n1", value));
     assert_eq!(queue(|second| f64::from(second) * 4.0), ["growing_queue"]);
     assert_eq!(queue(|_| 50.0), NONE, "long, but not growing");
     assert_eq!(queue(|second| f64::from(second) * 0.5), NONE, "short");
@@ -220,7 +233,7 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
     let rejecting = |pieces: f64, max_ppm: u32| {
         let mut record = fixture::closed();
         record.plan.definition.objectives = vec![Objective::Rejected { max_ppm }];
-        tell_count(&mut record, "rejected", "n1", |second| {
+        add_counts(&mut record, "rejected", "n1", |second| {
             if second == 5 { pieces } else { 0.0 }
         });
         record
@@ -228,9 +241,11 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
     let codes = |record: RunRecord| told_of(record, |_| ());
     assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
     assert_eq!(codes(rejecting(0.0, 0)), NONE);
-    let mut heard = rejecting(7.0, 0);
-    heard.results[0].errors.insert("rejected".to_owned(), 1);
-    assert_eq!(codes(heard), NONE, "its clients know");
+    let mut seen_by_clients = rejecting(7.0, 0);
+    seen_by_clients.results[0]
+        .errors
+        .insert("rejected".to_owned(), 1);
+    assert_eq!(codes(seen_by_clients), NONE, "its clients know");
     let value = |record: &RunRecord| judge(record).objective.value;
     assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
     assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
@@ -249,9 +264,9 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
 #[test]
 fn stolen_cpu_is_told() {
     let stolen = |share: f64| {
-        told(|record| {
+        codes_after(|record| {
             cpu(record, 0.8);
-            tell(record, "cpu_steal", "host", |_| share);
+            add_levels(record, "cpu_steal", "host", |_| share);
         })
     };
     assert_eq!(stolen(0.051), ["cpu_stolen"]);
@@ -263,20 +278,28 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
     let idle = |busy: f64, name: &'static str, value: f64| {
         move |record: &mut RunRecord| {
             cpu(record, busy);
-            tell(record, name, "n1", |_| value);
+            add_levels(record, name, "n1", |_| value);
         }
     };
-    assert_eq!(told(idle(0.4, "queue", 0.0)), ["few_sessions"]);
-    assert_eq!(told(idle(0.5, "queue", 0.0)), NONE, "busy");
-    assert_eq!(told(idle(0.4, "queue", 0.2)), NONE, "something waits");
-    assert_eq!(told(idle(0.4, "disk_busy", 0.6)), NONE, "the disk is busy");
+    assert_eq!(codes_after(idle(0.4, "queue", 0.0)), ["few_sessions"]);
+    assert_eq!(codes_after(idle(0.5, "queue", 0.0)), NONE, "busy");
     assert_eq!(
-        told(idle(0.4, "disk_waits", 1.0)),
+        codes_after(idle(0.4, "queue", 0.2)),
+        NONE,
+        "something waits"
+    );
+    assert_eq!(
+        codes_after(idle(0.4, "disk_busy", 0.6)),
+        NONE,
+        "the disk is busy"
+    );
+    assert_eq!(
+        codes_after(idle(0.4, "disk_waits", 1.0)),
         NONE,
         "they wait for the disk"
     );
     assert_eq!(
-        told(idle(0.4, "lock_waits", 0.5)),
+        codes_after(idle(0.4, "lock_waits", 0.5)),
         NONE,
         "they wait for each other"
     );
@@ -286,13 +309,13 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
         idle(0.4, "queue", 0.0)(record);
         record.clients[0].cpu_fraction = 0.9;
     };
-    assert_eq!(told(client), NONE, "the load generator is");
+    assert_eq!(codes_after(client), NONE, "the load generator is");
 }
 
 #[test]
 fn relaxed_durability_is_told_with_the_setting() {
     let with = |name: &'static str, value: &'static str| {
-        told(move |record| {
+        codes_after(move |record| {
             let settings = &mut record.target.settings;
             settings.insert(name.to_owned(), value.to_owned());
         })

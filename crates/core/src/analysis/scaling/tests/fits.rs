@@ -1,4 +1,4 @@
-//! Fits against figures that others published, and each law against its own inverse.
+//! Fits against figures that others published, and each model against its own inverse.
 
 use proptest::prelude::*;
 
@@ -125,23 +125,26 @@ fn many_points_and_their_inverse_are_those_of_the_published_fit() {
 
 #[test]
 fn a_fit_stops_at_its_bounds_and_says_so() {
-    // More than linear: no law can follow, and each says at which bound it stands.
+    // More than linear: no model can follow, and each says at which bound it stands.
     let pairs = [(1.0, 100.0), (2.0, 220.0), (4.0, 480.0), (8.0, 1000.0)];
-    for (law, bound) in [
+    for (model, bound) in [
         (ScalingModel::Affine, 0),
         (ScalingModel::Amdahl, 1),
         (ScalingModel::Usl, 2),
         (ScalingModel::Power, 1),
     ] {
-        let fit = fit(law, &points(&pairs), Weighting::Relative).unwrap();
+        let fit = fit(model, &points(&pairs), Weighting::Relative).unwrap();
         assert!(
             fit.parameters[bound].at_bound,
-            "{law:?} {:?}",
+            "{model:?} {:?}",
             fit.parameters
         );
         assert_eq!(fit.parameters[bound].error, None);
         let straight = fit.curve.per_s(8.0) / fit.curve.per_s(1.0);
-        assert!((straight - 8.0).abs() < 1e-6, "{law:?} grows by {straight}");
+        assert!(
+            (straight - 8.0).abs() < 1e-6,
+            "{model:?} grows by {straight}"
+        );
     }
 }
 

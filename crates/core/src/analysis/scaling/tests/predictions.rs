@@ -59,7 +59,7 @@ fn twelve_nodes_tell_twenty_four() {
 type Predictor<'a> = dyn Fn(&[(f64, f64)], f64) -> Prediction + 'a;
 
 /// What a single fit says of itself: its curve, and as its error that of its residuals.
-fn alone(law: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
+fn alone(model: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
     let points: Vec<Point> = sweep(known)
         .sizes()
         .iter()
@@ -68,7 +68,7 @@ fn alone(law: ScalingModel, known: &[(f64, f64)], size: f64) -> Prediction {
             per_s: size.per_s,
         })
         .collect();
-    let fit = fit(law, &points, Weighting::Relative).unwrap();
+    let fit = fit(model, &points, Weighting::Relative).unwrap();
     let expected = fit.curve.per_s(size);
     // Without a spare point a fit has no error of its own; then it is given that of a measurement.
     let error = 1.644_85 * fit.residual_error().unwrap_or(0.03);
@@ -90,23 +90,23 @@ fn the_average_scores_better_than_each_single_fit() {
     };
     let average = score(&|known, size| predict(known, size));
     println!("average: {average:.3}");
-    for law in ScalingModel::ALL {
-        let single = score(&|known, size| alone(law, known, size));
-        println!("{} alone: {single:.3}", law.name());
+    for model in ScalingModel::ALL {
+        let single = score(&|known, size| alone(model, known, size));
+        println!("{} alone: {single:.3}", model.name());
         assert!(
             average < single,
-            "{law:?} alone: {single}, average: {average}"
+            "{model:?} alone: {single}, average: {average}"
         );
     }
 }
 
 #[test]
 fn single_fits_miss_by_more_than_their_points_let_expect() {
-    let miss = |law: ScalingModel, known: &[(f64, f64)], (size, truth): (f64, f64)| {
-        (alone(law, known, size).expected / truth - 1.0) * 100.0
+    let miss = |model: ScalingModel, known: &[(f64, f64)], (size, truth): (f64, f64)| {
+        (alone(model, known, size).expected / truth - 1.0) * 100.0
     };
-    let ingest = ScalingModel::ALL.map(|law| miss(law, &INGEST[..3], INGEST[4]).round());
-    let queries = ScalingModel::ALL.map(|law| miss(law, &QUERIES[..3], QUERIES[3]).round());
+    let ingest = ScalingModel::ALL.map(|model| miss(model, &INGEST[..3], INGEST[4]).round());
+    let queries = ScalingModel::ALL.map(|model| miss(model, &QUERIES[..3], QUERIES[3]).round());
     println!("{ingest:?} {queries:?}");
     let span = |misses: &[f64]| {
         let least = misses.iter().copied().fold(f64::INFINITY, f64::min);
@@ -180,8 +180,8 @@ fn what_no_cluster_can_have_is_no_sweep() {
 
 #[test]
 fn a_short_range_does_not_tell_crosstalk_and_a_long_one_does() {
-    let told = |known: &[(f64, f64)]| Average::new(&sweep(known)).told().unwrap();
-    let short = told(&INGEST);
+    let identified = |known: &[(f64, f64)]| Average::new(&sweep(known)).identifiability().unwrap();
+    let short = identified(&INGEST);
     assert_eq!((short.crosstalk.low, short.peak_size.high), (0.0, None));
     assert!(
         short.sentences[1].contains("cannot be told from this range"),
@@ -193,7 +193,7 @@ fn a_short_range_does_not_tell_crosstalk_and_a_long_one_does() {
             1000.0 * n / (1.0 + 0.05 * (n - 1.0) + 0.004 * n * (n - 1.0)),
         )
     };
-    let long = told(&[1.0, 4.0, 8.0, 16.0, 24.0, 32.0].map(usl));
+    let long = identified(&[1.0, 4.0, 8.0, 16.0, 24.0, 32.0].map(usl));
     let (crosstalk, peak) = (long.crosstalk, long.peak_size);
     assert!(
         crosstalk.low < 0.004 && 0.004 < crosstalk.high.unwrap(),

@@ -63,7 +63,7 @@ fn a_short_probe_passes_where_the_confirmations_would_show_what_it_did_not() {
             ..found.probes[1].clone()
         };
         assert_eq!(probe.purpose, ProbePurpose::Search);
-        Known::new(&search, &[probe]).low().is_some()
+        ProbeHistory::new(&search, &[probe]).low().is_some()
     };
     // Three confirmations take fifteen times as long: the margin shrinks to a quarter.
     assert!(passed(0.8, 0.7));
@@ -109,7 +109,7 @@ fn an_overloaded_probe_tells_nothing_of_where_latencies_pass_their_bound() {
         ..found.probes[1].clone()
     };
     let crossing = |probes: &[ProbeRecord]| {
-        super::super::lateness::crossing(probes.iter(), &search.policy).unwrap()
+        super::super::pooled_exceedance::crossing(probes.iter(), &search.policy).unwrap()
     };
     let line = [
         probe(800.0, 0.25, &[]),

@@ -71,7 +71,7 @@ pub(crate) fn need(per_s: f64, basis: Basis) -> Need {
 pub(crate) fn request(needs: Vec<Need>) -> Request {
     Request {
         needs,
-        chance: Traced::assumed(0.95, "default"),
+        probability: Traced::assumed(0.95, "default"),
         spare: Traced::assumed(0.0, "default"),
         growth_per_month: Traced::assumed(0.0, "default"),
         months: Traced::assumed(0, "default"),

@@ -77,10 +77,10 @@ fn growth_counts_from_month_to_month() {
 #[test]
 fn capacity_that_must_stay_free_is_not_used() {
     let mut request = million();
-    let chance = |request: &Request| request.carried(6, 0).unwrap().chance();
-    let all = chance(&request);
+    let probability = |request: &Request| request.carried(6, 0).unwrap().probability();
+    let all = probability(&request);
     request.spare = Traced::given(0.2, "--headroom");
-    assert!(chance(&request) < all - 0.1);
+    assert!(probability(&request) < all - 0.1);
     assert!(size(&request).unwrap().nodes.planned > 6);
 }
 
@@ -225,9 +225,9 @@ fn one_law_alone_has_no_spread_and_its_lack_of_sizes_is_said() {
     let point = |nodes: f64, per_s: f64| point("rows/s", per_s, &[(names::NODES, nodes)]);
     let points = [point(1.0, 293e3), point(2.0, 494e3), point(3.0, 677e3)];
     let points: Vec<_> = points.iter().collect();
-    let by = |law| {
+    let by = |model| {
         let reading = Reading {
-            law,
+            model,
             ..Reading::default()
         };
         Basis::new(&points, &reading).unwrap()
@@ -238,8 +238,8 @@ fn one_law_alone_has_no_spread_and_its_lack_of_sizes_is_said() {
     let power = by(Some(ScalingModel::Power));
     assert!(width(&power) < width(&averaged), "no spread between models");
     assert_eq!(alone.average.members().len(), 1);
-    let told = alone.notes.join(" ");
-    assert!(told.contains("3 parameters, and 3 sizes"), "{told}");
+    let notes = alone.notes.join(" ");
+    assert!(notes.contains("3 parameters, and 3 sizes"), "{notes}");
     assert!(by(Some(ScalingModel::Linear)).notes.is_empty());
 }
 

@@ -1,4 +1,4 @@
-//! What the record of a cell says to a tuning, how a tuning is judged as a whole, and its points.
+//! What the record of a configuration says to a tuning, how a tuning is judged as a whole, and its points.
 
 use super::*;
 use crate::analysis::{Ended, exit_code};
@@ -26,8 +26,8 @@ fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
         record.streams[0].drift_percent = Some(-20.0);
     };
     assert_eq!(shown(closed(), drifts), counts, "it is the target's");
-    let unsound = (TrialVerdict::Invalid, vec![ReasonCode::ClientSaturated]);
-    assert_eq!(shown(closed(), saturate), unsound);
+    let saturated = (TrialVerdict::Invalid, vec![ReasonCode::ClientSaturated]);
+    assert_eq!(shown(closed(), saturate), saturated);
     let piles_up = |record: &mut RunRecord| record.results[0].backlog = true;
     let missed = (TrialVerdict::Missed, vec![ReasonCode::Backlog]);
     assert_eq!(shown(open_gate(), piles_up), missed);
@@ -57,14 +57,14 @@ fn bytes_per_row_are_a_figure_where_the_target_tells_them() {
     let by_bytes = |record: &RunRecord| measured(TuneFigure::DiskBytesPerRow, record);
     assert_eq!(by_bytes(&record).figure, Some(7.0));
     record.target.bytes_after = None;
-    let untold = by_bytes(&record);
+    let unreported = by_bytes(&record);
     assert_eq!(
-        (untold.verdict, untold.figure),
+        (unreported.verdict, unreported.figure),
         (TrialVerdict::NotMeasured, None)
     );
 }
 
-/// The record of a tuning that ended so, and its exit code; its last cell had missed its objective.
+/// The record of a tuning that ended so, and its exit code; its last configuration had missed its objective.
 fn concluded(outcome: Option<TuneOutcome>) -> (RunRecord, u8) {
     let mut last = open_gate();
     last.results[0].backlog = true;
@@ -122,9 +122,9 @@ fn the_points_along_an_axis_are_the_cells_that_count_and_differ_in_nothing_else(
         ([1, 2], TrialVerdict::Counts),
         ([1, 1], TrialVerdict::Counts),
     ] {
-        let mut cell = cell(&tune, at.to_vec(), TrialPurpose::Search, Some(100.0));
-        cell.verdict = verdict;
-        tune.cells.push(cell);
+        let mut trial = trial(&tune, at.to_vec(), TrialPurpose::Search, Some(100.0));
+        trial.verdict = verdict;
+        tune.trials.push(trial);
     }
     assert_eq!(points(&tune, |_| true).len(), 4);
     assert_eq!(along(&tune, &[1, 1], 0).points.len(), 3);

@@ -5,8 +5,8 @@ use super::*;
 
 #[test]
 fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
-    let told = |gain: f64| {
-        let mut told = 0;
+    let false_gains = |gain: f64| {
+        let mut false_gains = 0;
         for seed in 0..200 {
             let mut noise = Noise::new(seed);
             let mut tune = tune(&[2]);
@@ -19,15 +19,15 @@ fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
             let other = best.runner_up.as_ref().unwrap();
             if other.is_told {
                 assert!(other.gain95[0] > 0.0);
-                told += u32::from(gain <= 0.0 || best.at == [1]);
+                false_gains += u32::from(gain <= 0.0 || best.at == [1]);
             }
         }
-        told
+        false_gains
     };
     // Either may be ahead, so the two-sided interval is wrong for one of twenty.
-    let equal = told(0.0);
+    let equal = false_gains(0.0);
     assert!(equal <= 20, "{equal} of 200 equals were told apart");
-    let different = told(0.05);
+    let different = false_gains(0.05);
     assert!(different >= 190, "{different} of 200 were told apart");
     // Without any noise equals are equal.
     let mut tune = tune(&[2]);
@@ -37,7 +37,7 @@ fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
 
 #[test]
 fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
-    // In the search the first cell is ahead, when they are measured in turn it is the second.
+    // In the search the first configuration is ahead, when they are measured in turn it is the second.
     let mut tune = tune(&[2]);
     let outcome = (0..100).find_map(|number| match next(&tune) {
         TuneStep::End(outcome) => Some(outcome),
@@ -45,8 +45,8 @@ fn the_winner_is_who_the_confirming_round_shows_to_be_ahead() {
             let ahead = usize::from(purpose == TrialPurpose::Confirm);
             let figure = if at[0] == ahead { 110.0 } else { 100.0 };
             let figure = figure + 0.1 * len_to_f64(number % 3);
-            let cell = cell(&tune, at, purpose, Some(figure));
-            tune.cells.push(cell);
+            let trial = trial(&tune, at, purpose, Some(figure));
+            tune.trials.push(trial);
             None
         }
     });
@@ -65,12 +65,12 @@ fn either_of_the_two_goes_first_by_chance() {
     tune.policy.confirmations = 20;
     tune.policy.probes_max = 100;
     run(&mut tune, counts, |at| 100.0 + len_to_f64(at[0]));
-    let confirming = |cell: &&TrialRecord| cell.purpose == TrialPurpose::Confirm;
+    let confirming = |trial: &&TrialRecord| trial.purpose == TrialPurpose::Confirm;
     let confirming: Vec<usize> = tune
-        .cells
+        .trials
         .iter()
         .filter(confirming)
-        .map(|cell| cell.at[0])
+        .map(|trial| trial.at[0])
         .collect();
     let turns: Vec<&[usize]> = confirming.chunks(2).collect();
     assert_eq!(turns.len(), 20);
@@ -83,7 +83,7 @@ fn either_of_the_two_goes_first_by_chance() {
     assert!((3..=17).contains(&first), "{turns:?}");
 }
 
-/// The best of six cells, and how often it was compared, where confirmations of the cell at this
+/// The best of six configurations, and how often it was compared, where confirmations of the configuration at this
 /// position have that verdict from the third one on.
 fn spoilt(position: usize, verdict: TrialVerdict) -> BestConfiguration {
     let mut tune = tune(&[6]);
@@ -95,11 +95,11 @@ fn spoilt(position: usize, verdict: TrialVerdict) -> BestConfiguration {
                 let confirms = purpose == TrialPurpose::Confirm && at == [position];
                 confirmed += u32::from(confirms);
                 let figure = Some(100.0 + len_to_f64(at[0]));
-                let mut cell = cell(&tune, at, purpose, figure);
+                let mut trial = trial(&tune, at, purpose, figure);
                 if confirms && confirmed >= 3 {
-                    cell.verdict = verdict;
+                    trial.verdict = verdict;
                 }
-                tune.cells.push(cell);
+                tune.trials.push(trial);
             }
         }
     }

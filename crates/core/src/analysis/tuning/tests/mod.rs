@@ -1,6 +1,6 @@
 //! The policy against response surfaces whose optimum is planted, with noise.
 //!
-//! A surface is a function from a cell to its true figure; what a probe shows is drawn around it by
+//! A surface is a function from a configuration to its true figure; what a probe shows is drawn around it by
 //! seed. So hundreds of tunings take a moment. Whole runs on the simulated cluster are tests of the
 //! command line.
 
@@ -17,7 +17,7 @@ use crate::report::fixture;
 
 mod concluding;
 mod confirming;
-mod course;
+mod grid;
 
 const S: u64 = 1_000_000_000;
 /// Spread of what a probe shows, as a share.
@@ -42,19 +42,19 @@ fn tune(lengths: &[usize]) -> TuneRecord {
         },
         axes,
         definition_hash: String::new(),
-        cells: Vec::new(),
+        trials: Vec::new(),
         outcome: None,
     }
 }
 
-fn cell(
+fn trial(
     tune: &TuneRecord,
     at: Vec<usize>,
     purpose: TrialPurpose,
     figure: Option<f64>,
 ) -> TrialRecord {
     TrialRecord {
-        number: u32::try_from(tune.cells.len() + 1).unwrap(),
+        number: u32::try_from(tune.trials.len() + 1).unwrap(),
         purpose,
         at,
         verdict: TrialVerdict::Counts,
@@ -80,9 +80,9 @@ fn run(
             TuneStep::Measure { at, purpose } => {
                 let verdict = probe(&at);
                 let shown = (verdict == TrialVerdict::Counts).then(|| figure(&at));
-                let mut cell = cell(tune, at, purpose, shown);
-                cell.verdict = verdict;
-                tune.cells.push(cell);
+                let mut trial = trial(tune, at, purpose, shown);
+                trial.verdict = verdict;
+                tune.trials.push(trial);
             }
         }
     }
@@ -124,8 +124,8 @@ impl Hill {
         }
     }
 
-    fn at(&self, cell: &[usize]) -> f64 {
-        let far: Vec<f64> = cell
+    fn at(&self, trial: &[usize]) -> f64 {
+        let far: Vec<f64> = trial
             .iter()
             .zip(&self.top)
             .map(|(at, top)| len_to_f64(*at) - top)
@@ -144,10 +144,10 @@ impl Hill {
 
 /// Every combination.
 fn grid(lengths: &[usize]) -> Vec<Vec<usize>> {
-    lengths.iter().fold(vec![Vec::new()], |cells, length| {
-        let longer = cells
-            .iter()
-            .flat_map(|cell: &Vec<usize>| (0..*length).map(move |at| [&cell[..], &[at]].concat()));
+    lengths.iter().fold(vec![Vec::new()], |trials, length| {
+        let longer = trials.iter().flat_map(|trial: &Vec<usize>| {
+            (0..*length).map(move |at| [&trial[..], &[at]].concat())
+        });
         longer.collect()
     })
 }
@@ -167,7 +167,7 @@ fn hunted(lengths: &[usize]) -> (u32, usize) {
         let optimum = all.iter().map(|at| hill.at(at)).fold(0.0, f64::max);
         let reached = hill.at(&best(&outcome).at);
         near += u32::from(reached >= 0.97 * optimum);
-        most = most.max(tune.cells.len());
+        most = most.max(tune.trials.len());
     }
     (near, most)
 }
@@ -176,8 +176,8 @@ fn hunted(lengths: &[usize]) -> (u32, usize) {
 fn the_best_of_a_large_grid_is_found_with_a_third_of_its_probes() {
     for lengths in [&[7, 6, 5][..], &[9, 5, 4], &[5, 5, 3, 3]] {
         let (near, most) = hunted(lengths);
-        let cells: usize = lengths.iter().product();
-        assert!(3 * most <= cells, "{most} of {cells}");
+        let trials: usize = lengths.iter().product();
+        assert!(3 * most <= trials, "{most} of {trials}");
         assert!(near >= 95, "{near} of 100 near, {lengths:?}");
     }
 }
@@ -213,9 +213,9 @@ fn each_cell_of_a_small_grid_is_looked_at() {
         let mut tune = tune(lengths);
         let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at.iter().sum()));
         assert!(!best(&outcome).cut_short, "the probes suffice");
-        assert_eq!(tune.cells.len(), tune.policy.probes_max as usize);
+        assert_eq!(tune.trials.len(), tune.policy.probes_max as usize);
         for at in grid(lengths) {
-            assert!(tune.cells.iter().any(|cell| cell.at == at), "{at:?}");
+            assert!(tune.trials.iter().any(|trial| trial.at == at), "{at:?}");
         }
     }
 }
@@ -243,13 +243,17 @@ fn a_cell_that_does_not_count_cannot_win_and_is_not_measured_again() {
     let outcome = run(&mut tune, verdict, |at| 100.0 + len_to_f64(at[0]));
     assert_eq!(best(&outcome).at, [3]);
     for value in [4, 5] {
-        let times = tune.cells.iter().filter(|cell| cell.at == [value]).count();
+        let times = tune
+            .trials
+            .iter()
+            .filter(|trial| trial.at == [value])
+            .count();
         assert_eq!(times, 1);
     }
     let mut tune = self::tune(&[6]);
     let outcome = run(&mut tune, |_| TrialVerdict::NotMeasured, |_| 1.0);
     assert!(matches!(outcome, TuneOutcome::NoBest(ref no) if no.why == NoBestReason::NoneCounts));
-    assert_eq!(tune.cells.len(), 6, "each once");
+    assert_eq!(tune.trials.len(), 6, "each once");
 }
 
 #[test]
@@ -276,8 +280,12 @@ fn what_ends_a_tuning_keeps_the_best_so_far() {
         let TuneOutcome::NoBest(no_best) = outcome else {
             panic!("{outcome:?}");
         };
-        assert_eq!((no_best.why, tune.cells.len()), (why, 5 + times));
-        let most = tune.cells[..5].iter().map(|cell| cell.at[0]).max().unwrap();
+        assert_eq!((no_best.why, tune.trials.len()), (why, 5 + times));
+        let most = tune.trials[..5]
+            .iter()
+            .map(|trial| trial.at[0])
+            .max()
+            .unwrap();
         assert_eq!(no_best.best_so_far, Some(vec![most]));
     }
 }
@@ -288,12 +296,12 @@ fn a_budget_is_kept_and_its_end_is_a_confirming_round_or_is_said() {
         let mut tune = tune(&[7, 6, 5]);
         tune.policy.budget_ns = seconds * 20 * S;
         let outcome = run(&mut tune, counts, |at| 100.0 + len_to_f64(at.iter().sum()));
-        let spent: u64 = tune.cells.iter().map(|cell| cell.took_ns).sum();
+        let spent: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
         assert!(spent <= tune.policy.budget_ns, "{spent}");
         match outcome {
             TuneOutcome::Best(best) => assert!(best.runner_up.is_some()),
             TuneOutcome::NoBest(no_best) => {
-                // Two cells, and five more of each, are a tuning.
+                // Two configurations, and five more of each, are a tuning.
                 assert!(seconds < 6, "{seconds}: {no_best:?}");
                 assert!(matches!(
                     no_best.why,
@@ -315,21 +323,21 @@ fn a_tuning_goes_on_where_it_was_left_and_orders_follow_the_seed() {
         tune
     };
     let whole = course(1);
-    for made in 0..whole.cells.len() {
+    for made in 0..whole.trials.len() {
         let mut left = whole.clone();
-        left.cells.truncate(made);
+        left.trials.truncate(made);
         let TuneStep::Measure { at, purpose } = next(&left) else {
             panic!("ended early");
         };
         assert_eq!(
             (&at, purpose),
-            (&whole.cells[made].at, whole.cells[made].purpose)
+            (&whole.trials[made].at, whole.trials[made].purpose)
         );
     }
-    let order = |tune: &TuneRecord| tune.cells.iter().map(|c| c.at.clone()).collect::<Vec<_>>();
+    let order = |tune: &TuneRecord| tune.trials.iter().map(|c| c.at.clone()).collect::<Vec<_>>();
     assert_ne!(order(&whole), order(&course(2)));
     let confirming = whole
-        .cells
+        .trials
         .iter()
         .filter(|c| c.purpose == TrialPurpose::Confirm);
     assert_eq!(confirming.count(), 10, "five of each");
@@ -345,8 +353,8 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
     }
     record.clients[0].embedded_cpu_seconds = 3.0;
     let shown = |record: &_| measured(TuneFigure::ServerCpuPerRow, record).figure;
-    let wanted = 3.0 / crate::model::display::ratio(rows, 1);
-    assert!((shown(&record).unwrap() / wanted - 1.0).abs() < 1e-9);
+    let expected = 3.0 / crate::model::display::ratio(rows, 1);
+    assert!((shown(&record).unwrap() / expected - 1.0).abs() < 1e-9);
     // The CPU of this process is no server's where the server is another one.
     record.target.embedded = false;
     assert_eq!(shown(&record), None);
@@ -357,16 +365,16 @@ fn cpu_per_row_is_that_of_the_embedded_threads_or_the_busy_share_of_all_cores() 
         .settings
         .insert("cores".to_owned(), "8".to_owned());
     // Two nodes of eight cores each, half and a quarter of them busy.
-    let told = record.target_telemetry.as_mut().unwrap();
-    let nodes = told.series.iter_mut();
+    let telemetry = record.target_telemetry.as_mut().unwrap();
+    let nodes = telemetry.series.iter_mut();
     let nodes = nodes.filter(|series| series.name == names::CPU_BUSY);
     for (series, busy) in nodes.zip([0.5, 0.25]) {
         series.values.fill(Some(busy));
     }
     let streams = measured_streams(&record);
     let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
-    let wanted = 0.75 * 8.0 / rows_per_s;
-    assert!((shown(&record).unwrap() / wanted - 1.0).abs() < 1e-9);
+    let expected = 0.75 * 8.0 / rows_per_s;
+    assert!((shown(&record).unwrap() / expected - 1.0).abs() < 1e-9);
     // What another source says of a CPU is not the target's.
     for series in &mut record.target_telemetry.as_mut().unwrap().series {
         "host".clone_into(&mut series.source);

@@ -3,7 +3,7 @@
 
 use crate::model::display::foreign;
 use crate::model::record::RunRecord;
-use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names, units};
 use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
@@ -107,7 +107,7 @@ fn chart(
     let series: Vec<Series> = lines.iter().map(|(line, _)| line.clone()).collect();
     let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
     let (quantity, suffix) = match (unit, counted) {
-        ("share", false) => (Quantity::Share, String::new()),
+        (units::SHARE, false) => (Quantity::Share, String::new()),
         ("bytes", false) => (Quantity::Bytes, "bytes".to_owned()),
         ("bytes", true) => (Quantity::Bytes, "bytes/s".to_owned()),
         (_, true) => (Quantity::Number, "per second".to_owned()),

@@ -1,4 +1,4 @@
-//! A tuning: what cells are compared by, along each axis through the best cell.
+//! A tuning: what configurations are compared by, along each axis through the best configuration.
 
 use crate::analysis::tuning::{base, is_along};
 use crate::model::plan::Unit;
@@ -15,22 +15,22 @@ const HALF_BEST: f64 = 0.012;
 /// Nanoseconds of a second.
 const NS: f64 = 1e9;
 
-/// Name, shape and color of the cells that a test picks.
+/// Name, shape and color of the configurations that a test picks.
 type Kind = (&'static str, Shape, usize, fn(&TrialRecord) -> bool);
 
-/// Every cell with a figure is of exactly one of them.
+/// Every configuration with a figure is of exactly one of them.
 const KINDS: [Kind; 3] = [
-    ("search", Shape::Dot, 2, |cell| {
-        counts(cell) && cell.purpose == TrialPurpose::Search
+    ("search", Shape::Dot, 2, |trial| {
+        counts(trial) && trial.purpose == TrialPurpose::Search
     }),
-    ("confirming round", Shape::Diamond, 0, |cell| {
-        counts(cell) && cell.purpose == TrialPurpose::Confirm
+    ("confirming round", Shape::Diamond, 0, |trial| {
+        counts(trial) && trial.purpose == TrialPurpose::Confirm
     }),
-    ("does not count", Shape::Cross, 1, |cell| !counts(cell)),
+    ("does not count", Shape::Cross, 1, |trial| !counts(trial)),
 ];
 
-fn counts(cell: &TrialRecord) -> bool {
-    cell.verdict == TrialVerdict::Counts
+fn counts(trial: &TrialRecord) -> bool {
+    trial.verdict == TrialVerdict::Counts
 }
 
 /// A chart for each axis along which several values were measured, with the position of the axis.
@@ -46,15 +46,15 @@ pub(in crate::report::html) fn tune(record: &RunRecord) -> Vec<(usize, Chart)> {
 fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
     let name = &tune.axes[axis].name;
     let (x, places) = Axis::of_values(name.as_str(), &tune.axes[axis].values);
-    let cells = tune.cells.iter();
-    let cells: Vec<(&TrialRecord, Point)> = cells
-        .filter(|cell| is_along(cell, base, axis))
-        .filter_map(|cell| {
-            let place = *places.get(*cell.at.get(axis)?)?;
-            Some((cell, Point::new(place, Some(shown(tune, cell)?))))
+    let trials = tune.trials.iter();
+    let trials: Vec<(&TrialRecord, Point)> = trials
+        .filter(|trial| is_along(trial, base, axis))
+        .filter_map(|trial| {
+            let place = *places.get(*trial.at.get(axis)?)?;
+            Some((trial, Point::new(place, Some(shown(tune, trial)?))))
         })
         .collect();
-    let means = means(&cells);
+    let means = means(&trials);
     if means.len() < 2 {
         return None;
     }
@@ -64,7 +64,7 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         TuneFigure::ServerCpuPerRow => ("CPU time per row", "CPU".to_owned(), Quantity::Latency),
         TuneFigure::DiskBytesPerRow => ("Bytes per row", "bytes".to_owned(), Quantity::Number),
     };
-    let values: Vec<f64> = cells.iter().filter_map(|(_, point)| point.y).collect();
+    let values: Vec<f64> = trials.iter().filter_map(|(_, point)| point.y).collect();
     let best = *places.get(*base.get(axis)?)?;
     let with = others(tune, base, axis).join(", ");
     let with = if with.is_empty() {
@@ -76,13 +76,13 @@ fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
         id: format!("axis-{axis}"),
         title: format!("{title} along {name}{}", of(tune.by, unit)),
         about: format!(
-            "Each mark is a measured cell, a run of its own; the line goes through the mean of each \
+            "Each mark is a measured configuration, a run of its own; the line goes through the mean of each \
              value, the band from the least to the greatest. The shaded value is the best.{with}"
         ),
         spans: vec![shaded(&x, best, tune)],
         x,
         y: Axis::around(suffix, quantity, values.iter().copied()),
-        series: series(&cells, means),
+        series: series(&trials, means),
         levels: Vec::new(),
     })
 }
@@ -94,23 +94,23 @@ fn of(by: TuneFigure, unit: Unit) -> String {
     }
 }
 
-/// What cells are compared by, as it is drawn; of cells without it their throughput, if it is that.
-fn shown(tune: &TuneRecord, cell: &TrialRecord) -> Option<f64> {
+/// What configurations are compared by, as it is drawn; of configurations without it their throughput, if it is that.
+fn shown(tune: &TuneRecord, trial: &TrialRecord) -> Option<f64> {
     match tune.by {
         TuneFigure::Throughput => {
-            let reached = Some(cell.throughput_per_s).filter(|reached| *reached > 0.0);
-            cell.figure.or(reached)
+            let reached = Some(trial.throughput_per_s).filter(|reached| *reached > 0.0);
+            trial.figure.or(reached)
         }
-        TuneFigure::ServerCpuPerRow => cell.figure.map(|seconds| seconds * NS),
-        TuneFigure::DiskBytesPerRow => cell.figure,
+        TuneFigure::ServerCpuPerRow => trial.figure.map(|seconds| seconds * NS),
+        TuneFigure::DiskBytesPerRow => trial.figure,
     }
 }
 
-/// The mean of the cells that count, at each value; with the least and the greatest of them.
-fn means(cells: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
-    let mut counting: Vec<(f64, f64)> = cells
+/// The mean of the configurations that count, at each value; with the least and the greatest of them.
+fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
+    let mut counting: Vec<(f64, f64)> = trials
         .iter()
-        .filter(|(cell, _)| counts(cell))
+        .filter(|(trial, _)| counts(trial))
         .filter_map(|(_, point)| Some((point.x, point.y?)))
         .collect();
     counting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
@@ -130,7 +130,7 @@ fn means(cells: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
         .collect()
 }
 
-fn series(cells: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
+fn series(trials: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
     let one = |name: &str, part, shape, color, points| Series {
         name: name.to_owned(),
         part,
@@ -145,7 +145,7 @@ fn series(cells: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Se
         one("mean", "", Shape::Line, 0, means),
     ];
     for (name, shape, color, is) in KINDS {
-        let points = cells.iter().filter(|(cell, _)| is(cell));
+        let points = trials.iter().filter(|(trial, _)| is(trial));
         let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
         series.push(one(name, "", shape, color, points));

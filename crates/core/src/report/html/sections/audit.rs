@@ -67,12 +67,17 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
     }
 }
 
-fn invariants(asked: &[InvariantRecord]) -> Vec<Row> {
+fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
     let mut rows = vec![Row::new(["invariant", "must be", "is", "holds"])];
-    rows.extend(asked.iter().map(|asked| {
-        let found = asked.found.as_deref().unwrap_or("not one value");
-        let holds = if asked.holds { "yes" } else { "no" };
-        let cells = [&asked.name, &asked.expected, &foreign(found, WORDS), holds];
+    rows.extend(invariants.iter().map(|invariant| {
+        let found = invariant.found.as_deref().unwrap_or("not one value");
+        let holds = if invariant.holds { "yes" } else { "no" };
+        let cells = [
+            &invariant.name,
+            &invariant.expected,
+            &foreign(found, WORDS),
+            holds,
+        ];
         Row::new(cells.map(|cell: &str| cell.to_owned()))
     }));
     rows

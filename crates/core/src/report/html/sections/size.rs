@@ -25,7 +25,7 @@ pub(in crate::report::html) fn size_head(plan: &SizePlan) -> Markup {
         h1 { (needs.join(" and ")) ": " (nodes.planned) " nodes" }
         p class="traits" {
             (nodes.expected) " expected, " (nodes.low) " to " (nodes.high)
-            " with 90 % · enough with a chance of " (percent(nodes.chance))
+            " with 90 % · enough with a chance of " (percent(nodes.probability))
         }
         @if plan.assumed {
             p class="banner" { "Rests on assumptions; each is marked in the list of inputs." }
@@ -56,14 +56,14 @@ pub(in crate::report::html) fn size(plan: &SizePlan, charts: &[Chart]) -> Vec<Pa
             @for need in &plan.needs {
                 h3 { "Expected against measured, " (need.unit) }
                 (table("Expected against measured", &sizes(need), 0))
-                h3 { "Laws of growth, " (need.unit) }
-                (table("Laws of growth", &size_text::models(need), 1))
-                @if let Some(told) = &need.told {
-                    @for sentence in &told.sentences { p { (sentence) } }
+                h3 { "Scaling models, " (need.unit) }
+                (table("Scaling models", &size_text::models(need), 1))
+                @if let Some(identifiability) = &need.identifiability {
+                    @for sentence in &identifiability.sentences { p { (sentence) } }
                 }
             }
             p class="term" {
-                "Left out: how far off a law is on a size that it was not shown. Laws are averaged by \
+                "Left out: how far off a model is on a size that it was not shown. Models are averaged by \
                  how well they speak for the sizes; their spread is part of the interval."
             }
         },

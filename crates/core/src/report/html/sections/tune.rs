@@ -1,4 +1,4 @@
-//! A tuning: the best cell and whether it is really better, a chart and a table for each axis, all cells.
+//! A tuning: the best configuration and whether it is really better, a chart and a table for each axis, all configurations.
 
 use maud::{Markup, html};
 
@@ -50,7 +50,7 @@ pub(in crate::report::html) fn tune(record: &RunRecord) -> Option<Part> {
             }
             h3 { "Configurations" }
             (remarks(&tune_text::measured(tune)))
-            (cells(tune))
+            (trials(tune))
             p class="term" {
                 "Each measurement of a configuration is a run with its own record below " code { "probes/" }
                 ". What follows on this page is the last one."
@@ -91,8 +91,8 @@ fn remarks(remarks: &[Remark]) -> Markup {
     }
 }
 
-/// Every cell that was measured; of two axes as a grid, too.
-fn cells(tune: &TuneRecord) -> Markup {
+/// Every configuration that was measured; of two axes as a grid, too.
+fn trials(tune: &TuneRecord) -> Markup {
     let different = different(tune);
     let list = table(
         "All configurations",
@@ -111,9 +111,9 @@ fn cells(tune: &TuneRecord) -> Markup {
     }
 }
 
-/// Positions of measured cells, in the order of the grid.
+/// Positions of measured configurations, in the order of the grid.
 fn different(tune: &TuneRecord) -> Vec<&[usize]> {
-    let mut different: Vec<&[usize]> = tune.cells.iter().map(|cell| &cell.at[..]).collect();
+    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
     different.sort_unstable();
     different.dedup();
     different
@@ -127,11 +127,11 @@ const fn unit(tune: &TuneRecord) -> &'static str {
     }
 }
 
-/// Figures of a cell's measurements that count.
+/// Figures of a configuration's measurements that count.
 fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
-    let of_cell = tune.cells.iter().filter(|cell| cell.at == at);
-    let counting = of_cell.filter(|cell| cell.verdict == TrialVerdict::Counts);
-    counting.filter_map(|cell| cell.figure).collect()
+    let of_configuration = tune.trials.iter().filter(|trial| trial.at == at);
+    let counting = of_configuration.filter(|trial| trial.verdict == TrialVerdict::Counts);
+    counting.filter_map(|trial| trial.figure).collect()
 }
 
 fn mean(figures: &[f64]) -> Option<f64> {
@@ -139,7 +139,7 @@ fn mean(figures: &[f64]) -> Option<f64> {
     (!figures.is_empty()).then(|| sum / len_to_f64(figures.len()))
 }
 
-/// The mean of each cell; rows are the first axis.
+/// The mean of each configuration; rows are the first axis.
 fn grid(tune: &TuneRecord) -> Vec<Row> {
     let [down, right] = &tune.axes[..] else {
         return Vec::new();
@@ -148,16 +148,16 @@ fn grid(tune: &TuneRecord) -> Vec<Row> {
     let head = right.values.iter().map(|value| name(&right.name, value));
     let mut rows = vec![Row::new([String::new()].into_iter().chain(head))];
     rows.extend(down.values.iter().enumerate().map(|(first, value)| {
-        let cells = (0..right.values.len()).map(|second| {
+        let trials = (0..right.values.len()).map(|second| {
             let at = [first, second];
-            let is_known = tune.cells.iter().any(|cell| cell.at == at);
+            let is_known = tune.trials.iter().any(|trial| trial.at == at);
             match mean(&figures(tune, &at)) {
                 Some(mean) => tune_text::figure(tune, mean),
                 None if is_known => "does not count".to_owned(),
                 None => ABSENT.to_owned(),
             }
         });
-        Row::new([name(&down.name, value)].into_iter().chain(cells))
+        Row::new([name(&down.name, value)].into_iter().chain(trials))
     }));
     rows
 }
@@ -174,23 +174,23 @@ fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
                 |figure| tune_text::figure(tune, figure),
             )
         };
-        let of_cell = || tune.cells.iter().filter(|cell| cell.at == *at);
+        let of_configuration = || tune.trials.iter().filter(|trial| trial.at == *at);
         let values = tune.axes.iter().zip(*at);
         let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));
-        let cells = values.chain([
+        let trials = values.chain([
             shown(mean(&figures)),
             shown(figures.iter().copied().min_by(f64::total_cmp)),
             shown(figures.iter().copied().max_by(f64::total_cmp)),
-            count(of_cell().count() as u64),
-            duration(of_cell().map(|cell| cell.took_ns).sum()),
+            count(of_configuration().count() as u64),
+            duration(of_configuration().map(|trial| trial.took_ns).sum()),
         ]);
-        let faults: Vec<String> = of_cell().filter_map(tune_text::fault).collect();
-        Row::new(cells).remark(role(tune, at, &faults))
+        let faults: Vec<String> = of_configuration().filter_map(tune_text::fault).collect();
+        Row::new(trials).remark(role(tune, at, &faults))
     }));
     rows
 }
 
-/// What a cell came to be.
+/// What a configuration came to be.
 fn role(tune: &TuneRecord, at: &[usize], faults: &[String]) -> String {
     let mut roles = faults.to_vec();
     roles.dedup();

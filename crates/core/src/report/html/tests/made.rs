@@ -158,7 +158,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
     }
 }
 
-/// A tuning of two axes, one of numbers and one of words, whose best cell could be told; one cell of it
+/// A tuning of two axes, one of numbers and one of words, whose best configuration could be told; one configuration of it
 /// missed its objective, and one was not measured.
 pub(super) fn tuned() -> RunRecord {
     let mut record = fixture::closed();
@@ -167,7 +167,7 @@ pub(super) fn tuned() -> RunRecord {
         values: values.iter().map(|value| (*value).to_owned()).collect(),
     };
     let (search, confirm) = (TrialPurpose::Search, TrialPurpose::Confirm);
-    let cells = [
+    let trials = [
         (search, [0, 0], 52_000.0),
         (search, [1, 0], 198_000.0),
         (search, [2, 0], 241_000.0),
@@ -180,8 +180,8 @@ pub(super) fn tuned() -> RunRecord {
         (confirm, [2, 1], 288_000.0),
         (search, [1, 2], 310_000.0),
     ];
-    let cells = cells.into_iter().zip(1..);
-    let cells = cells.map(|((purpose, at, figure), number)| cell(number, purpose, &at, figure));
+    let trials = trials.into_iter().zip(1..);
+    let trials = trials.map(|((purpose, at, figure), number)| trial(number, purpose, &at, figure));
     record.tune = Some(TuneRecord {
         axes: vec![
             axis("batch", &["500", "4000", "32000"]),
@@ -198,7 +198,7 @@ pub(super) fn tuned() -> RunRecord {
             trial_cost_ns: 30 * S,
         },
         definition_hash: "ab".to_owned(),
-        cells: cells.collect(),
+        trials: trials.collect(),
         outcome: Some(TuneOutcome::Best(BestConfiguration {
             at: vec![1, 1],
             values: [("batch", "4000"), ("with.codec", "best")]
@@ -221,8 +221,8 @@ pub(super) fn tuned() -> RunRecord {
 pub(super) fn tuned_in_part() -> RunRecord {
     let mut record = tuned();
     if let Some(tune) = &mut record.tune {
-        tune.cells
-            .retain(|cell| cell.purpose == TrialPurpose::Search);
+        tune.trials
+            .retain(|trial| trial.purpose == TrialPurpose::Search);
         tune.outcome = Some(TuneOutcome::NoBest(NoBest {
             why: NoBestReason::Interrupted,
             best_so_far: Some(vec![1, 1]),
@@ -232,7 +232,7 @@ pub(super) fn tuned_in_part() -> RunRecord {
 }
 
 /// With no compression the target rejected ops.
-fn cell(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> TrialRecord {
+fn trial(number: u32, purpose: TrialPurpose, at: &[usize], figure: f64) -> TrialRecord {
     let missed = at[1] == 2;
     TrialRecord {
         number,

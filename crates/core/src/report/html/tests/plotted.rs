@@ -162,17 +162,17 @@ fn rejections() {
     let (first, second) = (seconds.next().unwrap(), seconds.next().unwrap());
     (first.errors, first.rejected, first.rows_refused) = (7, 5, 7_000);
     (second.errors, second.dropped) = (2, 30);
-    let wanted = |chart: &Chart| {
+    let is_wanted = |chart: &Chart| {
         let (id, ours) = (chart.id.as_str(), ["failures", "rows-refused"]);
         ours.contains(&id) || id.starts_with("target-rejected")
     };
     let mut charts = plots::over_time(&record);
-    charts.retain(wanted);
+    charts.retain(is_wanted);
     insta::assert_snapshot!(plotted(&charts));
     assert!(
         plots::over_time(&fixture::open_steps())
             .iter()
-            .all(|chart| !wanted(chart))
+            .all(|chart| !is_wanted(chart))
     );
 }
 
@@ -222,8 +222,8 @@ fn courses_of_groups_are_laid_over_each_other() {
         .lines()
         .map(|line| {
             let parts = line.split(' ');
-            let told = parts.filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
-            told.collect::<Vec<_>>().join(" ")
+            let known = parts.filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
+            known.collect::<Vec<_>>().join(" ")
         })
         .collect();
     insta::assert_snapshot!(drawn.join("\n"), @"
@@ -320,7 +320,7 @@ fn a_tuning_that_did_not_end() {
             .iter()
             .all(|(_, chart)| chart.series.iter().all(|s| s.name != "confirming round"))
     );
-    record.tune.as_mut().unwrap().cells.truncate(1);
+    record.tune.as_mut().unwrap().trials.truncate(1);
     assert_eq!(plots::tune(&record), []);
     record.tune.as_mut().unwrap().outcome = None;
     assert_eq!(plots::tune(&record), []);

@@ -1,9 +1,11 @@
 //! Rules about the course of a run: changes for good, and slowdowns that come again.
 
-use crate::analysis::course::{Figure, Moved, Turn, slowdowns, turns};
+use crate::analysis::change_points::{
+    ChangePoint, Figure, TelemetryShift, change_points, slowdowns,
+};
 use crate::model::display::{count, duration, percent, plain, rate};
 use crate::model::numbers::round_to_u64;
-use crate::model::target_telemetry::names;
+use crate::model::target_telemetry::{names, units};
 
 use super::rule::{RuleFinding, RuleInput};
 
@@ -31,13 +33,14 @@ fn changed(
     least: f64,
     code: &'static str,
 ) -> Option<RuleFinding> {
-    let size = |turn: &Turn| (turn.after - turn.before).abs() / turn.before.abs().max(1.0);
-    let all = turns(read.record);
-    let told = all
+    let size =
+        |change: &ChangePoint| (change.after - change.before).abs() / change.before.abs().max(1.0);
+    let all = change_points(read.record);
+    let reported = all
         .iter()
-        .filter(|turn| turn.figure == figure && size(turn) >= least);
-    let number = told.clone().count();
-    let turn = told.max_by(|a, b| size(a).total_cmp(&size(b)))?;
+        .filter(|change| change.figure == figure && size(change) >= least);
+    let number = reported.clone().count();
+    let change = reported.max_by(|a, b| size(a).total_cmp(&size(b)))?;
     let more = match number {
         1 => String::new(),
         2 => "; one more change was smaller".to_owned(),
@@ -45,66 +48,66 @@ fn changed(
     };
     Some(RuleFinding {
         code,
-        sentence: sentence(turn),
+        sentence: sentence(change),
         evidence: format!(
             "{}, by chance at most once in {}{more}{}",
-            turn.place,
-            plain((1.0 / turn.p_value).round()),
-            then(&turn.moved)
+            change.place,
+            plain((1.0 / change.p_value).round()),
+            then(&change.shifts)
         ),
-        hint: hint(&turn.moved),
+        hint: hint(&change.shifts),
     })
 }
 
-fn sentence(turn: &Turn) -> String {
-    let verb = if turn.after < turn.before {
+fn sentence(change: &ChangePoint) -> String {
+    let verb = if change.after < change.before {
         "fell"
     } else {
         "rose"
     };
-    let at = format!("{} s", count(turn.at_ns / 1_000_000_000));
-    let change = percent((turn.after - turn.before).abs() / turn.before.abs().max(1.0));
-    match turn.figure {
+    let at = format!("{} s", count(change.at_ns / 1_000_000_000));
+    let by = percent((change.after - change.before).abs() / change.before.abs().max(1.0));
+    match change.figure {
         Figure::Throughput => format!(
-            "throughput {verb} by {change} at {at}, from {} to {} {}/s",
-            rate(turn.before),
-            rate(turn.after),
-            turn.unit.name()
+            "throughput {verb} by {by} at {at}, from {} to {} {}/s",
+            rate(change.before),
+            rate(change.after),
+            change.unit.name()
         ),
         Figure::Latency => format!(
-            "the median latency {verb} by {change} at {at}, from {} to {}",
-            duration(round_to_u64(turn.before)),
-            duration(round_to_u64(turn.after))
+            "the median latency {verb} by {by} at {at}, from {} to {}",
+            duration(round_to_u64(change.before)),
+            duration(round_to_u64(change.after))
         ),
     }
 }
 
-fn then(moved: &[Moved]) -> String {
-    if moved.is_empty() {
+fn then(shifts: &[TelemetryShift]) -> String {
+    if shifts.is_empty() {
         return "; no telemetry moved then".to_owned();
     }
-    let shown: Vec<String> = moved.iter().take(MOVED_SHOWN).map(one).collect();
+    let shown: Vec<String> = shifts.iter().take(MOVED_SHOWN).map(one).collect();
     format!("; then {}", shown.join(", "))
 }
 
 /// `cpu_busy of n1 98 % → 25 %`.
-fn one(moved: &Moved) -> String {
-    let value = |value: f64| match moved.unit.as_str() {
-        "share" => percent(value),
+fn one(shift: &TelemetryShift) -> String {
+    let value = |value: f64| match shift.unit.as_str() {
+        units::SHARE => percent(value),
         _ => plain(value),
     };
-    let node = moved
+    let node = shift
         .node
         .as_ref()
         .map_or_else(String::new, |node| format!(" of {node}"));
-    let (before, after) = (value(moved.before), value(moved.after));
-    format!("{}{node} {before} → {after}", moved.name)
+    let (before, after) = (value(shift.before), value(shift.after));
+    format!("{}{node} {before} → {after}", shift.name)
 }
 
 /// By what moved most likely first.
-fn hint(moved: &[Moved]) -> &'static str {
-    let rose = |name: &str| moved.iter().any(|m| m.name == name && m.after > m.before);
-    let fell = |name: &str| moved.iter().any(|m| m.name == name && m.after < m.before);
+fn hint(shifts: &[TelemetryShift]) -> &'static str {
+    let rose = |name: &str| shifts.iter().any(|m| m.name == name && m.after > m.before);
+    let fell = |name: &str| shifts.iter().any(|m| m.name == name && m.after < m.before);
     if fell("disk_credit") || (rose(names::DISK_BUSY) && fell(names::CPU_BUSY)) {
         "the disk became the limit, as when a credit of it ends: only what comes after it can be \
          counted on; a disk with more throughput moves it"
@@ -130,8 +133,8 @@ pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
         return None;
     }
     let found = slowdowns(read.record).into_iter();
-    let told = found.filter(|slowdown| slowdown.depth >= DEPTH);
-    let deepest = told.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
+    let reported = found.filter(|slowdown| slowdown.depth >= DEPTH);
+    let deepest = reported.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
     Some(RuleFinding {
         code: "regular_slowdowns",
         sentence: format!(

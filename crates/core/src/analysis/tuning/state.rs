@@ -1,4 +1,4 @@
-//! The course of a tuning, replayed with what was measured: which cell is missing next.
+//! The state of a tuning, replayed with what was measured: which configuration is missing next.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::model::tune::{
     TuneOutcome, TuneRecord,
 };
 
-/// A grid of at most so many cells is measured whole.
+/// A grid of at most so many configurations is measured whole.
 const SMALL: usize = 12;
 /// Of a larger one this part is the sample.
 const SAMPLE: usize = 16;
@@ -18,66 +18,66 @@ const SAMPLE: usize = 16;
 const ROUNDS: u64 = 4;
 const NEAR: usize = 1;
 
-/// Cells of the confirming round; a small grid is halved down to them.
+/// Configurations of the confirming round; a small grid is halved down to them.
 const PAIR: usize = 2;
 
 /// Position of the value on each axis.
-type Cell = Vec<usize>;
+type Configuration = Vec<usize>;
 
 /// The next step where a measurement is missing.
 type Missing<T> = Result<T, TuneStep>;
 
 /// What a search of these axes measures at most, the confirming round included: of a small grid each
-/// cell, and the better half of them again and again; of a large one a third of its cells; of one between
+/// configuration, and the better half of them again and again; of a large one a third of its configurations; of one between
 /// them as many as its sample and one time along its axes take.
 pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
-    let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
     let most = if is_small(axes) {
         let half = |left: &usize| Some(left.div_ceil(2)).filter(|left| *left > PAIR);
-        std::iter::successors(Some(cells), half).sum::<usize>() + round
+        std::iter::successors(Some(configurations), half).sum::<usize>() + round
     } else {
         let lines: usize = axes.iter().map(|axis| axis.values.len()).sum();
-        (cells / 3).max(sample(cells) + 3 * lines / 2 + round)
+        (configurations / 3).max(sample(configurations) + 3 * lines / 2 + round)
     };
     u32::try_from(most).unwrap_or(u32::MAX)
 }
 
-/// Cells of the sample.
-fn sample(cells: usize) -> usize {
-    (cells / SAMPLE).max(2)
+/// Configurations of the sample.
+fn sample(configurations: usize) -> usize {
+    (configurations / SAMPLE).max(2)
 }
 
-/// Whether each cell is measured.
+/// Whether each configuration is measured.
 pub fn is_small(axes: &[TuneAxis]) -> bool {
-    let cells: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
     let varied = axes.iter().filter(|axis| axis.values.len() > 1).count();
-    cells <= SMALL || varied <= 1
+    configurations <= SMALL || varied <= 1
 }
 
-pub(super) struct Course<'a> {
+pub(super) struct TuneState<'a> {
     tune: &'a TuneRecord,
     /// ln of the figure, its sign turned where less is better; absent where it does not count.
-    searched: BTreeMap<Cell, Vec<Option<f64>>>,
-    confirmed: BTreeMap<Cell, Vec<Option<f64>>>,
+    searched: BTreeMap<Configuration, Vec<Option<f64>>>,
+    confirmed: BTreeMap<Configuration, Vec<Option<f64>>>,
     /// How many of those of the search the replay has come to. What comes later must not change what
     /// was decided before.
-    seen: BTreeMap<Cell, usize>,
+    seen: BTreeMap<Configuration, usize>,
 }
 
-impl<'a> Course<'a> {
+impl<'a> TuneState<'a> {
     pub(super) fn new(tune: &'a TuneRecord) -> Self {
         let (mut searched, mut confirmed) = (BTreeMap::new(), BTreeMap::new());
-        for cell in &tune.cells {
-            let values: &mut BTreeMap<Cell, Vec<Option<f64>>> = match cell.purpose {
+        for trial in &tune.trials {
+            let values: &mut BTreeMap<Configuration, Vec<Option<f64>>> = match trial.purpose {
                 TrialPurpose::Search => &mut searched,
                 TrialPurpose::Confirm => &mut confirmed,
             };
-            let counts = cell.verdict == TrialVerdict::Counts;
-            let figure = cell.figure.filter(|figure| counts && *figure > 0.0);
+            let counts = trial.verdict == TrialVerdict::Counts;
+            let figure = trial.figure.filter(|figure| counts && *figure > 0.0);
             let sign = if tune.by.is_gain() { 1.0 } else { -1.0 };
             let score = figure.map(|figure| sign * figure.ln());
-            values.entry(cell.at.clone()).or_default().push(score);
+            values.entry(trial.at.clone()).or_default().push(score);
         }
         Self {
             tune,
@@ -87,7 +87,7 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// To the end, or to the first cell that is missing.
+    /// To the end, or to the first configuration that is missing.
     pub(super) fn run(&mut self) -> Missing<TuneOutcome> {
         let cut_short = match self.search() {
             Ok(()) => false,
@@ -110,7 +110,7 @@ impl<'a> Course<'a> {
     }
 
     /// The best of all that was measured.
-    pub(super) fn best_so_far(&self) -> Option<Cell> {
+    pub(super) fn best_so_far(&self) -> Option<Configuration> {
         self.ranked().into_iter().next()
     }
 
@@ -124,37 +124,40 @@ impl<'a> Course<'a> {
     /// Whether so many measurements can still be made.
     fn allows(&self, round: u32, more: u32) -> bool {
         let policy = &self.tune.policy;
-        let wanted = round.saturating_add(more);
-        let made = u32::try_from(self.tune.cells.len()).unwrap_or(u32::MAX);
-        let spent = self.tune.cells.iter().map(|cell| cell.took_ns);
+        let trials = round.saturating_add(more);
+        let made = u32::try_from(self.tune.trials.len()).unwrap_or(u32::MAX);
+        let spent = self.tune.trials.iter().map(|trial| trial.took_ns);
         let spent = spent.fold(0, u64::saturating_add);
         let cost = match u64::from(made) {
             0 => policy.trial_cost_ns,
             made => spent / made,
         };
-        made.saturating_add(wanted) <= policy.probes_max
-            && spent.saturating_add(cost.saturating_mul(wanted.into())) <= policy.budget_ns
+        made.saturating_add(trials) <= policy.probes_max
+            && spent.saturating_add(cost.saturating_mul(trials.into())) <= policy.budget_ns
     }
 
-    /// Cells that count, the best first.
-    fn ranked(&self) -> Vec<Cell> {
-        let mut cells: Vec<(&Cell, f64)> = self
+    /// Configurations that count, the best first.
+    fn ranked(&self) -> Vec<Configuration> {
+        let mut configurations: Vec<(&Configuration, f64)> = self
             .searched
             .keys()
             .filter_map(|at| Some((at, self.score(at)?)))
             .collect();
-        cells.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-        cells.into_iter().map(|(at, _)| at.clone()).collect()
+        configurations.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        configurations
+            .into_iter()
+            .map(|(at, _)| at.clone())
+            .collect()
     }
 
-    /// Mean of all that the search measured of a cell; absent where some of it does not count, or there
+    /// Mean of all that the search measured of a configuration; absent where some of it does not count, or there
     /// is none.
-    fn score(&self, at: &Cell) -> Option<f64> {
+    fn score(&self, at: &Configuration) -> Option<f64> {
         mean_score(self.searched.get(at)?)
     }
 
     /// The same of what the replay has come to.
-    fn score_so_far(&self, at: &Cell) -> Option<f64> {
+    fn score_so_far(&self, at: &Configuration) -> Option<f64> {
         let seen = *self.seen.get(at)?;
         mean_score(self.searched.get(at)?.get(..seen)?)
     }
@@ -184,13 +187,17 @@ impl<'a> Course<'a> {
     }
 
     /// Every combination of values.
-    fn grid(&self) -> Vec<Cell> {
-        self.tune.axes.iter().fold(vec![Vec::new()], |cells, axis| {
-            let longer = cells.iter().flat_map(|cell| {
-                (0..axis.values.len()).map(move |position| [&cell[..], &[position]].concat())
-            });
-            longer.collect()
-        })
+    fn grid(&self) -> Vec<Configuration> {
+        self.tune
+            .axes
+            .iter()
+            .fold(vec![Vec::new()], |configurations, axis| {
+                let longer = configurations.iter().flat_map(|configuration| {
+                    (0..axis.values.len())
+                        .map(move |position| [&configuration[..], &[position]].concat())
+                });
+                longer.collect()
+            })
     }
 
     fn axes_in_order(&self, round: u64) -> Vec<usize> {
@@ -199,22 +206,27 @@ impl<'a> Course<'a> {
         axes
     }
 
-    /// The cells along an axis: all of them the first time, then those near the best.
-    fn line(&self, best: &Cell, axis: usize, round: u64) -> Vec<Cell> {
+    /// The configurations along an axis: all of them the first time, then those near the best.
+    fn line(&self, best: &Configuration, axis: usize, round: u64) -> Vec<Configuration> {
         let positions = 0..self.tune.axes[axis].values.len();
         let near = positions.filter(|position| round == 1 || position.abs_diff(best[axis]) <= NEAR);
         near.map(|position| {
-            let mut cell = best.clone();
-            cell[axis] = position;
-            cell
+            let mut configuration = best.clone();
+            configuration[axis] = position;
+            configuration
         })
         .collect()
     }
 
     /// The best of these by successive halving: each is measured once, the better half of them again,
     /// and so on until so many are left. Absent where none counts.
-    fn halved(&mut self, stage: u64, cells: Vec<Cell>, down_to: usize) -> Missing<Option<Cell>> {
-        let mut left = cells;
+    fn halved(
+        &mut self,
+        stage: u64,
+        configurations: Vec<Configuration>,
+        down_to: usize,
+    ) -> Missing<Option<Configuration>> {
+        let mut left = configurations;
         for times in 1.. {
             let order = stage * 16 + times as u64;
             for at in shuffled(self.tune.policy.seed, order, left.clone()) {
@@ -236,8 +248,8 @@ impl<'a> Course<'a> {
         Ok(left.into_iter().next())
     }
 
-    /// Whether a cell was measured so often by then.
-    fn has(&mut self, at: &Cell, times: usize) -> Missing<()> {
+    /// Whether a configuration was measured so often by then.
+    fn has(&mut self, at: &Configuration, times: usize) -> Missing<()> {
         let measured = self.searched.get(at).map_or(0, Vec::len);
         let seen = self.seen.entry(at.clone()).or_default();
         if measured < times {
@@ -251,15 +263,20 @@ impl<'a> Course<'a> {
     }
 
     /// Winner and runner-up in turn, which first by chance.
-    fn confirm(&self, winner: &Cell, runner_up: &Cell, cut_short: bool) -> Missing<TuneOutcome> {
+    fn confirm(
+        &self,
+        winner: &Configuration,
+        runner_up: &Configuration,
+        cut_short: bool,
+    ) -> Missing<TuneOutcome> {
         if self.round() > 0 && !self.allows(self.round(), 0) {
             return Ok(TuneOutcome::NoBest(NoBest {
                 why: NoBestReason::BudgetSpent,
                 best_so_far: Some(winner.clone()),
             }));
         }
-        let wanted = usize::try_from(self.tune.policy.confirmations).unwrap_or(usize::MAX);
-        for times in 1..=wanted {
+        let trials = usize::try_from(self.tune.policy.confirmations).unwrap_or(usize::MAX);
+        for times in 1..=trials {
             let pair = vec![winner.clone(), runner_up.clone()];
             for at in shuffled(self.tune.policy.seed, 1_000_000 + times as u64, pair) {
                 if self.confirmed.get(&at).map_or(0, Vec::len) < times {
@@ -273,7 +290,12 @@ impl<'a> Course<'a> {
         Ok(self.compared(winner, runner_up, cut_short))
     }
 
-    fn compared(&self, winner: &Cell, runner_up: &Cell, cut_short: bool) -> TuneOutcome {
+    fn compared(
+        &self,
+        winner: &Configuration,
+        runner_up: &Configuration,
+        cut_short: bool,
+    ) -> TuneOutcome {
         let (a, b) = (self.confirmations(winner), self.confirmations(runner_up));
         // Whichever the round shows to be ahead is the winner.
         match (mean(&a), mean(&b)) {
@@ -288,9 +310,9 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// What the confirming round measured of a cell, greater is better; empty where some of it does not
+    /// What the confirming round measured of a configuration, greater is better; empty where some of it does not
     /// count.
-    fn confirmations(&self, at: &Cell) -> Vec<f64> {
+    fn confirmations(&self, at: &Configuration) -> Vec<f64> {
         let scores = self.confirmed.get(at).map_or(&[][..], Vec::as_slice);
         let scores: Option<Vec<f64>> = scores
             .iter()
@@ -299,7 +321,12 @@ impl<'a> Course<'a> {
         scores.unwrap_or_default()
     }
 
-    fn best(&self, at: &Cell, other: Option<(&Cell, &[f64])>, cut_short: bool) -> TuneOutcome {
+    fn best(
+        &self,
+        at: &Configuration,
+        other: Option<(&Configuration, &[f64])>,
+        cut_short: bool,
+    ) -> TuneOutcome {
         let own = self.confirmations(at);
         let runner_up = other.and_then(|(other, scores)| {
             let gain95 = gain95(&own, scores)?;

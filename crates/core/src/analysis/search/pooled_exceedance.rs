@@ -59,7 +59,7 @@ pub(super) fn crossing<'a>(
         {
             // As it would be at the bound, over the time of all confirmations.
             let all = margin / late.sqrt() * (to_f64(probe.measured_ns) / all_ns(policy)).sqrt();
-            sums.add((probe.at, late.ln()), (late / margin).powi(2), all);
+            sums.add(probe.at, late.ln(), (late / margin).powi(2), all);
         }
     }
     sums.crossing()
@@ -79,7 +79,7 @@ struct Sums {
 }
 
 impl Sums {
-    fn add(&mut self, (at, y): (f64, f64), weight: f64, margin: f64) {
+    fn add(&mut self, at: f64, y: f64, weight: f64, margin: f64) {
         if self.weight <= 0.0 {
             self.unit = at;
         }

@@ -7,7 +7,7 @@ use crate::model::search::{
     ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
 };
 
-use super::lateness;
+use super::pooled_exceedance;
 use super::step::{Step, askable, is_same};
 
 /// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
@@ -45,16 +45,16 @@ pub(super) struct Value {
 
 /// All that is known.
 #[derive(Debug)]
-pub(super) struct Known<'a> {
+pub(super) struct ProbeHistory<'a> {
     pub(super) search: &'a SearchRecord,
     probes: &'a [ProbeRecord],
     /// Ascending.
     values: Vec<Value>,
 }
 
-impl<'a> Known<'a> {
+impl<'a> ProbeHistory<'a> {
     pub(super) fn new(search: &'a SearchRecord, probes: &'a [ProbeRecord]) -> Self {
-        let wanted = usize::try_from(search.policy.confirmations).unwrap_or(usize::MAX);
+        let confirmations = usize::try_from(search.policy.confirmations).unwrap_or(usize::MAX);
         let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
         at.sort_by(f64::total_cmp);
         at.dedup_by(|a, b| is_same(*a, *b));
@@ -63,16 +63,16 @@ impl<'a> Known<'a> {
             .filter_map(|at| {
                 let of_value: Vec<&ProbeRecord> =
                     judged(probes).filter(|p| is_same(p.at, at)).collect();
-                value(at, &of_value, wanted, &search.policy)
+                value(at, &of_value, confirmations, &search.policy)
             })
             .collect();
-        let mut known = Self {
+        let mut history = Self {
             search,
             probes,
             values,
         };
-        known.lift();
-        known
+        history.lift();
+        history
     }
 
     /// What a short probe failed, and not clearly, passes where a longer one held above it.
@@ -93,7 +93,7 @@ impl<'a> Known<'a> {
 
     /// Where the confirmations would just hold, by all probes together.
     pub(super) fn expected_mark(&self) -> Option<f64> {
-        lateness::crossing(judged(self.probes), self.policy())
+        pooled_exceedance::crossing(judged(self.probes), self.policy())
     }
 
     /// The lowest value that failed clearly, or by a confirmation.
@@ -213,9 +213,11 @@ impl<'a> Known<'a> {
 
     /// Values with all their confirmations.
     pub(super) fn confirmed_values(&self) -> usize {
-        let wanted = self.policy().confirmations;
+        let confirmations = self.policy().confirmations;
         let values = self.values.iter();
-        values.filter(|value| value.confirmed >= wanted).count()
+        values
+            .filter(|value| value.confirmed >= confirmations)
+            .count()
     }
 
     /// Confirmations that a value has passed.
@@ -275,7 +277,7 @@ fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
         ProbeVerdict::Met => true,
         ProbeVerdict::TooFewOps => searches,
         ProbeVerdict::NotShown => {
-            let together = lateness::together(&[probe], policy);
+            let together = pooled_exceedance::together(&[probe], policy);
             searches && has_held(probe) && together.is_some_and(|pressure| pressure <= 0.0)
         }
         _ => false,
@@ -294,7 +296,7 @@ fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
 /// Whether a probe failed by a latency that is not clearly above its bound.
 fn is_unclear(probe: &ProbeRecord) -> bool {
     probe.verdict == ProbeVerdict::NotShown
-        || (may_be_a_moment(probe) && lateness::is_unclear(probe))
+        || (may_be_a_moment(probe) && pooled_exceedance::is_unclear(probe))
 }
 
 /// Whether a probe met the objective, though perhaps with too little confidence by itself.
@@ -340,7 +342,7 @@ fn may_be_a_moment(probe: &ProbeRecord) -> bool {
 
 /// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
 /// a stall, by its latency alone; or enough held, and do not show it together.
-fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy) -> bool {
+fn is_refuted(confirmations: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> bool {
     let held: Vec<&ProbeRecord> = confirmations
         .iter()
         .copied()
@@ -350,7 +352,7 @@ fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize, policy: &SearchPoli
         .iter()
         .filter(|p| has_failed(p, policy) && !has_held(p))
         .collect();
-    let not_shown = held.len() >= wanted && !hold_together(&held);
+    let not_shown = held.len() >= least && !hold_together(&held);
     match failed[..] {
         [] => not_shown,
         [one] => held.is_empty() || not_shown || !may_be_a_moment(one),
@@ -358,22 +360,22 @@ fn is_refuted(confirmations: &[&ProbeRecord], wanted: usize, policy: &SearchPoli
     }
 }
 
-fn value(at: f64, probes: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy) -> Option<Value> {
+fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> Option<Value> {
     let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) = probes
         .iter()
         .partition(|probe| probe.purpose == ProbePurpose::Confirm);
     let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
     let held = confirmations.iter().filter(|p| has_held(p)).count();
-    let unsound = probes
+    let invalid = probes
         .iter()
         .rev()
         .take_while(|probe| probe.verdict == ProbeVerdict::Invalid)
         .count();
     let mut searches = searches.iter().rev();
     let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
-    let status = if is_refuted(&confirmations, wanted, policy) {
+    let status = if is_refuted(&confirmations, least, policy) {
         Status::Failed
-    } else if unsound >= INVALID_TIMES {
+    } else if invalid >= INVALID_TIMES {
         Status::Ceiling
     } else if held > 0 || passes(search?, policy) {
         Status::Met
@@ -389,7 +391,7 @@ fn value(at: f64, probes: &[&ProbeRecord], wanted: usize, policy: &SearchPolicy)
             && confirmations.is_empty()
             && failed.iter().all(|probe| is_unclear(probe)),
         confirmed: u32::try_from(held).ok()?,
-        pressure: lateness::together(probes, policy),
+        pressure: pooled_exceedance::together(probes, policy),
         acknowledged_per_s: last.acknowledged_per_s,
         reasons: failed.last().unwrap_or(&last).reasons.clone(),
     })

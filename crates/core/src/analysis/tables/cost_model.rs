@@ -1,7 +1,7 @@
-//! The law of amounts: t = a + b·rows, the time of a batch or of a whole load.
+//! The model of amounts: t = a + b·rows, the time of a batch or of a whole load.
 //!
 //! A fixed cost a and a cost per row b: the throughput of one session tends to 1/b, and is half
-//! of that where rows = a/b. A point that the law of the points before it does not explain begins
+//! of that where rows = a/b. A point that the model of the points before it does not explain begins
 //! a new regime. Applies where the axis is the rows of a batch, or the rows of a load.
 
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use super::regression::Line;
 use super::rows::Row;
 use crate::analysis::series::Point;
 
-/// A point is a surprise when it lies so many standard deviations off the law before it: one in
+/// A point is a surprise when it lies so many standard deviations off the model before it: one in
 /// two thousand would by chance.
 pub const SURPRISE: f64 = 3.5;
 /// Least number of rows before a change of regime can be told.
@@ -32,7 +32,7 @@ pub struct Estimate {
 
 /// What the time of an amount depends on.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub struct Law {
+pub struct CostModel {
     /// Whether the amount is a batch (or a whole load).
     pub of_batches: bool,
     /// How many values it was fitted to: those before the first change of regime.
@@ -60,24 +60,24 @@ pub struct BatchCostModel {
     /// a / b: rows at which half of the asymptote is reached; absent where a or b is not above
     /// zero.
     pub half_size: Option<f64>,
-    /// Greatest relative difference between the law and a value.
+    /// Greatest relative difference between the model and a value.
     pub worst: f64,
 }
 
-/// A value that the law of the values before it does not explain.
+/// A value that the model of the values before it does not explain.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RegimeChange {
     /// The axis' value.
     pub value: String,
     /// Its throughput.
     pub throughput: f64,
-    /// What the law before it says.
+    /// What the model before it says.
     pub expected: f64,
     /// Standard deviations between them.
     pub deviations: f64,
 }
 
-impl Law {
+impl CostModel {
     /// Absent where the axis is no amount, the sessions change along it, or fewer than three
     /// values were measured.
     pub(super) fn of(points: &[&Point], axis: &Axis, rows: &[Row]) -> Option<Self> {
@@ -138,8 +138,8 @@ impl BatchCostModel {
     }
 }
 
-/// Positions that begin a new regime, what the law before them says, and by how many standard
-/// deviations it is off. Each regime's law is that of its own points.
+/// Positions that begin a new regime, what the model before them says, and by how many standard
+/// deviations it is off. Each regime's model is that of its own points.
 fn breaks(times: &[(f64, f64)]) -> Vec<(usize, f64, f64)> {
     let mut found = Vec::new();
     let mut begin = 0;

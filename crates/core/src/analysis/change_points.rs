@@ -7,25 +7,25 @@
 use std::collections::BTreeMap;
 
 use super::availability::whole_seconds;
-use super::beats::beat;
 use super::changes::changes;
 use super::judge::{MeasuredStream, measured_streams};
+use super::periodicity::periodic_slowdown;
 use super::telemetry::{self, TimeRange};
 use crate::model::numbers::to_f64;
 use crate::model::plan::Unit;
 use crate::model::record::{IntervalRecord, RunRecord};
-use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names, units};
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Telemetry is compared over so much time on both sides of a change.
 const AROUND_NS: u64 = 60 * SECOND_NS;
 /// A share that moved by this much, or another figure by this share of itself, moved.
-const MOVED_SHARE: f64 = 0.1;
-const MOVED: f64 = 0.3;
+const SHIFTED_SHARE: f64 = 0.1;
+const SHIFTED: f64 = 0.3;
 /// And by so many times what its two means are known to.
-const MOVED_ERRORS: f64 = 4.0;
+const SHIFTED_ERRORS: f64 = 4.0;
 /// Of a phase's seconds so many must have had an op, or there is no course to speak of.
-const ASKED: f64 = 0.5;
+const WITH_OPS: f64 = 0.5;
 
 /// What was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub enum Figure {
 
 /// A change for good.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Turn {
+pub struct ChangePoint {
     /// Stream, with its phase if there are several.
     pub place: String,
     /// Of what.
@@ -54,12 +54,12 @@ pub struct Turn {
     /// How often chance would show such a change.
     pub p_value: f64,
     /// What moved in the target's telemetry at that time, likeliest cause first.
-    pub moved: Vec<Moved>,
+    pub shifts: Vec<TelemetryShift>,
 }
 
 /// A series of telemetry that moved when something changed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Moved {
+pub struct TelemetryShift {
     /// Name of the series.
     pub name: String,
     /// Which of several nodes, disks or networks moved most.
@@ -87,25 +87,30 @@ pub struct Slowdown {
 
 /// All changes of all streams in the order of the record. The median latency is looked at where
 /// arrivals follow a rate; in closed load it says the same as the throughput.
-pub fn turns(record: &RunRecord) -> Vec<Turn> {
+pub fn change_points(record: &RunRecord) -> Vec<ChangePoint> {
     let streams = measured_streams(record);
-    let mut turns = Vec::new();
+    let mut change_points = Vec::new();
     for stream in &streams {
         let throughput = per_second(record, stream);
-        turns.extend(turns_of(record, stream, Figure::Throughput, &throughput));
+        change_points.extend(change_points_of(
+            record,
+            stream,
+            Figure::Throughput,
+            &throughput,
+        ));
         if stream.is_open() {
             let latency = latencies(record, stream);
             // Latencies differ by factors: a change of their logarithm is one by a factor.
             let logs: Vec<f64> = latency.iter().map(|ns| ns.ln()).collect();
-            let found = turns_of(record, stream, Figure::Latency, &logs);
-            turns.extend(found.into_iter().map(|turn| Turn {
-                before: turn.before.exp(),
-                after: turn.after.exp(),
-                ..turn
+            let found = change_points_of(record, stream, Figure::Latency, &logs);
+            change_points.extend(found.into_iter().map(|change_point| ChangePoint {
+                before: change_point.before.exp(),
+                after: change_point.after.exp(),
+                ..change_point
             }));
         }
     }
-    turns
+    change_points
 }
 
 /// Slowdowns that come regularly, of all streams.
@@ -113,11 +118,11 @@ pub fn slowdowns(record: &RunRecord) -> Vec<Slowdown> {
     let streams = measured_streams(record);
     let found = streams.iter().filter_map(|stream| {
         let values = per_second(record, stream);
-        let beat = beat(&without_turns(&values))?;
+        let periodic_slowdown = periodic_slowdown(&without_change_points(&values))?;
         Some(Slowdown {
             place: stream.place(),
-            period_s: beat.period,
-            depth: beat.depth,
+            period_s: periodic_slowdown.period,
+            depth: periodic_slowdown.depth,
             seconds: values.len(),
         })
     });
@@ -125,7 +130,7 @@ pub fn slowdowns(record: &RunRecord) -> Vec<Slowdown> {
 }
 
 /// The series at one level: a change for good is no slowdown that comes again.
-fn without_turns(values: &[f64]) -> Vec<f64> {
+fn without_change_points(values: &[f64]) -> Vec<f64> {
     let changes = changes(values);
     let Some(first) = changes.first() else {
         return values.to_vec();
@@ -140,23 +145,26 @@ fn without_turns(values: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-fn turns_of(
+fn change_points_of(
     record: &RunRecord,
     stream: &MeasuredStream<'_>,
     figure: Figure,
     values: &[f64],
-) -> Vec<Turn> {
+) -> Vec<ChangePoint> {
     let begin = whole_seconds(stream.phase).start;
     let at_ns = |position: usize| {
         let second = begin.saturating_add(u64::try_from(position).unwrap_or(u64::MAX));
         second.saturating_mul(SECOND_NS)
     };
     let found = changes(values);
-    let turns = found.iter().enumerate().map(|(number, change)| {
+    let change_points = found.iter().enumerate().map(|(number, change)| {
         let before = number.checked_sub(1).map_or(0, |before| found[before].at);
         let after = found.get(number + 1).map_or(values.len(), |next| next.at);
-        let stretch = (at_ns(before), at_ns(after));
-        Turn {
+        let between = TimeRange {
+            from_ns: at_ns(before),
+            to_ns: at_ns(after),
+        };
+        ChangePoint {
             place: stream.place(),
             figure,
             unit: stream.stream.unit,
@@ -164,10 +172,10 @@ fn turns_of(
             before: change.before,
             after: change.after,
             p_value: change.p_value,
-            moved: moved(record, at_ns(change.at), stretch),
+            shifts: shifts(record, at_ns(change.at), between),
         }
     });
-    turns.collect()
+    change_points.collect()
 }
 
 /// The intervals of the whole seconds of a stream's phase; none if most seconds have none.
@@ -183,9 +191,10 @@ fn seconds<'a>(
             second.push(interval);
         }
     }
-    let asked = seconds.values().filter(|second| !second.is_empty()).count();
+    let with_ops = seconds.values().filter(|second| !second.is_empty()).count();
     let all = crate::model::numbers::len_to_f64(seconds.len());
-    (crate::model::numbers::len_to_f64(asked) >= ASKED * all && asked > 0).then_some(seconds)
+    (crate::model::numbers::len_to_f64(with_ops) >= WITH_OPS * all && with_ops > 0)
+        .then_some(seconds)
 }
 
 fn per_second(record: &RunRecord, stream: &MeasuredStream<'_>) -> Vec<f64> {
@@ -246,48 +255,50 @@ const CAUSES: [&str; 22] = [
     names::LOAD,
 ];
 
-/// What moved at that time, within the stretch.
-fn moved(record: &RunRecord, at_ns: u64, (from, to): TimeRange) -> Vec<Moved> {
+/// What moved at that time, between the changes before and after it.
+fn shifts(record: &RunRecord, at_ns: u64, between: TimeRange) -> Vec<TelemetryShift> {
     let Some(telemetry) = &record.target_telemetry else {
         return Vec::new();
     };
     // The second of the change itself belongs to neither side.
-    let before = (
-        from.max(at_ns.saturating_sub(AROUND_NS)),
-        at_ns.saturating_sub(SECOND_NS),
-    );
-    let after_begin = at_ns.saturating_add(SECOND_NS);
-    let after = (after_begin, to.min(at_ns.saturating_add(AROUND_NS)));
+    let before = TimeRange {
+        from_ns: between.from_ns.max(at_ns.saturating_sub(AROUND_NS)),
+        to_ns: at_ns.saturating_sub(SECOND_NS),
+    };
+    let after = TimeRange {
+        from_ns: at_ns.saturating_add(SECOND_NS),
+        to_ns: between.to_ns.min(at_ns.saturating_add(AROUND_NS)),
+    };
     let mut all = Vec::new();
     for cause in CAUSES {
         let series = telemetry::named(telemetry, cause);
-        let moved = series.filter_map(|series| moved_of(telemetry, series, before, after));
-        let most = moved.max_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let shifts = series.filter_map(|series| shift_of(telemetry, series, before, after));
+        let most = shifts.max_by(|a, b| distance(a).total_cmp(&distance(b)));
         all.extend(most);
     }
     all
 }
 
-fn distance(moved: &Moved) -> f64 {
-    (moved.after - moved.before).abs()
+fn distance(shifts: &TelemetryShift) -> f64 {
+    (shifts.after - shifts.before).abs()
 }
 
-fn moved_of(
+fn shift_of(
     telemetry: &TargetTelemetry,
     series: &TelemetrySeries,
     before: TimeRange,
     after: TimeRange,
-) -> Option<Moved> {
-    let course = telemetry::course(telemetry, series);
-    let (then, then_error) = level(telemetry, &course, before)?;
-    let (now, now_error) = level(telemetry, &course, after)?;
+) -> Option<TelemetryShift> {
+    let values = telemetry::values_of(telemetry, series);
+    let (then, then_error) = level(telemetry, &values, before)?;
+    let (now, now_error) = level(telemetry, &values, after)?;
     let change = (now - then).abs();
     let least = match (series.kind, series.unit.as_str()) {
-        (SeriesKind::Level, "share") => MOVED_SHARE,
-        _ => MOVED * then.abs().max(now.abs()),
+        (SeriesKind::Level, units::SHARE) => SHIFTED_SHARE,
+        _ => SHIFTED * then.abs().max(now.abs()),
     };
     let errors = then_error.hypot(now_error);
-    (change > 0.0 && change >= least && change >= MOVED_ERRORS * errors).then(|| Moved {
+    (change > 0.0 && change >= least && change >= SHIFTED_ERRORS * errors).then(|| TelemetryShift {
         name: series.name.clone(),
         node: series.node.clone(),
         unit: series.unit.clone(),
@@ -296,14 +307,14 @@ fn moved_of(
     })
 }
 
-/// Mean of a stretch and its standard error; none from fewer than three values.
+/// Mean of a range of time and its standard error; none from fewer than three values.
 fn level(
     telemetry: &TargetTelemetry,
-    course: &[Option<f64>],
-    (from, to): TimeRange,
+    values: &[Option<f64>],
+    range: TimeRange,
 ) -> Option<(f64, f64)> {
-    let pairs = telemetry.times_ns.iter().zip(course);
-    let inside = pairs.filter(|(time, _)| from < **time && **time <= to);
+    let pairs = telemetry.times_ns.iter().zip(values);
+    let inside = pairs.filter(|(time, _)| range.from_ns < **time && **time <= range.to_ns);
     let values: Vec<f64> = inside.filter_map(|(_, value)| *value).collect();
     if values.len() < 3 {
         return None;

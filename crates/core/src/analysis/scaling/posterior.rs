@@ -1,4 +1,4 @@
-//! What a sweep says about the shapes of one law: how likely each is, and at which scale.
+//! What a sweep says about the shapes of one model: how likely each is, and at which scale.
 //!
 //! The measured rates scatter around the truth by a known relative error, normally in the
 //! logarithm; every scale was as likely as any other before. Then the scale of each shape follows
@@ -8,10 +8,10 @@
 use super::curve::{Curve, ScalingModel};
 use super::sweep::Size;
 
-/// A law as a sweep leaves it.
+/// A model as a sweep leaves it.
 #[derive(Debug, Clone)]
 pub(super) struct ModelPosterior {
-    pub(super) law: ScalingModel,
+    pub(super) model: ScalingModel,
     shapes: Vec<WeightedCurve>,
     /// Variance of the logarithm of the scale, the same for every shape.
     scale_variance: f64,
@@ -23,7 +23,7 @@ pub(super) struct ModelPosterior {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WeightedCurve {
     pub(super) shape: Curve,
-    /// Probability within its law.
+    /// Probability within its model.
     probability: f64,
     /// Mean of the logarithm of the scale.
     log_scale: f64,
@@ -38,7 +38,7 @@ pub(super) struct LogPrediction {
     pub(super) variance: f64,
 }
 
-/// How a law does on sizes that were left out.
+/// How a model does on sizes that were left out.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct LeftOut {
     /// Sum of the logarithms of the densities that it gave to them.
@@ -91,7 +91,7 @@ fn sums(shape: &Curve, sizes: &[Size]) -> Sums {
 impl ModelPosterior {
     /// What `sizes` say about `shapes`, which are as likely as each other before. `None` without
     /// shapes or sizes.
-    pub(super) fn new(law: ScalingModel, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
+    pub(super) fn new(model: ScalingModel, shapes: &[Curve], sizes: &[Size]) -> Option<Self> {
         let sums: Vec<Sums> = shapes.iter().map(|shape| sums(shape, sizes)).collect();
         let scale_variance = 1.0 / sums.first()?.weight;
         if !scale_variance.is_finite() {
@@ -103,14 +103,14 @@ impl ModelPosterior {
             log_scale: sums.mean(),
             chi_squared: sums.chi_squared(),
         };
-        let mut belief = Self {
-            law,
+        let mut posterior = Self {
+            model,
             shapes: shapes.iter().zip(&sums).map(believed).collect(),
             scale_variance,
             least_chi_squared: 0.0,
         };
-        belief.normalize();
-        Some(belief)
+        posterior.normalize();
+        Some(posterior)
     }
 
     /// The same shapes at the scale of another cluster, which was measured at `sizes`.

@@ -30,7 +30,7 @@ pub struct PeriodicSlowdown {
 }
 
 /// The slowdown that a series shows, if it shows one.
-pub fn beat(values: &[f64]) -> Option<PeriodicSlowdown> {
+pub fn periodic_slowdown(values: &[f64]) -> Option<PeriodicSlowdown> {
     let size = values.len().div_ceil(VALUES_MAX).max(1);
     let chunks = values.chunks_exact(size);
     let averaged: Vec<f64> = chunks
@@ -140,14 +140,14 @@ mod tests {
     #[test]
     fn slowdowns_at_a_regular_distance_are_told_with_their_depth() {
         for period in [7, 30, 47] {
-            let found = beat(&slowed(3, 600, period, 400.0)).unwrap();
+            let found = periodic_slowdown(&slowed(3, 600, period, 400.0)).unwrap();
             assert!(
                 (found.period - len_to_f64(period)).abs() < 0.5,
                 "{period}: {found:?}"
             );
             assert!((0.4..0.7).contains(&found.depth), "{found:?}");
         }
-        let long = beat(&slowed(3, 6_000, 300, 200.0)).unwrap();
+        let long = periodic_slowdown(&slowed(3, 6_000, 300, 200.0)).unwrap();
         assert!((long.period - 300.0).abs() <= 6.0, "{long:?}");
     }
 
@@ -156,19 +156,19 @@ mod tests {
     fn noise_has_no_period() {
         for phi in [0.0, 0.5, 0.9] {
             let series = (0..500).map(|seed| Noise::new(seed).autoregression(phi, 300));
-            let told = series.filter(|values| {
+            let false_alarms = series.filter(|values| {
                 let values: Vec<f64> = values.iter().map(|v| 1_000.0 + 50.0 * v).collect();
-                beat(&values).is_some()
+                periodic_slowdown(&values).is_some()
             });
-            let told = told.count();
-            assert!(told <= 11, "phi {phi}: {told} of 500");
+            let false_alarms = false_alarms.count();
+            assert!(false_alarms <= 11, "phi {phi}: {false_alarms} of 500");
         }
     }
 
     #[test]
     fn short_or_constant_series_have_none() {
-        assert_eq!(beat(&[]), None);
-        assert_eq!(beat(&slowed(1, 59, 7, 0.0)), None);
-        assert_eq!(beat(&[5.0; 100]), None);
+        assert_eq!(periodic_slowdown(&[]), None);
+        assert_eq!(periodic_slowdown(&slowed(1, 59, 7, 0.0)), None);
+        assert_eq!(periodic_slowdown(&[5.0; 100]), None);
     }
 }

@@ -10,7 +10,7 @@ use crate::report::fixture;
 const S: u64 = 1_000_000_000;
 
 /// Ten minutes; ops of 1,000 rows each second around a level, and their median latency.
-fn course(
+fn record_of(
     mut record: RunRecord,
     ops: impl Fn(u64) -> f64,
     p50_ms: impl Fn(u64) -> f64,
@@ -40,7 +40,7 @@ fn course(
     record
 }
 
-fn tell(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
+fn add_series(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
     let telemetry = record
         .target_telemetry
         .get_or_insert_with(|| TargetTelemetry {
@@ -58,64 +58,64 @@ fn tell(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
     });
 }
 
-fn of_course(record: &RunRecord) -> Vec<RuleFinding> {
+fn findings_over_time(record: &RunRecord) -> Vec<RuleFinding> {
     let codes = ["throughput_changed", "latency_changed", "regular_slowdowns"];
-    let told = findings(record).into_iter();
-    told.filter(|told| codes.contains(&told.code)).collect()
+    let found = findings(record).into_iter();
+    found.filter(|found| codes.contains(&found.code)).collect()
 }
 
 #[test]
 fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
     let closed = fixture::closed();
-    let mut record = course(closed, |t| if t < 400 { 1_000.0 } else { 250.0 }, |_| 4.0);
-    tell(&mut record, "disk_credit", |s| {
+    let mut record = record_of(closed, |t| if t < 400 { 1_000.0 } else { 250.0 }, |_| 4.0);
+    add_series(&mut record, "disk_credit", |s| {
         if s < 402 {
             1.0 - 0.0025 * f64::from(u32::try_from(s).unwrap())
         } else {
             0.0
         }
     });
-    tell(&mut record, "disk_busy", |s| f64::from(u8::from(s >= 402)));
-    tell(
+    add_series(&mut record, "disk_busy", |s| f64::from(u8::from(s >= 402)));
+    add_series(
         &mut record,
         "cpu_busy",
         |s| if s < 402 { 0.97 } else { 0.25 },
     );
-    tell(&mut record, "memory_used", |_| 0.5);
-    let told = of_course(&record);
-    let [told] = told.as_slice() else {
-        panic!("{told:?}");
+    add_series(&mut record, "memory_used", |_| 0.5);
+    let found = findings_over_time(&record);
+    let [found] = found.as_slice() else {
+        panic!("{found:?}");
     };
     assert!(
-        told.sentence.starts_with("throughput fell by 75"),
-        "{told:?}"
+        found.sentence.starts_with("throughput fell by 75"),
+        "{found:?}"
     );
-    assert!(told.sentence.contains("at 402 s, from "), "{told:?}");
+    assert!(found.sentence.contains("at 402 s, from "), "{found:?}");
     for part in ["disk_busy of n1 0 % → 100 %", "cpu_busy of n1 97", "→ 25"] {
-        assert!(told.evidence.contains(part), "{part}: {told:?}");
+        assert!(found.evidence.contains(part), "{part}: {found:?}");
     }
-    assert!(!told.evidence.contains("memory_used"), "{told:?}");
-    assert!(told.hint.contains("the disk became the limit"));
+    assert!(!found.evidence.contains("memory_used"), "{found:?}");
+    assert!(found.hint.contains("the disk became the limit"));
 }
 
 #[test]
 fn a_course_without_a_change_is_not_told_nor_is_a_small_one() {
-    let flat = course(fixture::closed(), |_| 1_000.0, |_| 4.0);
-    assert_eq!(of_course(&flat), []);
-    let small = course(
+    let flat = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
+    assert_eq!(findings_over_time(&flat), []);
+    let small = record_of(
         fixture::closed(),
         |t| if t < 300 { 1_000.0 } else { 960.0 },
         |_| 4.0,
     );
-    assert_eq!(of_course(&small), []);
-    let larger = course(
+    assert_eq!(findings_over_time(&small), []);
+    let larger = record_of(
         fixture::closed(),
         |t| if t < 300 { 1_000.0 } else { 930.0 },
         |_| 4.0,
     );
-    assert_eq!(of_course(&larger)[0].code, "throughput_changed");
+    assert_eq!(findings_over_time(&larger)[0].code, "throughput_changed");
     assert!(
-        of_course(&larger)[0]
+        findings_over_time(&larger)[0]
             .evidence
             .contains("no telemetry moved then")
     );
@@ -124,25 +124,25 @@ fn a_course_without_a_change_is_not_told_nor_is_a_small_one() {
 #[test]
 fn latency_is_looked_at_in_open_load_only() {
     let slower = |t: u64| if t < 200 { 4.0 } else { 9.0 };
-    let open = course(fixture::open_gate(), |_| 1_000.0, slower);
-    let told = of_course(&open);
-    assert_eq!(told.len(), 1, "{told:?}");
+    let open = record_of(fixture::open_gate(), |_| 1_000.0, slower);
+    let found = findings_over_time(&open);
+    assert_eq!(found.len(), 1, "{found:?}");
     assert!(
-        told[0]
+        found[0]
             .sentence
             .starts_with("the median latency rose by 12"),
-        "{told:?}"
+        "{found:?}"
     );
-    assert!(told[0].sentence.contains("at 202 s"), "{told:?}");
+    assert!(found[0].sentence.contains("at 202 s"), "{found:?}");
     assert_eq!(
-        of_course(&course(fixture::closed(), |_| 1_000.0, slower)),
+        findings_over_time(&record_of(fixture::closed(), |_| 1_000.0, slower)),
         []
     );
 }
 
 #[test]
 fn slowdowns_that_come_again_are_told_with_their_distance() {
-    let beats = |depth: f64| {
+    let repeated = |depth: f64| {
         let ops = move |t: u64| {
             if t % 30 < 3 {
                 1_000.0 * (1.0 - depth)
@@ -150,18 +150,18 @@ fn slowdowns_that_come_again_are_told_with_their_distance() {
                 1_000.0
             }
         };
-        of_course(&course(fixture::closed(), ops, |_| 4.0))
+        findings_over_time(&record_of(fixture::closed(), ops, |_| 4.0))
     };
-    let told = beats(0.3);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0].code, "regular_slowdowns");
-    assert!(told[0].sentence.contains("about every 30 s"), "{told:?}");
-    assert_eq!(beats(0.06), [], "not deep");
+    let found = repeated(0.3);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].code, "regular_slowdowns");
+    assert!(found[0].sentence.contains("about every 30 s"), "{found:?}");
+    assert_eq!(repeated(0.06), [], "not deep");
 }
 
 #[test]
 fn short_phases_have_no_course() {
-    let mut record = course(
+    let mut record = record_of(
         fixture::closed(),
         |t| if t < 100 { 1_000.0 } else { 250.0 },
         |_| 4.0,
@@ -172,15 +172,15 @@ fn short_phases_have_no_course() {
         .find(|phase| phase.name == "measure")
         .unwrap();
     phase.duration_ns = 200 * S;
-    assert_eq!(of_course(&record), []);
+    assert_eq!(findings_over_time(&record), []);
 }
 
 /// What the only rule of the course that speaks of this record says.
 #[track_caller]
 fn only(record: &RunRecord) -> RuleFinding {
-    let mut told = of_course(record);
-    assert_eq!(told.len(), 1, "{told:?}");
-    told.remove(0)
+    let mut found = findings_over_time(record);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
 }
 
 /// A level from each of these seconds of the phase on.
@@ -195,15 +195,15 @@ fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
 #[test]
 fn of_several_changes_the_largest_is_told_and_the_others_are_counted() {
     let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
-    let told = only(&course(fixture::closed(), falls, |_| 4.0));
+    let found = only(&record_of(fixture::closed(), falls, |_| 4.0));
     assert!(
-        told.sentence.starts_with("throughput fell by 68"),
-        "{told:?}"
+        found.sentence.starts_with("throughput fell by 68"),
+        "{found:?}"
     );
-    assert!(told.sentence.contains("at 402 s"), "{told:?}");
+    assert!(found.sentence.contains("at 402 s"), "{found:?}");
     assert!(
-        told.evidence.contains("; one more change was smaller;"),
-        "{told:?}"
+        found.evidence.contains("; one more change was smaller;"),
+        "{found:?}"
     );
 }
 
@@ -218,19 +218,20 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
             let from = [0, begin, begin + 30];
             levels(&[0, 1, 2].map(|step| (from[step], values[step])))
         };
-        let mut record = course(fixture::closed(), steps(300, ops), |_| 4.0);
+        let mut record = record_of(fixture::closed(), steps(300, ops), |_| 4.0);
         // A sample tells of the second before it.
         let busy = steps(303, busy);
-        tell(&mut record, "cpu_busy", busy);
-        let told = only(&record);
+        add_series(&mut record, "cpu_busy", busy);
+        let found = only(&record);
         assert!(
-            told.sentence.starts_with("throughput rose by 7"),
-            "{told:?}"
+            found.sentence.starts_with("throughput rose by 7"),
+            "{found:?}"
         );
         assert!(
-            told.evidence
+            found
+                .evidence
                 .ends_with("then cpu_busy of n1 30.0 % → 90.0 %"),
-            "{told:?}"
+            "{found:?}"
         );
     }
 }
@@ -238,17 +239,17 @@ fn telemetry_is_compared_up_to_the_changes_beside_one() {
 #[test]
 fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most() {
     let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
-    let mut record = course(fixture::closed(), falls, |_| 4.0);
+    let mut record = record_of(fixture::closed(), falls, |_| 4.0);
     let moves = |before: f64, after: f64| levels(&[(0, before), (303, after)]);
-    tell(&mut record, "cpu_busy", moves(0.9, 0.6));
-    tell(&mut record, "cpu_busy", moves(0.9, 0.2));
-    tell(&mut record, "memory_used", moves(0.5, 0.55));
+    add_series(&mut record, "cpu_busy", moves(0.9, 0.6));
+    add_series(&mut record, "cpu_busy", moves(0.9, 0.2));
+    add_series(&mut record, "memory_used", moves(0.5, 0.55));
     // Scattered over all there is, it moves by chance.
     let scattered = moves(0.0, 0.12);
-    tell(&mut record, "heap_used", |second| {
+    add_series(&mut record, "heap_used", |second| {
         scattered(second) + f64::from(u8::from(second % 2 == 0))
     });
-    tell(&mut record, "disk_busy", moves(0.1, 0.9));
+    add_series(&mut record, "disk_busy", moves(0.1, 0.9));
     let series = &mut record.target_telemetry.as_mut().unwrap().series;
     series[1].node = Some("n2".to_owned());
     // Two answers before the change and two behind it are hardly any.
@@ -256,17 +257,18 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
     for (second, value) in series[4].values.iter_mut().enumerate() {
         *value = value.filter(|_| told_at.contains(&second));
     }
-    let told = only(&record);
+    let found = only(&record);
     assert!(
-        told.evidence
+        found
+            .evidence
             .ends_with("then cpu_busy of n2 90.0 % → 20.0 %"),
-        "{told:?}"
+        "{found:?}"
     );
 }
 
 #[test]
 fn a_stream_is_told_of_by_its_own_seconds() {
-    let mut record = course(fixture::closed(), |_| 1_000.0, |_| 4.0);
+    let mut record = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
     let own = record.intervals.clone();
     let later = own.iter().filter(|interval| interval.second > 300);
     for interval in later {
@@ -276,33 +278,33 @@ fn a_stream_is_told_of_by_its_own_seconds() {
         "drain".clone_into(&mut of_other_phase.phase);
         record.intervals.extend([of_other_stream, of_other_phase]);
     }
-    assert_eq!(of_course(&record), []);
+    assert_eq!(findings_over_time(&record), []);
     // Where it was asked now and then only, there is no course.
     record.intervals = own;
     record.intervals.retain(|interval| interval.second % 3 == 0);
-    assert_eq!(of_course(&record), []);
+    assert_eq!(findings_over_time(&record), []);
 }
 
 #[test]
 fn a_stream_of_queries_is_told_of_in_queries() {
     let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
-    let mut record = course(fixture::closed(), falls, |_| 4.0);
+    let mut record = record_of(fixture::closed(), falls, |_| 4.0);
     record.streams[0].unit = crate::model::plan::Unit::Queries;
     for interval in &mut record.intervals {
         interval.rows_acknowledged = 0;
     }
-    let told = only(&record);
-    assert!(told.sentence.ends_with(" queries/s"), "{told:?}");
+    let found = only(&record);
+    assert!(found.sentence.ends_with(" queries/s"), "{found:?}");
 }
 
 #[test]
 fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answered() {
-    let mut record = course(fixture::open_gate(), |_| 1_000.0, |_| 4.0);
+    let mut record = record_of(fixture::open_gate(), |_| 1_000.0, |_| 4.0);
     let mut other = record.results[0].clone();
     "other".clone_into(&mut other.op);
     other.acknowledged /= 2;
     record.results.push(other);
-    let slower = course(
+    let slower = record_of(
         fixture::open_gate(),
         |_| 500.0,
         levels(&[(0, 4.0), (200, 9.0)]),
@@ -314,15 +316,15 @@ fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answe
         ..interval
     });
     record.intervals.extend(slower);
-    assert_eq!(of_course(&record), []);
+    assert_eq!(findings_over_time(&record), []);
 
     let rises = levels(&[(0, 4.0), (200, 9.0)]);
-    let mut record = course(fixture::open_gate(), |_| 1_000.0, rises);
+    let mut record = record_of(fixture::open_gate(), |_| 1_000.0, rises);
     for interval in &mut record.intervals[50..100] {
         interval.p50_ns = None;
     }
-    let told = only(&record);
-    assert!(told.sentence.contains("at 202 s"), "{told:?}");
+    let found = only(&record);
+    assert!(found.sentence.contains("at 202 s"), "{found:?}");
 }
 
 #[test]
@@ -331,14 +333,14 @@ fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_told_once() {
         let level = if t < 300 { 1_000.0 } else { 500.0 };
         if t % 30 < 3 { 0.7 * level } else { level }
     };
-    let mut record = course(fixture::closed(), ops, |_| 4.0);
-    let told = of_course(&record);
-    let codes: Vec<&str> = told.iter().map(|told| told.code).collect();
+    let mut record = record_of(fixture::closed(), ops, |_| 4.0);
+    let found = findings_over_time(&record);
+    let codes: Vec<&str> = found.iter().map(|found| found.code).collect();
     assert_eq!(codes, ["throughput_changed", "regular_slowdowns"]);
-    assert!(told[1].sentence.contains("about every 30 s"), "{told:?}");
+    assert!(found[1].sentence.contains("about every 30 s"), "{found:?}");
     let seconds = (0..600).map(|t| if t % 30 == 3 { 0 } else { 1_000 });
     record.availability.acknowledged_per_s = seconds.collect();
-    let told = findings(&record);
-    let codes: Vec<&str> = told.iter().map(|told| told.code).collect();
+    let found = findings(&record);
+    let codes: Vec<&str> = found.iter().map(|found| found.code).collect();
     assert_eq!(codes, ["periodic_stalls", "throughput_changed"]);
 }

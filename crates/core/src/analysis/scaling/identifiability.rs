@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::average::Average;
-use super::belief::ModelPosterior;
 use super::curve::{Curve, ScalingModel};
+use super::posterior::ModelPosterior;
 
 /// A sum of squares may be above the least by so much: the square of the normal quantile of 0.95,
 /// which bounds an interval that holds nine of ten truths (Wilks 1938).
@@ -25,7 +25,7 @@ pub struct Range {
 
 /// What a sweep tells of the universal scalability law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Told {
+pub struct Identifiability {
     /// Contention σ. It cannot be told from 0 where `low` is 0.
     pub contention: Range,
     /// Crosstalk κ. It cannot be told from 0 where `low` is 0.
@@ -38,17 +38,17 @@ pub struct Told {
 
 impl Average {
     /// What the sweep tells of contention, crosstalk and the peak; absent for a single size.
-    pub fn told(&self) -> Option<Told> {
-        let belief = |law| {
+    pub fn identifiability(&self) -> Option<Identifiability> {
+        let posterior = |model| {
             let mut members = self.members().iter();
             members
-                .find(|member| member.law() == law)
-                .map(|member| &member.belief)
+                .find(|member| member.model() == model)
+                .map(|member| &member.posterior)
         };
         let (linear, amdahl, usl) = (
-            belief(ScalingModel::Linear)?,
-            belief(ScalingModel::Amdahl)?,
-            belief(ScalingModel::Usl)?,
+            posterior(ScalingModel::Linear)?,
+            posterior(ScalingModel::Amdahl)?,
+            posterior(ScalingModel::Usl)?,
         );
         let mut contention = hull(usl, MARGIN, |_, contention, _| contention)?;
         let mut crosstalk = hull(usl, MARGIN, |_, _, crosstalk| crosstalk)?;
@@ -73,7 +73,7 @@ impl Average {
             high: (!may_have_none).then_some(peak.1),
         };
         let (contention, crosstalk) = (range(contention), range(crosstalk));
-        Some(Told {
+        Some(Identifiability {
             sentences: sentences(contention, crosstalk, peak_size, self.largest()),
             contention,
             crosstalk,
@@ -84,18 +84,20 @@ impl Average {
 
 /// Least and greatest value over the curves that come near enough.
 fn hull(
-    belief: &ModelPosterior,
+    posterior: &ModelPosterior,
     margin: f64,
     value: impl Fn(&Curve, f64, f64) -> f64,
 ) -> Option<(f64, f64)> {
-    let values = belief.within(margin).filter_map(|shape| match shape.shape {
-        Curve::Usl {
-            contention,
-            crosstalk,
-            ..
-        } => Some(value(&shape.shape, contention, crosstalk)),
-        _ => None,
-    });
+    let values = posterior
+        .within(margin)
+        .filter_map(|shape| match shape.shape {
+            Curve::Usl {
+                contention,
+                crosstalk,
+                ..
+            } => Some(value(&shape.shape, contention, crosstalk)),
+            _ => None,
+        });
     values.fold(None, |hull, value| match hull {
         None => Some((value, value)),
         Some((low, high)) => Some((f64::min(low, value), f64::max(high, value))),

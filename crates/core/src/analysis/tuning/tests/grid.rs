@@ -79,10 +79,10 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
             1_000.0 * (0.3 * noise.normal()).exp()
         });
         assert!(!best(&outcome).cut_short);
-        let searched = |cell: &&TrialRecord| cell.purpose == TrialPurpose::Search;
+        let searched = |trial: &&TrialRecord| trial.purpose == TrialPurpose::Search;
         let mut times = [0; 12];
-        for cell in tune.cells.iter().filter(searched) {
-            times[cell.at[0]] += 1;
+        for trial in tune.trials.iter().filter(searched) {
+            times[trial.at[0]] += 1;
         }
         times.sort_unstable();
         assert_eq!(times, [1, 1, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3], "seed {seed}");
@@ -108,23 +108,27 @@ fn halving_goes_by_what_was_known_then_and_counts_all_that_was_measured_of_a_cel
 
 #[test]
 fn time_for_the_confirming_round_is_kept_by_what_cells_took_and_not_by_what_was_planned() {
-    // Two cells, and five more of each.
-    for cells in 12..40 {
+    // Two configurations, and five more of each.
+    for configurations in 12..40 {
         let mut tune = tune(&[7, 6, 5]);
         let took = 3 * tune.policy.trial_cost_ns;
-        tune.policy.budget_ns = cells * took;
+        tune.policy.budget_ns = configurations * took;
         let outcome = loop {
             match next(&tune) {
                 TuneStep::End(outcome) => break outcome,
                 TuneStep::Measure { at, purpose } => {
                     let figure = Some(100.0 + len_to_f64(at.iter().sum()));
-                    let mut cell = cell(&tune, at, purpose, figure);
-                    cell.took_ns = took;
-                    tune.cells.push(cell);
+                    let mut trial = trial(&tune, at, purpose, figure);
+                    trial.took_ns = took;
+                    tune.trials.push(trial);
                 }
             }
         };
-        assert!(tune.cells.len() as u64 <= cells, "{}", tune.cells.len());
+        assert!(
+            tune.trials.len() as u64 <= configurations,
+            "{}",
+            tune.trials.len()
+        );
         assert!(best(&outcome).runner_up.is_some());
     }
 }
@@ -138,11 +142,11 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
             TuneStep::End(outcome) => break outcome,
             TuneStep::Measure { at, purpose } => {
                 let figure = Some(100.0 + len_to_f64(at.iter().sum()));
-                let mut cell = cell(&tune, at, purpose, figure);
+                let mut trial = trial(&tune, at, purpose, figure);
                 if purpose == TrialPurpose::Confirm {
-                    cell.took_ns = 100 * S;
+                    trial.took_ns = 100 * S;
                 }
-                tune.cells.push(cell);
+                tune.trials.push(trial);
             }
         }
     };
@@ -150,7 +154,7 @@ fn a_confirming_round_that_the_budget_does_not_suffice_for_is_not_gone_on_with()
         panic!("{outcome:?}");
     };
     assert_eq!(
-        (no_best.why, tune.cells.len()),
+        (no_best.why, tune.trials.len()),
         (NoBestReason::BudgetSpent, 3)
     );
     assert!(no_best.best_so_far.is_some());
