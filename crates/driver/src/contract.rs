@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle};
+use highwater_core::model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle};
 use highwater_core::model::outcome::Outcome;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow};
@@ -186,6 +186,20 @@ pub struct Request {
     pub op: Op,
     /// Its wire form; drivers without a wire leave it empty. Reused from op to op.
     pub bytes: Vec<u8>,
+}
+
+impl Request {
+    /// A request without memory of its own.
+    pub fn empty() -> Self {
+        Self {
+            op: Op {
+                id: OpId(0),
+                index: 0,
+                body: OpBody::Query(Vec::new()),
+            },
+            bytes: Vec::new(),
+        }
+    }
 }
 
 /// Turns ops into their wire form; pure CPU work, done before the clock of the op starts.

@@ -20,8 +20,9 @@ use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowW
 use crate::schedule::{PhaseTimes, Schedule};
 use crate::source::Source;
 use crate::store::RunDirectory;
+use crate::thread_record::{SessionsWorked, ThreadRecord};
 use crate::watchdog::Watchdog;
-use crate::worker::{ThreadRecord, Worker};
+use crate::worker::Worker;
 
 /// One stream of a pass.
 pub(crate) struct PassStream {
@@ -97,6 +98,7 @@ impl Pass {
             recorder: self.recorder(),
             ledgers: self.ledgers(),
             hosts: vec![(0, 0); self.target.urls().len()],
+            worked: vec![SessionsWorked::default(); self.streams.len()],
             fatal: None,
             away: 0,
             away_for: None,
@@ -203,6 +205,7 @@ fn workers_of(
                     watch: watchdog.watch(),
                     retry: pass.plan.retry,
                     timeout: pass.plan.timeout,
+                    stream: position,
                     slot,
                     number,
                     begin: begin(pass, position, slot),

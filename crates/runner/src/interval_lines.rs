@@ -3,6 +3,7 @@
 
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::record::IntervalRecord;
+use highwater_core::model::units::Nanos;
 
 use crate::recorder::IntervalDelta;
 use crate::store::JournalLine;
@@ -68,9 +69,10 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> J
 /// The counts of a line of the journal.
 pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
     let mut latency = LatencyHistogram::coarse();
-    if let Ok(histogram) = LatencyHistogram::decode(&line.latency, line.beyond) {
+    if let Ok(histogram) = LatencyHistogram::decode(&line.latency) {
         latency.merge(&histogram);
     }
+    latency.record_beyond(line.beyond, Nanos::ZERO);
     IntervalDelta {
         offered: line.offered,
         sent: line.sent,

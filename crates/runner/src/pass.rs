@@ -6,6 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use highwater_core::model::record::StallRecord;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{TargetError, Timeline};
 use tokio::sync::mpsc;
@@ -19,7 +20,8 @@ use crate::ledger::Ledger;
 use crate::recorder::{KeyStats, Recorder};
 use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;
-use crate::worker::ThreadRecord;
+use crate::stalls::StallWatch;
+use crate::thread_record::{SessionsWorked, ThreadRecord};
 
 /// Reports that may wait for the controller.
 const TICKS_QUEUED_MAX: usize = 64;
@@ -49,6 +51,10 @@ pub(crate) struct PassRecord {
     pub(crate) end: Nanos,
     pub(crate) fatal: Option<TargetError>,
     pub(crate) interrupted: bool,
+    /// Times at which this process stood still.
+    pub(crate) stalls: Vec<StallRecord>,
+    /// By stream: sessions that had work.
+    pub(crate) worked: Vec<SessionsWorked>,
     /// By stream: greater than the index of every op that was dealt out.
     pub(crate) ends: Vec<u64>,
 }
@@ -92,6 +98,7 @@ pub(crate) async fn run(
     interrupts: &mut Interrupts,
 ) -> PassRecord {
     let (sender, receiver) = mpsc::channel(TICKS_QUEUED_MAX);
+    let mut stalls = None;
     let (records, interrupted) = match executors {
         Executors::Inline => {
             let executor = execute(Arc::clone(pass), 0, Rc::clone(timeline), sender);
@@ -100,6 +107,7 @@ pub(crate) async fn run(
             (vec![Ok(record)], interrupted)
         }
         Executors::Threads(clock) => {
+            stalls = StallWatch::start(clock);
             let threads: Vec<_> = (0..pass.executors)
                 .map(|number| spawn(Arc::clone(pass), number, clock, sender.clone()))
                 .collect();
@@ -110,6 +118,7 @@ pub(crate) async fn run(
     };
     let mut record = merge(pass, records);
     record.interrupted = interrupted;
+    record.stalls = stalls.map_or_else(Vec::new, |watch| watch.end(pass.start));
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
     drop_unclaimed(pass, end, &mut record, collector);
@@ -191,6 +200,8 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         end: Nanos::ZERO,
         fatal: None,
         interrupted: false,
+        stalls: Vec::new(),
+        worked: vec![SessionsWorked::default(); pass.streams.len()],
         ends: Vec::new(),
     };
     let mut away = 0;
@@ -205,6 +216,9 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
                 for (mine, theirs) in whole.hosts.iter_mut().zip(record.hosts) {
                     mine.0 += theirs.0;
                     mine.1 += theirs.1;
+                }
+                for (mine, theirs) in whole.worked.iter_mut().zip(record.worked) {
+                    mine.merge(theirs);
                 }
                 whole.fatal = whole.fatal.take().or(record.fatal);
                 away += record.away;

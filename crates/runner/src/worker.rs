@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundWorkload, Op, OpBody, OpId};
+use highwater_core::model::op::{BoundWorkload, Op, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::plan::RetryPlan;
 use highwater_core::model::units::Nanos;
@@ -26,6 +26,7 @@ use crate::ledger::{Ledger, ReplacingWrite};
 use crate::recorder::{Ended, Recorder};
 use crate::schedule::Schedule;
 use crate::source::{Claim, Source, Ticket};
+use crate::thread_record::ThreadRecord;
 use crate::watchdog::Watch;
 
 /// First and greatest wait between two attempts to reconnect.
@@ -36,20 +37,6 @@ const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
 
 /// So many ops of one session in a row refused for want of disk or memory end the run.
 const OUT_OF_RESOURCES_MAX: u32 = 10;
-
-/// What one executor thread has measured.
-pub(crate) struct ThreadRecord {
-    pub(crate) recorder: Recorder,
-    /// By table.
-    pub(crate) ledgers: Vec<Ledger>,
-    /// By host: sessions opened, ops acknowledged.
-    pub(crate) hosts: Vec<(u64, u64)>,
-    /// Why the run cannot go on.
-    pub(crate) fatal: Option<TargetError>,
-    /// Sessions that were trying to reconnect when the phases ended, and why they had to.
-    pub(crate) away: u32,
-    pub(crate) away_for: Option<TargetError>,
-}
 
 /// One session's surroundings.
 pub(crate) struct Worker {
@@ -63,6 +50,8 @@ pub(crate) struct Worker {
     pub(crate) watch: Rc<Watch>,
     pub(crate) retry: RetryPlan,
     pub(crate) timeout: Nanos,
+    /// Position of the stream.
+    pub(crate) stream: usize,
     /// Number within the stream, and within the run.
     pub(crate) slot: u32,
     pub(crate) number: u32,
@@ -99,9 +88,10 @@ impl Worker {
         let mut changed = self.schedule.subscribe();
         let mut connected: Option<Connected> = None;
         let mut ready: Option<Prepared> = None;
+        let mut has_worked = false;
         loop {
             if connected.is_none() {
-                connected = self.connect().await;
+                connected = self.connect(has_worked).await;
             }
             let Some(link) = connected.as_mut() else {
                 break;
@@ -123,7 +113,7 @@ impl Worker {
                         continue;
                     }
                     Claim::Op(ticket) => {
-                        let request = std::mem::replace(&mut link.spare, empty());
+                        let request = std::mem::replace(&mut link.spare, Request::empty());
                         self.prepare(link.encoder.as_mut(), ticket, request)
                     }
                 },
@@ -134,6 +124,9 @@ impl Worker {
                 link.spare = prepared.request;
                 continue;
             };
+            if !std::mem::replace(&mut has_worked, true) {
+                self.record.borrow_mut().worked[self.stream].working += 1;
+            }
             if !self.perform(link, prepared, now, &mut ready).await {
                 connected = None;
             }
@@ -345,7 +338,7 @@ impl Worker {
     fn claim_ahead(&self, encoder: &mut dyn Encoder, spare: &mut Request) -> Option<Prepared> {
         match self.source.claim(self.slot, self.timeline.now()) {
             Claim::Op(ticket) => {
-                let request = std::mem::replace(spare, empty());
+                let request = std::mem::replace(spare, Request::empty());
                 Some(self.prepare(encoder, ticket, request))
             }
             Claim::Dropped(ticket) => {
@@ -403,7 +396,9 @@ impl Worker {
     }
 
     /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
-    async fn connect(&self) -> Option<Connected> {
+    ///
+    /// A session that never had any work ends alone: others may be at work, and the target there.
+    async fn connect(&self, has_worked: bool) -> Option<Connected> {
         let time_out = self
             .timeline
             .now()
@@ -428,18 +423,27 @@ impl Worker {
             match answer.await {
                 Some(Ok(session)) => return Some(self.connected(session, attempt)),
                 None => {
-                    if self.timeline.now() >= time_out {
-                        let limit = self.retry.reconnect_limit.as_secs_f64();
-                        self.time_out(TargetError::unreachable(format!(
+                    let limit = self.retry.reconnect_limit.as_secs_f64();
+                    let error = failed.unwrap_or_else(|| {
+                        TargetError::unreachable(format!(
                             "the target made no session ready within {limit} s"
-                        )));
+                        ))
+                    });
+                    if self.timeline.now() >= time_out {
+                        self.lose(error, has_worked);
+                    } else {
+                        self.note_missing(error);
                     }
                     return None;
                 }
                 Some(Err(error)) => {
                     let permanent = error.kind != TargetErrorKind::Unreachable;
-                    if permanent || self.timeline.now().saturating_add(backoff) >= time_out {
+                    if permanent {
                         self.time_out(error);
+                        return None;
+                    }
+                    if self.timeline.now().saturating_add(backoff) >= time_out {
+                        self.lose(error, has_worked);
                         return None;
                     }
                     failed = Some(error);
@@ -462,34 +466,35 @@ impl Worker {
             host,
             free: self.timeline.now(),
             out_of_resources: 0,
-            spare: empty(),
+            spare: Request::empty(),
         }
     }
 
     /// The run is over, and the target did not answer the last attempt.
     fn note_away(&self, failed: Option<TargetError>) {
-        if let Some(error) = failed {
-            let mut record = self.record.borrow_mut();
-            record.away += 1;
-            record.away_for.get_or_insert(error);
+        let Some(error) = failed else { return };
+        self.note_missing(error.clone());
+        let mut record = self.record.borrow_mut();
+        record.away += 1;
+        record.away_for.get_or_insert(error);
+    }
+
+    fn note_missing(&self, error: TargetError) {
+        self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
+    }
+
+    /// No session could be had for as long as is waited for one.
+    fn lose(&self, error: TargetError, has_worked: bool) {
+        let others_work = self.record.borrow().worked.iter().any(|w| w.working > 0);
+        if others_work && !has_worked {
+            return self.note_missing(error);
         }
+        self.time_out(error);
     }
 
     /// Ends the run for everybody.
     fn time_out(&self, error: TargetError) {
         self.record.borrow_mut().fatal.get_or_insert(error);
         self.schedule.stop(self.timeline.now());
-    }
-}
-
-/// A request without memory of its own.
-fn empty() -> Request {
-    Request {
-        op: Op {
-            id: OpId(0),
-            index: 0,
-            body: OpBody::Query(Vec::new()),
-        },
-        bytes: Vec::new(),
     }
 }

@@ -26,3 +26,4 @@ mod telemetry;
 mod transfers;
 mod traps;
 mod tuning;
+mod validity;

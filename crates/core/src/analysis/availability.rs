@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::plan::PhaseKind;
-use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord};
+use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, StallRecord};
 use crate::model::units::Nanos;
 
 /// Gaps that a record keeps, the longest ones.
@@ -55,10 +55,14 @@ pub fn availability(acknowledged_per_s: &[u64], longest_gap: Nanos) -> Availabil
 /// [`availability`] of measured phases one after the other: each is compared with its own median,
 /// as steps are asked at rates of their own. Recovery is that of the phase with the most seconds
 /// without any acknowledgement.
+///
+/// Seconds in which the load generator itself stood still are left out: they say nothing of the
+/// target.
 pub fn of_phases(
     acknowledged_per_s: &[u64],
     phases: &[PhaseRecord],
     longest_gap: Nanos,
+    stalls: &[StallRecord],
 ) -> Availability {
     let mut whole = Availability {
         longest_gap_ns: longest_gap.0,
@@ -70,10 +74,16 @@ pub fn of_phases(
         .iter()
         .filter(|phase| phase.kind == PhaseKind::Measure)
     {
-        let seconds = whole_seconds(phase).count();
-        let (own, behind) = rest.split_at(seconds.min(rest.len()));
+        let seconds = whole_seconds(phase);
+        let (own, behind) = rest.split_at(seconds.clone().count().min(rest.len()));
         rest = behind;
-        let seen = availability(own, longest_gap);
+        let own: Vec<u64> = own
+            .iter()
+            .zip(seconds)
+            .filter(|(_, second)| !is_stalled(*second, stalls))
+            .map(|(count, _)| *count)
+            .collect();
+        let seen = availability(&own, longest_gap);
         whole.seconds_below_half += seen.seconds_below_half;
         whole.dips += seen.dips;
         if seen.dips > most_dips {
@@ -84,16 +94,43 @@ pub fn of_phases(
     whole
 }
 
+/// Whether the load generator stood still in a part of this second.
+fn is_stalled(second: u64, stalls: &[StallRecord]) -> bool {
+    let (from, to) = (second * Nanos::SECOND.0, (second + 1) * Nanos::SECOND.0);
+    let mut stalls = stalls.iter();
+    stalls.any(|stall| stall.start_ns < to && from < stall.end_ns())
+}
+
+/// The parts of gaps, [start, length], in which the load generator did not stand still.
+fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> {
+    let cut = |gaps: Vec<[u64; 2]>, stall: &StallRecord| {
+        let parts = gaps.into_iter().flat_map(|[start, length]| {
+            let end = start.saturating_add(length);
+            if stall.end_ns() <= start || end <= stall.start_ns {
+                return vec![[start, length]];
+            }
+            let before = [start, stall.start_ns.saturating_sub(start)];
+            let after = [stall.end_ns(), end.saturating_sub(stall.end_ns())];
+            vec![before, after]
+        });
+        parts.filter(|[_, length]| *length > 0).collect()
+    };
+    stalls.iter().fold(gaps, cut)
+}
+
 /// What a record says of gaps, [start, length] in any order, and of what was acknowledged in the
-/// seconds of its measured phases.
+/// seconds of its measured phases. Gaps in which the load generator itself stood still are not the
+/// target's.
 pub fn of_gaps(
-    mut gaps: Vec<[u64; 2]>,
+    gaps: Vec<[u64; 2]>,
     acknowledged_per_s: Vec<u64>,
     phases: &[PhaseRecord],
+    stalls: &[StallRecord],
 ) -> AvailabilityRecord {
+    let mut gaps = without_stalls(gaps, stalls);
     longest_first(&mut gaps);
     let [start, length] = gaps.first().copied().unwrap_or_default();
-    let seen = of_phases(&acknowledged_per_s, phases, Nanos(length));
+    let seen = of_phases(&acknowledged_per_s, phases, Nanos(length), stalls);
     AvailabilityRecord {
         longest_gap_ns: seen.longest_gap_ns,
         longest_gap_start_ns: start,
@@ -257,7 +294,7 @@ mod tests {
     fn a_record_keeps_the_longest_gaps_and_of_equal_ones_the_first() {
         let mut gaps: Vec<[u64; 2]> = (0..100).map(|at| [1_000 * at, 5 + at / 50]).collect();
         gaps.push([500_000, 9]);
-        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)]);
+        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)], &[]);
         assert_eq!(record.gaps.len(), GAPS_KEPT);
         assert_eq!(record.gaps[..2], [[500_000, 9], [50_000, 6]]);
         assert_eq!(record.gaps[GAPS_KEPT - 1], [12_000, 5]);
@@ -272,7 +309,7 @@ mod tests {
     fn each_step_is_compared_with_its_own_median() {
         let phases = [step(1, 2, 3), step(2, 5, 6)];
         let slow_then_fast = [10, 10, 10, 100, 100, 100, 100, 0, 100];
-        let seen = of_phases(&slow_then_fast, &phases, Nanos::SECOND);
+        let seen = of_phases(&slow_then_fast, &phases, Nanos::SECOND, &[]);
         assert_eq!((seen.seconds_below_half, seen.dips), (1, 1));
         assert_eq!(seen.recovery_ns, Some(0));
         assert_eq!(

@@ -151,6 +151,7 @@ impl ParsedLatency {
         let summary = LatencySummary {
             count: count.saturating_add(beyond),
             beyond,
+            waited: None,
             mean: of("mean").filter(|_| beyond == 0),
             p50: of("p50"),
             p90: of("p90"),

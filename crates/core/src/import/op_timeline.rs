@@ -232,7 +232,7 @@ impl Op {
             }
             ParsedOutcome::Dropped => {
                 self.counts.dropped += 1;
-                self.latency.histogram.record_beyond(1);
+                self.latency.histogram.record_beyond(1, Nanos::ZERO);
             }
         }
     }
@@ -268,7 +268,7 @@ impl OfSecond {
         for (bin, count) in &self.latencies {
             histogram.record_n(Nanos(value_of(*bin)), u64::from(*count));
         }
-        histogram.record_beyond(self.beyond);
+        histogram.record_beyond(self.beyond, Nanos::ZERO);
         // A second with an op that never ended has no greatest latency.
         let finite = |p: Option<crate::model::histogram::Percentile>| {
             p.filter(|p| !p.at_least).map(|p| p.ns.min(self.max_ns))
@@ -370,5 +370,5 @@ fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
     };
     let phases = [phase];
     let per_s = acknowledged_per_s(&run.intervals, &phases);
-    of_gaps(gaps, per_s, &phases)
+    of_gaps(gaps, per_s, &phases, &[])
 }

@@ -17,9 +17,9 @@ use crate::model::plan::{
 };
 use crate::model::quantity::print_instant;
 use crate::model::record::{
-    AuditRecord, AuditStatus, Histograms, IntervalRecord, PhaseRecord, PlanRecord, ProgramRecord,
-    RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord, TargetRecord,
-    ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+    AnsweredRecord, AuditRecord, AuditStatus, Histograms, IntervalRecord, PhaseRecord, PlanRecord,
+    ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord,
+    TargetRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
 use crate::model::units::{Nanos, Seed};
 
@@ -249,6 +249,10 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
         offered: op.sent.saturating_add(op.dropped),
         sent: op.sent,
         acknowledged: op.acknowledged,
+        answered: AnsweredRecord {
+            ops: op.acknowledged,
+            rows: op.acknowledged.saturating_mul(per_op),
+        },
         dropped: op.dropped,
         retries: op.retries,
         errors: op.errors.clone(),
@@ -270,6 +274,7 @@ fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
         service_ns: op.service.summary.clone(),
         session_wait_ns: LatencySummary::default(),
         client_lag_ns: LatencySummary::default(),
+        undelayed_ns: None,
         row_latency_ns: None,
         error_latency_ns: LatencySummary::default(),
         backlog: false,
@@ -302,6 +307,8 @@ fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
         unit: run.unit,
         planned_rate: run.rate.map(crate::model::units::Rate::as_f64),
         sessions: run.sessions.unwrap_or(0),
+        working: None,
+        missing_because: None,
         throughput: ThroughputRecord {
             ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
             rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),

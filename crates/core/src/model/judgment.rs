@@ -151,6 +151,8 @@ macro_rules! reason_codes {
 reason_codes! {
     ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.";
     ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.";
+    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more, or its machine gave its CPU to others.";
+    SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.";
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.";
     NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.";
     TooShort = "too_short", "measurement", "Too few independent windows to test steadiness or to give an interval.";
@@ -160,6 +162,7 @@ reason_codes! {
     TargetLost = "target_lost", "measurement", "The connection to the target was lost.";
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.";
+    LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.";
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
@@ -195,11 +198,14 @@ impl ReasonCode {
             self,
             Self::ClientSaturated
                 | Self::ClientLag
+                | Self::ClientStalled
+                | Self::SessionsMissing
                 | Self::RateNotOffered
                 | Self::LittlesLaw
                 | Self::NotSteady
                 | Self::TooShort
                 | Self::NothingAcknowledged
+                | Self::LatencyUnknown
                 | Self::RowsLost
                 | Self::RowsAltered
                 | Self::InvariantBroken

@@ -16,6 +16,7 @@ pub mod outcome;
 pub mod plan;
 pub mod quantity;
 pub mod record;
+pub mod result_record;
 pub mod search;
 pub mod stored;
 pub mod table_shape;

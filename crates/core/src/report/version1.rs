@@ -157,6 +157,7 @@ fn add_facts(record: &mut Map<String, Value>) {
             None => others.push(note),
         }
     }
+    add_answered(record);
     record.insert("incidents".to_owned(), Value::Array(incidents));
     record.insert("notes".to_owned(), Value::Array(others));
     let start = if continued { "continued" } else { "fresh" };
@@ -166,6 +167,18 @@ fn add_facts(record: &mut Map<String, Value>) {
         for table in tables.iter_mut().filter_map(Value::as_object_mut) {
             table.insert("start".to_owned(), json!(start));
         }
+    }
+}
+
+/// What was acknowledged in a phase was not told from what was due in it.
+fn add_answered(record: &mut Map<String, Value>) {
+    let Some(Value::Array(results)) = record.get_mut("results") else {
+        return;
+    };
+    for result in results.iter_mut().filter_map(Value::as_object_mut) {
+        let rows = result.get("rows").and_then(|rows| rows.get("acknowledged"));
+        let answered = json!({"ops": result.get("acknowledged"), "rows": rows});
+        result.insert("answered".to_owned(), answered);
     }
 }
 

@@ -158,11 +158,14 @@ pub(crate) fn record(
     if let Some(main) = &passes.main {
         add_main(&mut record, plan, main, &ops_of(request));
     }
+    let stalls = passes.main.as_ref().map(|main| main.stalls.clone());
+    let stalls = stalls.unwrap_or_default();
     record.availability = availability_record(
         &measured,
         &record.phases,
         &collector.acknowledgements,
         &record.intervals,
+        &stalls,
     );
     let executors = if request.target.capabilities().simulated_clock {
         1
@@ -174,6 +177,7 @@ pub(crate) fn record(
         &measured,
         &collector.counters,
         executors,
+        stalls,
     )];
     for client in &mut record.clients {
         client.calibrated_ceiling = parts.ceiling;
@@ -274,9 +278,13 @@ fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[Strin
                 .collect();
             if phase.kind == PhaseKind::Measure && phase.duration_ns > 0 {
                 let borrowed: Vec<&ResultRecord> = results.iter().collect();
-                record
-                    .streams
-                    .push(stream_record(plan, stream, phase, &borrowed));
+                record.streams.push(stream_record(
+                    plan,
+                    stream,
+                    phase,
+                    &borrowed,
+                    main.worked.get(stream),
+                ));
             }
             record.results.extend(results);
         }

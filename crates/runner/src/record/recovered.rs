@@ -87,6 +87,8 @@ fn add(stats: &mut KeyStats, delta: &IntervalDelta) {
     stats.sent += delta.sent;
     stats.acknowledged += delta.acknowledged;
     stats.dropped += delta.dropped;
+    stats.answered.ops += delta.acknowledged;
+    stats.answered.rows += delta.rows_acknowledged;
     stats.rows.sent += delta.rows_sent;
     stats.rows.acknowledged += delta.rows_acknowledged;
     stats.latency.merge(&delta.latency);
@@ -151,7 +153,7 @@ fn result_of(
 fn availability_of(record: &RunRecord) -> AvailabilityRecord {
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);
     let seconds = measured_seconds(&record.phases).zip(per_s.iter().copied());
-    of_gaps(silent(seconds), per_s, &record.phases)
+    of_gaps(silent(seconds), per_s, &record.phases, &[])
 }
 
 /// Where seconds without an acknowledgement follow each other: start and length.
@@ -192,6 +194,8 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
         }),
         planned_rate: None,
         sessions: planned.map_or(0, |stream| stream.sessions),
+        working: None,
+        missing_because: None,
         throughput: ThroughputRecord {
             ci95: None,
             ..result.throughput.clone()

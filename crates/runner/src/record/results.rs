@@ -9,7 +9,7 @@ use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
     AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
-    StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
+    StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
 };
 use highwater_core::model::units::Nanos;
 
@@ -17,6 +17,7 @@ use crate::planner::sessions_of;
 use crate::recorder::{AcknowledgementMap, KeyStats};
 use crate::schedule::PhaseTimes;
 use crate::telemetry::{self, Counters};
+use crate::thread_record::SessionsWorked;
 
 /// Name of the phase that fills the tables.
 pub(crate) const LOAD: &str = "load";
@@ -45,6 +46,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
         sent: stats.sent,
         acknowledged: stats.acknowledged,
         dropped: stats.dropped,
+        answered: stats.answered,
         retries: stats.retries,
         errors: stats
             .errors
@@ -64,6 +66,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
         service_ns: stats.service.summary(),
         session_wait_ns: stats.session_wait.summary(),
         client_lag_ns: stats.client_lag.summary(),
+        undelayed_ns: stats.undelayed().map(|undelayed| undelayed.summary()),
         row_latency_ns: stats.row_latency.as_ref().map(LatencyHistogram::summary),
         error_latency_ns: stats.error_latency.summary(),
         backlog: figures.open && to_f64(stats.dropped) > BACKLOG_SHARE * to_f64(stats.offered),
@@ -72,6 +75,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
             service: stats.service.encode(),
             session_wait: stats.session_wait.encode(),
             client_lag: stats.client_lag.encode(),
+            undelayed: stats.undelayed().map(|undelayed| undelayed.encode()),
             row_latency: stats.row_latency.as_ref().map(LatencyHistogram::encode),
             error_latency: stats.error_latency.encode(),
         },
@@ -87,7 +91,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
 fn throughput(duration: Nanos, stats: &KeyStats) -> ThroughputRecord {
     let windows = whole_windows(&stats.windows, duration);
     let (ops, seconds) = if windows.is_empty() {
-        (stats.acknowledged, duration.as_secs_f64())
+        (stats.answered.ops, duration.as_secs_f64())
     } else {
         let ops = windows.iter().map(|n| u64::from(*n)).sum();
         (
@@ -100,10 +104,9 @@ fn throughput(duration: Nanos, stats: &KeyStats) -> ThroughputRecord {
     } else {
         0.0
     };
-    let rows_per_op = to_f64(stats.rows.acknowledged) / to_f64(stats.acknowledged.max(1));
     ThroughputRecord {
         ops_per_s,
-        rows_per_s: ops_per_s * rows_per_op,
+        rows_per_s: ops_per_s * stats.answered.rows_per_op(),
         ci95: None,
     }
 }
@@ -126,6 +129,7 @@ pub(crate) fn stream_record(
     position: usize,
     phase: &PhaseRecord,
     results: &[&ResultRecord],
+    worked: Option<&SessionsWorked>,
 ) -> StreamRecord {
     let stream = &plan.streams[position];
     let pace = plan.pace(position, phase.step.unwrap_or(0));
@@ -160,6 +164,9 @@ pub(crate) fn stream_record(
             Pace::Open { .. } => sessions_of(plan, position),
             Pace::Closed { sessions } => plan.share.part_of(sessions),
         },
+        working: worked.map(|worked| worked.working),
+        missing_because: worked
+            .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         throughput: ThroughputRecord {
             ops_per_s,
             rows_per_s,
@@ -196,6 +203,7 @@ pub(crate) fn availability_record(
     phases: &[PhaseRecord],
     maps: &BTreeMap<u64, AcknowledgementMap>,
     intervals: &[IntervalRecord],
+    stalls: &[StallRecord],
 ) -> AvailabilityRecord {
     let maps: Vec<AcknowledgementMap> = maps.values().cloned().collect();
     let gaps = measured
@@ -203,7 +211,7 @@ pub(crate) fn availability_record(
         .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT))
         .map(|gap| [gap.start.0, gap.length.0])
         .collect();
-    of_gaps(gaps, acknowledged_per_s(intervals, phases), phases)
+    of_gaps(gaps, acknowledged_per_s(intervals, phases), phases, stalls)
 }
 
 /// The load generator, over the measured phases.
@@ -212,6 +220,7 @@ pub(crate) fn client_record(
     measured: &[PhaseTimes],
     counters: &[Counters],
     executors: u32,
+    stalls: Vec<StallRecord>,
 ) -> ClientRecord {
     let (sample, length) = used(measured, counters);
     let cores = telemetry::cores();
@@ -226,6 +235,7 @@ pub(crate) fn client_record(
         max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
         calibrated_ceiling: None,
         executors,
+        stalls,
     }
 }
 

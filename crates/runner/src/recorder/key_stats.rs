@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_core::model::plan::Objective;
-use highwater_core::model::record::{RowCounts, WINDOW_NS};
+use highwater_core::model::record::{AnsweredRecord, RowCounts, WINDOW_NS};
 use highwater_core::model::units::{Nanos, Rate};
 
 /// Bound of an error example, bytes.
@@ -47,7 +47,7 @@ impl RowWait {
             })
             .collect();
         let mut rows = KeyStats::histogram();
-        rows.record_beyond(ops.beyond().saturating_mul(self.rows));
+        rows.record_beyond(ops.beyond().saturating_mul(self.rows), ops.waited());
         let strata = ROW_STRATA.min(self.rows);
         for stratum in 0..strata {
             let begin = stratum * self.rows / strata;
@@ -86,6 +86,8 @@ pub struct KeyStats {
     pub acknowledged: u64,
     /// Ops due and never sent.
     pub dropped: u64,
+    /// What was acknowledged in the phase, whenever it was due.
+    pub answered: AnsweredRecord,
     /// Further attempts.
     pub retries: u64,
     /// Failed ops by class, with one example each.
@@ -104,6 +106,8 @@ pub struct KeyStats {
     pub session_wait: LatencyHistogram,
     /// Our own delay.
     pub client_lag: LatencyHistogram,
+    /// Finished minus intended, without our own delay; open load only.
+    pub undelayed: Option<LatencyHistogram>,
     /// Rows of open inserts.
     pub row_latency: Option<LatencyHistogram>,
     /// Failed ops.
@@ -124,6 +128,7 @@ impl KeyStats {
             sent: 0,
             acknowledged: 0,
             dropped: 0,
+            answered: AnsweredRecord::default(),
             retries: 0,
             errors: BTreeMap::new(),
             rows: RowCounts::default(),
@@ -133,6 +138,7 @@ impl KeyStats {
             service: Self::histogram(),
             session_wait: Self::histogram(),
             client_lag: Self::histogram(),
+            undelayed: None,
             row_latency: None,
             error_latency: Self::histogram(),
             windows: Vec::new(),
@@ -146,12 +152,21 @@ impl KeyStats {
         LatencyHistogram::fine()
     }
 
+    /// Latencies without our own delay, with the ops that never ended.
+    pub fn undelayed(&self) -> Option<LatencyHistogram> {
+        let mut undelayed = self.undelayed.clone()?;
+        undelayed.record_beyond(self.latency.beyond(), self.latency.waited());
+        Some(undelayed)
+    }
+
     /// Adds what another thread measured.
     pub fn merge(&mut self, other: &Self) {
         self.offered += other.offered;
         self.sent += other.sent;
         self.acknowledged += other.acknowledged;
         self.dropped += other.dropped;
+        self.answered.ops += other.answered.ops;
+        self.answered.rows += other.answered.rows;
         self.retries += other.retries;
         for (class, (count, example)) in &other.errors {
             let mine = self
@@ -171,6 +186,11 @@ impl KeyStats {
         self.session_wait.merge(&other.session_wait);
         self.client_lag.merge(&other.client_lag);
         self.error_latency.merge(&other.error_latency);
+        if let Some(undelayed) = &other.undelayed {
+            self.undelayed
+                .get_or_insert_with(Self::histogram)
+                .merge(undelayed);
+        }
         if let Some(rows) = &other.row_latency {
             self.row_latency
                 .get_or_insert_with(Self::histogram)
@@ -210,7 +230,10 @@ impl KeyStats {
         entry.0 += 1;
     }
 
-    pub(super) fn count_window(&mut self, offset: Nanos) {
+    /// Notes an acknowledged op by the time of its answer.
+    pub(super) fn note_answer(&mut self, offset: Nanos, rows: u64) {
+        self.answered.ops += 1;
+        self.answered.rows += rows;
         count(&mut self.windows, offset, 1);
     }
 

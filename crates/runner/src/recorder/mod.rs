@@ -110,25 +110,32 @@ impl Recorder {
         } else {
             op.intended.max(op.free)
         };
-        stats
-            .client_lag
-            .record(op.started.saturating_sub(could_start));
+        let lag = op.started.saturating_sub(could_start);
+        stats.client_lag.record(lag);
         stats.note_rows(op.rows, op.outcome);
         stats.response_bytes += op.outcome.response_bytes;
         stats.response_rows += op.outcome.response_rows;
         if acknowledged {
             stats.acknowledged += 1;
             stats.latency.record(latency);
+            if !op.closed {
+                stats
+                    .undelayed
+                    .get_or_insert_with(KeyStats::histogram)
+                    .record(latency.saturating_sub(lag));
+            }
             stats.service.record(op.finished.saturating_sub(op.started));
             if let Some((key, phase_start)) = op.finished_in {
-                stats_of(&mut self.stats, key, self.bounds.len())
-                    .count_window(op.finished.saturating_sub(phase_start));
+                stats_of(&mut self.stats, key, self.bounds.len()).note_answer(
+                    op.finished.saturating_sub(phase_start),
+                    op.outcome.rows_applied,
+                );
             }
             self.note_acknowledged(op.finished);
         } else {
             stats.note_error(op.outcome, latency);
             if timed_out {
-                stats.latency.record_beyond(1);
+                stats.latency.record_beyond(1, latency);
             }
         }
         let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
@@ -160,7 +167,7 @@ impl Recorder {
         if acknowledged {
             due.latency.record(latency);
         } else if timed_out {
-            due.latency.record_beyond(1);
+            due.latency.record_beyond(1, latency);
         }
         let finished = op.finished.saturating_sub(self.origin);
         let done = self.intervals.at(finished, op.key);
@@ -187,7 +194,7 @@ impl Recorder {
         let stats = stats_of(&mut self.stats, key, self.bounds.len());
         stats.offered += 1;
         stats.dropped += 1;
-        stats.latency.record_beyond(1);
+        stats.latency.record_beyond(1, Nanos::ZERO);
         stats.count_over(
             intended.saturating_sub(phase_start),
             None,
@@ -197,7 +204,7 @@ impl Recorder {
         let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;
         due.dropped += 1;
-        due.latency.record_beyond(1);
+        due.latency.record_beyond(1, Nanos::ZERO);
     }
 
     /// What came in since the last call: intervals, and the acknowledgement maps of seconds.

@@ -205,7 +205,7 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
             ("client-lag", &result.histograms.client_lag),
         ];
         for (kind, text) in kinds {
-            let Ok(histogram) = LatencyHistogram::decode(text, 0) else {
+            let Ok(histogram) = LatencyHistogram::decode(text) else {
                 continue;
             };
             if histogram.is_empty() {

@@ -211,7 +211,7 @@ fn check(queue: Queue, at: Where, ops: u32) {
     }
     let theory = queue.theory();
     let n = number(result.acknowledged);
-    let answered = LatencyHistogram::decode(&result.histograms.latency, 0).unwrap();
+    let answered = LatencyHistogram::decode(&result.histograms.latency).unwrap();
     let latency = answered.summary();
     let mean = seconds(latency.mean);
     let tolerance = DEVIATIONS * theory.sigma_s / n.sqrt();

@@ -97,6 +97,11 @@ impl MeasuredStream<'_> {
         self.results.iter().map(|result| result.acknowledged).sum()
     }
 
+    /// Ops that were acknowledged within the phase, whenever they were due.
+    pub fn answered(&self) -> u64 {
+        self.results.iter().map(|result| result.answered.ops).sum()
+    }
+
     /// Units that the plan asked for in the time that the phase took; open load only.
     pub fn units_planned(&self) -> Option<f64> {
         Some(self.stream.planned_rate? * self.seconds())

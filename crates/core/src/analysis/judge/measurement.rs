@@ -4,12 +4,13 @@
 //! make a measurement unsound.
 
 use crate::analysis::littles_law;
-use crate::model::display::{count, duration, percent, rate, span};
+use crate::model::display::{count, duration, foreign, percent, rate, span};
 use crate::model::judgment::{Judgment, Measurement, Reason, ReasonCode};
 use crate::model::numbers::to_f64;
 use crate::model::plan::{Arrivals, Objective, PhaseKind};
-use crate::model::record::{IncidentKind, RunRecord, Steadiness};
+use crate::model::record::{IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord, Steadiness};
 
+use super::client_lag;
 use super::measured::{MeasuredStream, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
 use super::reasons::{incident, judgment, reason};
@@ -19,8 +20,6 @@ use super::reasons::{incident, judgment, reason};
 pub const CLIENT_CPU_LIMIT: f64 = 0.85;
 /// A load generator must be able to offer this much more than it measures, else it shapes the result.
 pub const CEILING_HEADROOM: f64 = 1.5;
-/// Client lag that no latency worth reporting notices, nanoseconds.
-pub const CLIENT_LAG_FLOOR_NS: u64 = 1_000_000;
 /// Client lag may be this fraction of the median latency: what it adds is lost in its spread.
 pub const CLIENT_LAG_SHARE: u64 = 10;
 /// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
@@ -32,8 +31,13 @@ pub const POISSON_DEVIATIONS: f64 = 3.0;
 pub const DRIFT_LEAST_PERCENT: f64 = 10.0;
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
 pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
-/// Ops per session above which ops cut by the ends of a phase are within half of the tolerance of Little's law.
-pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 40;
+/// A hypervisor that gives more than this share of the CPU time to others shapes the result.
+pub const STEAL_LIMIT: f64 = 0.1;
+/// Characters of why a session could not connect.
+const WHY: usize = 160;
+/// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
+/// cut in two allow for a fifth and more.
+pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
 
 /// What a broken rule does to the value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,11 +70,14 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
             "part of the record could not be written",
         ),
         client_saturated(record, measured),
-        client_lag(measured),
+        client_lag(record, measured),
+        client_stalled(record),
+        sessions_missing(record, measured),
         rate_not_offered(measured),
         contradiction(measured),
         not_steady(measured),
         nothing_acknowledged(record, measured),
+        latency_unknown(measured),
         too_few_samples(record, measured),
         phase_too_short(record),
         not_tested(measured),
@@ -160,12 +167,21 @@ pub(crate) fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static
     Some((phases.fold(0.0, f64::max), unit.name()))
 }
 
-fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+/// Judged by its effect: what percentiles would be without the delay of each op is known.
+fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let objectives = &record.plan.definition.objectives;
     let mut places = Vec::new();
     for stream in measured {
         for result in stream.results.iter().filter(|result| result.open) {
+            if result.undelayed_ns.is_some() {
+                let place = stream.place_of(result);
+                let spoiled = client_lag::spoiled(result, objectives);
+                places.extend(spoiled.map(|spoiled| format!("{place}: {spoiled}")));
+                continue;
+            }
+            // A record that was made before that was kept.
             let tenth = result.latency_ns.p50.unwrap_or(0) / CLIENT_LAG_SHARE;
-            let limit = tenth.max(CLIENT_LAG_FLOOR_NS);
+            let limit = tenth.max(client_lag::FLOOR_NS);
             if let Some(lag) = result.client_lag_ns.p99.filter(|lag| *lag > limit) {
                 places.push(format!(
                     "{}: the load generator sent ops late: client lag p99 was {}; the limit is {}",
@@ -179,6 +195,87 @@ fn client_lag(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let message = "the load generator sent ops late";
     let hint = "give the load generator more idle CPU, or split the load with --share";
     let code = ReasonCode::ClientLag;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+/// The load generator itself stood still, or its machine worked for others.
+fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
+    let measured = |stall: &&StallRecord| {
+        let phases = record.phases.iter();
+        let mut phases = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+        phases.any(|phase| {
+            let end = phase.start_ns.saturating_add(phase.duration_ns);
+            stall.start_ns < end && phase.start_ns < stall.end_ns()
+        })
+    };
+    let mut places = Vec::new();
+    for client in &record.clients {
+        let stalls: Vec<&StallRecord> = client.stalls.iter().filter(measured).collect();
+        if let Some(longest) = stalls.iter().max_by_key(|stall| stall.duration_ns) {
+            let what = match longest.kind {
+                StallKind::NotRunning => "did not run",
+                StallKind::MachinePaused => "was paused with its machine",
+            };
+            let together = stalls.iter().map(|stall| stall.duration_ns).sum();
+            let more = match stalls.len() {
+                1 => String::new(),
+                times => format!(
+                    ", the longest of {times} times, {} in all",
+                    duration(together)
+                ),
+            };
+            places.push(format!(
+                "load generator {} {what} for {} at {}{more}; the limit is {}",
+                client.share,
+                duration(longest.duration_ns),
+                duration(longest.start_ns),
+                duration(STALL_NS)
+            ));
+        }
+        if let Some(steal) = client.steal_fraction.filter(|steal| *steal > STEAL_LIMIT) {
+            places.push(format!(
+                "load generator {}: the hypervisor gave {} of its CPU time to others; the limit is {}",
+                client.share,
+                percent(steal),
+                percent(STEAL_LIMIT)
+            ));
+        }
+    }
+    let message = "the load generator stood still";
+    let hint = "do not pause the load generator or its machine, and leave it a CPU of its own";
+    let code = ReasonCode::ClientStalled;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+/// Closed load is what its sessions make of it: fewer of them are another load.
+fn sessions_missing(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    // Who fills a table wants its rows, whoever writes them.
+    if record.plan.definition.stop.fills {
+        return (Effect::Note, None);
+    }
+    let missing = |stream: &MeasuredStream<'_>| {
+        let working = stream.stream.working?;
+        (working < stream.stream.sessions && !stream.is_open()).then(|| {
+            let why = stream.stream.missing_because.as_deref();
+            let why =
+                why.map(|why| format!("; a session could not connect: {}", foreign(why, WHY)));
+            format!(
+                "{}: {} of {} sessions worked{}",
+                stream.place(),
+                count(u64::from(working)),
+                count(u64::from(stream.stream.sessions)),
+                why.unwrap_or_else(|| "; the others had no op left to send".to_owned())
+            )
+        })
+    };
+    let places: Vec<String> = measured.iter().filter_map(missing).collect();
+    let message = "fewer sessions worked than were planned";
+    let hint = "allow the target more connections and this process more open files (ulimit -n), or ask \
+                for fewer sessions (-c)";
+    let code = ReasonCode::SessionsMissing;
     (Effect::Invalid, reason(code, message, &places, hint))
 }
 
@@ -216,11 +313,13 @@ fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
         let sessions = u64::from(stream.stream.sessions);
-        let enough = stream.acknowledged() >= sessions * LITTLES_LAW_OPS_PER_SESSION;
+        let ops = stream.acknowledged();
+        let enough = ops >= sessions * LITTLES_LAW_OPS_PER_SESSION;
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
             continue;
         };
-        if (expected / to_f64(sessions) - 1.0).abs() > littles_law::TOLERANCE {
+        let tolerance = littles_law::tolerance(sessions, ops);
+        if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
             places.push(format!(
                 "{}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)",
                 stream.place()
@@ -267,7 +366,7 @@ fn nothing_acknowledged(
 ) -> (Effect, Option<Reason>) {
     let mut places: Vec<String> = measured
         .iter()
-        .filter(|stream| stream.acknowledged() == 0)
+        .filter(|stream| stream.acknowledged() == 0 && stream.answered() == 0)
         .map(|stream| match stream.offered() {
             0 => format!("{}: no op was sent", stream.place()),
             ops => format!(
@@ -286,6 +385,26 @@ fn nothing_acknowledged(
     let message = "no op was acknowledged in a measured phase";
     let hint = "run `highwater check URL` and see `errors` in the record";
     let code = ReasonCode::NothingAcknowledged;
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+/// Answers came, but to ops that were due earlier: there is a throughput, and no latency.
+fn latency_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.acknowledged() == 0 && stream.answered() > 0)
+        .map(|stream| {
+            format!(
+                "{}: none of {} ops that were due in the measured phase was answered; the {} that were answered in it were due before",
+                stream.place(),
+                count(stream.offered()),
+                count(stream.answered())
+            )
+        })
+        .collect();
+    let message = "no op that was due in a measured phase was answered, so its latency is unknown";
+    let hint = "use fewer sessions, or measure longer than an op takes (-d, --timeout)";
+    let code = ReasonCode::LatencyUnknown;
     (Effect::Unknown, reason(code, message, &places, hint))
 }
 
@@ -353,7 +472,7 @@ fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let places: Vec<String> = measured
         .iter()
         .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
-        .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.acknowledged() > 0)
+        .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.answered() > 0)
         .map(|m| {
             let windows = m.stream.effective_windows;
             format!(

@@ -3,6 +3,7 @@
 //! So that they can be made anew when a record is shown or merged. No rule may look at anything
 //! but the record; a threshold is a named constant with its reason.
 
+pub mod client_lag;
 mod data;
 mod imported;
 mod measured;

@@ -456,7 +456,7 @@ fn not_measured(measured: &[MeasuredStream<'_>]) -> Option<Reason> {
     } else {
         let streams = measured.iter();
         streams
-            .filter(|stream| stream.acknowledged() == 0)
+            .filter(|stream| stream.answered() == 0)
             .map(|stream| format!("{}: nothing was acknowledged", stream.place()))
             .collect()
     };

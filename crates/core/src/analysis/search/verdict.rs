@@ -14,9 +14,11 @@ use crate::model::record::RunRecord;
 use crate::model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
 /// Reasons for an unsound measurement that are the load generator's doing.
-const OUR_OWN: [ReasonCode; 5] = [
+const OUR_OWN: [ReasonCode; 7] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,
+    ReasonCode::ClientStalled,
+    ReasonCode::SessionsMissing,
     ReasonCode::RateNotOffered,
     ReasonCode::LittlesLaw,
     ReasonCode::RecordIncomplete,

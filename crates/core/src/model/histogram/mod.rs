@@ -6,40 +6,26 @@
 //!
 //! It must not average percentiles, nor print one that its samples cannot carry.
 
-use std::io::Read;
 use std::sync::LazyLock;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::ZlibDecoder;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 
 use super::units::Nanos;
 
+mod payload;
 #[cfg(test)]
 mod tests;
 
+use payload::{COARSE_DIGITS, FINE_DIGITS};
+pub use payload::{HistogramError, decode_foreign};
+
 /// Longest latency that is told from +∞: 24 hours.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3_600);
-const FINE_DIGITS: u8 = 3;
-const COARSE_DIGITS: u8 = 2;
-/// Bound on the text that [`LatencyHistogram::decode`] takes, in bytes.
-const MAX_TEXT: usize = 2 << 20;
-/// Bound on the inflated payload; 3 digits over 24 hours need at most 9 × 38,912 + 40 bytes.
-const MAX_PAYLOAD: u64 = 1 << 20;
-/// The same bounds for histograms of other tools, which may have five digits.
-const MAX_FOREIGN_TEXT: usize = 4 << 20;
-const MAX_FOREIGN_PAYLOAD: u64 = 16 << 20;
-/// Magic number before a DEFLATE-compressed payload of version 2.
-const COMPRESSED_COOKIE: u32 = 0x1c84_9314;
-/// Magic number before a payload of version 2.
-const PLAIN_COOKIE: u32 = 0x1c84_9313;
-/// Cookie, payload length, index offset, digits, lowest, highest, conversion ratio.
-const HEADER_BYTES: usize = 40;
 
 static EMPTY_FINE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(FINE_DIGITS, 2));
 static EMPTY_COARSE: LazyLock<Histogram<u64>> = LazyLock::new(|| allocate(COARSE_DIGITS, 2));
@@ -53,8 +39,12 @@ pub struct LatencyHistogram {
     digits: u8,
     /// Absent until the first finite latency.
     finite: Option<Histogram<u64>>,
+    /// The greatest finite latency, exactly.
+    greatest: Nanos,
     /// Ops at +∞.
     beyond: u64,
+    /// Each of them was waited for at least so long.
+    waited: Nanos,
 }
 
 /// The latency at a quantile.
@@ -76,6 +66,9 @@ pub struct LatencySummary {
     pub count: u64,
     /// Ops whose latency is +∞: dropped, unsent or timed out.
     pub beyond: u64,
+    /// Each of those was waited for at least so long; absent where that is not known.
+    #[serde(default)]
+    pub waited: Option<u64>,
     /// Mean; absent when `beyond` is not 0, as it would be infinite.
     pub mean: Option<u64>,
     /// Median.
@@ -96,28 +89,6 @@ pub struct LatencySummary {
     pub at_least: Vec<String>,
 }
 
-/// Why a text is not a histogram.
-#[derive(Debug, Error)]
-pub enum HistogramError {
-    /// It is longer than any histogram of ours.
-    #[error("histogram text or payload is too long")]
-    TooLong,
-    /// It is not base64.
-    #[error("histogram text is not base64: {0}")]
-    Base64(#[from] base64::DecodeError),
-    /// It is not a compressed HdrHistogram, version 2.
-    #[error("histogram payload is not a compressed HdrHistogram V2: {0}")]
-    Payload(String),
-    /// It is one, but not with 2 or 3 digits and a lowest value of 1.
-    #[error("histogram has {digits} digits from {lowest} on; expected 2 or 3 from 1 on")]
-    Resolution {
-        /// Significant digits found.
-        digits: u32,
-        /// Lowest discernible value found.
-        lowest: u64,
-    },
-}
-
 impl LatencyHistogram {
     /// Empty, with 3 significant digits: for one op in one phase.
     pub const fn fine() -> Self {
@@ -133,7 +104,9 @@ impl LatencyHistogram {
         Self {
             digits,
             finite: None,
+            greatest: Nanos::ZERO,
             beyond: 0,
+            waited: Nanos::MAX,
         }
     }
 
@@ -150,9 +123,10 @@ impl LatencyHistogram {
             return;
         }
         if latency > LONGEST {
-            self.record_beyond(n);
+            self.record_beyond(n, latency);
             return;
         }
+        self.greatest = self.greatest.max(latency);
         let digits = self.digits;
         let finite = self
             .finite
@@ -160,19 +134,24 @@ impl LatencyHistogram {
         // A histogram that resizes itself takes any value; were it to refuse, +∞ is the side on
         // which an error is seen.
         if finite.record_n(latency.0, n).is_err() {
-            self.record_beyond(n);
+            self.record_beyond(n, latency);
         }
     }
 
-    /// Counts `n` ops whose latency is +∞: dropped, unsent or timed out.
+    /// Counts `n` ops whose latency is +∞: dropped, unsent or timed out. Each was waited for at
+    /// least `waited`; zero where that is not known.
     #[inline]
-    pub fn record_beyond(&mut self, n: u64) {
-        self.beyond = self.beyond.saturating_add(n);
+    pub fn record_beyond(&mut self, n: u64, waited: Nanos) {
+        if n > 0 {
+            self.beyond = self.beyond.saturating_add(n);
+            self.waited = self.waited.min(waited);
+        }
     }
 
     /// Adds all that the other one counted; its resolution may differ.
     pub fn merge(&mut self, other: &Self) {
-        self.record_beyond(other.beyond);
+        self.record_beyond(other.beyond, other.waited);
+        self.greatest = self.greatest.max(other.greatest);
         let Some(theirs) = other.finite.as_ref().filter(|theirs| !theirs.is_empty()) else {
             return;
         };
@@ -181,7 +160,7 @@ impl LatencyHistogram {
             .finite
             .get_or_insert_with(|| allocate(digits, theirs.max()));
         if ours.add(theirs).is_err() {
-            self.record_beyond(theirs.len());
+            self.record_beyond(theirs.len(), Nanos::ZERO);
         }
     }
 
@@ -195,6 +174,14 @@ impl LatencyHistogram {
         self.beyond
     }
 
+    /// How long each of those was waited for at least.
+    pub fn waited(&self) -> Nanos {
+        if self.beyond == 0 {
+            return Nanos::ZERO;
+        }
+        self.waited
+    }
+
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         self.count() == 0
@@ -202,7 +189,7 @@ impl LatencyHistogram {
 
     /// Forgets all counts and keeps the memory.
     pub fn clear(&mut self) {
-        self.beyond = 0;
+        (self.greatest, self.beyond, self.waited) = (Nanos::ZERO, 0, Nanos::MAX);
         if let Some(finite) = &mut self.finite {
             finite.reset();
         }
@@ -231,6 +218,7 @@ impl LatencyHistogram {
         LatencySummary {
             count: self.count(),
             beyond: self.beyond,
+            waited: Some(self.waited().0).filter(|waited| *waited > 0),
             mean: self.mean(),
             p50: next(),
             p90: next(),
@@ -255,28 +243,41 @@ impl LatencyHistogram {
         }
     }
 
-    /// Reads what [`Self::encode`] wrote, and adds the ops at +∞.
+    /// Reads what [`Self::encode`] wrote, and adds what its summary knows besides: the ops at +∞
+    /// and the exact maximum. No text stands for one without any finite latency.
     ///
     /// # Errors
     /// If the text is not such a payload, or exceeds a megabyte when inflated.
-    pub fn decode(text: &str, beyond: u64) -> Result<Self, HistogramError> {
-        if text.len() > MAX_TEXT {
-            return Err(HistogramError::TooLong);
+    pub fn of_summary(text: &str, summary: &LatencySummary) -> Result<Self, HistogramError> {
+        let mut histogram = if text.is_empty() && summary.count == summary.beyond {
+            Self::fine()
+        } else {
+            Self::decode(text)?
+        };
+        histogram.record_beyond(summary.beyond, Nanos(summary.waited.unwrap_or(0)));
+        let is_exact = summary.beyond == 0;
+        if let Some(max) = summary
+            .max
+            .filter(|max| is_exact && *max < histogram.greatest.0)
+        {
+            histogram.greatest = Nanos(max);
         }
-        let plain = inflate(&STANDARD.decode(text)?, MAX_PAYLOAD)?;
-        let digits = check_header(&plain)?;
-        let mut finite: Histogram<u64> = Deserializer::new()
-            .deserialize(&mut plain.as_slice())
-            .map_err(|error| HistogramError::Payload(error.to_string()))?;
-        // Their sum saturates; one that did would make every later rank wrong.
-        if i64::try_from(finite.len()).is_err() {
-            return Err(HistogramError::Payload("counts overflow".to_owned()));
-        }
+        Ok(histogram)
+    }
+
+    /// Reads what [`Self::encode`] wrote.
+    ///
+    /// # Errors
+    /// If the text is not such a payload, or exceeds a megabyte when inflated.
+    pub fn decode(text: &str) -> Result<Self, HistogramError> {
+        let (digits, mut finite) = payload::decode_own(text)?;
         finite.auto(true);
         Ok(Self {
             digits,
+            greatest: Nanos(finite.max()),
             finite: (!finite.is_empty()).then_some(finite),
-            beyond,
+            beyond: 0,
+            waited: Nanos::MAX,
         })
     }
 
@@ -311,16 +312,24 @@ impl LatencyHistogram {
         let (count, finite_count) = (self.count(), self.finite_count());
         let mut bins = self.inner().iter_recorded();
         let (mut seen, mut value) = (0_u64, 0_u64);
+        // A bin's upper edge may lie above all that is in it.
+        let most = if self.beyond == 0 {
+            self.greatest.0
+        } else {
+            u64::MAX
+        };
         let mut find = |quantile: f64| {
             let rank = rank(quantile, count)?;
             while seen < rank.min(finite_count) {
                 let Some(bin) = bins.next() else { break };
                 seen = seen.saturating_add(bin.count_since_last_iteration());
-                value = bin.value_iterated_to();
+                value = bin.value_iterated_to().min(most);
             }
+            let at_least = rank > finite_count;
+            let waited = if at_least { self.waited().0 } else { 0 };
             Some(Percentile {
-                ns: value,
-                at_least: rank > finite_count,
+                ns: value.max(waited),
+                at_least,
             })
         };
         quantiles.iter().map(|quantile| find(*quantile)).collect()
@@ -376,85 +385,4 @@ fn allocate(digits: u8, high: u64) -> Histogram<u64> {
         .expect("1 <= high / 2 and at most 3 digits");
     histogram.auto(true);
     histogram
-}
-
-/// The uncompressed payload, with its header.
-fn inflate(compressed: &[u8], most: u64) -> Result<Vec<u8>, HistogramError> {
-    if be_u32(compressed, 0) != Some(COMPRESSED_COOKIE) {
-        let found = "wrong magic number".to_owned();
-        return Err(HistogramError::Payload(found));
-    }
-    let body = compressed.get(8..).unwrap_or_default();
-    let mut plain = Vec::new();
-    ZlibDecoder::new(body)
-        .take(most + 1)
-        .read_to_end(&mut plain)
-        .map_err(|error| HistogramError::Payload(error.to_string()))?;
-    match u64::try_from(plain.len()) {
-        Ok(length) if length <= most => Ok(plain),
-        _ => Err(HistogramError::TooLong),
-    }
-}
-
-/// Significant digits, after a check of all that the decoder would allocate memory by.
-fn check_header(plain: &[u8]) -> Result<u8, HistogramError> {
-    let (digits, lowest) = check_lengths(plain)?;
-    match u8::try_from(digits) {
-        Ok(digits @ (COARSE_DIGITS | FINE_DIGITS)) if lowest == 1 => Ok(digits),
-        _ => Err(HistogramError::Resolution { digits, lowest }),
-    }
-}
-
-/// Significant digits and lowest value of a payload whose header can be true.
-fn check_lengths(plain: &[u8]) -> Result<(u32, u64), HistogramError> {
-    let payload = |what: &str| HistogramError::Payload(what.to_owned());
-    let header = (
-        be_u32(plain, 0),
-        be_u32(plain, 4),
-        be_u32(plain, 12),
-        be_u64(plain, 16),
-        be_u64(plain, 24),
-    );
-    let (Some(cookie), Some(length), Some(digits), Some(lowest), Some(highest)) = header else {
-        return Err(payload("header cut short"));
-    };
-    if cookie != PLAIN_COOKIE {
-        return Err(payload("wrong inner magic number"));
-    }
-    if usize::try_from(length).ok() != plain.len().checked_sub(HEADER_BYTES) {
-        return Err(payload("length differs from header"));
-    }
-    if highest > u64::MAX >> 2 {
-        return Err(payload("highest value out of range"));
-    }
-    Ok((digits, lowest))
-}
-
-/// Another tool's histogram: base64 of the compressed encoding, of any resolution.
-///
-/// # Errors
-/// If the text is none, or exceeds 16 MiB when inflated.
-pub fn decode_foreign(text: &str) -> Result<Histogram<u64>, HistogramError> {
-    if text.len() > MAX_FOREIGN_TEXT {
-        return Err(HistogramError::TooLong);
-    }
-    let plain = inflate(&STANDARD.decode(text)?, MAX_FOREIGN_PAYLOAD)?;
-    check_lengths(&plain)?;
-    let histogram: Histogram<u64> = Deserializer::new()
-        .deserialize(&mut plain.as_slice())
-        .map_err(|error| HistogramError::Payload(error.to_string()))?;
-    if i64::try_from(histogram.len()).is_err() {
-        return Err(HistogramError::Payload("counts overflow".to_owned()));
-    }
-    Ok(histogram)
-}
-
-fn be_u32(bytes: &[u8], at: usize) -> Option<u32> {
-    let field = bytes.get(at..at + 4)?;
-    field.try_into().ok().map(u32::from_be_bytes)
-}
-
-fn be_u64(bytes: &[u8], at: usize) -> Option<u64> {
-    let field = bytes.get(at..at + 8)?;
-    field.try_into().ok().map(u64::from_be_bytes)
 }

@@ -1,6 +1,6 @@
 //! The figures per phase, stream and op, over all shares.
 
-use crate::model::histogram::{HistogramError, LatencyHistogram, LatencySummary};
+use crate::model::histogram::{LatencyHistogram, LatencySummary};
 use crate::model::numbers::to_f64;
 use crate::model::plan::Pace;
 use crate::model::record::{
@@ -44,6 +44,8 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
         merged.sent += other.sent;
         merged.acknowledged += other.acknowledged;
         merged.dropped += other.dropped;
+        merged.answered.ops += other.answered.ops;
+        merged.answered.rows += other.answered.rows;
         merged.retries += other.retries;
         for (class, number) in &other.errors {
             *merged.errors.entry(class.clone()).or_default() += number;
@@ -91,14 +93,13 @@ fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord
         let length = u64::try_from(windows.len()).unwrap_or(u64::MAX);
         (windows.iter().sum(), length.saturating_mul(WINDOW_NS))
     };
-    if nanos == 0 || merged.acknowledged == 0 {
+    if nanos == 0 {
         return ThroughputRecord::default();
     }
     let ops_per_s = to_f64(ops) / Nanos(nanos).as_secs_f64();
-    let rows_per_op = to_f64(merged.rows.acknowledged) / to_f64(merged.acknowledged);
     ThroughputRecord {
         ops_per_s,
-        rows_per_s: ops_per_s * rows_per_op,
+        rows_per_s: ops_per_s * merged.answered.rows_per_op(),
         ci95: None,
     }
 }
@@ -122,6 +123,14 @@ fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), Mer
     (texts.error_latency, merged.error_latency_ns) = over_all(group, |r| {
         Some((&r.histograms.error_latency, &r.error_latency_ns))
     })?;
+    let undelayed: Part = |r| {
+        let text = r.histograms.undelayed.as_deref().unwrap_or_default();
+        Some((text, r.undelayed_ns.as_ref()?))
+    };
+    if group.iter().any(|(_, result)| undelayed(result).is_some()) {
+        let (text, summary) = over_all(group, undelayed)?;
+        (texts.undelayed, merged.undelayed_ns) = (Some(text), Some(summary));
+    }
     let of_rows: Part = |r| {
         let text = r.histograms.row_latency.as_deref().unwrap_or_default();
         Some((text, r.row_latency_ns.as_ref()?))
@@ -139,24 +148,16 @@ fn over_all(group: &Group<'_>, part: Part) -> Result<(String, LatencySummary), M
         let Some((text, summary)) = part(result) else {
             continue;
         };
-        let histogram = decoded(text, summary).map_err(|source| MergeError::Histogram {
-            record: share.id.clone(),
-            op: result.op.clone(),
-            source,
+        let histogram = LatencyHistogram::of_summary(text, summary).map_err(|source| {
+            MergeError::Histogram {
+                record: share.id.clone(),
+                op: result.op.clone(),
+                source,
+            }
         })?;
         all.merge(&histogram);
     }
     Ok((all.encode(), all.summary()))
-}
-
-/// A distribution with its ops at +∞; no text stands for one without any finite latency.
-fn decoded(text: &str, summary: &LatencySummary) -> Result<LatencyHistogram, HistogramError> {
-    if text.is_empty() && summary.count == summary.beyond {
-        let mut histogram = LatencyHistogram::fine();
-        histogram.record_beyond(summary.beyond);
-        return Ok(histogram);
-    }
-    LatencyHistogram::decode(text, summary.beyond)
 }
 
 /// Streams with the whole plan's rate and all shares' sessions; the rest is drawn from results.
@@ -168,6 +169,9 @@ pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRe
             None => streams.push(stream.clone()),
             Some(merged_one) => {
                 merged_one.sessions += stream.sessions;
+                merged_one.working = merged_one.working.zip(stream.working).map(|(a, b)| a + b);
+                let why = merged_one.missing_because.take();
+                merged_one.missing_because = why.or_else(|| stream.missing_because.clone());
                 merged_one.planned_rate = match (merged_one.planned_rate, stream.planned_rate) {
                     (Some(ours), Some(theirs)) => Some(ours + theirs),
                     (ours, theirs) => ours.or(theirs),

@@ -203,7 +203,15 @@ pub(in crate::report) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option
         let results = measured.iter().flat_map(|m| m.results.iter());
         results.map(|result| of(result)).sum()
     };
+    let answered = sum(|r| r.answered.ops);
+    // Some ops always straddle the ends of a phase; most of them doing so is worth a word.
+    let mostly_earlier = answered > 2 * sum(|r| r.acknowledged);
+    let earlier = if mostly_earlier { answered } else { 0 };
     let parts: Vec<String> = [
+        (
+            earlier,
+            "ops answered in the phase, most of them due before it",
+        ),
         (sum(|r| r.retries), "retries"),
         (sum(|r| r.dropped), "ops due and never sent"),
         (sum(|r| r.rows.refused), "rows refused"),

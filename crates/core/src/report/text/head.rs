@@ -74,10 +74,23 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
 fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     let plan = &record.plan.definition;
     let mut parts = vec![match plan.streams.as_slice() {
-        [stream] => format!("{}, {}{}", pace_kind(stream), pace(stream), batches(stream)),
+        [stream] => format!(
+            "{}, {}{}",
+            pace_kind(stream),
+            worked(record, stream),
+            batches(stream)
+        ),
         streams => streams
             .iter()
-            .map(|s| format!("{} {}, {}{}", s.name, pace_kind(s), pace(s), batches(s)))
+            .map(|s| {
+                format!(
+                    "{} {}, {}{}",
+                    s.name,
+                    pace_kind(s),
+                    worked(record, s),
+                    batches(s)
+                )
+            })
             .collect::<Vec<_>>()
             .join(" · "),
     }];
@@ -157,6 +170,17 @@ fn pace(stream: &StreamPlan) -> String {
         format!("{first} {unit}")
     } else {
         format!("{first} to {last} {unit}")
+    }
+}
+
+/// The pace, and of how many of its sessions it was the work: `97 of 5,000 sessions`.
+fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
+    let measured = record.streams.iter().filter(|s| s.stream == stream.name);
+    let missing = measured.filter(|s| s.planned_rate.is_none());
+    let working = missing.filter_map(|s| s.working.filter(|working| *working < s.sessions));
+    match working.min() {
+        Some(working) => format!("{} of {}", count(u64::from(working)), pace(stream)),
+        None => pace(stream),
     }
 }
 

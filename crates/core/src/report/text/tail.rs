@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::analysis::findings::findings as rules;
 use crate::analysis::judge::MeasuredStream;
+use crate::analysis::judge::client_lag::overstated_by;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
 use crate::model::import_record::MissingField;
@@ -86,8 +87,18 @@ pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'
     }
     parts.push(format!("{used:.2} of {cores} cores"));
     let results = || measured.iter().flat_map(|stream| &stream.results);
+    let stalls = || clients.iter().flat_map(|client| &client.stalls);
+    if let Some(longest) = stalls().map(|stall| stall.duration_ns).max() {
+        let times = count(stalls().count() as u64);
+        parts.push(format!("stood still {times}×, up to {}", duration(longest)));
+    }
     if let Some(lag) = results().filter_map(|r| r.client_lag_ns.p99).max() {
-        parts.push(format!("lag p99 {}", duration(lag)));
+        let by = results().filter_map(|result| overstated_by(result)).max();
+        let by = by.filter(|by| *by > 0).map(duration);
+        let by = by.map_or_else(String::new, |by| {
+            format!(" (overstates latency by at most {by})")
+        });
+        parts.push(format!("lag p99 {}{by}", duration(lag)));
     }
     parts.push(match (ceiling(record), greatest(measured)) {
         _ if record.target.sink => "this is its ceiling".to_owned(),

@@ -1,9 +1,12 @@
 //! Every rule with a record that must break it and one that must not.
 
 use super::*;
+use crate::model::histogram::LatencySummary;
 use crate::model::judgment::ReasonCode;
 use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
-use crate::model::record::{AuditStatus, IncidentKind, RunRecord, Steadiness};
+use crate::model::record::{
+    AuditStatus, IncidentKind, RunRecord, StallKind, StallRecord, Steadiness,
+};
 use crate::model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
 use crate::model::units::{Nanos, Rate};
 use crate::report::fixture::{
@@ -127,7 +130,7 @@ fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
         record.results[0].errors.insert("timeout".to_owned(), 1);
     });
     assert_eq!(with_errors, (Measurement::Valid, vec![]));
-    let many_sessions = spoilt(|record| record.streams[0].sessions = 200);
+    let many_sessions = spoilt(|record| record.streams[0].sessions = 4_000);
     assert_eq!(many_sessions, (Measurement::Valid, vec![]));
 }
 
@@ -163,7 +166,10 @@ fn a_phase_below_three_seconds_cannot_be_judged() {
 
 #[test]
 fn nothing_acknowledged_is_unknown() {
-    let nothing = spoilt(|record| record.results[0].acknowledged = 0);
+    let nothing = spoilt(|record| {
+        record.results[0].acknowledged = 0;
+        record.results[0].answered.ops = 0;
+    });
     let unknown = (
         Measurement::Inconclusive,
         vec![ReasonCode::NothingAcknowledged],
@@ -171,6 +177,85 @@ fn nothing_acknowledged_is_unknown() {
     assert_eq!(nothing, unknown);
     let no_phase = spoilt(|record| record.phases.truncate(1));
     assert_eq!(no_phase, unknown);
+}
+
+#[test]
+fn answers_to_earlier_ops_are_a_throughput_without_a_latency() {
+    let earlier = spoilt(|record| record.results[0].acknowledged = 0);
+    let unknown = vec![ReasonCode::LatencyUnknown];
+    assert_eq!(earlier, (Measurement::Inconclusive, unknown));
+}
+
+#[test]
+fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
+    let stall = |start_ns, duration_ns| {
+        spoilt(|record| {
+            record.clients[0].stalls = vec![StallRecord {
+                start_ns,
+                duration_ns,
+                kind: StallKind::NotRunning,
+            }];
+        })
+    };
+    let stalled = (Measurement::Invalid, vec![ReasonCode::ClientStalled]);
+    assert_eq!(stall(5 * S, S), stalled);
+    // Two seconds of warm-up.
+    assert_eq!(stall(S, S), (Measurement::Valid, vec![]));
+    assert_eq!(stall(S, S + 1), stalled);
+    let stolen = |share| spoilt(|record| record.clients[0].steal_fraction = Some(share));
+    assert_eq!(stolen(0.1), (Measurement::Valid, vec![]));
+    assert_eq!(stolen(0.11), stalled);
+}
+
+#[test]
+fn sessions_that_never_worked_are_missed_in_closed_load() {
+    let working = |n| spoilt(|record| record.streams[0].working = Some(n));
+    assert_eq!(working(4), (Measurement::Valid, vec![]));
+    let missing = (Measurement::Invalid, vec![ReasonCode::SessionsMissing]);
+    assert_eq!(working(3), missing);
+    let fills = spoilt(|record| {
+        record.streams[0].working = Some(3);
+        record.plan.definition.stop.fills = true;
+    });
+    assert_eq!(fills, (Measurement::Valid, vec![]));
+    let mut open = open_gate();
+    open.streams[0].working = Some(1);
+    assert_eq!(measurement(&open), (Measurement::Valid, vec![]));
+}
+
+#[test]
+fn client_lag_counts_by_what_it_adds_to_a_percentile() {
+    let undelayed = |p99, lag| {
+        let mut record = open_gate();
+        let result = &mut record.results[0];
+        result.latency_ns.p99 = Some(100 * MS);
+        result.undelayed_ns = Some(LatencySummary {
+            p99: Some(p99),
+            ..result.latency_ns.clone()
+        });
+        result.client_lag_ns.p99 = Some(lag);
+        measurement(&record)
+    };
+    // Late by 30 ms, and yet the percentile is what it is without that.
+    assert_eq!(undelayed(95 * MS, 30 * MS), (Measurement::Valid, vec![]));
+    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
+    assert_eq!(undelayed(94 * MS, MS / 10), lag);
+    // Without our delay the objective would be met, and with it it is not.
+    let decides = |without| {
+        let mut record = open_gate();
+        record.plan.definition.objectives = vec![Objective::Latency {
+            quantile_ppm: 990_000,
+            max: Nanos(98 * MS),
+        }];
+        let result = &mut record.results[0];
+        result.latency_ns.p99 = Some(100 * MS);
+        result.undelayed_ns = Some(LatencySummary {
+            p99: Some(without),
+            ..result.latency_ns.clone()
+        });
+        measurement(&record).1.contains(&ReasonCode::ClientLag)
+    };
+    assert!(decides(97 * MS) && !decides(99 * MS));
 }
 
 #[test]

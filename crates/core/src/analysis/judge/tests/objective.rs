@@ -56,6 +56,12 @@ fn nothing_measured_meets_no_objective() {
     let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
     let mut record = bounded();
     record.results[0].acknowledged = 0;
+    assert_eq!(
+        objective(&record).0,
+        ObjectiveValue::Met,
+        "answered, though due before"
+    );
+    record.results[0].answered.ops = 0;
     assert_eq!(objective(&record), missed, "a stream without an answer");
     let mut record = bounded();
     record.phases.truncate(1);

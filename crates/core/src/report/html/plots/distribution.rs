@@ -5,6 +5,7 @@ use crate::analysis::judge::measured_streams;
 use crate::model::histogram::LatencyHistogram;
 use crate::model::numbers::to_f64;
 use crate::model::record::{ResultRecord, RunRecord};
+use crate::model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
 use super::time::bounds;
@@ -130,9 +131,10 @@ fn chart(id: &str, title: &str, about: String, series: Vec<Series>) -> Option<Ch
 /// Points of a stored histogram, from the fastest op to the slowest that ended; `beyond` ops rank
 /// above all of them.
 pub(in crate::report::html) fn curve(stored: &str, beyond: u64) -> Vec<Point> {
-    let Ok(histogram) = LatencyHistogram::decode(stored, beyond) else {
+    let Ok(mut histogram) = LatencyHistogram::decode(stored) else {
         return Vec::new();
     };
+    histogram.record_beyond(beyond, Nanos::ZERO);
     let count = to_f64(histogram.count());
     let mut seen = 0;
     let mut points: Vec<Point> = Vec::new();

@@ -1,0 +1,173 @@
+//! What must not pass as a valid measurement of the database, and what must be found all the same.
+
+use std::time::Duration;
+
+use highwater_core::model::judgment::{Measurement, ReasonCode};
+use highwater_core::model::record::{RunRecord, StallKind};
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
+use rustix::process::Signal;
+
+use crate::called::{Called, Place, record};
+
+/// One server that does 50 requests a second of 5 rows each, whatever waits for it.
+const SLOW: &str =
+    "sim:?nodes=1&cores=1&request=20ms&row=0ns&shards=1&service=constant&replicas=0&queue=inf";
+
+fn has(record: &RunRecord, code: ReasonCode) -> bool {
+    let mut reasons = record.judgments.measurement.reasons.iter();
+    reasons.any(|reason| reason.code == code)
+}
+
+#[test]
+fn throughput_counts_answers_even_if_every_op_was_due_before_the_phase() {
+    let place = Place::new();
+    let words = [
+        "run", "cpu", SLOW, "--batch", "5", "-c", "3000", "-d", "15s",
+    ];
+    let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
+    let record = record(&called);
+    let stream = &record.streams[0];
+    assert!(
+        (stream.throughput.rows_per_s - 250.0).abs() < 0.5,
+        "{stream:?}"
+    );
+    let [low, high] = stream.throughput.ci95.unwrap();
+    assert!(low > 240.0 && high < 260.0, "{stream:?}");
+    // Not one op of the phase came back, so its latency is at least what was waited for.
+    let result = record
+        .results
+        .iter()
+        .find(|r| r.phase == "measure")
+        .unwrap();
+    assert_eq!(result.acknowledged, 0);
+    assert_eq!(result.answered.ops, 750);
+    assert!(
+        result.latency_ns.p50 >= Some(29_000_000_000),
+        "{:?}",
+        result.latency_ns
+    );
+    assert_eq!(
+        record.judgments.measurement.value,
+        Measurement::Inconclusive
+    );
+    assert!(
+        has(&record, ReasonCode::LatencyUnknown) && !has(&record, ReasonCode::NothingAcknowledged)
+    );
+}
+
+#[test]
+fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
+    let mark = |sessions: &str| {
+        let place = Place::new();
+        let words = [
+            "find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions,
+        ];
+        let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
+        let record = record(&called);
+        let outcome = record.search.unwrap().outcome.unwrap();
+        let highwater_core::model::search::SearchOutcome::Mark(mark) = outcome else {
+            panic!("{sessions}: {outcome:?}");
+        };
+        mark.confirmed
+    };
+    let (few, many) = (mark("500"), mark("3000"));
+    assert!((240.0..=255.0).contains(&few), "{few}");
+    assert!((few / many - 1.0).abs() < 0.05, "{few} and {many}");
+}
+
+/// A run on the wall clock whose process is stopped for so long in its measured phase.
+fn stopped_for(stall: Duration, more: &[&str]) -> Called {
+    let place = Place::new();
+    let url = "sim:?clock=real&service=constant&request=5ms";
+    let words = ["run", "cpu", url, "--warm-up", "0s", "-d", "5s"];
+    let mut running = place.start(&[&words[..], &["--audit", "off", "--json"], more].concat());
+    running.wait_for("  measure  ");
+    running.signal(Signal::STOP);
+    // The length of the planted fault; nothing is waited for.
+    std::thread::sleep(stall);
+    running.signal(Signal::CONT);
+    running.end()
+}
+
+#[test]
+fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases() {
+    for pace in [["-c", "4"], ["--rate", "15"]] {
+        let called = stopped_for(Duration::from_millis(1_500), &pace);
+        let record = record(&called);
+        assert_eq!(
+            record.judgments.measurement.value,
+            Measurement::Invalid,
+            "{called:?}"
+        );
+        assert!(has(&record, ReasonCode::ClientStalled), "{called:?}");
+        let stalls = &record.clients[0].stalls;
+        let longest = stalls.iter().max_by_key(|stall| stall.duration_ns).unwrap();
+        assert_eq!(longest.kind, StallKind::NotRunning);
+        assert!(longest.duration_ns > 1_400_000_000, "{stalls:?}");
+        // What is left of the gap is the op that was in flight, not the pause.
+        assert!(
+            record.availability.longest_gap_ns < 1_400_000_000,
+            "{:?}",
+            record.availability
+        );
+        assert_eq!(record.availability.dips, 0, "{:?}", record.availability);
+    }
+}
+
+#[test]
+fn sessions_that_a_full_server_refuses_are_counted_and_their_cause_is_named() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec!["max_connections = 20".to_owned()],
+        ..Setup::default()
+    });
+    let url = server.url(SUPERUSER, "postgres");
+    let place = Place::new();
+    let words = [
+        "run",
+        "cpu",
+        &url,
+        "--set",
+        "hosts=200",
+        "--drop",
+        "--warm-up",
+        "0s",
+    ];
+    let more = ["-c", "60", "-d", "4s", "--batch", "50"];
+    let called = place.call(&[&words[..], &more].concat());
+    assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
+    assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
+    assert!(called.stdout.contains("too many clients"), "{called:?}");
+    assert!(
+        called.stdout.contains("measurement    INVALID"),
+        "{called:?}"
+    );
+}
+
+#[test]
+fn sessions_for_which_this_process_has_no_file_are_counted_too() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let place = Place::new();
+    let words = [
+        "run",
+        "cpu",
+        &url,
+        "--set",
+        "hosts=200",
+        "--drop",
+        "--warm-up",
+        "0s",
+    ];
+    let more = ["-c", "60", "-d", "4s", "--batch", "50"];
+    let called = place.after("ulimit -n 40", &[&words[..], &more].concat());
+    assert!(called.stdout.contains(" of 60 sessions"), "{called:?}");
+    assert!(called.stdout.contains("[sessions_missing]"), "{called:?}");
+    assert!(called.stdout.contains("open files"), "{called:?}");
+}

@@ -1,0 +1,105 @@
+//! What the load generator's own delays add to percentiles: of each op the latency is known with
+//! its delay and without it.
+
+use crate::model::display::{duration, percent};
+use crate::model::histogram::LatencySummary;
+use crate::model::numbers::to_f64;
+use crate::model::plan::Objective;
+use crate::model::record::ResultRecord;
+
+/// A delay that no latency worth reporting notices, nanoseconds.
+pub const FLOOR_NS: u64 = 1_000_000;
+/// A percentile may be overstated by this share of itself.
+pub const OVERSTATED_LIMIT: f64 = 0.05;
+
+/// A percentile that is reported, by its name.
+type Percentile = (&'static str, fn(&LatencySummary) -> Option<u64>);
+
+/// The percentiles that a measurement stands for. Rarer ones hang on single ops.
+const PERCENTILES: [Percentile; 4] = [
+    ("p50", |summary| summary.p50),
+    ("p90", |summary| summary.p90),
+    ("p95", |summary| summary.p95),
+    ("p99", |summary| summary.p99),
+];
+
+/// A percentile with our delays and without them, nanoseconds.
+#[derive(Clone, Copy)]
+struct Overstated {
+    name: &'static str,
+    shown: u64,
+    undelayed: u64,
+}
+
+impl Overstated {
+    fn by(self) -> u64 {
+        self.shown.saturating_sub(self.undelayed)
+    }
+
+    fn share(self) -> f64 {
+        to_f64(self.by()) / to_f64(self.shown.max(1))
+    }
+}
+
+/// The percentiles whose value is known with and without the delays.
+fn percentiles(result: &ResultRecord) -> impl Iterator<Item = Overstated> + '_ {
+    let undelayed = result.undelayed_ns.as_ref();
+    let known = |name: &str| !result.latency_ns.at_least.iter().any(|bound| bound == name);
+    PERCENTILES.into_iter().filter_map(move |(name, of)| {
+        let (shown, undelayed) = (of(&result.latency_ns)?, of(undelayed?)?);
+        known(name).then_some(Overstated {
+            name,
+            shown,
+            undelayed,
+        })
+    })
+}
+
+/// By how much the reported percentiles are overstated at most, nanoseconds; absent where that was
+/// not measured.
+pub fn overstated_by(result: &ResultRecord) -> Option<u64> {
+    percentiles(result).map(Overstated::by).max()
+}
+
+/// Why a result is spoiled: a percentile is overstated by more than a share of itself that matters,
+/// or a bound is missed that would be met.
+pub(super) fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
+    let worst = percentiles(result).filter(|of| of.share() > OVERSTATED_LIMIT);
+    let worst = worst.filter(|of| of.by() >= FLOOR_NS);
+    if let Some(of) = worst.max_by(|a, b| a.share().total_cmp(&b.share())) {
+        return Some(format!(
+            "the load generator sent ops late, which overstates {} by {} ({}); the limit is {}",
+            of.name,
+            duration(of.by()),
+            percent(of.share()),
+            percent(OVERSTATED_LIMIT)
+        ));
+    }
+    percentiles(result)
+        .find(|of| decides(*of, objectives))
+        .map(|of| {
+            format!(
+                "the load generator sent ops late: {} was {}, and without that {}, which is within its limit",
+                of.name,
+                duration(of.shown),
+                duration(of.undelayed)
+            )
+        })
+}
+
+/// Whether a bound of this percentile is missed with the delays and met without them.
+fn decides(of: Overstated, objectives: &[Objective]) -> bool {
+    objectives.iter().any(|objective| match *objective {
+        Objective::Latency { quantile_ppm, max } => {
+            let name = match quantile_ppm {
+                500_000 => "p50",
+                900_000 => "p90",
+                950_000 => "p95",
+                990_000 => "p99",
+                _ => return false,
+            };
+            name == of.name && of.undelayed <= max.0 && max.0 < of.shown
+        }
+        _ => false,
+    })
+}

@@ -1,0 +1,190 @@
+//! What was measured: the figures of each op, and of each stream, in each phase.
+//!
+//! Only data; what it means is the business of `analysis`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::display::ratio;
+use super::histogram::LatencySummary;
+use super::plan::Unit;
+
+/// The length of a window of [`Windows`], nanoseconds.
+pub const WINDOW_NS: u64 = 100_000_000;
+
+/// The figures of one op of one stream in one phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ResultRecord {
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// Name of the op.
+    pub op: String,
+    /// Whether arrivals followed a rate; open and closed results are never compared.
+    pub open: bool,
+    /// Ops that were due.
+    pub offered: u64,
+    /// Ops that were sent, each counted once whatever its attempts.
+    pub sent: u64,
+    /// Ops that the target acknowledged in full.
+    pub acknowledged: u64,
+    /// Ops that were due and never sent.
+    pub dropped: u64,
+    /// What was acknowledged within the phase, whenever it was due; throughput counts this.
+    #[serde(default)]
+    pub answered: AnsweredRecord,
+    /// Further attempts.
+    pub retries: u64,
+    /// Ops whose last attempt failed, by class.
+    pub errors: BTreeMap<String, u64>,
+    /// One example of the target's words per class.
+    pub error_examples: BTreeMap<String, String>,
+    /// Rows written.
+    pub rows: RowCounts,
+    /// Acknowledged work per second of the phase, by the time of its answer.
+    pub throughput: ThroughputRecord,
+    /// Bytes of the answers.
+    pub response_bytes: u64,
+    /// Rows of the answers.
+    pub response_rows: u64,
+    /// Finished minus intended, of acknowledged ops; dropped and timed-out ones rank as infinite.
+    pub latency_ns: LatencySummary,
+    /// Finished minus started.
+    pub service_ns: LatencySummary,
+    /// How long an op was due while every session was busy.
+    pub session_wait_ns: LatencySummary,
+    /// How late our own program started an op.
+    pub client_lag_ns: LatencySummary,
+    /// Latency without the load generator's own delay of each op; open load only.
+    #[serde(default)]
+    pub undelayed_ns: Option<LatencySummary>,
+    /// Latency of a row: waiting for its batch to fill, and the op's latency. Open inserts only.
+    pub row_latency_ns: Option<LatencySummary>,
+    /// Finished minus intended, of failed ops.
+    pub error_latency_ns: LatencySummary,
+    /// Whether percentiles are those of a backlog.
+    pub backlog: bool,
+    /// Distributions, base64 of HdrHistogram's V2 compressed encoding, values in nanoseconds.
+    pub histograms: Histograms,
+    /// Counts per window of 100 ms, for the statistics.
+    pub windows: Windows,
+}
+
+/// Rows of insert ops.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RowCounts {
+    /// Rows of the ops that were sent.
+    pub sent: u64,
+    /// Rows that the target said it stored.
+    pub acknowledged: u64,
+    /// Rows that the target said it did not store.
+    pub refused: u64,
+    /// Rows of which nobody can say.
+    pub unknown: u64,
+}
+
+/// Work that was acknowledged within a phase, by the time of its answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AnsweredRecord {
+    /// Ops.
+    pub ops: u64,
+    /// Their rows, as the target said it stored them.
+    pub rows: u64,
+}
+
+impl AnsweredRecord {
+    /// Rows of an op on average; 0 without any op.
+    pub fn rows_per_op(self) -> f64 {
+        ratio(self.rows, self.ops.max(1))
+    }
+}
+
+/// A rate and how well it is known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ThroughputRecord {
+    /// Ops per second.
+    pub ops_per_s: f64,
+    /// Rows per second; 0 for queries.
+    pub rows_per_s: f64,
+    /// 95 % confidence interval of the stream's unit per second; absent when not tested.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// One stream in one phase, all its ops together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamRecord {
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// The rate asked for, units per second, of this record's share of the plan; absent in closed
+    /// load.
+    pub planned_rate: Option<f64>,
+    /// Sessions that could be used, of this record's share of the plan.
+    pub sessions: u32,
+    /// Sessions of those that had any op; absent where that was not counted.
+    #[serde(default)]
+    pub working: Option<u32>,
+    /// Why sessions that never connected could not, in the target's or the system's words.
+    #[serde(default)]
+    pub missing_because: Option<String>,
+    /// Acknowledged work.
+    pub throughput: ThroughputRecord,
+    /// Independent windows that the series is worth.
+    pub effective_windows: f64,
+    /// Whether its throughput was steady over the phase.
+    pub steadiness: Steadiness,
+    /// Change over the phase that a straight line shows, percent of the mean.
+    pub drift_percent: Option<f64>,
+    /// Sessions that Little's law expects for this throughput and latency; closed load only.
+    pub littles_law_sessions: Option<f64>,
+}
+
+/// Whether a rate was steady over a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Steadiness {
+    /// No drift was found. A drift smaller than the noise is not seen.
+    Steady,
+    /// A straight line fits better than a constant does.
+    NotSteady,
+    /// Too few independent windows.
+    NotTested,
+}
+
+/// Base64 histograms.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Histograms {
+    /// Finished minus intended.
+    pub latency: String,
+    /// Finished minus started.
+    pub service: String,
+    /// Waiting for a session.
+    pub session_wait: String,
+    /// Our own delay.
+    pub client_lag: String,
+    /// Latency without our own delay; open load only.
+    #[serde(default)]
+    pub undelayed: Option<String>,
+    /// Rows of open inserts.
+    pub row_latency: Option<String>,
+    /// Failed ops.
+    pub error_latency: String,
+}
+
+/// Counts per window of 100 ms of the phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Windows {
+    /// Acknowledged ops, by finished.
+    pub acknowledged: Vec<u64>,
+    /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
+    pub ended: Vec<u64>,
+    /// Per latency or row latency objective of the plan, in order: ended ops above its bound; for
+    /// a row latency objective their rows above it, of `ended` times the rows per op.
+    pub over: Vec<Vec<u64>>,
+}

@@ -1,0 +1,166 @@
+//! Whether this process itself stood still: stopped, starved of CPU, or its machine paused.
+//!
+//! A thread of its own wakes every few milliseconds and compares two clocks. A wake-up that comes
+//! late means that nothing here ran; a wall clock that jumps ahead of the monotonic one means that
+//! the machine was paused. It touches no op.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use highwater_core::model::record::{STALL_NS, StallKind, StallRecord};
+use highwater_core::model::units::Nanos;
+
+use crate::clock::{RealClock, wall_clock};
+
+/// Time between two wake-ups.
+const TICK: Nanos = Nanos::from_millis(10);
+/// Stalls that are kept, the longest ones.
+const STALLS_KEPT: usize = 256;
+
+/// Two clocks, read at one time.
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    monotonic: Nanos,
+    wall: Nanos,
+}
+
+/// Finds stalls in readings that should be a tick apart.
+#[derive(Debug, Default)]
+struct StallDetector {
+    last: Option<Reading>,
+    stalls: Vec<StallRecord>,
+}
+
+impl StallDetector {
+    fn read(&mut self, now: Reading) {
+        let Some(last) = self.last.replace(now) else {
+            return;
+        };
+        let passed = now.monotonic.saturating_sub(last.monotonic);
+        let late = passed.saturating_sub(TICK);
+        let jump = now.wall.saturating_sub(last.wall).saturating_sub(passed);
+        // Of a pause that both clocks show, the longer reading is the whole of it.
+        let (length, kind) = if jump.0 >= STALL_NS {
+            (passed.max(jump), StallKind::MachinePaused)
+        } else {
+            (late, StallKind::NotRunning)
+        };
+        if length.0 < STALL_NS {
+            return;
+        }
+        self.stalls.push(StallRecord {
+            start_ns: last.monotonic.0,
+            duration_ns: length.0,
+            kind,
+        });
+        if self.stalls.len() > STALLS_KEPT {
+            let lengths = self.stalls.iter().enumerate();
+            let shortest = lengths.min_by_key(|(_, stall)| stall.duration_ns);
+            if let Some((at, _)) = shortest {
+                self.stalls.remove(at);
+            }
+        }
+    }
+}
+
+/// Watches until it is ended.
+pub(crate) struct StallWatch {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Vec<StallRecord>>,
+}
+
+impl StallWatch {
+    /// Starts to watch; absent where no thread can be had.
+    pub(crate) fn start(clock: RealClock) -> Option<Self> {
+        let over = Arc::new(AtomicBool::new(false));
+        let ends = Arc::clone(&over);
+        let builder = thread::Builder::new().name("stall-watch".to_owned());
+        let thread = builder.spawn(move || {
+            let mut detector = StallDetector::default();
+            while !ends.load(Ordering::Relaxed) {
+                detector.read(Reading {
+                    monotonic: clock.now(),
+                    wall: wall_clock(),
+                });
+                thread::park_timeout(Duration::from_nanos(TICK.0));
+            }
+            detector.stalls
+        });
+        let thread = thread.ok()?;
+        Some(Self { over, thread })
+    }
+
+    /// The stalls, with times that count from `origin`.
+    pub(crate) fn end(self, origin: Nanos) -> Vec<StallRecord> {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.thread().unpark();
+        let stalls = self.thread.join().unwrap_or_default();
+        let since = stalls.into_iter().map(|stall| StallRecord {
+            start_ns: stall.start_ns.saturating_sub(origin.0),
+            ..stall
+        });
+        since.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (start in ms, length in ms, kind) of the stalls that such readings show: milliseconds of
+    /// the monotonic clock, and of the wall clock.
+    #[track_caller]
+    fn check(readings: &[[u64; 2]], expected: &[(u64, u64, StallKind)]) {
+        let mut detector = StallDetector::default();
+        for [monotonic, wall] in readings {
+            detector.read(Reading {
+                monotonic: Nanos::from_millis(*monotonic),
+                wall: Nanos::from_millis(1_000_000 + wall),
+            });
+        }
+        let found = detector.stalls.iter();
+        let found: Vec<_> = found
+            .map(|s| (s.start_ns / 1_000_000, s.duration_ns / 1_000_000, s.kind))
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn wake_ups_in_time_are_no_stall() {
+        check(&[[0, 0], [10, 10], [21, 21], [90, 90], [100, 100]], &[]);
+    }
+
+    #[test]
+    fn a_process_that_was_stopped_wakes_late_by_both_clocks() {
+        let readings = [[0, 0], [10, 10], [5_020, 5_020], [5_030, 5_030]];
+        check(&readings, &[(10, 5_000, StallKind::NotRunning)]);
+        check(&[[0, 0], [110, 110]], &[(0, 100, StallKind::NotRunning)]);
+        check(&[[0, 0], [109, 109]], &[]);
+    }
+
+    #[test]
+    fn a_machine_that_was_paused_shows_it_by_its_wall_clock_alone() {
+        let readings = [[0, 0], [10, 10], [20, 3_020], [30, 3_030]];
+        check(&readings, &[(10, 3_000, StallKind::MachinePaused)]);
+        // A clock that is set back, or slewed, says nothing.
+        check(&[[0, 9_000], [10, 10], [20, 70]], &[]);
+    }
+
+    #[test]
+    fn the_longest_are_kept() {
+        let mut detector = StallDetector::default();
+        let mut now = Nanos::ZERO;
+        for number in 0..300 {
+            now = now.saturating_add(Nanos::from_millis(200 + number));
+            detector.read(Reading {
+                monotonic: now,
+                wall: now,
+            });
+        }
+        assert_eq!(detector.stalls.len(), STALLS_KEPT);
+        let lengths = detector.stalls.iter().map(|stall| stall.duration_ns);
+        assert_eq!(lengths.max(), Some(Nanos::from_millis(489).0));
+    }
+}

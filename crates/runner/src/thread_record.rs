@@ -1,0 +1,39 @@
+//! What one executor thread has measured, and how many of its sessions had work.
+
+use highwater_driver::TargetError;
+
+use crate::ledger::Ledger;
+use crate::recorder::Recorder;
+
+/// What one executor thread has measured.
+pub(crate) struct ThreadRecord {
+    pub(crate) recorder: Recorder,
+    /// By table.
+    pub(crate) ledgers: Vec<Ledger>,
+    /// By host: sessions opened, ops acknowledged.
+    pub(crate) hosts: Vec<(u64, u64)>,
+    /// By stream: sessions that had work.
+    pub(crate) worked: Vec<SessionsWorked>,
+    /// Why the run cannot go on.
+    pub(crate) fatal: Option<TargetError>,
+    /// Sessions that were trying to reconnect when the phases ended, and why they had to.
+    pub(crate) away: u32,
+    pub(crate) away_for: Option<TargetError>,
+}
+
+/// Sessions of a stream that had work, and why others could not connect.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SessionsWorked {
+    /// Sessions that executed any op.
+    pub(crate) working: u32,
+    /// Why the last session that never connected could not.
+    pub(crate) missing_because: Option<TargetError>,
+}
+
+impl SessionsWorked {
+    /// Adds those of another thread.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.working += other.working;
+        self.missing_because = self.missing_because.take().or(other.missing_because);
+    }
+}
