@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 use crate::feed::{Feed, inserts_into};
 use crate::ledger::{Ledger, ReplacingWrite};
-use crate::recorder::{Ended, Recorder};
+use crate::recorder::Ended;
 use crate::schedule::Schedule;
 use crate::source::{Claim, Source, Ticket};
 use crate::thread_record::ThreadRecord;
