@@ -123,7 +123,7 @@ fn encoder(workload: &Arc<Workload>) -> Result<Box<dyn Encoder>, Box<dyn Error>>
         let bound = workload.bind(&dialects, target.placeholders());
         let bound = Arc::new(bound.map_err(|error| error.message)?);
         admin
-            .create_tables(&bound, &TablePolicy::new(workload.fingerprint(), SEED))
+            .create_tables(&bound, &TablePolicy::new(workload.row_identity(), SEED))
             .await?;
         let connect = Connect {
             workload: bound,

@@ -16,9 +16,9 @@ pub const REGISTRY_TABLE: &str = "highwater_tables";
 pub struct RegistryEntry {
     /// Name of the table, unquoted.
     pub name: String,
-    /// Fingerprint of the workload whose rows it holds.
+    /// Identity of the workload's rows that it holds.
     pub fingerprint: String,
-    /// The workload's seed; kept for people, because the fingerprint covers it.
+    /// The workload's seed; kept for people, because the identity covers it.
     pub seed: Seed,
     /// Rows that the last audit found; absent if no audit has counted them since they were written.
     pub rows: Option<u64>,
@@ -31,7 +31,7 @@ pub struct RegistryEntry {
 /// How a run treats existing tables.
 #[derive(Debug, Clone, Copy)]
 pub struct TablePolicy<'a> {
-    /// Fingerprint of the workload.
+    /// Identity of the workload's rows: what it sends changes it, how it is sent does not.
     pub fingerprint: &'a str,
     /// Its seed.
     pub seed: Seed,
@@ -120,7 +120,7 @@ impl<'a> TablePolicy<'a> {
             }
             (true, Some(entry)) => Err(refused(
                 format!(
-                    "table `{table}` holds another workload: fingerprint {} with seed {}, and \
+                    "table `{table}` holds rows of another workload: fingerprint {} with seed {}, and \
                      this run has {} with seed {}",
                     short(&entry.fingerprint),
                     entry.seed,

@@ -13,7 +13,8 @@ use highwater_core::model::record::{TableRecord, TableStart};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Workload;
 use highwater_driver::{
-    Admin, KeyCounts, RegistryEntry, TablePolicy, TargetError, TargetErrorKind, Timeline,
+    Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, TargetError, TargetErrorKind,
+    Timeline,
 };
 
 use crate::pass::PassRecord;
@@ -61,7 +62,7 @@ impl<'a> SetupRequest<'a> {
         let inserts = streams.map(|stream| rows_per_op(&request.workload, &stream.name));
         Self {
             policy: TablePolicy {
-                fingerprint: &plan.workload.fingerprint,
+                fingerprint: request.workload.row_identity(),
                 seed: plan.seed,
                 drop: request.drop_tables,
                 drop_foreign: &request.drop_foreign,
@@ -301,6 +302,16 @@ impl ExistingTables {
                 "{rows} of earlier runs were there; rows go on from index {}{how}",
                 self.first_row
             )
+        })
+    }
+
+    /// One sentence for the reader, if shards and replicas of this run's parameters made no table.
+    pub(crate) fn spread_note(&self, features: TableFeatures) -> Option<String> {
+        let kept = self.first_row > 0 && features.shards;
+        kept.then(|| {
+            "the tables have the shards and replicas that they were created with, whatever the \
+             parameters of this run say"
+                .to_owned()
         })
     }
 

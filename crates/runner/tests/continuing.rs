@@ -40,7 +40,7 @@ fn note(job: &Job, root: &Path, change: impl Fn(&mut RegistryEntry)) -> Registry
         let mut admin = target.administer(timeline).await.unwrap();
         let dialects = admin.facts().await.unwrap().dialects;
         let bound = workload.bind(&dialects, target.placeholders()).unwrap();
-        let policy = TablePolicy::new(workload.fingerprint(), workload.seed());
+        let policy = TablePolicy::new(workload.row_identity(), workload.seed());
         let mut notes = admin.create_tables(&bound, &policy).await.unwrap();
         notes.iter_mut().for_each(&change);
         admin.update_registry(&notes).await.unwrap();
@@ -121,6 +121,31 @@ fn a_second_run_goes_on_where_the_first_one_ended_and_audits_both() {
     let noted = note(&job, root.path(), |_| {});
     assert_eq!(noted.rows, Some(before + rows));
     assert!(!noted.writing);
+}
+
+#[test]
+fn a_table_is_continued_with_another_batch_and_other_shards_but_not_with_other_rows() {
+    let root = tempfile::tempdir().unwrap();
+    let mut job = job(root.path());
+    job.settings.push(("shards", "2".to_owned()));
+    let first = run(&job);
+    job.settings = vec![("batch", "70".to_owned())];
+    job.streams[0].0 = "latest-metrics";
+    assert_eq!(table(&run(&job)).rows_before, Some(first.audit.found));
+    job.streams[0].0 = "insert";
+    let third = run(&job);
+    assert_eq!(third.judgments.data.value, Data::Clean);
+    assert_eq!(Some(table(&third).first_index), table(&first).next_index);
+    job.settings.push(("hosts", "7".to_owned()));
+    match try_run_on(&job, job.open_target(root.path()), root.path()) {
+        Err(RunError::Target(error)) => {
+            assert!(
+                error.message.contains("rows of another workload"),
+                "{error}"
+            );
+        }
+        _ => panic!("it ran"),
+    }
 }
 
 #[test]

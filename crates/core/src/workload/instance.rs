@@ -14,6 +14,7 @@ use super::definition::{
     Unit, WriteKind,
 };
 use super::entity::Attributes;
+use super::row_identity::row_identity;
 use super::rows::TableRows;
 use crate::input_error::InputError;
 use crate::model::op::OpId;
@@ -37,6 +38,7 @@ pub struct Workload {
     pub(super) seed: Seed,
     parameters: BTreeMap<String, String>,
     fingerprint: String,
+    row_identity: String,
     pub(super) entities: Vec<Attributes>,
     pub(super) tables: Vec<TableRows>,
     /// The values of every attribute that a `distinct` parameter draws from.
@@ -44,8 +46,14 @@ pub struct Workload {
 }
 
 impl Workload {
-    pub(super) fn new(definition: Definition, seed: Seed) -> Result<Self, InputError> {
+    /// `unspread` is the definition with the defaults of what only spreads rows over shards.
+    pub(super) fn new(
+        definition: Definition,
+        unspread: &Definition,
+        seed: Seed,
+    ) -> Result<Self, InputError> {
         let fingerprint = fingerprint(&definition, seed)?;
+        let row_identity = row_identity(&definition, unspread, GENERATOR_VERSION, seed)?;
         let entities: Vec<Attributes> = definition
             .entities
             .iter()
@@ -68,6 +76,7 @@ impl Workload {
             seed,
             parameters,
             fingerprint,
+            row_identity,
             entities,
             tables,
             distinct,
@@ -99,6 +108,13 @@ impl Workload {
     /// to load is left out: it changes no row, and a table may grow in several runs.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
+    }
+
+    /// SHA-256 in hexadecimal of what determines the rows: schema, generators and their parameters,
+    /// seed, and the version of the generators. Workloads that differ in batch size, shards,
+    /// replicas, queries or streams only fill the same tables.
+    pub fn row_identity(&self) -> &str {
+        &self.row_identity
     }
 
     /// Rows to write before the first phase.

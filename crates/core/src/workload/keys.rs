@@ -55,6 +55,14 @@ impl KeyShape {
         }
     }
 
+    /// Only zipfian keys depend on the rows that are loaded and on the rows of an op.
+    pub(super) fn leave_out_what_changes_no_key(&mut self) {
+        if !matches!(self.order, KeyOrder::Zipfian(_)) {
+            self.different = 0;
+            self.apart = 1;
+        }
+    }
+
     /// Whether no key ever comes twice.
     pub(super) fn never_repeats(&self) -> bool {
         self.cycle == 0 && !matches!(self.order, KeyOrder::Zipfian(_))

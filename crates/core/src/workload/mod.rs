@@ -32,6 +32,7 @@ pub mod random;
 mod reading;
 mod reference;
 mod replaced_keys;
+mod row_identity;
 mod rows;
 mod segment;
 mod sketch;

@@ -18,7 +18,7 @@ use highwater_core::model::record::{
 };
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
-use highwater_driver::{Admin, TargetError, TargetFacts, Timeline};
+use highwater_driver::{Admin, TableFeatures, TargetError, TargetFacts, Timeline};
 
 use crate::audit::AuditOutcome;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
@@ -206,7 +206,7 @@ impl Run {
             (self.disk_full.clone()).map(|why| Incident::new(IncidentKind::DiskFull, why)),
         ];
         parts.incidents = incidents.into_iter().flatten().collect();
-        parts.notes = self.notes(noted.err());
+        parts.notes = self.notes(noted.err(), parts.facts.tables);
         let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
         parts.notes.extend(remarks);
@@ -232,11 +232,12 @@ impl Run {
     }
 
     /// Notes on the tables and the audit.
-    fn notes(&self, not_noted: Option<TargetError>) -> Vec<RunNote> {
+    fn notes(&self, not_noted: Option<TargetError>, features: TableFeatures) -> Vec<RunNote> {
         let sink = self.request.target.is_sink();
         let all = [
             ("not_noted", not_noted.map(|error| error.message)),
             ("continued", self.tables.continued_note()),
+            ("spread_as_created", self.tables.spread_note(features)),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             (
                 "invariants_not_asked",

@@ -11,6 +11,7 @@ use crate::workload::definition::{Definition, StreamSpec};
 use crate::workload::instance::Workload;
 use crate::workload::parameter::ParameterSpec;
 use crate::workload::reading;
+use crate::workload::row_identity::SPREADING;
 
 /// A workload file without errors.
 #[derive(Debug, Clone)]
@@ -88,7 +89,13 @@ impl WorkloadSpec {
         settings: &BTreeMap<String, String>,
         seed: Seed,
     ) -> Result<Workload, InputError> {
-        Workload::new(self.with(settings)?, seed)
+        let definition = self.with(settings)?;
+        let mut unspread = settings.clone();
+        unspread.retain(|name, _| !SPREADING.contains(&name.as_str()));
+        if unspread.len() == settings.len() {
+            return Workload::new(definition.clone(), &definition, seed);
+        }
+        Workload::new(definition, &self.with(&unspread)?, seed)
     }
 
     /// `settings` with the start of the data's time set, where they ask for one that follows the

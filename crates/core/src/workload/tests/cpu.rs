@@ -65,6 +65,32 @@ fn golden_fingerprints_of_definition_rows_and_ops() {
 }
 
 #[test]
+fn what_changes_rows_changes_their_identity_and_nothing_else_does() {
+    let base = cpu(&[], 1);
+    for setting in [
+        ("batch", "999"),
+        ("window", "6m"),
+        ("shards", "5"),
+        ("replicas", "1"),
+        ("rows", "1M"),
+    ] {
+        let other = cpu(&[setting], 1);
+        assert_eq!(other.row_identity(), base.row_identity(), "{setting:?}");
+    }
+    for setting in [
+        ("hosts", "4001"),
+        ("interval", "11s"),
+        ("start", "2016-01-01T00:00:01Z"),
+        ("fields", "uniform"),
+        ("extra_tags", "1"),
+    ] {
+        let other = cpu(&[setting], 1);
+        assert_ne!(other.row_identity(), base.row_identity(), "{setting:?}");
+    }
+    assert_ne!(cpu(&[], 2).row_identity(), base.row_identity());
+}
+
+#[test]
 fn what_changes_rows_or_ops_changes_the_fingerprint_and_nothing_else_does() {
     let base = cpu(&[], 1);
     for setting in [

@@ -47,6 +47,17 @@ fn keys(op: &Op) -> Vec<i64> {
 }
 
 #[test]
+fn the_batch_is_part_of_the_rows_identity_where_keys_depend_on_it() {
+    for (order, same) in [("hash", true), ("sequential", true), ("zipfian", false)] {
+        let of = |batch| kv(&[("order", order), ("batch", batch), ("num_shards", batch)]);
+        let (one, ten) = (of("1"), of("10"));
+        assert_eq!(one.row_identity() == ten.row_identity(), same, "{order}");
+        let rows = |workload: &Workload| workload.row_batch(0, 0, 100);
+        assert_eq!(rows(&one) == rows(&ten), same, "{order}");
+    }
+}
+
+#[test]
 fn a_hundred_ops_hold_each_op_as_often_as_its_percentage_in_an_order_of_their_own() {
     let workload = kv(&[
         ("read_percent", "50"),
