@@ -17,7 +17,7 @@ pub struct TargetError {
 pub enum TargetErrorKind {
     /// The URL or an option is wrong: exit code 2.
     Usage,
-    /// No connection: exit code 5.
+    /// No connection, or no room for a request now: it may be repeated. Exit code 5.
     Unreachable,
     /// User, password, certificate or right refused: exit code 5.
     Refused,

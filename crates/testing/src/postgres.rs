@@ -166,6 +166,15 @@ impl Postgres {
     /// If it does not start.
     pub fn restart(&mut self) {
         self.end("immediate");
+        self.start_again();
+    }
+
+    /// Starts a server that was stopped.
+    ///
+    /// # Panics
+    ///
+    /// If it does not start.
+    pub fn start_again(&mut self) {
         if let Err(error) = self.begin() {
             panic!("PostgreSQL did not start again: {error}");
         }

@@ -142,7 +142,8 @@ fn a_server_that_dies_leaves_one_batch_unknown_and_ends_the_run() {
         dies_at_insert: Some(11),
         ..Script::default()
     };
-    let (called, record, inserts_sent) = run("plain", script, &["--rows", "350"]);
+    let (called, record, inserts_sent) =
+        run("plain", script, &["--rows", "350", "--audit-timeout", "2s"]);
     assert_eq!(inserts_sent, 11);
     let ([_, acknowledged, _, unknown], _) = rows(&record);
     assert_eq!((acknowledged, unknown), (100, 10));

@@ -162,9 +162,12 @@ pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetE
     let classification = classify_request(status, reason);
     let kind = match classification.class {
         ErrorClass::Authentication => TargetErrorKind::Refused,
-        ErrorClass::Unavailable | ErrorClass::Timeout | ErrorClass::Protocol => {
-            TargetErrorKind::Unreachable
-        }
+        // A node without room for a request now may have it a moment later.
+        ErrorClass::Unavailable
+        | ErrorClass::Timeout
+        | ErrorClass::Protocol
+        | ErrorClass::Resource
+        | ErrorClass::Rejected => TargetErrorKind::Unreachable,
         _ => TargetErrorKind::Statement,
     };
     let hint = match (status, reason.code) {

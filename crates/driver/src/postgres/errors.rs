@@ -99,7 +99,9 @@ impl ServerError {
     pub(super) fn into_target_error(self, place: &str) -> TargetError {
         let kind = match self.code.get(..2).unwrap_or_default() {
             "28" => TargetErrorKind::Refused,
-            "53" | "57" => TargetErrorKind::Unreachable,
+            // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
+            "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
+            _ if self.code == "55P03" => TargetErrorKind::Unreachable,
             _ if self.code == "3D000" || self.code == "42501" => TargetErrorKind::Refused,
             _ => TargetErrorKind::Statement,
         };

@@ -6,10 +6,12 @@
 
 mod input;
 mod narrow;
+mod patient;
 mod progress;
 mod replaced;
 mod resolve;
 mod rows;
+mod sums;
 mod table;
 
 use std::rc::Rc;
@@ -21,19 +23,16 @@ use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
-use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_driver::{TargetError, Timeline};
 
 use crate::ledger::{Ledger, Totals};
 use rows::Regenerator;
 use table::{Figures, TableAudit};
 
 pub(crate) use input::AuditInput;
+pub(crate) use patient::PatientAdmin;
 pub(crate) use progress::AuditProgressReporter;
 
-/// An admin connection that does not respond to the simplest query in this time is replaced.
-const RESPONSE_LIMIT: Nanos = Nanos::from_secs(10);
-/// Between two attempts to replace it.
-const RENEW_PAUSE: Nanos = Nanos::from_millis(250);
 /// Shards with different copies that are named.
 const SHARDS_NAMED_MAX: usize = 20;
 /// One part in this many of the limit is kept for the steps after rows are read back.
@@ -60,36 +59,6 @@ pub(crate) fn estimate(level: AuditLevel, ledgers: &[Ledger], ns_per_row: u64) -
     )
 }
 
-/// Replaces an admin whose connection went in mid-run, with sessions of the load or with the
-/// target, which may come back within `patience` or answer on another host.
-pub(crate) async fn renew(
-    admin: &mut Box<dyn Admin>,
-    target: &dyn Target,
-    timeline: &Rc<dyn Timeline>,
-    patience: Nanos,
-) -> Result<(), TargetError> {
-    let begin = timeline.now();
-    let limit = timeline.sleep_until(begin.saturating_add(RESPONSE_LIMIT));
-    if let Either::Left((Ok(_), _)) = select(admin.quiesce(Nanos::ZERO), limit).await {
-        return Ok(());
-    }
-    let deadline = begin.saturating_add(patience);
-    loop {
-        let error = match target.administer(Rc::clone(timeline)).await {
-            Ok(fresh) => {
-                *admin = fresh;
-                return Ok(());
-            }
-            Err(error) => error,
-        };
-        let next = timeline.now().saturating_add(RENEW_PAUSE);
-        if error.kind != TargetErrorKind::Unreachable || next >= deadline {
-            return Err(error);
-        }
-        timeline.sleep_until(next).await;
-    }
-}
-
 /// The result of an audit.
 pub(crate) struct AuditOutcome {
     pub(crate) record: AuditRecord,
@@ -110,11 +79,11 @@ impl AuditOutcome {
     }
 }
 
-/// Waits until the target is idle and compares, within the limit.
+/// Waits until the target is there and idle, and compares, within the limit.
 pub(crate) async fn audit(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
-    admin: &mut dyn Admin,
+    admin: &mut PatientAdmin<'_>,
     timeline: &Rc<dyn Timeline>,
 ) -> AuditOutcome {
     let begin = timeline.now();
@@ -123,7 +92,7 @@ pub(crate) async fn audit(
     let limit = timeline.sleep_until(deadline);
     let found = {
         let clock = AuditClock { timeline, deadline };
-        let comparison = std::pin::pin!(compare(input, ledgers, admin, &clock, &mut record));
+        let comparison = std::pin::pin!(compare(input, ledgers, &mut *admin, &clock, &mut record));
         match select(comparison, limit).await {
             Either::Left((found, _)) => Some(found),
             Either::Right(_) => None,
@@ -153,7 +122,8 @@ pub(crate) async fn audit(
         idle: match &found {
             Some(Ok(found)) => found.idle,
             Some(Err(_)) => true,
-            None => false,
+            // Nothing can be at work on a target that is away.
+            None => admin.is_away(),
         },
         rows: match found {
             Some(Ok(found)) if found.idle => found.rows,
@@ -180,12 +150,13 @@ struct FoundRows {
 async fn compare(
     input: &AuditInput<'_>,
     ledgers: &mut [Ledger],
-    admin: &mut dyn Admin,
+    admin: &mut PatientAdmin<'_>,
     clock: &AuditClock<'_>,
     record: &mut AuditRecord,
 ) -> Result<FoundRows, TargetError> {
     let AuditClock { timeline, deadline } = *clock;
     input.progress.stage("waiting for statements to end", 0);
+    admin.until_present().await?;
     let mut idle = admin.quiesce(deadline).await?;
     for invariant in input.invariants {
         let stage = format!("asking invariant `{}`", invariant.name);
@@ -253,7 +224,7 @@ async fn compare(
 /// Whether all copies of each shard hold the same number of rows.
 async fn compare_copies(
     input: &AuditInput<'_>,
-    admin: &mut dyn Admin,
+    admin: &mut PatientAdmin<'_>,
     record: &mut AuditRecord,
 ) -> Result<(), TargetError> {
     for shard in admin.copies(input.bound).await? {
@@ -270,7 +241,7 @@ async fn compare_copies(
 
 async fn check_invariant(
     invariant: &Invariant,
-    admin: &mut dyn Admin,
+    admin: &mut PatientAdmin<'_>,
 ) -> Result<InvariantRecord, TargetError> {
     let rows = admin.query(&invariant.sql).await?;
     let found = match rows.as_slice() {

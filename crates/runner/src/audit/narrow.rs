@@ -7,7 +7,8 @@ use highwater_core::model::record::{AuditExample, Fault};
 use highwater_core::model::stored::{Difference, KeyRange, StoredRow};
 use highwater_driver::TargetError;
 
-use super::rows::{Marks, push_range};
+use super::patient::Waits;
+use super::rows::{Marks, push_halves, push_range};
 use super::table::{Figures, TableAudit};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
@@ -62,14 +63,21 @@ impl Pass<'_> {
     }
 }
 
-impl TableAudit<'_> {
+impl TableAudit<'_, '_> {
     /// Reads back all rows of these buckets (ascending), and says what is wrong with them.
     pub(super) async fn narrow(&mut self, buckets: &[u64]) -> Result<Figures, TargetError> {
         let width = self.ledger.width();
         let at_once = usize::try_from(PASS_KEYS / width).unwrap_or(1).max(1);
         let mut figures = Figures::default();
-        for buckets in buckets.chunks(at_once) {
-            self.narrow_some(buckets, &mut figures).await?;
+        let mut left: Vec<&[u64]> = buckets.chunks(at_once).rev().collect();
+        let mut waits = Waits::default();
+        while let Some(buckets) = left.pop() {
+            let before = figures.clone();
+            if let Err(error) = self.narrow_some(buckets, &mut figures).await {
+                figures = before;
+                self.admin.recover(error, &mut waits).await?;
+                push_halves(&mut left, buckets);
+            }
         }
         Ok(figures)
     }

@@ -51,6 +51,21 @@ impl<'a> AuditProgressReporter<'a> {
         self.observer.event(&Event::Audit(progress.clone()));
     }
 
+    /// Shows why the current stage waits; returns the stage, for [`Self::resume`].
+    pub(crate) fn wait(&self, why: &str) -> String {
+        let mut progress = self.progress.borrow_mut();
+        let stage = std::mem::replace(&mut progress.stage, why.to_owned());
+        self.observer.event(&Event::Audit(progress.clone()));
+        stage
+    }
+
+    /// Goes on with a stage that had to wait.
+    pub(crate) fn resume(&self, stage: String) {
+        let mut progress = self.progress.borrow_mut();
+        progress.stage = stage;
+        self.observer.event(&Event::Audit(progress.clone()));
+    }
+
     /// Counts one row that was read.
     pub(crate) fn row(&self) {
         let mut progress = self.progress.borrow_mut();

@@ -8,6 +8,7 @@ use highwater_core::model::record::{AuditExample, Fault};
 use highwater_core::model::stored::{KeyRange, StoredRow, difference};
 use highwater_driver::TargetError;
 
+use super::patient::Waits;
 use super::progress::rows_of;
 use super::table::{Figures, TableAudit};
 use crate::ledger::replaced::{Replacements, Verdict};
@@ -18,10 +19,10 @@ const ALL: KeyRange = KeyRange {
     end: i64::MAX.unsigned_abs(),
 };
 
-impl TableAudit<'_> {
+impl TableAudit<'_, '_> {
     /// Reads all rows; `column` decides which of them replace each other.
     pub(super) async fn run_replaced(mut self, column: usize) -> Result<Figures, TargetError> {
-        let mut kept = self.ledger.take_replacements();
+        let kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
         self.begin_stage("counting rows", rows_of(self.ledger));
@@ -31,40 +32,18 @@ impl TableAudit<'_> {
         self.begin_stage("reading back the rows", self.figures.rows_in_all);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
-        {
-            let (figures, workload) = (&mut self.figures, self.input.workload);
-            let progress = &self.input.progress;
-            let (position, first_row) = (self.position, self.input.tables.first_row);
-            let columns = &read.columns;
-            let mut take = |row: StoredRow| {
-                progress.row();
-                figures.found += 1;
-                figures.read_back += 1;
-                let Some(Value::Integer(key)) = row.values.get(at) else {
-                    figures.altered += 1;
-                    return;
-                };
-                if marked {
-                    let sent = workload.row_batch(position, row.key, 1);
-                    if let Some(difference) = difference(columns, &sent, 0, &row.values) {
-                        figures.altered += 1;
-                        // The row is there, whatever it holds.
-                        kept.judge(*key, Some(row.key));
-                        let column = columns.get(difference.column).map(|c| c.name.clone());
-                        figures.example(AuditExample {
-                            column,
-                            expected: Some(difference.expected),
-                            stored: Some(difference.found),
-                            ..example(Fault::Altered, &read.name, row.key)
-                        });
-                        return;
-                    }
+        let (before, mut waits) = (self.figures.clone(), Waits::default());
+        let kept = loop {
+            // What was read before a refusal is judged anew.
+            let mut judged = kept.clone();
+            match self.read_replaced(&read, at, marked, &mut judged).await {
+                Ok(()) => break judged,
+                Err(error) => {
+                    self.figures = before.clone();
+                    self.admin.recover(error, &mut waits).await?;
                 }
-                let verdict = kept.judge(*key, marked.then_some(row.key));
-                note(figures, &read.name, *key, row.key, verdict, first_row);
-            };
-            self.admin.read_rows(&read, &[ALL], &mut take).await?;
-        }
+            }
+        };
         self.note_missing(&kept);
         self.figures.narrowed = true;
         self.figures.replaced = Some(ReplacedRecord {
@@ -73,6 +52,48 @@ impl TableAudit<'_> {
             marked,
         });
         Ok(self.figures)
+    }
+
+    /// Reads all rows once and judges each; the value at `at` is its key.
+    async fn read_replaced(
+        &mut self,
+        read: &BoundTable,
+        at: usize,
+        marked: bool,
+        kept: &mut Replacements,
+    ) -> Result<(), TargetError> {
+        let (figures, workload) = (&mut self.figures, self.input.workload);
+        let progress = &self.input.progress;
+        let (position, first_row) = (self.position, self.input.tables.first_row);
+        let columns = &read.columns;
+        let mut take = |row: StoredRow| {
+            progress.row();
+            figures.found += 1;
+            figures.read_back += 1;
+            let Some(Value::Integer(key)) = row.values.get(at) else {
+                figures.altered += 1;
+                return;
+            };
+            if marked {
+                let sent = workload.row_batch(position, row.key, 1);
+                if let Some(difference) = difference(columns, &sent, 0, &row.values) {
+                    figures.altered += 1;
+                    // The row is there, whatever it holds.
+                    kept.judge(*key, Some(row.key));
+                    let column = columns.get(difference.column).map(|c| c.name.clone());
+                    figures.example(AuditExample {
+                        column,
+                        expected: Some(difference.expected),
+                        stored: Some(difference.found),
+                        ..example(Fault::Altered, &read.name, row.key)
+                    });
+                    return;
+                }
+            }
+            let verdict = kept.judge(*key, marked.then_some(row.key));
+            note(figures, &read.name, *key, row.key, verdict, first_row);
+        };
+        self.admin.read_rows(read, &[ALL], &mut take).await
     }
 
     /// The table as it is read back: all columns, or the key alone where rows have no mark.

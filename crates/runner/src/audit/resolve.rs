@@ -10,7 +10,8 @@ use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_core::workload::random::Draws;
 use highwater_driver::{TargetError, TargetErrorKind};
 
-use super::rows::{Marks, push_range};
+use super::patient::Waits;
+use super::rows::{Marks, push_halves, push_range};
 use super::table::TableAudit;
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
@@ -21,7 +22,7 @@ const SAMPLE: u64 = 200;
 /// Rows with other values that are kept; their buckets are narrowed even if their sums are right.
 const SUSPECTS_MAX: usize = 10_000;
 
-impl TableAudit<'_> {
+impl TableAudit<'_, '_> {
     /// Searches for every row of unknown outcome and reads the sample; returns the rows whose stored
     /// values differ from those sent.
     pub(super) async fn resolve(&mut self, sample: bool) -> Result<BTreeSet<u64>, TargetError> {
@@ -50,7 +51,7 @@ impl TableAudit<'_> {
                 self.ledger.exceptions().push(exception);
             }
             for group in groups(&open) {
-                self.find_rows(group, &mut suspects).await?;
+                self.find_group(group, &mut suspects).await?;
             }
         }
         let lost = old.lost().or(self.ledger.exceptions().lost());
@@ -88,16 +89,43 @@ impl TableAudit<'_> {
         }
         let mut missing = sample.clone();
         let (rows, figures) = (&mut self.rows, &mut self.figures);
-        let mut take = |row: StoredRow| {
-            figures.read_back += 1;
-            missing.remove(&row.key);
-            if rows.difference(&row).is_some() && suspects.len() < SUSPECTS_MAX {
-                suspects.insert(row.key);
+        let mut waits = Waits::default();
+        let before = figures.read_back;
+        loop {
+            figures.read_back = before;
+            let mut take = |row: StoredRow| {
+                figures.read_back += 1;
+                missing.remove(&row.key);
+                if rows.difference(&row).is_some() && suspects.len() < SUSPECTS_MAX {
+                    suspects.insert(row.key);
+                }
+            };
+            match self.admin.read_rows(self.table, &ranges, &mut take).await {
+                Ok(()) => break,
+                Err(error) => self.admin.recover(error, &mut waits).await?,
             }
-        };
-        self.admin.read_rows(self.table, &ranges, &mut take).await?;
+        }
         if self.input.share.of == 1 {
             suspects.extend(missing);
+        }
+        Ok(())
+    }
+
+    /// Searches for the rows of a group, or of parts of it where the target refuses for now.
+    async fn find_group(
+        &mut self,
+        group: &[Exception],
+        suspects: &mut BTreeSet<u64>,
+    ) -> Result<(), TargetError> {
+        let mut left = vec![group];
+        let mut waits = Waits::default();
+        while let Some(group) = left.pop() {
+            let before = self.figures.read_back;
+            if let Err(error) = self.find_rows(group, suspects).await {
+                self.figures.read_back = before;
+                self.admin.recover(error, &mut waits).await?;
+                push_halves(&mut left, group);
+            }
         }
         Ok(())
     }

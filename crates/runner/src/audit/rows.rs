@@ -99,6 +99,12 @@ pub(crate) fn push_range(ranges: &mut Vec<KeyRange>, keys: Range<u64>) {
     }
 }
 
+/// Adds two halves for the next attempt, to be taken from the end; one item stays alone.
+pub(crate) fn push_halves<'s, T>(left: &mut Vec<&'s [T]>, items: &'s [T]) {
+    let (low, high) = items.split_at(items.len().div_ceil(2));
+    left.extend([high, low].into_iter().filter(|half| !half.is_empty()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +119,16 @@ mod tests {
         expected.set(130, false);
         assert!(expected.get(199) && !expected.get(130) && !expected.get(1_000));
         assert_eq!(expected.without(&seen).collect::<Vec<_>>(), [0, 64, 199]);
+    }
+
+    #[test]
+    fn what_is_halved_stays_in_its_order() {
+        let mut left: Vec<&[u64]> = Vec::new();
+        push_halves(&mut left, &[1, 2, 3]);
+        assert_eq!(left, [&[3][..], &[1, 2]]);
+        left.clear();
+        push_halves(&mut left, &[1]);
+        assert_eq!(left, [&[1][..]]);
     }
 
     #[test]

@@ -12,24 +12,26 @@ use highwater_core::model::record::{
     AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
 };
 use highwater_core::model::units::Nanos;
-use highwater_driver::{Admin, KeySums, TargetError, Timeline};
+use highwater_driver::{KeySums, TargetError, Timeline};
 
 use super::input::AuditInput;
+use super::patient::PatientAdmin;
 use super::progress::rows_of;
 use super::rows::Regenerator;
+use super::sums::{self, SumRequest};
 use crate::ledger::Ledger;
 
 /// Examples of one fault, so that none crowds out another.
 const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
 
 /// One table of an audit.
-pub(crate) struct TableAudit<'a> {
+pub(crate) struct TableAudit<'a, 'p> {
     pub(super) input: &'a AuditInput<'a>,
     pub(super) table: &'a BoundTable,
     /// Position of the table in the workload.
     pub(super) position: usize,
     pub(super) ledger: &'a mut Ledger,
-    pub(super) admin: &'a mut dyn Admin,
+    pub(super) admin: &'a mut PatientAdmin<'p>,
     pub(super) rows: Regenerator<'a>,
     pub(super) figures: Figures,
     /// Rows of earlier runs.
@@ -37,7 +39,7 @@ pub(crate) struct TableAudit<'a> {
 }
 
 /// What is right and wrong with a table.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Figures {
     /// Rows of this run, and what nobody sent.
     pub(crate) found: u64,
@@ -82,7 +84,7 @@ impl Figures {
     }
 }
 
-impl TableAudit<'_> {
+impl TableAudit<'_, '_> {
     /// Audits; wrong buckets are narrowed to their rows if there is time until `narrow_until`.
     pub(super) async fn run(
         mut self,
@@ -99,14 +101,17 @@ impl TableAudit<'_> {
             let suspects = self.resolve(level == AuditLevel::Sums).await?;
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
-        let sums = match level {
-            AuditLevel::Sums => {
-                self.begin_stage("adding up checksums", rows_of(self.ledger));
-                let sums = self.admin.sums_by_key(self.table, self.ledger.width());
-                sums.await?
-            }
-            _ => self.counts().await?,
+        let stage = match level {
+            AuditLevel::Sums => "adding up checksums",
+            _ => "counting rows",
         };
+        self.begin_stage(stage, rows_of(self.ledger));
+        let request = SumRequest {
+            width: self.ledger.width(),
+            end: self.ledger.rows().end,
+            counts_only: level != AuditLevel::Sums,
+        };
+        let sums = sums::sum(self.admin, self.table, request).await?;
         let expectation = self.expectation(&sums);
         let comparison = buckets::compare(&expectation);
         self.figures.rows_in_all = comparison.found + sums.without_key;
@@ -192,21 +197,6 @@ impl TableAudit<'_> {
                 .examples
                 .extend(comparison.examples.iter().cloned());
         }
-    }
-
-    /// Counts in the shape of checksums without columns.
-    async fn counts(&mut self) -> Result<KeySums, TargetError> {
-        self.begin_stage("counting rows", rows_of(self.ledger));
-        let counts = self.admin.count_by_key(self.table, self.ledger.width());
-        let counts = counts.await?;
-        let mut sums = KeySums {
-            without_key: counts.without_key,
-            ..KeySums::default()
-        };
-        for (bucket, rows) in counts.buckets {
-            sums.add(bucket, rows, &[]);
-        }
-        Ok(sums)
     }
 
     /// Both sides, with the checksums of the columns that both have.

@@ -57,7 +57,7 @@ pub(crate) enum Verdict {
 }
 
 /// The keys of one table.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Replacements {
     keys: HashMap<i64, KeyHistory>,
     /// Keys are kept if so many low bits of their hash are 0.

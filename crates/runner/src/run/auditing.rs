@@ -6,12 +6,11 @@ use futures_util::future::{Either, select};
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Share};
 use highwater_core::model::record::AuditStatus;
-use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
 
 use super::state::Run;
-use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter};
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
 use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;
 use crate::request::RunRequest;
@@ -77,7 +76,6 @@ impl Run {
         ledgers: &mut [Ledger],
         admin: &mut Box<dyn Admin>,
         invariants: &[Invariant],
-        lost: bool,
     ) -> AuditOutcome {
         let plan = &self.request.plan;
         let skipped = skipped(invariants, &plan.share);
@@ -97,12 +95,6 @@ impl Run {
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
         self.phase("audit", &audit::about(level, estimate));
-        // Those who found it lost have waited for it already.
-        let patience = if lost {
-            Nanos::ZERO
-        } else {
-            self.request.plan.retry.reconnect_limit
-        };
         let observer = self.observer.as_ref();
         let reporter = AuditProgressReporter::new(observer, level, estimate, ledgers);
         let input = AuditInput {
@@ -119,20 +111,9 @@ impl Run {
             progress: reporter,
         };
         let audited = {
-            let audit = async {
-                match audit::renew(admin, target.as_ref(), &self.timeline, patience).await {
-                    Ok(()) => audit::audit(&input, ledgers, admin.as_mut(), &self.timeline).await,
-                    Err(error) => {
-                        let why = Some(error.message);
-                        AuditOutcome::skipped(audit::not_done(
-                            level,
-                            ledgers,
-                            AuditStatus::Failed,
-                            why,
-                        ))
-                    }
-                }
-            };
+            let mut admin =
+                PatientAdmin::new(admin, target.as_ref(), &self.timeline, &input.progress);
+            let audit = audit::audit(&input, ledgers, &mut admin, &self.timeline);
             let stopped = std::pin::pin!(stop_at_once(&mut self.interrupts));
             match select(stopped, std::pin::pin!(audit)).await {
                 Either::Right((audited, _)) => Some(audited),

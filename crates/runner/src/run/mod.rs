@@ -172,8 +172,7 @@ impl Run {
         let mut ledgers = record::ledgers(&mut passes, empty);
         let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
-        let lost = fatal.is_some();
-        let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants, lost);
+        let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants);
         let audited = audit.await;
         let noted = self.register_end(&passes, &audited, admin.as_mut()).await;
         parts.set_tables(&self.tables);

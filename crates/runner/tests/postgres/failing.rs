@@ -1,5 +1,7 @@
 //! Sessions that are ended in mid-run, a server that comes back, and one that does not.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
@@ -8,7 +10,10 @@ use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::record::{AuditStatus, RunRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
-use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_runner::interrupts;
+use highwater_runner::observer::{Event, Observer};
+use highwater_runner::run::run;
+use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
 use crate::server::{Database, target, try_run, wait_for};
 use crate::support::{Job, closed, data_reasons, exit_code, measured};
@@ -167,7 +172,8 @@ fn a_restart_is_survived_and_an_end_is_told_within_the_limit() {
     // The table holds the rows of the run before: dropped, as the caller says.
     server.lock().unwrap().sql("postgres", "DROP TABLE cpu");
 
-    let job = busy(&url, 60);
+    let mut job = busy(&url, 60);
+    job.audit_limit = Nanos::from_secs(2);
     let limit = job.step;
     let end = run_while(&job, &server, Postgres::stop);
     let (record, text) = (&end.record, report::text(&end.record));
@@ -184,4 +190,58 @@ fn a_restart_is_survived_and_an_end_is_told_within_the_limit() {
     let last = record.phases.last().unwrap();
     let took = Nanos(last.start_ns + last.duration_ns);
     assert!(took < Nanos(limit.0 / 2), "{took:?}\n{text}");
+}
+
+/// Starts the server again once the audit says that it waits for it.
+struct StartsAgain(Arc<Mutex<Postgres>>, Cell<bool>);
+
+impl Observer for StartsAgain {
+    fn event(&self, event: &Event) {
+        let Event::Audit(progress) = event else {
+            return;
+        };
+        if progress.stage.starts_with("waiting for the target: ") && !self.1.replace(true) {
+            self.0.lock().unwrap().start_again();
+        }
+    }
+}
+
+/// Commits that are not on disk are gone after a crash, whatever was acknowledged.
+#[test]
+fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start_with(&Setup {
+        access: vec!["host all all 127.0.0.1/32 trust".to_owned()],
+        settings: vec![
+            "synchronous_commit = off".to_owned(),
+            "wal_writer_delay = 10s".to_owned(),
+        ],
+        ..Setup::default()
+    });
+    let mut job = Job::new(&server.url(SUPERUSER, "postgres"), &[("insert", closed(8))]);
+    job.settings = vec![("batch", "200".to_owned())];
+    job.step = Nanos::from_secs(4);
+    let target = target(std::slice::from_ref(&job.target), "crashed", Some("unnest"));
+    let server = Arc::new(Mutex::new(server));
+    let again = Rc::new(StartsAgain(Arc::clone(&server), Cell::new(false)));
+    let end = thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut server = server.lock().unwrap();
+            wait_for("rows of the run", || rows(&server) >= 4_000);
+            server.stop();
+        });
+        let root = tempfile::tempdir().unwrap();
+        let (_keep, interrupts) = interrupts::channel();
+        let user = Rc::clone(&again) as Rc<dyn Observer>;
+        run(job.request(target, root.path()), user, interrupts).unwrap()
+    });
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert!(again.1.get(), "the audit did not wait\n{text}");
+    assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
+    assert!(record.audit.missing > 0, "{text}");
+    assert_eq!(exit_code(&end), 4, "{text}");
+    assert_eq!(rows(&server.lock().unwrap()), record.audit.found, "{text}");
 }

@@ -300,3 +300,47 @@ fn after_an_audit_that_failed_nothing_more_is_asked_or_claimed() {
     assert!(end.record.notes.is_empty(), "{:?}", end.record.notes);
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
+
+/// Refusals for now, at every place where the audit asks: a few are waited out, and rows that were
+/// read before one are not counted twice.
+#[test]
+fn an_audit_that_is_refused_for_now_asks_again_for_narrower_ranges() {
+    for (sums, reads) in [(1, 0), (5, 0), (0, 1), (0, 3), (2, 2)] {
+        let faults = Arc::new(Faults {
+            sums_refused: sums.into(),
+            reads_refused: reads.into(),
+            ..Faults::default()
+        });
+        let refusals = (sums, reads);
+        let end = slow().run_faulty(&faults);
+        let (audit, data) = (&end.record.audit, &end.record.judgments.data);
+        assert_eq!(audit.status, AuditStatus::Done, "{refusals:?}: {audit:?}");
+        assert_eq!(data.value, Data::Clean, "{refusals:?}: {data:?}");
+        assert_eq!(audit.found, audit.acknowledged, "{refusals:?}");
+        assert_eq!(audit.read_back, 200, "{refusals:?}: the sample, once");
+        assert!(end.record.incidents.is_empty() && end.record.notes.is_empty());
+        let keys = faults.keys_requested.lock().unwrap();
+        let narrowed = keys.iter().any(|key| key.contains("CASE WHEN"));
+        assert_eq!(narrowed, sums > 0, "{refusals:?}: {keys:?}");
+    }
+}
+
+#[test]
+fn an_audit_whose_target_stays_away_waits_to_its_limit_and_says_for_what() {
+    let end = dying(Nanos::from_secs(10)).run();
+    let audit = &end.record.audit;
+    assert_eq!(audit.status, AuditStatus::Timeout);
+    let why = audit.error.as_deref().unwrap();
+    assert!(
+        why.starts_with("it was still waiting for the target: "),
+        "{why}"
+    );
+    let took = Nanos(audit.duration_ns).as_secs_f64();
+    assert!((60.0..61.0).contains(&took), "{took} s of 60");
+    let incidents = end.record.incidents.iter();
+    assert!(
+        incidents
+            .clone()
+            .all(|incident| incident.kind != IncidentKind::NotIdle)
+    );
+}

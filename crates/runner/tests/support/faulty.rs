@@ -1,8 +1,8 @@
 //! A target with faults that the simulated cluster does not make, around one that it is.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use highwater_core::model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
@@ -10,7 +10,7 @@ use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, RegistryEntry, Request,
-    RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts, Timeline,
+    RowTaker, Session, TablePolicy, Target, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 
 /// What is wrong with it, and what it was asked.
@@ -24,6 +24,12 @@ pub(crate) struct Faults {
     pub(crate) fails_with: Option<fn(u64) -> Outcome>,
     /// The audit's question is refused.
     pub(crate) refuses_to_count: bool,
+    /// So many requests for sums or counts are refused for want of memory before one is answered.
+    pub(crate) sums_refused: AtomicU64,
+    /// The same of requests for rows: after all of them were sent.
+    pub(crate) reads_refused: AtomicU64,
+    /// Key expressions of the checksums that were asked for.
+    pub(crate) keys_requested: Mutex<Vec<String>>,
     /// Something is at work for ever.
     pub(crate) never_quiet: bool,
     /// How often the size of the tables was asked.
@@ -147,8 +153,8 @@ impl Admin for FaultyAdmin {
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
-        if self.faults.refuses_to_count {
-            return Box::pin(async { Err(refused()) });
+        if let Some(error) = self.faults.refusal(table) {
+            return Box::pin(async { Err(error) });
         }
         self.inner.count_by_key(table, width)
     }
@@ -158,8 +164,8 @@ impl Admin for FaultyAdmin {
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
-        if self.faults.refuses_to_count {
-            return Box::pin(async { Err(refused()) });
+        if let Some(error) = self.faults.refusal(table) {
+            return Box::pin(async { Err(error) });
         }
         self.inner.sums_by_key(table, width)
     }
@@ -170,7 +176,12 @@ impl Admin for FaultyAdmin {
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
-        self.inner.read_rows(table, ranges, take)
+        Box::pin(async move {
+            let fails = is_one_left(&self.faults.reads_refused);
+            self.inner.read_rows(table, ranges, take).await?;
+            // After all rows have been taken: they come a second time.
+            if fails { Err(no_room()) } else { Ok(()) }
+        })
     }
 
     fn rows_inserted<'a>(
@@ -189,6 +200,27 @@ impl Admin for FaultyAdmin {
     }
 }
 
-fn refused() -> TargetError {
-    TargetError::unreachable("it does not count")
+impl Faults {
+    /// Why sums or counts are refused.
+    fn refusal(&self, table: &BoundTable) -> Option<TargetError> {
+        self.keys_requested.lock().unwrap().push(table.key.clone());
+        if self.refuses_to_count {
+            return Some(TargetError {
+                kind: TargetErrorKind::Statement,
+                ..TargetError::usage("it does not count")
+            });
+        }
+        is_one_left(&self.sums_refused).then(no_room)
+    }
+}
+
+/// Takes one refusal, if any is left.
+fn is_one_left(refusals: &AtomicU64) -> bool {
+    let left = refusals.load(Ordering::Relaxed);
+    refusals.store(left.saturating_sub(1), Ordering::Relaxed);
+    left > 0
+}
+
+fn no_room() -> TargetError {
+    TargetError::unreachable("CircuitBreakingException")
 }

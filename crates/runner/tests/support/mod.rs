@@ -50,6 +50,7 @@ pub(crate) struct Job {
     pub(crate) started_at: String,
     pub(crate) start_in: Nanos,
     pub(crate) audit: AuditLevel,
+    pub(crate) audit_limit: Nanos,
     pub(crate) telemetry: TelemetryRequest,
     /// The workload's file; `cpu` without one.
     pub(crate) text: Option<&'static str>,
@@ -79,6 +80,7 @@ impl Job {
             started_at: "2026-01-01T00:00:00Z".to_owned(),
             start_in: Nanos::ZERO,
             audit: AuditLevel::Sums,
+            audit_limit: Nanos::from_secs(60),
             telemetry: TelemetryRequest::default(),
             text: None,
         }
@@ -168,7 +170,7 @@ impl Job {
             timeout: self.timeout,
             audit: AuditPlan {
                 level: self.audit,
-                limit: Nanos::from_secs(60),
+                limit: self.audit_limit,
             },
             share: self.share.clone(),
         };
