@@ -98,7 +98,8 @@ impl From<TargetError> for Failure {
             TargetErrorKind::Usage | TargetErrorKind::ForeignTable => exit::USAGE,
             TargetErrorKind::Unreachable
             | TargetErrorKind::Refused
-            | TargetErrorKind::Statement => exit::TARGET,
+            | TargetErrorKind::Statement
+            | TargetErrorKind::MissingTable => exit::TARGET,
         };
         Self {
             exit,

@@ -23,6 +23,8 @@ pub enum TargetErrorKind {
     Refused,
     /// The target refused a statement that the run needs: exit code 5.
     Statement,
+    /// A table that a statement names is not there: exit code 5.
+    MissingTable,
     /// Tables that are not Highwater's, or hold another workload: exit code 2.
     ForeignTable,
 }

@@ -4,10 +4,13 @@
 
 mod support;
 
-use std::path::Path;
+use std::cell::Cell;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::thread;
 
+use highwater_core::model::audit_record::Removal;
 use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::plan::Share;
@@ -15,6 +18,8 @@ use highwater_core::model::record::{RunRecord, TableRecord};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
 use highwater_runner::clock::{RealClock, RealTimeline};
+use highwater_runner::interrupts;
+use highwater_runner::observer::{Event, Observer};
 use highwater_runner::run::RunError;
 use support::{Job, closed, data_reasons, measured, try_run_on};
 
@@ -231,5 +236,55 @@ fn shares_begin_with_empty_tables() {
     match try_run_on(&job, job.open_target(root.path()), root.path()) {
         Err(RunError::Target(error)) => assert!(error.message.contains("--share"), "{error}"),
         _ => panic!("it ran"),
+    }
+}
+
+/// Does this to the tables once the run has written for a second.
+struct Enemy {
+    job: Job,
+    root: PathBuf,
+    sql: &'static str,
+    done: Cell<bool>,
+}
+
+impl Observer for Enemy {
+    fn event(&self, event: &Event) {
+        if matches!(event, Event::Second(_)) && !self.done.replace(true) {
+            // A thread of its own: this one is within the run's executor.
+            thread::scope(|scope| {
+                let (job, root, sql) = (&self.job, &self.root, self.sql);
+                scope.spawn(move || statement(job, root, sql));
+            });
+        }
+    }
+}
+
+#[test]
+fn a_table_that_was_dropped_or_emptied_in_mid_run_is_lost_with_the_rows_of_earlier_runs() {
+    for (sql, how) in [
+        ("DROP TABLE cpu", Removal::Dropped),
+        ("DELETE FROM cpu", Removal::Truncated),
+    ] {
+        let root = tempfile::tempdir().unwrap();
+        let mut job = job(root.path());
+        let first = run(&job);
+        job.step = Nanos::from_secs(2);
+        let enemy = Enemy {
+            job: job.clone(),
+            root: root.path().to_owned(),
+            sql,
+            done: Cell::new(false),
+        };
+        let (_keep, interrupts) = interrupts::channel();
+        let request = job.request(job.open_target(root.path()), root.path());
+        let record = highwater_runner::run::run(request, Rc::new(enemy), interrupts);
+        let record = record.unwrap().record;
+        let audit = &record.audit;
+        assert_eq!(record.judgments.data.value, Data::Lost, "{audit:?}");
+        assert_eq!(audit.gone.len(), 1, "{audit:?}");
+        assert_eq!(audit.gone[0].how, how);
+        assert_eq!(audit.missing_before, first.audit.found);
+        let own = audit.missing - audit.missing_before;
+        assert!(own > 0 && own <= audit.acknowledged, "{audit:?}");
     }
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::audit_record::Removal;
 use crate::model::record::{AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket};
 
 /// Rows or buckets named as examples, at most.
@@ -86,6 +87,24 @@ pub fn compare(expectation: &Expectation) -> Comparison {
         }
     }
     result
+}
+
+/// Whether a table lost its rows all at once, given how many are missing.
+///
+/// It is empty; or, before the first bucket that holds any row, buckets that were written are empty,
+/// and nine tenths of what is missing are missing there. The rest was under way at that time.
+pub fn removal(expectation: &Expectation, missing: u64) -> Option<Removal> {
+    let written = |buckets: &mut dyn Iterator<Item = &ExpectedBucket>| -> u64 {
+        buckets.map(|bucket| bucket.acknowledged).sum()
+    };
+    let Some(first) = expectation.found.iter().map(|bucket| bucket.bucket).min() else {
+        let all = written(&mut expectation.expected.iter());
+        return (all > 0 && missing >= all).then_some(Removal::Empty);
+    };
+    let mut before = expectation.expected.iter().filter(|b| b.bucket < first);
+    let empty = written(&mut before);
+    let nearly_all = empty.saturating_mul(10) >= missing.saturating_mul(9);
+    (empty > 0 && nearly_all).then_some(Removal::Truncated)
 }
 
 /// Adds checksums modulo 2⁶⁴.
@@ -226,6 +245,31 @@ mod tests {
     fn rows_where_nothing_was_written_are_a_surplus_but_no_duplicates() {
         let result = check(&[], &[found(7, 3, 1)]);
         assert_eq!((result.surplus, result.duplicated), (3, 0));
+    }
+
+    #[test]
+    fn a_table_whose_first_rows_are_all_gone_was_truncated() {
+        let written: Vec<ExpectedBucket> = (0..5).map(|b| expected(b, 100, 0, 0)).collect();
+        let check = |held: &[FoundBucket], what| {
+            let both = Expectation {
+                table: "t".to_owned(),
+                width: 128,
+                columns: Vec::new(),
+                expected: written.clone(),
+                found: held.to_vec(),
+            };
+            let missing = compare(&both).missing;
+            assert_eq!(removal(&both, missing), what, "{held:?}");
+        };
+        check(&[], Some(Removal::Empty));
+        check(&[found(4, 100, 0)], Some(Removal::Truncated));
+        // At the boundary some batches were under way.
+        let later = [found(2, 80, 0), found(3, 100, 0), found(4, 100, 0)];
+        check(&later, Some(Removal::Truncated));
+        // A crash takes the last rows, and a fault takes any.
+        check(&[found(0, 100, 0)], None);
+        let holes = [found(1, 20, 0), found(2, 30, 0), found(4, 100, 0)];
+        check(&holes, None);
     }
 
     #[test]

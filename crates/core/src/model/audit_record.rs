@@ -59,8 +59,43 @@ pub struct AuditRecord {
     /// What the workload's own invariants answered; empty where it has none or none was asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub invariants: Vec<InvariantRecord>,
+    /// Tables that lost their rows all at once during the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gone: Vec<GoneTable>,
+    /// Of `missing`, rows that earlier runs had left in the tables.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missing_before: u64,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A table that lost its rows all at once during the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GoneTable {
+    /// The table.
+    pub table: String,
+    /// What happened to it.
+    pub how: Removal,
+}
+
+/// How a table lost its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Removal {
+    /// It is not there any more.
+    Dropped,
+    /// None of its first rows is there, and later ones are.
+    Truncated,
+    /// It has no row.
+    Empty,
 }
 
 impl AuditRecord {
@@ -90,6 +125,8 @@ impl AuditRecord {
             expectations: Vec::new(),
             replaced: None,
             invariants: Vec::new(),
+            gone: Vec::new(),
+            missing_before: 0,
             error: None,
         }
     }

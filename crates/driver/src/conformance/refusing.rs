@@ -212,7 +212,10 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
     // A driver that prepares when it connects says so there; another one with the op.
     match subject.connect(target, &absent).await {
         Err(error) => require!(
-            error.kind == TargetErrorKind::Statement,
+            matches!(
+                error.kind,
+                TargetErrorKind::Statement | TargetErrorKind::MissingTable
+            ),
             "a missing table is {:?} on connecting: {error}",
             error.kind
         ),

@@ -13,6 +13,9 @@ use crate::network::one_line;
 /// What the text of a refusal by the write pool begins with; its code says only "error".
 const REJECTED: &str = "EsRejectedExecution";
 
+/// The relation is unknown: it was never there, or was dropped.
+const UNKNOWN_TABLE: i64 = 4041;
+
 /// The cluster has blocked writes to a table by itself, as it does when a disk is nearly full.
 const BLOCKED: i64 = 4037;
 /// What to do about that.
@@ -161,6 +164,7 @@ pub(super) fn reason_of(answer: &Answer) -> Reason {
 pub(super) fn target_error(place: &str, status: u16, reason: &Reason) -> TargetError {
     let classification = classify_request(status, reason);
     let kind = match classification.class {
+        _ if reason.code == UNKNOWN_TABLE => TargetErrorKind::MissingTable,
         ErrorClass::Authentication => TargetErrorKind::Refused,
         // A node without room for a request now may have it a moment later.
         ErrorClass::Unavailable

@@ -102,6 +102,7 @@ impl ServerError {
             // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
             "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
             _ if self.code == "55P03" => TargetErrorKind::Unreachable,
+            _ if self.code == "42P01" => TargetErrorKind::MissingTable,
             _ if self.code == "3D000" || self.code == "42501" => TargetErrorKind::Refused,
             _ => TargetErrorKind::Statement,
         };

@@ -47,7 +47,7 @@ pub(super) fn lock(cluster: &Mutex<Cluster>) -> MutexGuard<'_, Cluster> {
 
 pub(super) fn no_table(name: &str) -> TargetError {
     TargetError {
-        kind: TargetErrorKind::Statement,
+        kind: TargetErrorKind::MissingTable,
         message: format!("target `sim:`: table `{name}` does not exist"),
         hint: None,
     }

@@ -147,7 +147,10 @@ impl Admin for SqliteAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
         let table = table.clone();
-        Box::pin(self.run(move |connection| tables::count_by_key(connection, &table, width)))
+        Box::pin(self.run(move |connection| {
+            let counts = tables::count_by_key(connection, &table, width);
+            counts.map_err(|error| tables::missing_or(connection, &table, error))
+        }))
     }
 
     fn sums_by_key<'a>(
@@ -156,7 +159,10 @@ impl Admin for SqliteAdmin {
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
         let table = table.clone();
-        Box::pin(self.run(move |connection| audit::sums_by_key(connection, &table, width)))
+        Box::pin(self.run(move |connection| {
+            let sums = audit::sums_by_key(connection, &table, width);
+            sums.map_err(|error| tables::missing_or(connection, &table, error))
+        }))
     }
 
     fn read_rows<'a>(
@@ -168,9 +174,10 @@ impl Admin for SqliteAdmin {
         let (table, ranges) = (table.clone(), ranges.to_vec());
         let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
         let reading = self.run(move |connection| {
-            audit::read_rows(connection, &table, &ranges, |rows| {
+            let read = audit::read_rows(connection, &table, &ranges, |rows| {
                 sender.blocking_send(rows).is_ok()
-            })
+            });
+            read.map_err(|error| tables::missing_or(connection, &table, error))
         });
         Box::pin(async move {
             let taking = async {

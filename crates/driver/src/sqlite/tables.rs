@@ -166,6 +166,21 @@ fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
         .map_err(|error| statement_error("the table registry", &error))
 }
 
+/// The error of a statement on a table; another kind if the table is not there.
+pub(super) fn missing_or(
+    connection: &Connection,
+    table: &BoundTable,
+    error: TargetError,
+) -> TargetError {
+    match exists(connection, &table.name) {
+        Ok(false) => TargetError {
+            kind: TargetErrorKind::MissingTable,
+            ..error
+        },
+        _ => error,
+    }
+}
+
 /// Counts rows by key div `width`.
 pub(super) fn count_by_key(
     connection: &Connection,

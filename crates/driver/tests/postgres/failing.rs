@@ -141,7 +141,7 @@ fn statements_that_cannot_be_prepared_are_named() {
     block_on(async {
         let ops = workload_of_queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Statement);
+        assert_eq!(error.kind, TargetErrorKind::MissingTable);
         assert!(
             error.message.contains("op `ask`") && error.message.contains("42P01"),
             "{error}"

@@ -18,14 +18,17 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::EXAMPLES_MAX;
+use highwater_core::model::audit_record::GoneTable;
 use highwater_core::model::display::duration;
+use highwater_core::model::op::BoundTable;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{AuditRecord, AuditStatus, InvariantRecord};
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
-use highwater_driver::{TargetError, Timeline};
+use highwater_driver::{TargetError, TargetErrorKind, Timeline};
 
 use crate::ledger::{Ledger, Totals};
+use patient::Waits;
 use rows::Regenerator;
 use table::{Figures, TableAudit};
 
@@ -33,6 +36,8 @@ pub(crate) use input::AuditInput;
 pub(crate) use patient::PatientAdmin;
 pub(crate) use progress::AuditProgressReporter;
 
+/// Looks for a table that seems to be dropped; together with their waits 8 seconds.
+const MISSING_LOOKS: u32 = 5;
 /// Shards with different copies that are named.
 const SHARDS_NAMED_MAX: usize = 20;
 /// One part in this many of the limit is kept for the steps after rows are read back.
@@ -192,10 +197,22 @@ async fn compare(
             figures: Figures::default(),
             before: rows_before.get(position).copied().unwrap_or(0),
         };
-        let figures = match input.workload.replacing_column(position) {
-            Some(column) => audit.run_replaced(column).await?,
-            None => audit.run(timeline, narrow_until).await?,
+        let (acknowledged, earlier) = (audit.ledger.totals().acknowledged, audit.before);
+        let compared = match input.workload.replacing_column(position) {
+            Some(column) => audit.run_replaced(column).await,
+            None => audit.run(timeline, narrow_until).await,
         };
+        let figures = match compared {
+            Err(error) if error.kind == TargetErrorKind::MissingTable && input.share.of == 1 => {
+                confirm_missing(admin, table, &error).await?;
+                Figures::of_dropped(acknowledged, earlier)
+            }
+            compared => compared?,
+        };
+        if let Some(how) = figures.removal {
+            let table = table.name.clone();
+            record.gone.push(GoneTable { table, how });
+        }
         idle &= figures.late == 0;
         if let Some(rows) = &mut rows {
             rows.push(figures.rows_in_all);
@@ -212,13 +229,34 @@ async fn compare(
         return Ok(FoundRows { idle, rows });
     }
     input.progress.stage("reading the server's counters", 0);
-    if record.replaced.is_none() {
+    if record.replaced.is_none() && record.gone.is_empty() {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
     compare_copies(input, admin, record).await?;
     Ok(FoundRows { idle, rows })
+}
+
+/// Fails unless a table is still missing after a while: a target that just started may not know all
+/// of its tables yet.
+async fn confirm_missing(
+    admin: &mut PatientAdmin<'_>,
+    table: &BoundTable,
+    error: &TargetError,
+) -> Result<(), TargetError> {
+    let mut waits = Waits::default();
+    for _ in 0..MISSING_LOOKS {
+        admin
+            .pause(&format!("waiting for a table: {error}"), &mut waits)
+            .await;
+        match admin.count_by_key(table, u64::MAX).await {
+            Err(again) if again.kind == TargetErrorKind::MissingTable => {}
+            Err(again) => return Err(again),
+            Ok(_) => return Err(error.clone()),
+        }
+    }
+    Ok(())
 }
 
 /// Whether all copies of each shard hold the same number of rows.
@@ -262,6 +300,7 @@ async fn check_invariant(
 fn add(record: &mut AuditRecord, figures: Figures) {
     record.found += figures.found;
     record.missing += figures.missing;
+    record.missing_before += figures.missing_before;
     record.surplus += figures.surplus;
     record.duplicated += figures.duplicated;
     record.altered += figures.altered;

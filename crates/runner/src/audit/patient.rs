@@ -109,10 +109,16 @@ impl<'a> PatientAdmin<'a> {
         if !is_transient(&error) {
             return Err(error);
         }
-        let stage = self.progress.wait(&format!("repeating a request: {error}"));
+        self.pause(&format!("repeating a request: {error}"), waits)
+            .await;
+        self.until_present().await
+    }
+
+    /// Waits before the next attempt, and shows why.
+    pub(super) async fn pause(&self, why: &str, waits: &mut Waits) {
+        let stage = self.progress.wait(why);
         self.sleep(waits.next()).await;
         self.progress.resume(stage);
-        self.until_present().await
     }
 
     async fn sleep(&self, pause: Nanos) {

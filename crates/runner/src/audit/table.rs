@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::{self, Comparison, EXAMPLES_MAX};
-use highwater_core::model::audit_record::ReplacedRecord;
+use highwater_core::model::audit_record::{Removal, ReplacedRecord};
 use highwater_core::model::op::BoundTable;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{
@@ -62,6 +62,10 @@ pub(crate) struct Figures {
     pub(crate) expectation: Option<Expectation>,
     /// How rows that replace each other were compared.
     pub(crate) replaced: Option<ReplacedRecord>,
+    /// How the table lost its rows all at once.
+    pub(crate) removal: Option<Removal>,
+    /// Missing rows of earlier runs.
+    pub(crate) missing_before: u64,
 }
 
 impl Figures {
@@ -70,6 +74,17 @@ impl Figures {
         let of_fault = self.examples.iter().filter(|e| e.fault == example.fault);
         if of_fault.count() < EXAMPLES_OF_A_FAULT {
             self.examples.push(example);
+        }
+    }
+
+    /// Of a table that is not there any more: everything is missing.
+    pub(super) fn of_dropped(acknowledged: u64, before: u64) -> Self {
+        Self {
+            missing: acknowledged + before,
+            missing_before: before,
+            narrowed: true,
+            removal: Some(Removal::Dropped),
+            ..Self::default()
         }
     }
 
@@ -115,6 +130,9 @@ impl TableAudit<'_, '_> {
         let expectation = self.expectation(&sums);
         let comparison = buckets::compare(&expectation);
         self.figures.rows_in_all = comparison.found + sums.without_key;
+        if self.input.share.of == 1 && (self.before == 0 || sums.without_key == 0) {
+            self.figures.removal = buckets::removal(&expectation, comparison.missing);
+        }
         self.compare_others(sums.without_key);
         if level == AuditLevel::Full {
             let expected = expectation.expected.iter().map(|bucket| bucket.bucket);
@@ -152,6 +170,7 @@ impl TableAudit<'_, '_> {
         self.figures.found += surplus;
         self.figures.surplus += surplus;
         self.figures.missing += missing;
+        self.figures.missing_before = missing;
         if missing > 0 {
             self.figures.example(AuditExample {
                 fault: Fault::Missing,

@@ -245,3 +245,39 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
     assert_eq!(exit_code(&end), 4, "{text}");
     assert_eq!(rows(&server.lock().unwrap()), record.audit.found, "{text}");
 }
+
+/// What the judgment says of a table to which this is done in mid-run.
+fn lost_by(name: &'static str, sql: &str) -> String {
+    let database = Database::new(name);
+    let job = busy(&database.url(), 3);
+    let end = thread::scope(|scope| {
+        scope.spawn(|| {
+            database.wait_for_more_rows();
+            database.sql(sql);
+        });
+        database.run(&job)
+    });
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
+    assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
+    assert_eq!(exit_code(&end), 4, "{text}");
+    assert!(record.audit.missing <= record.audit.acknowledged, "{text}");
+    record.judgments.data.reasons[0].sentence()
+}
+
+#[test]
+fn a_table_that_was_dropped_or_truncated_in_mid_run_is_lost_in_these_words() {
+    if skipped() {
+        return;
+    }
+    let said = lost_by("truncated", "TRUNCATE cpu");
+    assert!(
+        said.starts_with("table `cpu` was truncated during the run"),
+        "{said}"
+    );
+    let said = lost_by("dropped", "DROP TABLE cpu");
+    assert!(
+        said.starts_with("table `cpu` was dropped during the run"),
+        "{said}"
+    );
+}

@@ -2,6 +2,7 @@
 //!
 //! Only a finished audit can say `clean` or name a loss; it must not be inferred from counts.
 
+use crate::model::audit_record::{GoneTable, Removal};
 use crate::model::display::count;
 use crate::model::judgment::{Data, Judgment, Reason, ReasonCode};
 use crate::model::plan::AuditLevel;
@@ -76,15 +77,39 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
     if audit.missing == 0 {
         return None;
     }
-    let figures = format!(
-        "{} of {} acknowledged rows are missing",
-        count(audit.missing),
-        count(audit.acknowledged)
-    );
-    let places = with_examples(figures, audit, &[Fault::Missing]);
-    let hint = "check the target's durability and replication settings and its log";
+    let mut figures: Vec<String> = audit.gone.iter().map(removal).collect();
+    let own = audit.missing.saturating_sub(audit.missing_before);
+    if own > 0 {
+        figures.push(format!(
+            "{} of {} acknowledged rows are missing",
+            count(own),
+            count(audit.acknowledged)
+        ));
+    }
+    if audit.missing_before > 0 {
+        figures.push(format!(
+            "{} rows of earlier runs are missing",
+            count(audit.missing_before)
+        ));
+    }
+    let places = with_examples(figures.join("; "), audit, &[Fault::Missing]);
+    let hint = if audit.gone.is_empty() {
+        "check the target's durability and replication settings and its log"
+    } else {
+        "find out who else uses these tables; run again with --drop, or in a schema of its own"
+    };
     let message = "acknowledged rows were not found";
     reason(ReasonCode::RowsLost, message, &places, hint)
+}
+
+/// What happened to a table as a whole.
+fn removal(gone: &GoneTable) -> String {
+    let how = match gone.how {
+        Removal::Dropped => "was dropped during the run",
+        Removal::Truncated => "was truncated during the run, or its rows were deleted",
+        Removal::Empty => "is empty: truncated, or its rows deleted, or none was ever stored",
+    };
+    format!("table `{}` {how}", gone.table)
 }
 
 fn surplus(audit: &AuditRecord) -> Option<Reason> {

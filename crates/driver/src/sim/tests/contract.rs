@@ -115,12 +115,12 @@ fn a_missing_table_is_refused_when_the_session_prepares() {
     let target = target("", 1);
     clock.block_on(async {
         let error = try_connect(&target, &clock).await.err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::Statement);
+        assert_eq!(error.kind, TargetErrorKind::MissingTable);
         assert!(error.message.contains("`readings`"));
         let mut admin = administer(&target, &clock).await;
         let table = &workload().tables[0];
         let error = admin.count_by_key(table, 1).await.unwrap_err();
-        assert_eq!(error.kind, TargetErrorKind::Statement);
+        assert_eq!(error.kind, TargetErrorKind::MissingTable);
         assert!(admin.rows_inserted(&workload()).await.is_err());
     });
 }
