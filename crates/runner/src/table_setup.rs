@@ -17,6 +17,7 @@ use highwater_driver::{
     Timeline,
 };
 
+use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
 use crate::request::{RunRequest, rows_per_op};
@@ -37,6 +38,8 @@ pub(crate) struct ExistingTables {
     pub(crate) tables: Vec<TableRecord>,
     /// Index of the first row that this run may write.
     pub(crate) first_row: u64,
+    /// Rows of earlier runs were counted, because nobody noted how many must be there.
+    taken_as_found: bool,
     /// The server's own counter of rows inserted, before this run's first one.
     pub(crate) counter: Option<u64>,
 }
@@ -92,6 +95,7 @@ pub(crate) async fn prepare(
         refuse_to_share(&entries)?;
     }
     let recovered: Vec<bool> = entries.iter().map(|entry| entry.writing).collect();
+    let noted: Vec<bool> = entries.iter().map(|entry| entry.rows.is_some()).collect();
     let deadline = timeline.now().saturating_add(request.limit);
     {
         let completed = complete_entries(admin, bound, request, &mut entries, timeline);
@@ -111,6 +115,11 @@ pub(crate) async fn prepare(
     } else {
         None
     };
+    let taken_as_found = entries
+        .iter()
+        .zip(&recovered)
+        .zip(noted)
+        .any(|((entry, recovered), noted)| entry.rows > Some(0) && (*recovered || !noted));
     let tables = entries
         .iter()
         .zip(recovered)
@@ -131,6 +140,7 @@ pub(crate) async fn prepare(
         entries,
         tables,
         first_row,
+        taken_as_found,
         counter,
     })
 }
@@ -255,6 +265,17 @@ impl ExistingTables {
         rows.collect()
     }
 
+    /// Rows that must be in each table after a run without an audit; absent if that is not known.
+    pub(crate) fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
+        let tables = self.entries.iter().zip(ledgers);
+        let due = tables.map(|(entry, ledger)| {
+            let (before, written) = (entry.rows?, ledger.totals());
+            let is_certain = written.unknown == 0 && !ledger.has_replacements();
+            is_certain.then(|| before + written.acknowledged)
+        });
+        due.collect()
+    }
+
     /// Rows that a load finds. A run that was killed leaves gaps before its last row, so counted rows
     /// are preferred. If rows replace each other or were not counted, it is the number of rows ever
     /// written.
@@ -290,11 +311,11 @@ impl ExistingTables {
     /// One sentence for the reader, if earlier runs left rows.
     pub(crate) fn continued_note(&self) -> Option<String> {
         let rows: Option<u64> = self.entries.iter().map(|entry| entry.rows).sum();
-        let recovered = self.tables.iter().any(|table| table.recovered);
         (self.first_row > 0).then(|| {
             let rows = rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-            let how = if recovered {
-                "; an earlier run did not say how far it came, so the table was asked"
+            let how = if self.taken_as_found {
+                "; how many of them were acknowledged is not known, so those that are there were \
+                 counted, and a loss before this run is not seen"
             } else {
                 ""
             };

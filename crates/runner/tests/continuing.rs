@@ -13,7 +13,7 @@ use std::thread;
 use highwater_core::model::audit_record::Removal;
 use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::plan::Share;
+use highwater_core::model::plan::{AuditLevel, Share};
 use highwater_core::model::record::{RunRecord, TableRecord};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
@@ -169,6 +169,48 @@ fn rows_of_earlier_runs_that_are_gone_are_lost() {
     assert_eq!(example.acknowledged, first.audit.found);
     assert_eq!(example.found + 3, first.audit.found);
     assert_eq!(example.last_key + 1, table(&second).first_index);
+}
+
+/// What the first run was told is remembered without an audit, and a loss until the table is new.
+#[test]
+fn a_loss_is_found_by_every_later_run() {
+    for audit in [AuditLevel::Sums, AuditLevel::Off] {
+        let root = tempfile::tempdir().unwrap();
+        let mut job = job(root.path());
+        job.audit = audit;
+        run(&job);
+        let delete = "DELETE FROM cpu WHERE rowid IN (SELECT rowid FROM cpu LIMIT 3)";
+        statement(&job, root.path(), delete);
+        job.audit = AuditLevel::Sums;
+        for later in 1..=2 {
+            let record = run(&job);
+            let data = &record.judgments.data;
+            assert_eq!(data.value, Data::Lost, "{audit:?} {later}");
+            let (missing, before) = (record.audit.missing, record.audit.missing_before);
+            assert_eq!((missing, before), (3, 3), "{audit:?} {later}");
+            let said = data.reasons[0].sentence();
+            assert!(
+                said.contains("3 rows of earlier runs are missing"),
+                "{said}"
+            );
+        }
+    }
+}
+
+#[test]
+fn rows_of_which_nobody_noted_how_many_there_were_are_said_to_be_taken_as_found() {
+    let root = tempfile::tempdir().unwrap();
+    let job = job(root.path());
+    let said = |record: &RunRecord| {
+        let mut notes = record.notes.iter();
+        notes.any(|note| note.message.contains("a loss before this run is not seen"))
+    };
+    run(&job);
+    assert!(!said(&run(&job)));
+    note(&job, root.path(), |note| note.rows = None);
+    assert!(said(&run(&job)));
+    note(&job, root.path(), |note| note.writing = true);
+    assert!(said(&run(&job)));
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub(crate) struct AuditOutcome {
     pub(crate) record: AuditRecord,
     /// False if statements may still be running.
     pub(crate) idle: bool,
-    /// Rows in each table, those of earlier runs included; absent if they were not counted.
+    /// Rows that must be in each table, those of earlier runs included; absent if that is not known.
     pub(crate) rows: Option<Vec<u64>>,
 }
 
@@ -147,7 +147,7 @@ struct AuditClock<'a> {
 struct FoundRows {
     /// False if statements may still be running.
     idle: bool,
-    /// Rows in each table, those of earlier runs included; absent if they were not counted.
+    /// Rows that must be in each table, those of earlier runs included; absent if that is not known.
     rows: Option<Vec<u64>>,
 }
 
@@ -215,7 +215,7 @@ async fn compare(
         }
         idle &= figures.late == 0;
         if let Some(rows) = &mut rows {
-            rows.push(figures.rows_in_all);
+            rows.push(figures.rows_due);
         }
         add(record, figures);
     }

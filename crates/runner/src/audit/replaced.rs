@@ -28,8 +28,8 @@ impl TableAudit<'_, '_> {
         self.begin_stage("counting rows", rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, u64::MAX).await?;
         let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
-        self.figures.rows_in_all = with_key + counts.without_key;
-        self.begin_stage("reading back the rows", self.figures.rows_in_all);
+        self.figures.rows_due = with_key + counts.without_key;
+        self.begin_stage("reading back the rows", self.figures.rows_due);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
         let (before, mut waits) = (self.figures.clone(), Waits::default());

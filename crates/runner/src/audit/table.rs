@@ -43,8 +43,9 @@ pub(crate) struct TableAudit<'a, 'p> {
 pub(crate) struct Figures {
     /// Rows of this run, and what nobody sent.
     pub(crate) found: u64,
-    /// All rows of the table.
-    pub(crate) rows_in_all: u64,
+    /// Rows that must be in the table, those of earlier runs included: every later audit expects
+    /// them, so that a loss is never forgotten.
+    pub(crate) rows_due: u64,
     pub(crate) missing: u64,
     pub(crate) surplus: u64,
     pub(crate) duplicated: u64,
@@ -83,6 +84,7 @@ impl Figures {
             missing: acknowledged + before,
             missing_before: before,
             narrowed: true,
+            rows_due: acknowledged + before,
             removal: Some(Removal::Dropped),
             ..Self::default()
         }
@@ -129,7 +131,7 @@ impl TableAudit<'_, '_> {
         let sums = sums::sum(self.admin, self.table, request).await?;
         let expectation = self.expectation(&sums);
         let comparison = buckets::compare(&expectation);
-        self.figures.rows_in_all = comparison.found + sums.without_key;
+        self.figures.rows_due = self.before + rows_due(&expectation, comparison.found);
         if self.input.share.of == 1 && (self.before == 0 || sums.without_key == 0) {
             self.figures.removal = buckets::removal(&expectation, comparison.missing);
         }
@@ -253,4 +255,13 @@ impl TableAudit<'_, '_> {
         let stage = format!("{what} of table `{}`", self.table.name);
         self.input.progress.stage(stage, rows);
     }
+}
+
+/// Rows of this run that must be there: those acknowledged and, as far as they were found, those of
+/// unknown outcome.
+fn rows_due(expectation: &Expectation, found: u64) -> u64 {
+    let expected = expectation.expected.iter();
+    let acknowledged: u64 = expected.clone().map(|bucket| bucket.acknowledged).sum();
+    let unknown: u64 = expected.map(|bucket| bucket.unknown).sum();
+    found.clamp(acknowledged, acknowledged + unknown)
 }

@@ -26,6 +26,7 @@ use crate::collector::Collector;
 use crate::empty_responses;
 use crate::executor;
 use crate::interrupts::Interrupts;
+use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
 use crate::record::{self, Parts};
@@ -174,7 +175,9 @@ impl Run {
         let audit_begin = self.timeline.now();
         let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants);
         let audited = audit.await;
-        let noted = self.register_end(&passes, &audited, admin.as_mut()).await;
+        let rows = audited.rows.clone().or_else(|| self.rows_due(&ledgers));
+        let noted = self.register_end(&passes, rows.as_deref(), admin.as_mut());
+        let noted = noted.await;
         parts.set_tables(&self.tables);
         let AuditOutcome {
             record: audit,
@@ -253,19 +256,27 @@ impl Run {
         .collect()
     }
 
+    /// Rows that must be in each table although no audit says so.
+    fn rows_due(&self, ledgers: &[Ledger]) -> Option<Vec<u64>> {
+        let streams = self.request.plan.streams.iter();
+        let names = streams.map(|stream| stream.name.as_str());
+        let changed = self.request.workload.changed_by_statements(names);
+        let is_certain = !changed.contains(&true);
+        is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
+    }
+
     /// Says in the table registry how far this run came. What shares wrote together, none of them
     /// can say.
     async fn register_end(
         &mut self,
         passes: &Passes,
-        audited: &AuditOutcome,
+        rows: Option<&[u64]>,
         admin: &mut dyn Admin,
     ) -> Result<(), TargetError> {
         if self.request.plan.share.of > 1 || !SetupRequest::of(&self.request).writes {
             return Ok(());
         }
         let end = self.tables.rows_end(&self.request, passes);
-        let rows = audited.rows.as_deref();
         self.tables.close(admin, end, rows, &self.timeline).await
     }
 
