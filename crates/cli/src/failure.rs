@@ -15,7 +15,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use highwater_driver::{TargetError, TargetErrorKind, TargetUrl};
+use highwater_core::model::display::harmless;
+use highwater_driver::redaction::{redacted, without_passwords};
+use highwater_driver::{TargetError, TargetErrorKind};
 
 use crate::exit;
 
@@ -77,19 +79,26 @@ impl Failure {
             .as_ref()
             .map_or(String::new(), ToString::to_string);
         let hint = self.hint.as_ref().map_or(String::new(), |hint| {
-            format!("\nhint: {}\n", printable(&without_passwords(hint)))
+            format!("\nhint: {}\n", harmless(&without_passwords(hint)))
         });
-        let message = printable(&without_passwords(&self.message));
-        format!("error: {message}\n{}{hint}", printable(&place))
+        let message = harmless(&without_passwords(&self.message));
+        format!("error: {message}\n{}{hint}", harmless(&place))
     }
-}
 
-/// The text without what could steer a terminal; line ends and tabs stay.
-fn printable(text: &str) -> String {
-    text.replace(
-        |c: char| c.is_control() && c != '\n' && c != '\t',
-        "\u{fffd}",
-    )
+    /// The same failure, without the passwords of these words wherever they are quoted whole: where
+    /// a word ends in a message cannot be seen if its password holds a quote.
+    pub fn without_passwords_of<'a>(mut self, words: impl IntoIterator<Item = &'a str>) -> Self {
+        for word in words {
+            let value = word.split_once('=').map_or("", |(_, value)| value);
+            for quoted in [word, value] {
+                if let Some(clean) = redacted(quoted) {
+                    self.message = self.message.replace(quoted, &clean);
+                    self.hint = self.hint.map(|hint| hint.replace(quoted, &clean));
+                }
+            }
+        }
+        self
+    }
 }
 
 impl From<TargetError> for Failure {
@@ -153,6 +162,7 @@ impl fmt::Display for Place {
         // A line that may hold a password is not shown; a long one would not be read.
         if source.contains("://")
             || source.to_lowercase().contains("password")
+            || redacted(source).is_some()
             || source.len() > 200
         {
             return Ok(());
@@ -167,43 +177,6 @@ impl fmt::Display for Place {
         writeln!(f, "{line:>gutter$} | {source}")?;
         writeln!(f, "{:gutter$} | {indent}{}", "", "^".repeat(*width))
     }
-}
-
-/// The text with the password of every URL in it cut out.
-pub fn without_passwords(text: &str) -> String {
-    text.split_inclusive(|c: char| c.is_whitespace() || "`'\"".contains(c))
-        .map(|piece| {
-            let end = piece.trim_end_matches(|c: char| c.is_whitespace() || "`'\"".contains(c));
-            let (word, separator) = piece.split_at(end.len());
-            match redacted(word) {
-                Some(clean) => format!("{clean}{separator}"),
-                None => piece.to_owned(),
-            }
-        })
-        .collect()
-}
-
-/// The URL in `word` without its password, if it has one. What precedes the scheme is kept.
-pub fn redacted(word: &str) -> Option<String> {
-    let scheme_end = word.find("://")?;
-    let scheme_start = word[..scheme_end]
-        .rfind(|c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c))
-        .map_or(0, |at| at + 1);
-    let (before, url) = word.split_at(scheme_start);
-    let holds_one = match TargetUrl::parse(url) {
-        Ok(parsed) => {
-            let in_parameters = |name: &String| name.to_ascii_lowercase().contains("password");
-            if parsed.password.is_some() || parsed.parameters.keys().any(in_parameters) {
-                return Some(format!("{before}{parsed}"));
-            }
-            false
-        }
-        Err(_) => url.contains('@'),
-    };
-    holds_one.then(|| {
-        let rest = url.rsplit('@').next().unwrap_or_default();
-        format!("{before}{}://***@{rest}", &word[scheme_start..scheme_end])
-    })
 }
 
 /// The candidate for `did you mean …?` that is close to a word, if any.
@@ -256,6 +229,8 @@ mod tests {
     fn a_text_cannot_steer_the_terminal() {
         let failure = Failure::usage("unknown flag `\u{1b}[31m`");
         assert_eq!(failure.render(), "error: unknown flag `\u{fffd}[31m`\n");
+        let failure = Failure::usage("the server says \u{202e}live");
+        assert_eq!(failure.render(), "error: the server says \u{fffd}live\n");
     }
 
     #[test]
@@ -270,16 +245,18 @@ mod tests {
 
     #[test]
     fn passwords_do_not_reach_the_text() {
-        for (given, shown) in [
-            ("bad `db://u:geheim@h/n` here", "bad `db://u@h/n` here"),
-            ("--rate=db://u:geheim@h", "--rate=db://u@h"),
-            ("db://h?password=geheim", "db://h?password=***"),
-            ("db://u:geheim@h:99999/n", "db://***@h:99999/n"),
-            ("db://u@h/n stays", "db://u@h/n stays"),
-            ("nothing: to @ hide", "nothing: to @ hide"),
-        ] {
-            assert_eq!(without_passwords(given), shown);
-        }
+        let failure =
+            Failure::usage("bad `db://u:geheim@h/n` here").with_hint("--to=db://u:geheim@h");
+        assert_eq!(
+            failure.render(),
+            "error: bad `db://u@h/n` here\n\nhint: --to=db://u@h\n"
+        );
+        let word = "--to=db://u:gehe`im'x @h";
+        let failure = Failure::usage("bad `db://u:gehe`im'x @h` here");
+        assert_eq!(
+            failure.without_passwords_of([word]).message,
+            "bad `db://u@h` here"
+        );
         let text = "target = 'db://u:geheim@h'";
         let place = Place::new("highwater.toml", text, &(9..26));
         assert_eq!(place.to_string(), "  --> highwater.toml:1:10\n");

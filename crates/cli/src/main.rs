@@ -31,11 +31,19 @@ fn start() -> Result<u8, Failure> {
     if let Some(warning) = warning {
         terminal::warn(&warning);
     }
+    answer(&invocation).map_err(|failure| {
+        let variables = invocation.environment.iter().map(|(_, value)| value);
+        let words = invocation.arguments.iter().chain(variables);
+        failure.without_passwords_of(words.map(String::as_str))
+    })
+}
+
+fn answer(invocation: &Invocation) -> Result<u8, Failure> {
     match grammar::parse(&invocation.arguments)? {
-        Request::Text(text) => terminal::data(&text.ansi().to_string()).map(|()| exit::SUCCESS),
+        Request::Text(text) => terminal::styled(&text.ansi().to_string()).map(|()| exit::SUCCESS),
         Request::Completions(shell) => manual::completions(&shell),
         Request::Manual => manual::manual(),
-        Request::Command(command, arguments) => execute(command, arguments, &invocation),
+        Request::Command(command, arguments) => execute(command, arguments, invocation),
     }
 }
 

@@ -1,13 +1,15 @@
 //! Keeps passwords out of what other users of the machine can see of this process.
 //!
-//! Anyone may read the words of a running command (`ps`), and its user the environment. If a
-//! target's URL holds a password, the process starts itself again (`exec`, so the process id
+//! Anyone may read the words of a running command (`ps`), and its user the environment. If a URL
+//! among them holds a password or a token, the process starts itself again (`exec`, so the process id
 //! stays) with the password cut out of words and environment. The originals travel in a sealed
 //! file in memory, which takes the place of standard input; the new image reads it and puts the
 //! real standard input back, which closes it: without unsafe code a descriptor that is known by
 //! its number alone could not be closed.
 //!
 //! Linux only; elsewhere the user is warned. The moment before the restart cannot be hidden.
+
+use highwater_driver::redaction::{redacted, without_passwords as without_passwords_in};
 
 use crate::failure::Failure;
 use crate::invocation::Invocation;
@@ -25,7 +27,7 @@ pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
     }
     let cause = platform::start_again(&given, &clean);
     let warning = format!(
-        "the password in the target's URL can be seen in the list of processes ({cause}); \
+        "a password or token of a URL can be seen in the list of processes ({cause}); \
          leave it out to be prompted for it"
     );
     Ok((given, Some(warning)))
@@ -33,13 +35,13 @@ pub fn invocation() -> Result<(Invocation, Option<String>), Failure> {
 
 /// The same words and environment, passwords cut out of URLs.
 fn without_passwords(given: &Invocation) -> Invocation {
-    let clean = |text: &String| crate::failure::redacted(text).unwrap_or_else(|| text.clone());
+    let clean = |text: &String| redacted(text).unwrap_or_else(|| text.clone());
     Invocation {
         arguments: given.arguments.iter().map(clean).collect(),
         environment: given
             .environment
             .iter()
-            .map(|(name, value)| (name.clone(), crate::failure::without_passwords(value)))
+            .map(|(name, value)| (name.clone(), without_passwords_in(value)))
             .collect(),
     }
 }

@@ -94,6 +94,17 @@ fn a_password_on_the_command_line_is_seen_neither_in_words_nor_in_the_environmen
 }
 
 #[test]
+fn a_token_of_an_endpoint_is_not_seen() {
+    let url = format!("http://127.0.0.1:1/metrics?token={PASSWORD}");
+    let held = hold(&["run", "sim:", "--metrics", &url], &[]);
+    let words = held.read("cmdline");
+    assert!(words.ends_with("/metrics?token=*** "), "{words}");
+    let (code, text) = held.go_on("wrong = 1");
+    assert_eq!(code, Some(2));
+    assert!(!text.contains(PASSWORD), "{text}");
+}
+
+#[test]
 fn standard_input_is_the_same_before_and_after() {
     let held = hold(&["run", "postgres://user:geheim@127.0.0.1:1/name"], &[]);
     let path = format!("/proc/{}/fd/0", held.process.id());

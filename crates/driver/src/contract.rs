@@ -51,6 +51,11 @@ pub trait Driver: Sync {
     fn sink(&self) -> Option<&'static str> {
         None
     }
+    /// Environment variables that hold a secret and are read. Commands that are started for the user
+    /// must not get them.
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &[]
+    }
     /// Checks URLs and options and makes a target; no I/O.
     fn open(
         &self,

@@ -15,6 +15,7 @@ pub mod metrics;
 mod network;
 pub mod null;
 pub mod postgres;
+pub mod redaction;
 pub mod registry;
 pub mod rights;
 pub mod sim;

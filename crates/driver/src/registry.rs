@@ -52,7 +52,7 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
             .flat_map(|d| d.schemes().iter().map(|s| format!("{s}:")))
             .collect();
         return Err(TargetError::usage(format!(
-            "target `{first}`: unknown scheme `{}:`",
+            "the target has the unknown scheme `{}:`",
             first.scheme
         ))
         .with_hint(format!("known schemes are {}", schemes.join(", "))));
@@ -62,9 +62,39 @@ pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError>
         .find(|url| !driver.schemes().contains(&url.scheme.as_str()))
     {
         Some(other) => Err(TargetError::usage(format!(
-            "targets `{first}` and `{other}` are of different kinds"
+            "targets `{}:` and `{}:` are of different kinds",
+            first.scheme, other.scheme
         ))
         .with_hint("several targets of one run must share a driver")),
         None => Ok(*driver),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        /// Neither an error nor a URL that was read shows a password, whatever it and its
+        /// neighbors are made of.
+        #[test]
+        fn no_text_makes_it_fail_or_show_a_password(
+            scheme in "(db|crate|sqlite|postgres|\\PC{0,6})",
+            slashes in "(://|:/|//|:|)",
+            user in "[a-z@%☃]{0,4}",
+            before in "\\PC{0,6}",
+            after in "(\\PC{0,6}|[?@:/&=#%]{0,4})",
+            end in "(\\PC{0,12}|h:[0-9]{1,6}/n\\?x=1)",
+        ) {
+            let text = format!("{scheme}{slashes}{user}:x{before}S3cr3t{after}@{end}");
+            let known = |url: TargetUrl| driver_of(std::slice::from_ref(&url)).map(|_| url);
+            let shown = match TargetUrl::parse(&text).and_then(known) {
+                Ok(url) if url.hosts.is_empty() && url.user.is_none() => String::new(),
+                Ok(url) => format!("{url} {url:?}"),
+                Err(error) => format!("{error:?}"),
+            };
+            proptest::prop_assert!(!shown.contains("S3cr3t"), "{text} -> {shown}");
+            drop(TargetUrl::parse(&end));
+        }
     }
 }

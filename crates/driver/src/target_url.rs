@@ -8,6 +8,7 @@ use std::fmt;
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
 use crate::error::TargetError;
+use crate::redaction::{is_secret, redacted};
 
 /// What a value of a URL's parameters may not hold as it is.
 const RESERVED: &AsciiSet = &CONTROLS
@@ -67,13 +68,23 @@ pub struct Host {
 }
 
 impl TargetUrl {
-    /// Parses a URL. Errors quote it without its password.
+    /// Parses a URL. Errors quote nothing that may be a part of a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
-        let (scheme, rest) = text.split_once(':').ok_or_else(|| {
-            TargetError::usage(format!("target `{text}` is not a URL"))
+        let found = text
+            .split_once(':')
+            .filter(|(scheme, _)| is_scheme(scheme.as_bytes()));
+        let (scheme, rest) = found.ok_or_else(|| {
+            let shown = redacted(text).unwrap_or_else(|| text.to_owned());
+            TargetError::usage(format!("target `{shown}` is not a URL"))
                 .with_hint("a target looks like `scheme:PATH` or `scheme://host:port/name`")
         })?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let authority = rest.strip_prefix("//");
+        // Nothing of such a text could be shown: any part of it may be one of the password.
+        if rest.contains(':') && (query.contains('@') || authority.is_none() && rest.contains('@'))
+        {
+            return Err(unclear_password(scheme, authority.is_some()));
+        }
         let mut url = Self {
             scheme: scheme.to_ascii_lowercase(),
             user: None,
@@ -82,7 +93,7 @@ impl TargetUrl {
             path: String::new(),
             parameters: parse_parameters(query),
         };
-        match rest.strip_prefix("//") {
+        match authority {
             None => url.path = decode(rest),
             Some(authority) => url.parse_authority(authority)?,
         }
@@ -167,8 +178,25 @@ impl fmt::Display for Host {
     }
 }
 
-fn is_secret(parameter: &str) -> bool {
-    parameter.to_ascii_lowercase().contains("password")
+/// As RFC 3986 has it, section 3.1.
+fn is_scheme(text: &[u8]) -> bool {
+    let within = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    text.first().is_some_and(u8::is_ascii_alphabetic) && text.iter().all(within)
+}
+
+fn unclear_password(scheme: &str, with_host: bool) -> TargetError {
+    let (cause, hint) = if with_host {
+        (
+            "has an `@` behind its `?`",
+            "percent-encode `?` in a password (%3F), and `@` in a parameter (%40)",
+        )
+    } else {
+        (
+            "has a user and a password, but no `//`",
+            "write `scheme://user:password@host`; in a path, percent-encode `@` (%40)",
+        )
+    };
+    TargetError::usage(format!("the target `{scheme}:…` {cause}")).with_hint(hint)
 }
 
 fn parse_host(text: &str) -> Result<Host, TargetError> {
@@ -235,6 +263,7 @@ mod tests {
             ("db://u:p%40ss@h/n", "db://u@h/n"),
             ("db://u:p@ss/w@h/n", "db://u@h/n"),
             ("db://h/n?password=abc", "db://h/n?password=***"),
+            ("db://h/n?token=abc", "db://h/n?token=***"),
         ] {
             assert_eq!(TargetUrl::parse(given).unwrap().to_string(), printed);
         }
@@ -247,5 +276,21 @@ mod tests {
         let error = TargetUrl::parse("db://u:geheim@h:99999/n").unwrap_err();
         assert!(error.message.contains("99999"));
         assert!(!format!("{error:?}").contains("geheim"));
+    }
+
+    #[test]
+    fn what_may_be_a_part_of_a_password_is_not_quoted() {
+        for text in [
+            "crate☃://u:geheim@h",
+            "postgres//u:geheim@h/d",
+            "postgres:u:geheim@h/d",
+            "postgres:/u:geheim@h/d",
+            "host=h password=geheim",
+            "db://u:ge?geheim@h/n",
+            "db://u:12?geheim=1@h/n",
+        ] {
+            let error = TargetUrl::parse(text).unwrap_err();
+            assert!(!format!("{error:?}").contains("geheim"), "{error:?}");
+        }
     }
 }

@@ -1,15 +1,19 @@
 //! `highwater run --repeat`: repeats a run, alternating with a second target or with other
 //! configurations of the same one, to measure run-to-run variation. Must not compare runs itself.
 
+use std::ffi::OsString;
 use std::process::Command;
 
 use highwater_core::analysis::comparison::PRACTICAL;
 use highwater_core::report;
+use highwater_driver::redaction::redacted;
+use highwater_driver::registry::drivers;
 
 use super::compare::{Loaded, against_first};
 use super::run;
 use crate::exit;
 use crate::failure::Failure;
+use crate::invocation::PREFIX;
 use crate::settings::{RepeatSettings, RunSettings, Variant};
 use crate::terminal;
 
@@ -67,13 +71,19 @@ fn order(variants: usize, round: u32) -> Vec<usize> {
     }
 }
 
-/// Runs the user's command in a shell; its output is for the reader.
+/// Runs the user's command in a shell, without the passwords of this program's environment; its
+/// output is for the reader.
 fn prepare(variant: &Variant) -> Result<(), Failure> {
     let Some(command) = &variant.command else {
         return Ok(());
     };
     let place = format!("--variant {}", variant.name);
-    let status = Command::new("sh").arg("-c").arg(command).status();
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(command);
+    for name in secret_variables() {
+        shell.env_remove(name);
+    }
+    let status = shell.status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(
@@ -84,6 +94,21 @@ fn prepare(variant: &Variant) -> Result<(), Failure> {
             "{place}: cannot start a shell: {error}"
         ))),
     }
+}
+
+/// The variables of this process that a driver takes a password from, and those of ours that hold
+/// the password of a URL.
+fn secret_variables() -> Vec<OsString> {
+    let of_drivers = drivers()
+        .iter()
+        .flat_map(|driver| driver.secret_variables());
+    let ours = std::env::vars_os().filter(|(name, value)| {
+        name.to_string_lossy().starts_with(PREFIX) && redacted(&value.to_string_lossy()).is_some()
+    });
+    of_drivers
+        .map(OsString::from)
+        .chain(ours.map(|(name, _)| name))
+        .collect()
 }
 
 /// The settings of one run: a simulated target gets another seed; rows and ops stay the same.

@@ -9,6 +9,8 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use block::Block;
+use highwater_core::model::display::harmless;
+use highwater_driver::redaction::without_passwords;
 
 use crate::exit;
 use crate::failure::Failure;
@@ -26,8 +28,13 @@ pub fn without_color() {
     anstream::ColorChoice::Never.write_global();
 }
 
-/// Writes data to stdout. A closed stdout is no error.
+/// Writes data to stdout, without what could steer a terminal. A closed stdout is no error.
 pub fn data(text: &str) -> Result<(), Failure> {
+    styled(&harmless(text))
+}
+
+/// Writes text of our own to stdout, with its styles. A closed stdout is no error.
+pub fn styled(text: &str) -> Result<(), Failure> {
     let _below = room();
     let mut stdout = anstream::stdout().lock();
     match write(&mut stdout, text) {
@@ -41,8 +48,13 @@ pub fn data(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes something for the reader, not for a program, to stderr. A failure cannot be reported.
+/// Writes something for the reader, not for a program, to stderr, without what could steer a
+/// terminal. A failure cannot be reported.
 pub fn note(text: &str) {
+    styled_note(&harmless(text));
+}
+
+fn styled_note(text: &str) {
     let _below = room();
     let _ = write(&mut anstream::stderr().lock(), text);
 }
@@ -55,7 +67,7 @@ pub fn fail(failure: &Failure) -> u8 {
     let colored = text
         .replacen("error:", &format!("{ERROR}error:{ERROR:#}"), 1)
         .replacen("\nhint:", &format!("\n{HINT}hint:{HINT:#}"), 1);
-    note(&colored);
+    styled_note(&colored);
     failure.exit
 }
 
@@ -94,7 +106,8 @@ fn reported_size(_stderr: &io::Stderr) -> Option<(u16, u16)> {
 /// Draws these lines below everything else, in place of the former ones. They have no colors, so
 /// that no choice of colors takes out what moves the cursor.
 pub fn block(lines: &[String]) {
-    draw(&mut lock(), lines);
+    let lines: Vec<String> = lines.iter().map(|line| harmless(line)).collect();
+    draw(&mut lock(), &lines);
 }
 
 /// Takes the block away until it is drawn again; what is written in between is above it.
@@ -123,8 +136,8 @@ fn write(stream: &mut impl Write, text: &str) -> io::Result<()> {
 /// Shows a warning on stderr.
 pub fn warn(text: &str) {
     const WARNING: anstyle::Style = anstyle::AnsiColor::Yellow.on_default().bold();
-    note(&format!(
+    styled_note(&format!(
         "{WARNING}warning:{WARNING:#} {}\n",
-        crate::failure::without_passwords(text)
+        harmless(&without_passwords(text))
     ));
 }

@@ -9,6 +9,7 @@ mod continuing;
 mod endings;
 mod exit_codes;
 mod finding;
+mod foreign;
 mod importing;
 mod input_errors;
 mod invariants;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_testing::postgres::{Postgres, Setup, skipped};
+use proptest::prelude::*;
 
 use crate::called::{Called, Place};
 
@@ -71,6 +72,66 @@ fn errors_do_not_tell_a_password() {
             text.starts_with("error: ") && !text.contains(PASSWORD),
             "{text}"
         );
+    }
+}
+
+#[test]
+fn shells_of_variants_get_no_password() {
+    let place = Place::new();
+    let mut command = place.command(&[
+        "run",
+        "cpu",
+        "sim:",
+        "-d",
+        "5s",
+        "-q",
+        "--repeat",
+        "1",
+        "--variant",
+        "a=env > a.txt",
+        "--variant",
+        "b=env > b.txt",
+    ]);
+    for name in ["PGPASSWORD", "CRATEDB_PASSWORD"] {
+        command.env(name, PASSWORD);
+    }
+    command.env("HIGHWATER_TARGET", format!("crate://u:{PASSWORD}@h"));
+    command.env("KEPT", "this");
+    let output = command.output().unwrap();
+    for shell in ["a.txt", "b.txt"] {
+        let seen = fs::read_to_string(place.path().join(shell));
+        let seen = seen.unwrap_or_else(|_| panic!("{output:?}"));
+        assert!(seen.contains("KEPT=this"), "{seen}");
+        assert!(!seen.contains(PASSWORD), "{seen}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    /// Whatever a URL is made of: the program ends in order and shows no password of it.
+    #[test]
+    fn no_url_makes_the_program_fail_or_show_a_password(
+        scheme in "(postgres|crate|oracle|crate☃|\\PC{0,6})",
+        slashes in "(://|:/|//|:)",
+        before in "\\PC{0,4}",
+        after in "(\\PC{0,6}|[?@:/&=#%`' ]{0,4})",
+        end in "(127\\.0\\.0\\.1:1/x|127\\.0\\.0\\.1:99999|\\[::1|127\\.0\\.0\\.1:1/x\\?☃=1)",
+    ) {
+        let scheme = scheme.trim_start_matches('-');
+        let url = format!("{scheme}{slashes}u:x{before}{PASSWORD}{after}@{end}");
+        let place = Place::new();
+        for words in [
+            vec!["check", &url],
+            vec!["run", &url, "--rate", "wrong"],
+            vec!["run", "sim:", "--plan", "--metrics", &url],
+            vec!["run", "sim:", "--plan", "--rate", &url],
+            vec!["show", &url],
+        ] {
+            let called = place.call(&words);
+            prop_assert!(matches!(called.code, Some(0 | 2 | 5)), "{words:?}: {called:?}");
+            let shown = [called.stdout.as_str(), &called.stderr].concat();
+            prop_assert!(!shown.contains(PASSWORD), "{words:?}: {shown}");
+        }
     }
 }
 

@@ -121,6 +121,31 @@ pub fn quantile(ppm: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Whether a character could steer a terminal, turn the text around it, or hide in it: controls,
+/// marks of direction and invisible characters. Source: Unicode's list of default ignorable code
+/// points and bidirectional controls, without the joiners that scripts and emoji need.
+pub fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// The text without what [`is_unsafe`]; line ends and tabs stay.
+pub fn harmless(text: &str) -> String {
+    let is_harmful = |c: char| is_unsafe(c) && c != '\n' && c != '\t';
+    text.replace(is_harmful, "\u{fffd}")
+}
+
 /// Text of a target, made safe for a terminal: one line, no control characters, at most
 /// `limit` characters.
 pub fn foreign(text: &str, limit: usize) -> String {
@@ -129,6 +154,8 @@ pub fn foreign(text: &str, limit: usize) -> String {
         .map(|character| {
             if character.is_control() {
                 ' '
+            } else if is_unsafe(character) {
+                '\u{fffd}'
             } else {
                 character
             }
@@ -267,5 +294,11 @@ mod tests {
     fn a_target_cannot_reach_the_terminal() {
         assert_eq!(foreign("a\u{1b}[31m\nb", 80), "a [31m b");
         assert_eq!(foreign("abcdef", 3), "abc…");
+        assert_eq!(foreign("a\u{202e}b\u{9b}1m", 80), "a\u{fffd}b 1m");
+        assert_eq!(
+            harmless("a\tb\n\u{1b}[m\u{2066}"),
+            "a\tb\n\u{fffd}[m\u{fffd}"
+        );
+        assert_eq!(harmless("Ä 👩\u{200d}🔧"), "Ä 👩\u{200d}🔧");
     }
 }

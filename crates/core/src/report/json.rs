@@ -6,6 +6,7 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::version1;
+use crate::model::display;
 use crate::model::record::{RECORD_SCHEMA, RunRecord};
 
 /// Why a text is not a record.
@@ -64,6 +65,20 @@ pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
     // has neither.
     let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.push('\n');
+    escaped(&text)
+}
+
+/// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if display::is_unsafe(character) && character != '\n' {
+            let units = character.encode_utf16(&mut [0; 2]).to_vec();
+            text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(character);
+        }
+    }
     text
 }
 
@@ -85,6 +100,18 @@ mod tests {
             assert_eq!(back, record);
             assert_eq!(json(&back), text);
         }
+    }
+
+    #[test]
+    fn words_of_a_target_come_back_and_cannot_steer_a_terminal() {
+        let mut record = fixture::closed();
+        record.target.version = "x\u{202e}\u{9b}1m\u{e0041}\u{1b}".to_owned();
+        let text = json(&record);
+        assert!(
+            text.contains(r"x\u202e\u009b1m\udb40\udc41\u001b"),
+            "{text}"
+        );
+        assert_eq!(parse(&text).unwrap(), record);
     }
 
     #[test]

@@ -76,6 +76,10 @@ impl Driver for CrateDbDriver {
         Some("null:crate")
     }
 
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &["CRATEDB_PASSWORD"]
+    }
+
     fn open(
         &self,
         urls: &[TargetUrl],

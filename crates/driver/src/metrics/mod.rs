@@ -55,7 +55,7 @@ impl Endpoint {
                 let tls = Tls::new(TlsFiles::default(), SslMode::VerifyFull);
                 (443, Some(Arc::new(tls)))
             }
-            _ => return Err(wrong(&format!("`{parsed}` is no http or https URL"))),
+            scheme => return Err(wrong(&format!("`{scheme}:` is no http or https URL"))),
         };
         let [Host { name, port: given }] = parsed.hosts.as_slice() else {
             return Err(wrong(&format!("`{parsed}` does not name one host")));

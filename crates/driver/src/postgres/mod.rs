@@ -73,6 +73,10 @@ impl Driver for PostgresDriver {
         Some("null:postgres")
     }
 
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &["PGPASSWORD"]
+    }
+
     fn open(
         &self,
         urls: &[TargetUrl],

@@ -2,6 +2,8 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::model::display;
+
 /// All of the style; it names no file and no address.
 const STYLE: &str = include_str!("style.css");
 /// All of the script.
@@ -29,7 +31,7 @@ pub(in crate::report) struct Part {
 
 /// The bytes of the page.
 pub(in crate::report) fn page(page: &Page) -> String {
-    html! {
+    let text = html! {
         (DOCTYPE)
         html lang="en" {
             head {
@@ -69,6 +71,6 @@ pub(in crate::report) fn page(page: &Page) -> String {
             }
         }
     }
-    .into_string()
-        + "\n"
+    .into_string();
+    display::harmless(&text) + "\n"
 }
