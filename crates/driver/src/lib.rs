@@ -24,6 +24,7 @@ pub mod sqlite;
 pub mod table_registry;
 pub mod target_url;
 pub mod telemetry;
+mod time_limit;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,

@@ -14,7 +14,7 @@ use super::facts;
 use super::http::HttpConnection;
 use super::options::Node;
 use super::pools;
-use super::query::{name_list, number};
+use super::query::{name_list, number, texts};
 use super::settling;
 use super::tables;
 use crate::contract::{
@@ -24,7 +24,7 @@ use crate::contract::{
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::sql::cratedb_describe;
-use crate::sql::describe::{AUDITED, SqlQuery};
+use crate::sql::describe::AUDITED;
 use crate::sql::quoting::quoted;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
@@ -179,7 +179,7 @@ impl HttpAdmin {
         let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
         let rows = self
             .connection
-            .rows(&format!(
+            .long_rows(&format!(
                 "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
                  FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS {AUDITED} \
                  GROUP BY 1 ORDER BY 1",
@@ -298,7 +298,10 @@ impl Admin for HttpAdmin {
         &'a mut self,
         sql: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
-        Box::pin(self.connection.texts(sql))
+        Box::pin(async move {
+            let rows = self.connection.long_rows(sql).await?;
+            Ok(rows.into_iter().map(texts).collect())
+        })
     }
 
     fn describe<'a>(

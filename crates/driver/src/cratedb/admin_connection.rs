@@ -11,6 +11,7 @@ use super::query::{self, Rows};
 use crate::contract::{TargetError, TargetErrorKind, Timeline};
 use crate::sql::describe::{SqlQuery, Texts};
 use crate::sql::quoting::quoted;
+use crate::time_limit::{self, unanswered, within};
 
 /// First pause between two polls of a server that is not done.
 pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
@@ -24,6 +25,8 @@ pub(super) struct AdminConnection {
     /// The insert mode, for the facts.
     insert: &'static str,
     pub(super) timeline: Rc<dyn Timeline>,
+    /// The last statement got no whole response.
+    unanswered: bool,
 }
 
 impl AdminConnection {
@@ -38,6 +41,7 @@ impl AdminConnection {
             node,
             insert,
             timeline,
+            unanswered: false,
         }
     }
 
@@ -67,19 +71,35 @@ impl AdminConnection {
 
     /// Runs a statement for its effect.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        self.rows(sql).await.map(drop)
+        let limit = time_limit::of_long_response(self.node.connect_timeout);
+        self.rows_within(limit, sql).await.map(drop)
     }
 
-    /// Runs a statement and reads its rows.
+    /// Runs a statement that is quickly answered, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
-        query::rows(&mut self.http, &self.node, sql)
-            .await
-            .map_err(|failure| failure.into_target_error(&self.node.shown))
+        let limit = time_limit::of_response(self.node.connect_timeout);
+        self.rows_within(limit, sql).await
+    }
+
+    /// Runs a statement that may read a whole table; whoever calls it has a time limit.
+    pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        if std::mem::replace(&mut self.unanswered, true) {
+            return Err(unanswered(&self.node.shown));
+        }
+        let read = query::rows(&mut self.http, &self.node, sql).await;
+        self.unanswered = false;
+        read.map_err(|failure| failure.into_target_error(&self.node.shown))
+    }
+
+    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Rows, TargetError> {
+        let (timeline, place) = (Rc::clone(&self.timeline), self.node.shown.clone());
+        within(&timeline, limit, &place, self.long_rows(sql)).await
     }
 
     /// Makes visible what was written to a table.
     pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
-        self.run(&format!("REFRESH TABLE {}", quoted(table))).await
+        let refresh = format!("REFRESH TABLE {}", quoted(table));
+        self.long_rows(&refresh).await.map(drop)
     }
 
     pub(super) async fn pause(&self, pause: Nanos) {
@@ -91,7 +111,8 @@ impl AdminConnection {
 
 impl SqlQuery for AdminConnection {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        let rows = self.rows(sql).await?;
+        let limit = time_limit::of_long_response(self.node.connect_timeout);
+        let rows = self.rows_within(limit, sql).await?;
         Ok(rows.into_iter().map(query::texts).collect())
     }
 }

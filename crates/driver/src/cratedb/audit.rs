@@ -26,7 +26,7 @@ pub(super) async fn sums(
         ..KeySums::default()
     };
     for row in connection
-        .rows(&sql::sums(Dialect::CrateDb, table, width))
+        .long_rows(&sql::sums(Dialect::CrateDb, table, width))
         .await?
     {
         if !sql::take_sums(&mut sums, width, &texts(row)) {
@@ -52,7 +52,7 @@ pub(super) async fn read(
                 Some(_) => format!(" LIMIT {}", ROWS_MAX + 1),
                 None => String::new(),
             };
-            let rows = connection.rows(&format!("{statement}{limit}")).await?;
+            let rows = connection.long_rows(&format!("{statement}{limit}")).await?;
             match halves {
                 Some(halves) if rows.len() > ROWS_MAX => left.extend(halves),
                 _ => {
@@ -100,7 +100,7 @@ pub(super) async fn copies(
         connection.refresh(table).await?;
     }
     let rows = connection
-        .rows(&format!(
+        .long_rows(&format!(
             "SELECT table_name, partition_ident, id, num_docs FROM sys.shards \
              WHERE schema_name = current_schema AND table_name IN ({}) \
              AND routing_state IN ('STARTED', 'RELOCATING') \

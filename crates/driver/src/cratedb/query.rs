@@ -17,6 +17,10 @@ use crate::sql::quoting::literal;
 /// Longest response that is buffered.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// Values of a response that is read, at most, counted by its commas: a short value takes many times
+/// as much memory as bytes on the wire. An audit has fewer.
+const VALUES_MAX: usize = 2_000_000;
+
 /// Rows of a response.
 pub(super) type Rows = Vec<Vec<Value>>;
 
@@ -134,6 +138,9 @@ fn read(response: &BufferedBody) -> Result<Rows, Failure> {
     };
     if response.too_long {
         return server(0, "the answer is longer than 64 MiB".to_owned());
+    }
+    if memchr::memchr_iter(b',', &response.body).count() > VALUES_MAX {
+        return server(0, "the answer has more than 2,000,000 values".to_owned());
     }
     if response.status == 200
         && let Ok(result) = serde_json::from_slice::<SqlResponse>(&response.body)

@@ -24,7 +24,7 @@ use crate::contract::{
 use crate::disk::DiskSpace;
 use crate::rights::{self, Right, Rights};
 use crate::sql::audit;
-use crate::sql::describe::{AUDITED, SqlQuery};
+use crate::sql::describe::AUDITED;
 use crate::sql::dialect::Dialect;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
@@ -56,7 +56,7 @@ impl WireAdmin {
         timeline: Rc<dyn Timeline>,
     ) -> Self {
         Self {
-            connection: AdminConnection::new(opened, node, insert),
+            connection: AdminConnection::new(opened, node, insert, Rc::clone(&timeline)),
             timeline,
             directory: OnceCell::new(),
         }
@@ -117,7 +117,7 @@ impl WireAdmin {
         let bucket = self.connection.dialect().divide("k", width);
         let rows = self
             .connection
-            .rows(&format!(
+            .long_rows(&format!(
                 "SELECT CASE WHEN k >= 0 THEN {bucket} ELSE -1 END AS bucket, count(*) \
                  FROM (SELECT CAST(({}) AS bigint) AS k FROM {}) AS {AUDITED} \
                  GROUP BY 1 ORDER BY 1",
@@ -149,7 +149,7 @@ impl WireAdmin {
             ..KeySums::default()
         };
         let sql = audit::sums(self.connection.dialect(), table, width);
-        for row in self.connection.rows(&sql).await? {
+        for row in self.connection.long_rows(&sql).await? {
             if !audit::take_sums(&mut sums, width, &row) {
                 return Err(unexpected(&self.connection.node.shown));
             }
@@ -287,7 +287,7 @@ impl Admin for WireAdmin {
         &'a mut self,
         sql: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
-        Box::pin(self.connection.texts(sql))
+        Box::pin(self.connection.long_rows(sql))
     }
 
     fn describe<'a>(

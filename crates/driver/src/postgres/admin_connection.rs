@@ -1,17 +1,27 @@
 //! The connection around the load: runs one statement at a time in the text protocol and reads its
-//! rows. Must not know what the statements are for.
+//! rows, no more of them than memory has room for. Must not know what the statements are for.
+
+use std::io;
+use std::rc::Rc;
 
 use postgres_protocol::escape::escape_identifier;
 
 use highwater_core::model::op::BoundTable;
+use highwater_core::model::units::Nanos;
 
 use super::connect::Opened;
 use super::message;
 use super::options::Node;
 use super::wire::Connection;
-use crate::contract::TargetError;
+use crate::contract::{TargetError, Timeline};
 use crate::sql::describe::{SqlQuery, Texts};
 use crate::sql::dialect::Dialect;
+use crate::time_limit::{self, unanswered, within};
+
+/// Rows of a response that is kept, at most: an audit has one for 100,000 rows or more.
+const ROWS_MAX: usize = 250_000;
+/// Memory of a response that is kept, at most.
+const BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// See the module.
 pub(super) struct AdminConnection {
@@ -20,15 +30,25 @@ pub(super) struct AdminConnection {
     pub(super) node: Node,
     /// The insert mode, for the facts.
     insert: &'static str,
+    timeline: Rc<dyn Timeline>,
+    /// The last statement got no whole response.
+    unanswered: bool,
 }
 
 impl AdminConnection {
-    pub(super) fn new(opened: Opened, node: Node, insert: &'static str) -> Self {
+    pub(super) fn new(
+        opened: Opened,
+        node: Node,
+        insert: &'static str,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
         Self {
             wire: opened.connection,
             dialect: opened.dialect,
             node,
             insert,
+            timeline,
+            unanswered: false,
         }
     }
 
@@ -50,12 +70,28 @@ impl AdminConnection {
 
     /// Runs a statement for its effect.
     pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
-        self.rows(sql).await.map(drop)
+        self.texts(sql).await.map(drop)
     }
 
-    /// Runs a statement and reads its rows.
+    /// Runs a statement that is quickly answered, and reads its rows.
     pub(super) async fn rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        rows_of(&mut self.wire, &self.node, sql).await
+        let limit = time_limit::of_response(self.node.login.connect_timeout);
+        self.rows_within(limit, sql).await
+    }
+
+    /// Runs a statement that may read a whole table; whoever calls it has a time limit.
+    pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        if std::mem::replace(&mut self.unanswered, true) {
+            return Err(unanswered(&self.node.shown));
+        }
+        let read = rows_of(&mut self.wire, &self.node, sql).await;
+        self.unanswered = false;
+        read
+    }
+
+    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Texts, TargetError> {
+        let (timeline, place) = (Rc::clone(&self.timeline), self.node.shown.clone());
+        within(&timeline, limit, &place, self.long_rows(sql)).await
     }
 
     /// Prepares for reading a whole table: settings, and what was written becomes visible.
@@ -64,7 +100,7 @@ impl AdminConnection {
             self.rows(statement).await?;
         }
         match self.dialect.refresh(&escape_identifier(&table.name)) {
-            Some(statement) => self.run(&statement).await,
+            Some(statement) => self.long_rows(&statement).await.map(drop),
             None => Ok(()),
         }
     }
@@ -72,7 +108,8 @@ impl AdminConnection {
 
 impl SqlQuery for AdminConnection {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
-        self.rows(sql).await
+        let limit = time_limit::of_long_response(self.node.login.connect_timeout);
+        self.rows_within(limit, sql).await
     }
 }
 
@@ -85,14 +122,30 @@ pub(super) async fn rows_of(
     let mut request = Vec::new();
     message::query(&mut request, sql);
     let mut rows = Vec::new();
-    let exchanged = connection.request(&request, |message| {
-        if message.tag == b'D' {
-            rows.push(row(message.body));
+    let mut room = BYTES_MAX;
+    let exchanged = connection.request_while(&request, |message| {
+        if message.tag != b'D' {
+            return Ok(());
         }
+        let row = row(message.body);
+        let bytes = message.body.len() + size_of_val(row.as_slice()) + size_of_val(&row);
+        room = room.checked_sub(bytes).ok_or_else(too_long)?;
+        if rows.len() == ROWS_MAX {
+            return Err(too_long());
+        }
+        rows.push(row);
+        Ok(())
     });
     let exchanged = exchanged.await;
     exchanged.map_err(|failure| failure.into_target_error(&node.shown))?;
     Ok(rows)
+}
+
+fn too_long() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has",
+    )
 }
 
 /// The first value of the first row as a number; 0 where there is none.

@@ -21,6 +21,7 @@ use crate::contract::{
 use crate::hosts;
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
+use crate::time_limit;
 use admin::WireAdmin;
 use connect::Opened;
 use encode::Mode;
@@ -168,11 +169,16 @@ impl Target for PostgresTarget {
             let node = self.node(connect.number, connect.attempt)?;
             let mut opened = connect::open(node, &connect.timeline).await?;
             let mode = self.mode(&opened, &node.shown)?;
-            let plans = prepare::prepare(&mut opened, &connect.workload, mode, &node.shown).await?;
-            let mut session = WireSession::new(opened.connection, opened.dialect, plans);
-            let ahead = session.prepare_ahead(&connect.workload).await;
-            ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
-            Ok(Box::new(session) as Box<dyn Session>)
+            let preparing = async {
+                let workload = &connect.workload;
+                let plans = prepare::prepare(&mut opened, workload, mode, &node.shown).await?;
+                let mut session = WireSession::new(opened.connection, opened.dialect, plans);
+                let ahead = session.prepare_ahead(workload).await;
+                ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
+                Ok(Box::new(session) as Box<dyn Session>)
+            };
+            let limit = time_limit::of_response(node.login.connect_timeout);
+            time_limit::within(&connect.timeline, limit, &node.shown, preparing).await
         })
     }
 

@@ -272,6 +272,19 @@ impl Connection {
         request: &[u8],
         mut each: impl FnMut(&Message<'_>),
     ) -> Result<(), Failure> {
+        let each = |message: &Message<'_>| {
+            each(message);
+            Ok(())
+        };
+        self.request_while(request, each).await
+    }
+
+    /// The same; ends with the first error of `each`, and then with a connection out of step.
+    pub(super) async fn request_while(
+        &mut self,
+        request: &[u8],
+        mut each: impl FnMut(&Message<'_>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
         self.send(request).await?;
         let mut failed = None;
         loop {
@@ -283,7 +296,7 @@ impl Connection {
                 b'Z' => return failed.map_or(Ok(()), |error| Err(Failure::Server(error))),
                 b'E' if failed.is_none() => failed = Some(ServerError::read(message.body)),
                 b'E' => {}
-                _ => each(&message),
+                _ => each(&message)?,
             }
         }
     }

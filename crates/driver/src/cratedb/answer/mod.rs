@@ -13,6 +13,8 @@ const APPLIED: &[u8] = b"{\"rowcount\":1}";
 const DEPTH_MAX: usize = 128;
 /// Text that is kept of a message, in bytes.
 const TEXT_BYTES_MAX: usize = 400;
+/// Rows that were not applied, at most.
+const UNAPPLIED_MAX: usize = 1_000_000;
 /// Different reasons in one answer, at most; a server has a handful.
 const REASONS_MAX: usize = 64;
 /// Bytes that are read of an answer that is an error: the server echoes what it cannot parse.
@@ -394,6 +396,8 @@ impl Answer {
         let entry = std::mem::take(&mut self.scan.entry);
         match entry.count {
             Some(count) if count > 0 && entry.reason.is_none() => self.applied += 1,
+            // More than any batch has: the answer is not one to it.
+            _ if self.unapplied.len() == UNAPPLIED_MAX => self.scan.wrong = true,
             count => {
                 let reason = entry.reason.map(|reason| self.reason_number(reason));
                 self.unapplied.push(Unapplied {

@@ -1,0 +1,53 @@
+//! A time limit on what a server is asked around the load, so that a silent one is not waited for
+//! for ever. Must not retry.
+
+use std::rc::Rc;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::units::Nanos;
+
+use crate::contract::{TargetError, Timeline};
+
+/// How many times as long as a connection a response may take.
+const RESPONSE: u64 = 3;
+/// The same of a statement that changes something, or reads a whole table.
+const LONG_RESPONSE: u64 = 60;
+
+/// The limit of a response, of the limit of a connection.
+pub(crate) fn of_response(connect_timeout: Nanos) -> Nanos {
+    Nanos(connect_timeout.0.saturating_mul(RESPONSE))
+}
+
+/// The limit of a response that takes its time.
+pub(crate) fn of_long_response(connect_timeout: Nanos) -> Nanos {
+    Nanos(connect_timeout.0.saturating_mul(LONG_RESPONSE))
+}
+
+/// What the future returns, or an error that names the place if it takes longer than the limit.
+pub(crate) async fn within<T>(
+    timeline: &Rc<dyn Timeline>,
+    limit: Nanos,
+    place: &str,
+    future: impl Future<Output = Result<T, TargetError>>,
+) -> Result<T, TargetError> {
+    let deadline = timeline.sleep_until(timeline.now().saturating_add(limit));
+    match select(Box::pin(future), deadline).await {
+        Either::Left((result, _)) => result,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{place}: it took the connection, and did not respond within {} s",
+            limit.as_secs_f64()
+        ))
+        .with_hint(
+            "look at the server's load and log; `?connect_timeout=SECONDS` changes the limit, \
+             which is a multiple of it",
+        )),
+    }
+}
+
+/// The next question on a connection whose last one got no answer: an answer that comes late would
+/// be taken for that to this one.
+pub(crate) fn unanswered(place: &str) -> TargetError {
+    TargetError::unreachable(format!(
+        "{place}: an earlier question on this connection got no answer"
+    ))
+}
