@@ -104,7 +104,9 @@ impl Failure {
 impl From<TargetError> for Failure {
     fn from(error: TargetError) -> Self {
         let exit = match error.kind {
-            TargetErrorKind::Usage | TargetErrorKind::ForeignTable => exit::USAGE,
+            TargetErrorKind::Usage
+            | TargetErrorKind::ForeignTable
+            | TargetErrorKind::Preparation(_) => exit::USAGE,
             TargetErrorKind::Unreachable
             | TargetErrorKind::Refused
             | TargetErrorKind::Statement

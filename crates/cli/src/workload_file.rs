@@ -7,7 +7,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use highwater_core::workload::{CatalogEntry, InputError, Script, WorkloadSpec, builtin, catalog};
+use highwater_core::workload::{
+    CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
+};
+use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
+use highwater_runner::run::RunError;
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::settings::WorkloadChoice;
@@ -110,6 +114,54 @@ fn failure(error: &InputError, name: &str, text: &str) -> Failure {
         Some(hint) => failure.with_hint(hint),
         None => failure,
     }
+}
+
+/// A failed run; where the target refused a statement of a file, with its place there.
+pub fn located(error: RunError, choice: &WorkloadChoice, workload: &Workload) -> Failure {
+    let place = match &error {
+        RunError::Target(TargetError {
+            kind: TargetErrorKind::Preparation(refused),
+            ..
+        }) => place_of(*refused, choice, workload),
+        _ => None,
+    };
+    Failure::from(error).at(place)
+}
+
+/// The place of a statement in its file; none where it is written there in another way.
+fn place_of(
+    refused: RefusedStatement,
+    choice: &WorkloadChoice,
+    workload: &Workload,
+) -> Option<Place> {
+    let (name, text) = match choice {
+        WorkloadChoice::File(path) => (path.display().to_string(), text_of(path).ok()?),
+        WorkloadChoice::Scripts(files) => {
+            let (path, _) = files.get(refused.op)?;
+            (path.display().to_string(), text_of(path).ok()?)
+        }
+        WorkloadChoice::Named(name) => {
+            let file = builtin(name)?;
+            (format!("the workload {name}"), file.text.to_owned())
+        }
+    };
+    let written = workload.written(refused.op, refused.statement, refused.position);
+    let mut found = written.iter().filter_map(|statement| {
+        let start = text.find(&statement.text)? + statement.at.unwrap_or(0);
+        let rest = text.get(start..)?;
+        let word = |c: char| c.is_alphanumeric() || c == '_';
+        let width = match statement.at {
+            Some(_) => rest.find(|c| !word(c)).unwrap_or(rest.len()).max(1),
+            None => rest.find('\n').unwrap_or(rest.len()),
+        };
+        Some(start..start + width)
+    });
+    let span = found.next()?;
+    // Of several dialects the target has one, and which is not known here.
+    found
+        .next()
+        .is_none()
+        .then(|| Place::new(&name, &text, &span))
 }
 
 impl From<InputError> for Failure {

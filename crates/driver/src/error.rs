@@ -25,11 +25,33 @@ pub enum TargetErrorKind {
     Statement,
     /// A table that a statement names is not there: exit code 5.
     MissingTable,
+    /// The target refused a statement of the workload when it was prepared: exit code 2.
+    Preparation(RefusedStatement),
     /// Tables that are not Highwater's, or hold another workload: exit code 2.
     ForeignTable,
 }
 
+/// Which statement of a workload a target refused, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RefusedStatement {
+    /// Position of the op in the workload.
+    pub op: usize,
+    /// Position of the statement in the op; not 0 in a transaction only.
+    pub statement: usize,
+    /// Characters of the statement, as it was sent, before the place that the target names.
+    pub position: Option<usize>,
+}
+
 impl TargetError {
+    /// The same error about a statement of the workload, if the target refused a statement at all;
+    /// for any other reason it is not the workload's fault.
+    pub fn about(mut self, refused: RefusedStatement) -> Self {
+        if self.kind == TargetErrorKind::Statement {
+            self.kind = TargetErrorKind::Preparation(refused);
+        }
+        self
+    }
+
     /// An error of the user's URL or options.
     pub fn usage(message: impl Into<String>) -> Self {
         Self {

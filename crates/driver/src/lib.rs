@@ -32,6 +32,7 @@ pub use contract::{
     TargetFacts, TargetOptions, Timeline,
 };
 pub use disk::DiskSpace;
+pub use error::RefusedStatement;
 pub use rights::Right;
 pub use table_registry::{RegistryEntry, TablePolicy};
 pub use target_url::{Secret, TargetUrl};

@@ -23,6 +23,7 @@ pub mod planner;
 mod probes;
 pub mod record;
 pub mod recorder;
+mod refusals;
 pub mod request;
 pub mod run;
 pub mod schedule;

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use crate::feed::{Feed, inserts_into};
 use crate::ledger::{Ledger, ReplacingWrite};
 use crate::recorder::Ended;
+use crate::refusals::Refusals;
 use crate::schedule::Schedule;
 use crate::source::{Claim, Source, Ticket};
 use crate::thread_record::ThreadRecord;
@@ -35,8 +36,6 @@ const RECONNECT_BACKOFF: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_s
 /// Greatest wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
 
-/// So many ops of one session in a row refused for want of disk or memory end the run.
-const OUT_OF_RESOURCES_MAX: u32 = 10;
 
 /// One session's surroundings.
 pub(crate) struct Worker {
@@ -69,8 +68,7 @@ struct Connected {
     encoder: Box<dyn Encoder>,
     host: usize,
     free: Nanos,
-    /// Ops in a row that failed for want of resources.
-    out_of_resources: u32,
+    refusals: Refusals,
     /// The memory of the request before: a session needs two, whatever its number of ops.
     spare: Request,
 }
@@ -215,14 +213,15 @@ impl Worker {
             rows,
             reported,
         };
-        let op = &prepared.request.op;
-        self.note(&mut record.ledgers, op, write, &outcome);
+        self.note(&mut record.ledgers, &prepared.request.op, write, &outcome);
         if outcome.is_success() {
             record.hosts[link.host].1 += 1;
         }
         link.free = finished;
         drop(record);
-        self.watch_resources(link, &outcome);
+        if let Some(error) = link.refusals.note(&outcome, &self.bound, op) {
+            self.time_out(error);
+        }
         link.spare = prepared.request;
         outcome.session_usable
     }
@@ -239,26 +238,6 @@ impl Worker {
             };
             let (first, _) = self.feed.rows(op.index);
             ledgers[table].note(first, write.rows, batch, outcome);
-        }
-    }
-
-    /// Counts errors for want of resources: more load does not help a target without disk or memory.
-    fn watch_resources(&self, link: &mut Connected, outcome: &Outcome) {
-        let Some(error) = outcome
-            .error
-            .as_ref()
-            .filter(|e| e.class == ErrorClass::Resource)
-        else {
-            link.out_of_resources = 0;
-            return;
-        };
-        link.out_of_resources += 1;
-        if link.out_of_resources == OUT_OF_RESOURCES_MAX {
-            self.time_out(TargetError {
-                kind: TargetErrorKind::Refused,
-                message: format!("the target is out of resources: {}", error.message),
-                hint: Some("free disk or memory on the target, or ask for fewer rows".to_owned()),
-            });
         }
     }
 
@@ -436,7 +415,11 @@ impl Worker {
                     }
                     return None;
                 }
-                Some(Err(error)) => {
+                Some(Err(mut error)) => {
+                    // It was prepared before the load: the target has changed since.
+                    if matches!(error.kind, TargetErrorKind::Preparation(_)) {
+                        error.kind = TargetErrorKind::Statement;
+                    }
                     let permanent = error.kind != TargetErrorKind::Unreachable;
                     if permanent {
                         self.time_out(error);
@@ -465,7 +448,7 @@ impl Worker {
             session,
             host,
             free: self.timeline.now(),
-            out_of_resources: 0,
+            refusals: Refusals::default(),
             spare: Request::empty(),
         }
     }

@@ -172,6 +172,8 @@ async fn inspect_on(
         ops: Vec::new(),
         rows: None,
     });
+    // First, because it says what answers there if it is not such a target.
+    let mut admin = target.administer(Rc::clone(&timeline)).await?;
     for number in (0..).take(target.urls().len()) {
         let connect = Connect {
             workload: Arc::clone(&nothing),
@@ -181,7 +183,6 @@ async fn inspect_on(
         };
         drop(target.connect(connect).await?);
     }
-    let mut admin = target.administer(timeline).await?;
     let facts = admin.facts().await?;
     let (mut rights, mut disk) = (None, None);
     if let Some(table) = table {

@@ -88,7 +88,10 @@ fn execute(
     } else {
         Rc::new(Progress::new())
     };
-    let record = runner::run(request, observer, interrupts)?.record;
+    let workload = Arc::clone(&request.workload);
+    let end = runner::run(request, observer, interrupts)
+        .map_err(|error| workload_file::located(error, &settings.workload, &workload));
+    let record = end?.record;
     ceiling::keep(&record);
     Ok((record, directory))
 }

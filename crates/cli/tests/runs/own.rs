@@ -4,6 +4,8 @@ use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::plan::Pace;
 use highwater_core::model::record::RunRecord;
 
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
 use crate::called::{Place, record};
 
 /// A file with a table of the user's own, which holds a thousand rows.
@@ -339,4 +341,99 @@ fn one_line_has_the_words_of_the_article() {
         "{}",
         called.stderr
     );
+}
+
+/// What is said of a run of this file that the target refuses.
+fn refused(target: &str, file: &str, sql: &str) -> String {
+    let place = Place::with_books();
+    place.file(file, sql);
+    let called = place.call(&["run", "-f", file, target, "-d", "60s", "-q"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert_eq!(place.runs().len(), 0, "{called:?}");
+    called.stderr
+}
+
+#[test]
+fn a_statement_that_the_target_refuses_is_shown_with_its_place() {
+    let sqlite = "sqlite:own.db";
+    let sql = "\\set id random(1, 1000)\nSELECT title\nFROM book WHERE nope = :id\n";
+    insta::assert_snapshot!(refused(sqlite, "get.sql", sql), @"
+    error: op `get`: no such column: nope
+      --> get.sql:3:17
+       |
+     3 | FROM book WHERE nope = :id
+       |                 ^^^^
+    ");
+    let workload = "format = 1\nname = \"own\"\nversion = 1\nsummary = \"own\"\n[ops.get]\n\
+                    sql = { any = \"SELECT nope FROM book\" }\n";
+    for (file, sql, words, place) in [
+        (
+            "get.sql",
+            "SELECT 1\nFROM nowhere;\n",
+            "no such table: nowhere",
+            "get.sql:",
+        ),
+        (
+            "get.sql",
+            "-- é\nSELEKT 1\n",
+            "syntax error",
+            "get.sql:2:1\n",
+        ),
+        (
+            "get.sql",
+            "SELECT title FROM book WHERE id = ?1\n",
+            "as `:name`",
+            "get.sql:1:1\n",
+        ),
+        (
+            "own.toml",
+            workload,
+            "no such column: nope",
+            "own.toml:6:23\n",
+        ),
+    ] {
+        let text = refused(sqlite, file, sql);
+        assert!(text.contains(words) && text.contains(place), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_that_postgres_refuses_is_shown_with_its_place() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    server.sql("postgres", "CREATE TABLE book (id bigint, title text)");
+    for (sql, words, line) in [
+        ("SELECT title\nFROM nowhere\n", "(42P01)", "get.sql:2:6\n"),
+        (
+            "SELECT title\nFROM book WHERE nope = :id\n",
+            "(42703)",
+            "get.sql:2:17\n",
+        ),
+        ("SELEKT 1\n", "(42601)", "get.sql:1:1\n"),
+        (
+            "SELECT title FROM book WHERE id = $1\n",
+            "as `:name`, not as `$1`",
+            "get.sql:1:1\n",
+        ),
+    ] {
+        let text = refused(&url, "get.sql", &sql.replace(":id", "7"));
+        assert!(text.contains(words) && text.contains(line), "{text}");
+    }
+}
+
+#[test]
+fn a_statement_that_cannot_be_repeated_ends_the_run_early() {
+    let place = Place::with_books();
+    place.file("ddl.sql", "DROP TABLE book\n");
+    // Prepared while the table is there; each further op finds none.
+    let called = place.call(&["run", "-f", "ddl.sql", "sqlite:own.db", "-d", "10m", "-q"]);
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(
+        called.stderr.contains("100 times in a row: no such table"),
+        "{called:?}"
+    );
+    assert!(called.stderr.contains("that can be repeated"), "{called:?}");
 }

@@ -55,3 +55,4 @@ pub use invariant::Invariant;
 pub use parameter::{ParameterKind, ParameterSpec};
 pub use replaced_keys::ReplacedKeys;
 pub use sketch::sketch;
+pub use statements::WrittenStatement;

@@ -198,6 +198,36 @@ impl Sql {
         })
     }
 
+    /// Bytes of the text as written before the place that follows so many characters of the statement
+    /// with placeholders; of a placeholder, its begin.
+    pub(super) fn written_at(&self, position: usize, counts: &[u64]) -> usize {
+        let (mut sent, mut written) = (0, 0);
+        for piece in &self.pieces {
+            let only = Self {
+                text: String::new(),
+                pieces: vec![piece.clone()],
+            };
+            let characters = only.with_placeholders(PlaceholderStyle::Dollar, counts);
+            let characters = characters.chars().count();
+            if position < sent + characters {
+                let Piece::Text(text) = piece else {
+                    return written;
+                };
+                let before = text.chars().take(position - sent);
+                return written + before.map(char::len_utf8).sum::<usize>();
+            }
+            sent += characters;
+            written += match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Parameter(_) | Piece::Rows(_) => {
+                    let rest = self.text.get(written..).unwrap_or_default();
+                    Token::first(rest).map_or(0, |token| token.length())
+                }
+            };
+        }
+        self.text.len()
+    }
+
     /// The statement with a place for each value. `counts` says how many values each parameter of
     /// the op stands for; values follow each other, those of a list with commas between them. Rows
     /// are as many as the first of their parameters has values.
@@ -437,5 +467,27 @@ mod tests {
         rejected("SELECT 'a", &[], SqlInputError::Unterminated("string"));
         rejected("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
         rejected(" ; ", &[], SqlInputError::Empty);
+    }
+
+    #[test]
+    fn a_place_in_what_is_sent_is_found_in_what_was_written() {
+        let sql = Sql::parse(
+            "SELECT é FROM t WHERE a IN (:list) AND wrong = :b",
+            &["b", "list"],
+        );
+        let sql = sql.unwrap();
+        let counts = [1, 2];
+        let sent = sql.with_placeholders(PlaceholderStyle::Dollar, &counts);
+        for (word, written) in [
+            ("é", "é"),
+            ("$2", ":list"),
+            ("wrong", "wrong"),
+            ("$1", ":b"),
+        ] {
+            let before = sent.split(word).next().unwrap().chars().count();
+            let at = sql.written_at(before, &counts);
+            assert!(sql.text()[at..].starts_with(written), "{word}: {sent}");
+        }
+        assert_eq!(sql.written_at(1_000, &counts), sql.text().len());
     }
 }

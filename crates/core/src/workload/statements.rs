@@ -2,12 +2,57 @@
 //!
 //! What must not be here: running them.
 
-use super::definition::OpBodyDefinition;
+use super::definition::{OpBodyDefinition, QueryParameter};
 use super::instance::Workload;
 use super::sql::Sql;
 use crate::model::op::OpId;
 
+/// A statement as a file has it, and a place in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenStatement {
+    /// With its named parameters.
+    pub text: String,
+    /// Bytes of the text before the place; none if the place is not known.
+    pub at: Option<usize>,
+}
+
 impl Workload {
+    /// What a file has for the statement at a position of an op, once for each dialect that has its
+    /// own; `position` counts characters of the statement with placeholders.
+    pub fn written(
+        &self,
+        op: usize,
+        statement: usize,
+        position: Option<usize>,
+    ) -> Vec<WrittenStatement> {
+        let body = self.definition.ops.get(op).map(|op| &op.body);
+        let (texts, parameters): (Vec<&Sql>, _) = match body {
+            Some(OpBodyDefinition::Query {
+                sql, parameters, ..
+            }) => (sql.values().collect(), parameters),
+            Some(OpBodyDefinition::Transaction { sql, parameters }) => {
+                let of_dialects = sql.values().filter_map(|all| all.get(statement));
+                (of_dialects.collect(), parameters)
+            }
+            _ => return Vec::new(),
+        };
+        let written = texts.into_iter().map(|sql| {
+            let used = |(position, parameter): (usize, &QueryParameter)| {
+                if sql.uses(position) {
+                    parameter.count
+                } else {
+                    0
+                }
+            };
+            let counts: Vec<u64> = parameters.iter().enumerate().map(used).collect();
+            WrittenStatement {
+                text: sql.text().to_owned(),
+                at: position.map(|position| sql.written_at(position, &counts)),
+            }
+        });
+        written.collect()
+    }
+
     /// Whether an op changes nothing, as far as the words of its statements show it.
     pub fn only_reads(&self, id: OpId) -> bool {
         match self.op_definition(id).map(|op| &op.body) {

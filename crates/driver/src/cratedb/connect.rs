@@ -15,9 +15,11 @@ use super::http::HttpConnection;
 use super::options::Node;
 use super::query::{self, Failure};
 use super::stability::Health;
-use crate::contract::{TargetError, Timeline};
-use crate::network::{Stream, describe};
+use crate::contract::{TargetError, TargetErrorKind, Timeline};
+use crate::network::{Stream, describe, first_bytes};
 
+/// With this a client of the PostgreSQL protocol asks whether TLS is spoken; the answer is a letter.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 /// Pause between two polls of a cluster that is not well.
 const PAUSE: Nanos = Nanos::from_millis(100);
 
@@ -43,6 +45,26 @@ pub(super) async fn open(
         ))
         .with_hint("`?connect_timeout=SECONDS` changes the bound")),
     }
+}
+
+/// The error of a first contact; where something else answers, it says what.
+pub(super) async fn explained(
+    error: TargetError,
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> TargetError {
+    if error.kind != TargetErrorKind::Unreachable {
+        return error;
+    }
+    let answer = first_bytes(&node.host, node.port, &TLS_REQUEST, timeline).await;
+    if !answer.is_some_and(|bytes| bytes == b"S" || bytes == b"N") {
+        return error;
+    }
+    TargetError::unreachable(format!(
+        "{}: a server with the PostgreSQL protocol answers there, not HTTP",
+        node.shown
+    ))
+    .with_hint("give CrateDB's HTTP port (mostly 4200), or a target `postgres://…`")
 }
 
 async fn open_unbounded(

@@ -158,7 +158,10 @@ impl Target for CrateDbTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
         Box::pin(async move {
-            let open = async |node| connect::open(node, &timeline).await;
+            let open = async |node| match connect::open(node, &timeline).await {
+                Err(error) => Err(connect::explained(error, node, &timeline).await),
+                opened => opened,
+            };
             let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.insert.name();
             let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);

@@ -150,6 +150,11 @@ fn read(response: &BufferedBody) -> Result<Rows, Failure> {
     if let Ok(failed) = serde_json::from_slice::<ErrorResponse>(&response.body) {
         return server(failed.error.code, failed.error.message);
     }
+    if response.body.trim_ascii_start().starts_with(b"<") {
+        let status = response.status;
+        let text = format!("a web server answers there with a page (HTTP {status}), not CrateDB");
+        return server(0, text);
+    }
     let text = one_line(&String::from_utf8_lossy(&response.body));
     server(0, format!("HTTP {}: {text}", response.status))
 }

@@ -2,12 +2,14 @@
 //!
 //! Must not know a protocol or a server, or read a clock.
 
+mod peer;
 mod sslmode;
 mod stream;
 mod tls;
 
 use std::io;
 
+pub(crate) use peer::first_bytes;
 pub(crate) use sslmode::{SslMode, is_loopback};
 pub(crate) use stream::Stream;
 pub(crate) use tls::{Tls, TlsFiles};

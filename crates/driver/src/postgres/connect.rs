@@ -18,7 +18,7 @@ use super::options::{Address, Node};
 use super::password::password;
 use super::wire::Connection;
 use crate::contract::{TargetError, TargetErrorKind, Timeline};
-use crate::network::{SslMode, Stream, describe};
+use crate::network::{SslMode, Stream, describe, first_bytes};
 use crate::sql::dialect::Dialect;
 
 /// A connection that is ready for queries.
@@ -44,6 +44,29 @@ pub(super) async fn open(node: &Node, timeline: &Rc<dyn Timeline>) -> Result<Ope
         ))
         .with_hint("`?connect_timeout=SECONDS` changes the bound")),
     }
+}
+
+/// The error of a first contact; where something else answers, it says what.
+pub(super) async fn explained(
+    error: TargetError,
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> TargetError {
+    let Address::Tcp(host, port) = &node.address else {
+        return error;
+    };
+    if error.kind != TargetErrorKind::Unreachable {
+        return error;
+    }
+    let answer = first_bytes(host, *port, b"GET / HTTP/1.0\r\n\r\n", timeline).await;
+    if !answer.is_some_and(|bytes| bytes.starts_with(b"HTTP/")) {
+        return error;
+    }
+    TargetError::unreachable(format!(
+        "{}: an HTTP server answers there, not one with the PostgreSQL protocol",
+        node.shown
+    ))
+    .with_hint("give the port of that protocol (mostly 5432); `crate://` is for CrateDB over HTTP")
 }
 
 /// Why one attempt failed.

@@ -19,6 +19,8 @@ pub(super) struct ServerError {
     pub(super) code: String,
     /// The primary message, one line, bounded. Detail and hint may hold data; they are left out.
     pub(super) message: String,
+    /// Characters of the statement before the place that the message is about.
+    pub(super) position: Option<usize>,
 }
 
 /// Why an exchange with the server failed.
@@ -43,6 +45,7 @@ impl ServerError {
             fatal: false,
             code: String::new(),
             message: String::new(),
+            position: None,
         };
         for field in body.split(|byte| *byte == 0) {
             let Some((kind, value)) = field.split_first() else {
@@ -53,6 +56,11 @@ impl ServerError {
                 // Servers older than PostgreSQL 9.6 send only the localised severity.
                 b'S' => error.fatal |= value == b"FATAL" || value == b"PANIC",
                 b'C' => error.code = one_line(&String::from_utf8_lossy(value)),
+                b'P' => {
+                    let number = std::str::from_utf8(value).ok();
+                    let number = number.and_then(|text| text.parse::<usize>().ok());
+                    error.position = number.and_then(|number| number.checked_sub(1));
+                }
                 b'M' => error.message = one_line(&String::from_utf8_lossy(value)),
                 _ => {}
             }
@@ -132,6 +140,14 @@ impl ServerError {
 }
 
 impl Failure {
+    /// Where in a statement the server found a mistake.
+    pub(super) fn position(&self) -> Option<usize> {
+        match self {
+            Self::Io(_) => None,
+            Self::Server(error) => error.position,
+        }
+    }
+
     /// As the reason why a target cannot be used; `place` names it.
     pub(super) fn into_target_error(self, place: &str) -> TargetError {
         match self {

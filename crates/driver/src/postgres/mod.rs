@@ -187,7 +187,10 @@ impl Target for PostgresTarget {
         timeline: Rc<dyn Timeline>,
     ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
         Box::pin(async move {
-            let open = async |node| connect::open(node, &timeline).await;
+            let open = async |node| match connect::open(node, &timeline).await {
+                Err(error) => Err(connect::explained(error, node, &timeline).await),
+                opened => opened,
+            };
             let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
             let insert = self.mode(&opened, &node.shown)?.name();
             let admin = WireAdmin::new(opened, node.clone(), insert, timeline);

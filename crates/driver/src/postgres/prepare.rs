@@ -8,8 +8,10 @@ use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
 use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
+use super::errors::Failure;
 use super::message;
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::error::RefusedStatement;
 use crate::sql::dialect::Dialect;
 
 /// Prepares every op of the workload; the plans are in the workload's order.
@@ -32,7 +34,11 @@ pub(super) async fn prepare(
     }
     let mut plans = Vec::with_capacity(workload.ops.len());
     for (number, op) in workload.ops.iter().enumerate() {
-        let place = format!("{place}: op `{}`", op.name);
+        let place = Place {
+            text: format!("{place}: op `{}`", op.name),
+            op: number,
+            statement: 0,
+        };
         plans.push(match &op.kind {
             BoundOpKind::Query { sql, parameters } => {
                 let name = format!("q{number}");
@@ -43,29 +49,69 @@ pub(super) async fn prepare(
                 return Err(TargetError::no_transactions(&op.name));
             }
             BoundOpKind::Transaction(statements) => {
-                Plan::Transaction(prepare_all(opened, number, statements, &place).await?)
+                Plan::Transaction(prepare_all(opened, statements, &place).await?)
             }
             BoundOpKind::Insert { table, .. } => {
                 let table = workload.tables.get(*table).ok_or_else(|| {
+                    let place = &place.text;
                     TargetError::usage(format!("{place} inserts into a table that is not there"))
                 })?;
-                Plan::Insert(prepare_insert(opened, number, table, mode, &place).await?)
+                Plan::Insert(prepare_insert(opened, table, mode, &place).await?)
             }
         });
     }
     Ok(plans)
 }
 
+/// Which statement is prepared.
+struct Place {
+    /// For people.
+    text: String,
+    /// Position of the op.
+    op: usize,
+    /// Position in the op.
+    statement: usize,
+}
+
+impl Place {
+    /// A refusal by the server, or the end of the connection.
+    fn failed(&self, failure: Failure) -> TargetError {
+        let position = failure.position();
+        let error = failure.into_target_error(&self.text);
+        error.about(self.refused(position))
+    }
+
+    /// What the server understands is not what the workload means.
+    fn misunderstood(&self, cause: &str) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Preparation(self.refused(None)),
+            message: format!("{}: {cause}", self.text),
+            hint: None,
+        }
+    }
+
+    fn refused(&self, position: Option<usize>) -> RefusedStatement {
+        RefusedStatement {
+            op: self.op,
+            statement: self.statement,
+            position,
+        }
+    }
+}
+
 async fn prepare_all(
     opened: &mut Opened,
-    number: usize,
     statements: &[BoundStatement],
-    place: &str,
+    place: &Place,
 ) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
     let mut all = Vec::with_capacity(statements.len());
     for (position, statement) in statements.iter().enumerate() {
-        let name = format!("q{number}_{position}");
-        let place = format!("{place}, statement {}", position + 1);
+        let name = format!("q{}_{position}", place.op);
+        let place = Place {
+            text: format!("{}, statement {}", place.text, position + 1),
+            op: place.op,
+            statement: position,
+        };
         let BoundStatement {
             sql, parameters, ..
         } = statement;
@@ -80,22 +126,21 @@ async fn prepare_query(
     name: String,
     sql: &str,
     parameters: &[ColumnType],
-    place: &str,
+    place: &Place,
 ) -> Result<Prepared, TargetError> {
     let declared: Vec<u32> = parameters.iter().map(|kind| declared(*kind)).collect();
     let types = describe(opened, &name, sql, &declared)
         .await
-        .map_err(|failure| failure.into_target_error(place))?;
+        .map_err(|failure| place.failed(failure))?;
     if types.len() != parameters.len() {
-        return Err(TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!(
-                "{place}: the statement has {} parameters, the workload gives {}",
-                types.len(),
-                parameters.len()
-            ),
-            hint: None,
-        });
+        let cause = format!(
+            "the statement has {} placeholders, the workload gives {} parameters",
+            types.len(),
+            parameters.len()
+        );
+        return Err(place
+            .misunderstood(&cause)
+            .with_hint("write a parameter as `:name`, not as `$1`"));
     }
     let parameters = fields(parameters.iter().copied(), &types);
     Ok(Prepared { name, parameters })
@@ -122,25 +167,21 @@ fn fields(kinds: impl Iterator<Item = ColumnType>, types: &[u32]) -> Vec<Field> 
 
 async fn prepare_insert(
     opened: &mut Opened,
-    number: usize,
     table: &BoundTable,
     mode: Mode,
-    place: &str,
+    place: &Place,
 ) -> Result<InsertPlan, TargetError> {
+    let number = place.op;
     let into = insert_into(table);
     // The statement for one row has the types of the columns, whatever the mode.
     let statement = format!("i{number}");
     let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
     let types = describe(opened, &statement, &one_row, &[])
         .await
-        .map_err(|failure| failure.into_target_error(place))?;
+        .map_err(|failure| place.failed(failure))?;
     let columns = fields(table.columns.iter().map(|column| column.kind), &types);
     if columns.len() != table.columns.len() {
-        return Err(TargetError {
-            kind: TargetErrorKind::Statement,
-            message: format!("{place}: the server did not describe every column"),
-            hint: None,
-        });
+        return Err(place.misunderstood("the server did not describe every column"));
     }
     let mut plan = InsertPlan {
         mode,
@@ -154,7 +195,7 @@ async fn prepare_insert(
         Mode::Copy => plan.sql = copy_statement(table, plan.binary()),
         Mode::Unnest => {
             plan.statement = format!("u{number}");
-            let arrays = array_types(table, &plan.columns, place)?;
+            let arrays = array_types(table, &plan.columns, &place.text)?;
             let sql = format!(
                 "{} SELECT * FROM unnest({})",
                 plan.sql,
@@ -162,7 +203,7 @@ async fn prepare_insert(
             );
             describe(opened, &plan.statement, &sql, &arrays)
                 .await
-                .map_err(|failure| failure.into_target_error(place))?;
+                .map_err(|failure| place.failed(failure))?;
         }
         Mode::Values => plan.statement = format!("v{number}"),
         Mode::Prepared => {}
@@ -255,7 +296,7 @@ async fn describe(
     name: &str,
     sql: &str,
     types: &[u32],
-) -> Result<Vec<u32>, super::errors::Failure> {
+) -> Result<Vec<u32>, Failure> {
     let mut request = Vec::new();
     message::parse(&mut request, name, sql, types);
     message::describe(&mut request, name);

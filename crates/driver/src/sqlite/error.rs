@@ -6,6 +6,7 @@ use highwater_core::model::outcome::{ErrorClass, OpError};
 use rusqlite::{Error, ErrorCode};
 
 use crate::contract::{TargetError, TargetErrorKind};
+use crate::error::RefusedStatement;
 
 /// Bytes of a message that are kept.
 const MESSAGE_LIMIT: usize = 300;
@@ -111,6 +112,39 @@ pub(super) fn message_of(error: &Error) -> String {
         line.truncate(cut.unwrap_or(0));
     }
     line
+}
+
+/// A statement of the workload that was not prepared, and where it is wrong.
+pub(super) struct PreparationError {
+    pub(super) error: TargetError,
+    /// Characters of the statement before that place.
+    pub(super) position: Option<usize>,
+}
+
+impl PreparationError {
+    /// In SQLite's words.
+    pub(super) fn new(what: &str, error: &Error) -> Self {
+        let position = match error {
+            // Without a place, the offset is negative.
+            Error::SqlInputError { sql, offset, .. } => usize::try_from(*offset)
+                .ok()
+                .and_then(|at| Some(sql.get(..at)?.chars().count())),
+            _ => None,
+        };
+        Self {
+            error: statement_error(what, error),
+            position,
+        }
+    }
+
+    /// As the reason why a workload cannot run on the target.
+    pub(super) fn into_target_error(self, op: usize, statement: usize) -> TargetError {
+        self.error.about(RefusedStatement {
+            op,
+            statement,
+            position: self.position,
+        })
+    }
 }
 
 /// A statement that the run needs was refused.

@@ -16,7 +16,7 @@ use rusqlite::{Connection, Statement};
 use crate::contract::{TargetError, TargetErrorKind};
 
 use super::database::Database;
-use super::error::{is_unclear, misfit, op_error, statement_error};
+use super::error::{PreparationError, is_unclear, misfit, op_error, statement_error};
 use super::insert::{Failure, Insert};
 
 /// Everything that a session may execute.
@@ -57,8 +57,11 @@ impl<'c> Statements<'c> {
                 .map_err(|error| statement_error("cannot prepare a transaction", &error))
         };
         let mut ops = Vec::with_capacity(workload.ops.len());
-        for op in &workload.ops {
+        for (number, op) in workload.ops.iter().enumerate() {
             let what = format!("op `{}`", op.name);
+            let about = |statement| {
+                move |error: PreparationError| error.into_target_error(number, statement)
+            };
             ops.push(match &op.kind {
                 BoundOpKind::Insert { table, .. } => {
                     let table = workload.tables.get(*table).ok_or_else(|| {
@@ -68,21 +71,22 @@ impl<'c> Statements<'c> {
                     })?;
                     let mode = database.settings().insert;
                     let insert = Insert::prepare(connection, table, mode, Arc::clone(&abandoned))
-                        .map_err(|error| statement_error(&what, &error))?;
+                        .map_err(|error| about(0)(PreparationError::new(&what, &error)))?;
                     PreparedOp::Insert(insert)
                 }
                 BoundOpKind::Query { sql, parameters } => {
-                    PreparedOp::Query(Query::prepare(connection, sql, parameters.len(), &what)?)
+                    let query = Query::prepare(connection, sql, parameters.len(), &what);
+                    PreparedOp::Query(query.map_err(about(0))?)
                 }
                 BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
                 BoundOpKind::Transaction(statements) => {
-                    let prepare = |bound: &BoundStatement| {
+                    let mut all = Vec::with_capacity(statements.len());
+                    for (position, bound) in statements.iter().enumerate() {
                         let (sql, count) = (&bound.sql, bound.parameters.len());
-                        let query = Query::prepare(connection, sql, count, &what)?;
-                        Ok((query, bound.clone()))
-                    };
-                    let all: Result<_, TargetError> = statements.iter().map(prepare).collect();
-                    PreparedOp::Transaction(all?)
+                        let query = Query::prepare(connection, sql, count, &what);
+                        all.push((query.map_err(about(position))?, bound.clone()));
+                    }
+                    PreparedOp::Transaction(all)
                 }
             });
         }
@@ -246,15 +250,20 @@ impl<'c> Query<'c> {
         sql: &str,
         parameters: usize,
         what: &str,
-    ) -> Result<Self, TargetError> {
+    ) -> Result<Self, PreparationError> {
         let statement = connection
             .prepare(sql)
-            .map_err(|error| statement_error(what, &error))?;
+            .map_err(|error| PreparationError::new(what, &error))?;
         let used = statement.parameter_count();
         if used > parameters {
-            return Err(refused(format!(
-                "{what} has {used} placeholders, but {parameters} parameters"
-            )));
+            return Err(PreparationError {
+                error: refused(format!(
+                    "{what}: the statement has {used} placeholders, the workload gives \
+                     {parameters} parameters"
+                ))
+                .with_hint("write a parameter as `:name`, not as `$1` or `?`"),
+                position: None,
+            });
         }
         Ok(Self::of(statement))
     }

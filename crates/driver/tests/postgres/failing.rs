@@ -3,7 +3,7 @@
 use highwater_core::model::op::{ColumnType, OpBody, Value};
 use highwater_core::model::outcome::{Certainty, ErrorClass};
 use highwater_core::model::units::Nanos;
-use highwater_driver::TargetErrorKind;
+use highwater_driver::{RefusedStatement, TargetErrorKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, Stage, admin, key, open, started, workload_of_queries};
@@ -141,13 +141,19 @@ fn statements_that_cannot_be_prepared_are_named() {
     block_on(async {
         let ops = workload_of_queries(&[("SELECT * FROM nowhere", &[])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
-        assert_eq!(error.kind, TargetErrorKind::MissingTable);
+        let refused = |position| RefusedStatement {
+            op: 0,
+            statement: 0,
+            position,
+        };
+        let kind = TargetErrorKind::Preparation(refused(Some("SELECT * FROM ".len())));
+        assert_eq!(error.kind, kind);
         assert!(
             error.message.contains("op `ask`") && error.message.contains("42P01"),
             "{error}"
         );
         let ops = workload_of_queries(&[("SELECT $1::int + $2::int", &[ColumnType::Integer])]);
         let error = Client::connect(target.as_ref(), &ops).await.err().unwrap();
-        assert!(error.message.contains("2 parameters"), "{error}");
+        assert!(error.message.contains("2 placeholders"), "{error}");
     });
 }

@@ -4,6 +4,7 @@
 
 mod auditing;
 mod passes;
+mod preparing;
 mod state;
 
 use std::rc::Rc;
@@ -18,7 +19,7 @@ use highwater_core::model::record::{
 };
 use highwater_core::model::units::Nanos;
 use highwater_core::workload::Invariant;
-use highwater_driver::{Admin, TableFeatures, TargetError, TargetFacts, Timeline};
+use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 
 use crate::audit::AuditOutcome;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
@@ -96,6 +97,10 @@ impl Run {
             self.tables =
                 table_setup::prepare(admin.as_mut(), &bound, &setup, &self.timeline).await?;
         }
+        // The first share makes the tables, without which nothing can be prepared.
+        if plan.share.index == 1 {
+            preparing::check_statements(&target, &bound, &self.timeline).await?;
+        }
         let mut parts = Parts::new(&self.request, facts, &self.tables);
         let expected = self.estimate(&mut parts, admin.as_mut(), &bound).await?;
         if plan.share.index == 1 && SetupRequest::of(&self.request).writes {
@@ -128,8 +133,13 @@ impl Run {
             let main = self.measure(&plan, &bound, &mut admin, &mut collector);
             Some(main.await)
         };
-        self.conclude(parts, Passes { load, main }, admin, collector)
-            .await
+        let passes = Passes { load, main };
+        if let Some(error) = passes.fatal()
+            && matches!(error.kind, TargetErrorKind::Preparation(_))
+        {
+            return Err(error.into());
+        }
+        self.conclude(parts, passes, admin, collector).await
     }
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
@@ -305,17 +315,21 @@ impl Run {
 
     /// Writes the record; what cannot be written is said in the record that is shown.
     fn keep(&self, record: &mut RunRecord) {
-        if let Err(error) = self.request.directory.write_record(record) {
+        let Err(error) = self.request.directory.write_record(record) else {
+            return;
+        };
+        let kind = IncidentKind::RecordIncomplete;
+        // The first file that could not be written is the reason; the others follow from it.
+        if record
+            .incidents
+            .iter()
+            .all(|incident| incident.kind != kind)
+        {
             self.observer.event(&Event::Warning(error.to_string()));
-            let kind = IncidentKind::RecordIncomplete;
-            match record.incidents.iter_mut().find(|i| i.kind == kind) {
-                Some(incident) => incident.message = format!("{}; {error}", incident.message),
-                None => record
-                    .incidents
-                    .push(Incident::new(kind, error.to_string())),
-            }
-            record.judgments = analysis::judge(record);
+            let incident = Incident::new(kind, error.to_string());
+            record.incidents.push(incident);
         }
+        record.judgments = analysis::judge(record);
     }
 }
 

@@ -1,5 +1,5 @@
-//! Servers whose answers do not end, are far too long, or do not come: each ends with one clear error
-//! in bounded memory and time. On loopback, from a script.
+//! Servers whose answers do not end, are far too long, do not come, or are in another protocol: each
+//! ends with one clear error in bounded memory and time. On loopback, from a script.
 
 #![expect(
     clippy::unwrap_used,
@@ -219,4 +219,55 @@ fn a_server_that_is_silent_while_statements_are_prepared_is_left() {
         error.message.contains("did not respond within 3 s"),
         "{error}"
     );
+}
+
+/// An HTTP server that waits for the end of a request's first line, and answers with a page.
+fn web_server(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut byte = [0];
+    while byte != *b"\n" {
+        stream.read_exact(&mut byte)?;
+    }
+    stream.set_read_timeout(Some(std::time::Duration::from_millis(50)))?;
+    drop(stream.read(&mut [0; 4096]));
+    stream.write_all(b"HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n<!DOCTYPE html><html>\n")
+}
+
+/// As PostgreSQL: TLS is refused, and what is no start-up message ends the connection.
+fn postgres_without_tls(stream: &mut TcpStream) -> std::io::Result<()> {
+    let mut bytes = [0; 8];
+    stream.read_exact(&mut bytes)?;
+    if bytes == [0, 0, 0, 8, 4, 210, 22, 47] {
+        stream.write_all(b"N")?;
+        wait_for_the_end(stream)?;
+    }
+    Ok(())
+}
+
+/// Why a target cannot be administered.
+fn first_contact(url: &str) -> TargetError {
+    block_on(async {
+        let target = registry::open(&[url.to_owned()], &options()).unwrap();
+        target
+            .administer(WallTimeline::start())
+            .await
+            .err()
+            .unwrap()
+    })
+}
+
+#[test]
+fn what_answers_there_instead_is_named() {
+    for (url, named) in [
+        (postgres(web_server), "an HTTP server answers there"),
+        (
+            crate_db(postgres_without_tls),
+            "PostgreSQL protocol answers there",
+        ),
+        (crate_db(web_server), "a page (HTTP 404), not CrateDB"),
+    ] {
+        let error = first_contact(&url);
+        assert_eq!(error.kind, TargetErrorKind::Unreachable);
+        assert!(error.message.contains(named), "{error}");
+        assert!(error.hint.is_some(), "{error}");
+    }
 }

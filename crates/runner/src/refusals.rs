@@ -1,0 +1,128 @@
+//! Refusals of one session that end the run: more load does not help a target without disk or memory,
+//! nor a statement that cannot be repeated. Must not end it itself.
+
+use highwater_core::model::op::BoundWorkload;
+use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
+
+/// So many ops in a row refused for want of disk or memory.
+const OUT_OF_RESOURCES_MAX: u32 = 10;
+/// So many ops in a row whose statement the target refuses, if fewer than so many were answered
+/// otherwise before.
+const STATEMENTS_MAX: u32 = 100;
+const ANSWERED_MAX: u32 = 10;
+
+/// Refusals of a session in a row.
+#[derive(Default)]
+pub(crate) struct Refusals {
+    out_of_resources: u32,
+    statements: u32,
+    /// Ops that were answered otherwise, up to [`ANSWERED_MAX`].
+    answered: u32,
+}
+
+impl Refusals {
+    /// Counts the outcome of an op; why the run must end, if it must.
+    pub(crate) fn note(
+        &mut self,
+        outcome: &Outcome,
+        workload: &BoundWorkload,
+        op: usize,
+    ) -> Option<TargetError> {
+        let class = outcome.error.as_ref().map(|error| error.class);
+        if class != Some(ErrorClass::Resource) {
+            self.out_of_resources = 0;
+        }
+        if class != Some(ErrorClass::Statement) {
+            self.statements = 0;
+            self.answered = (self.answered + 1).min(ANSWERED_MAX);
+        }
+        let error = outcome.error.as_ref()?;
+        match error.class {
+            ErrorClass::Resource => {
+                self.out_of_resources += 1;
+                (self.out_of_resources == OUT_OF_RESOURCES_MAX).then(|| out_of_resources(error))
+            }
+            // Tables of ours are judged by the audit, which needs the run to go on.
+            ErrorClass::Statement if workload.tables.is_empty() => {
+                self.statements += 1;
+                let ends = self.statements == STATEMENTS_MAX && self.answered < ANSWERED_MAX;
+                ends.then(|| always_refused(error, workload, op))
+            }
+            _ => None,
+        }
+    }
+}
+
+fn out_of_resources(error: &OpError) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!("the target is out of resources: {}", error.message),
+        hint: Some("free disk or memory on the target, or ask for fewer rows".to_owned()),
+    }
+}
+
+fn always_refused(error: &OpError, workload: &BoundWorkload, op: usize) -> TargetError {
+    let name = workload.ops.get(op).map_or("", |op| op.name.as_str());
+    let code = error.code.as_ref().map(|code| format!(" ({code})"));
+    TargetError {
+        kind: TargetErrorKind::Preparation(RefusedStatement {
+            op,
+            statement: 0,
+            position: None,
+        }),
+        message: format!(
+            "op `{name}`: the target refused it {STATEMENTS_MAX} times in a row: {}{}",
+            error.message,
+            code.unwrap_or_default()
+        ),
+        hint: Some("every op sends the statement again: write one that can be repeated".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(outcomes: impl IntoIterator<Item = Option<ErrorClass>>) -> Option<usize> {
+        let workload = BoundWorkload {
+            tables: Vec::new(),
+            ops: Vec::new(),
+            rows: None,
+        };
+        let mut refusals = Refusals::default();
+        outcomes.into_iter().position(|class| {
+            let outcome = match class {
+                None => Outcome::answered(1, 1),
+                Some(class) => Outcome::refused(
+                    1,
+                    OpError {
+                        class,
+                        code: None,
+                        message: String::new(),
+                    },
+                ),
+            };
+            refusals.note(&outcome, &workload, 0).is_some()
+        })
+    }
+
+    #[test]
+    fn a_statement_that_is_refused_from_the_begin_ends_the_run() {
+        let refused = || std::iter::repeat_n(Some(ErrorClass::Statement), 150);
+        assert_eq!(noted(refused()), Some(99));
+        assert_eq!(noted([None].into_iter().chain(refused())), Some(100));
+        let later = std::iter::repeat_n(None, 10).chain(refused());
+        assert_eq!(noted(later), None);
+        let now_and_then = refused().take(99).chain([None]).chain(refused().take(99));
+        assert_eq!(noted(now_and_then), None);
+    }
+
+    #[test]
+    fn a_target_without_resources_ends_the_run_after_ten_ops() {
+        assert_eq!(
+            noted(std::iter::repeat_n(Some(ErrorClass::Resource), 20)),
+            Some(9)
+        );
+    }
+}
