@@ -1,7 +1,7 @@
 //! The watch over the target's disk while a run writes.
 //!
-//! It asks beside the load, on the connection that is idle then, once a second; it never touches an
-//! op. What must not be here: what becomes of a run that it stops.
+//! It asks beside the load, on the connection that is idle then, once a second, or more often where a
+//! second could fill the disk; it never touches an op. What must not be here: what becomes of a run that it stops.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -14,8 +14,11 @@ use highwater_driver::{Admin, DiskSpace, Timeline};
 
 use crate::estimate::{must_stop, reserve};
 
-/// Between two looks.
-const LOOK_EVERY: Nanos = Nanos::from_secs(1);
+/// Between two looks, at most and at least.
+const LOOK_EVERY: (Nanos, Nanos) = (Nanos::from_secs(1), Nanos::from_millis(20));
+/// A target writes no more than so many bytes a second, four times as much as a fast disk takes: what
+/// is free lasts for four looks.
+const BYTES_PER_SECOND: u64 = 4 << 30;
 /// How long an answer is waited for when the run is over.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(5);
 /// Looks in a row without an answer, after which nobody looks any more.
@@ -42,8 +45,9 @@ impl Watch {
         };
         let mut silent = 0;
         while silent < SILENT_MAX {
+            let pause = pause(&before);
             timeline
-                .sleep_until(timeline.now().saturating_add(LOOK_EVERY))
+                .sleep_until(timeline.now().saturating_add(pause))
                 .await;
             self.is_measuring.set(true);
             let answer = admin.disk().await;
@@ -83,5 +87,40 @@ impl Watch {
         self.over.set(true);
         let limit = timeline.sleep_until(timeline.now().saturating_add(ANSWER_LIMIT));
         matches!(select(watching, limit).await, Either::Left(_))
+    }
+}
+
+/// The wait before the next look: a small disk is full within a second.
+fn pause(space: &DiskSpace) -> Nanos {
+    let room = space.free_bytes.saturating_sub(reserve(space.total_bytes));
+    let whole_seconds = room / BYTES_PER_SECOND;
+    let rest = room % BYTES_PER_SECOND * Nanos::SECOND.0 / BYTES_PER_SECOND;
+    let lasts = Nanos(
+        whole_seconds
+            .saturating_mul(Nanos::SECOND.0)
+            .saturating_add(rest),
+    );
+    lasts.clamp(LOOK_EVERY.1, LOOK_EVERY.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_a_second_could_fill_is_looked_at_more_often() {
+        for (free, total, millis) in [
+            (30 << 20, 30 << 20, 20),
+            (1 << 30, 1 << 30, 237),
+            (100 << 30, 1 << 40, 1_000),
+            (0, 30 << 20, 20),
+        ] {
+            let space = DiskSpace {
+                place: String::new(),
+                free_bytes: free,
+                total_bytes: total,
+            };
+            assert_eq!(pause(&space).0 / 1_000_000, millis, "{free} of {total}");
+        }
     }
 }

@@ -36,7 +36,6 @@ const RECONNECT_BACKOFF: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_s
 /// Greatest wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
 
-
 /// One session's surroundings.
 pub(crate) struct Worker {
     pub(crate) timeline: Rc<dyn Timeline>,

@@ -76,7 +76,7 @@ fn a_run_stops_before_the_disk_is_full_and_keeps_and_audits_what_it_did() {
         .as_ref()
         .and_then(|e| e.disk.as_ref())
         .unwrap();
-    assert_eq!(room.reserve_bytes, room.total_bytes / 20);
+    assert_eq!(room.reserve_bytes, 16 << 20);
 }
 
 #[test]
@@ -98,4 +98,30 @@ fn a_run_that_cannot_fit_is_refused_unless_nobody_guards_the_disk() {
     let end = job.run_in(&root.path().join("second"));
     assert!(!end.record.target.tables[0].recovered);
     assert_eq!(end.record.judgments.data.value, Data::Clean);
+}
+
+#[test]
+fn a_very_small_disk_is_never_full() {
+    let root = tempfile::tempdir().unwrap();
+    let Some(disk) = SmallDisk::mount(root.path(), "30m") else {
+        return;
+    };
+    let mut job = disk.job(&[("insert", closed(4))]);
+    job.settings = vec![("batch", "2000".to_owned())];
+    job.step = Nanos::from_secs(300);
+    let end = job.run_in(root.path());
+    let record = &end.record;
+    let reasons = reasons(record);
+    assert!(reasons.contains(&ReasonCode::DiskFull), "{reasons:?}");
+    for follows in [
+        ReasonCode::TargetLost,
+        ReasonCode::RecordIncomplete,
+        ReasonCode::TooShort,
+    ] {
+        assert!(!reasons.contains(&follows), "{reasons:?}");
+    }
+    assert_eq!(record.judgments.data.value, Data::Clean);
+    assert!(record.results.iter().all(|result| result.errors.is_empty()));
+    let left = highwater_driver::DiskSpace::of_path(&disk.0).unwrap();
+    assert!(left.free_bytes > 0, "{left:?}");
 }

@@ -44,8 +44,8 @@ const COUNTER_WAIT_MAX: Nanos = Nanos::from_secs(12);
 pub(super) struct WireAdmin {
     connection: AdminConnection,
     timeline: Rc<dyn Timeline>,
-    /// The server's data directory, if it is on this machine; empty until it was queried.
-    directory: OnceCell<Option<PathBuf>>,
+    /// The server's directories, if it is on this machine; empty until they were queried.
+    directories: OnceCell<Vec<PathBuf>>,
 }
 
 impl WireAdmin {
@@ -58,7 +58,7 @@ impl WireAdmin {
         Self {
             connection: AdminConnection::new(opened, node, insert, Rc::clone(&timeline)),
             timeline,
-            directory: OnceCell::new(),
+            directories: OnceCell::new(),
         }
     }
 
@@ -311,12 +311,14 @@ impl Admin for WireAdmin {
 
     fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
         Box::pin(async move {
-            if self.directory.get().is_none() {
-                let found = data_directory(&mut self.connection).await;
-                self.directory.get_or_init(|| found);
+            if self.directories.get().is_none() {
+                let found = directories(&mut self.connection).await;
+                self.directories.get_or_init(|| found);
             }
-            let directory = self.directory.get().and_then(Option::as_deref);
-            Ok(directory.and_then(DiskSpace::of_path))
+            let directories = self.directories.get().into_iter().flatten();
+            let disks = directories.filter_map(|path| DiskSpace::of_path(path));
+            // The run ends with the first that is full.
+            Ok(disks.min_by_key(|disk| disk.free_bytes))
         })
     }
 
@@ -351,14 +353,28 @@ impl Admin for WireAdmin {
     }
 }
 
-/// The server's data directory, if the server runs on this machine and reports it; tablespaces
-/// elsewhere are ignored.
-async fn data_directory(connection: &mut AdminConnection) -> Option<PathBuf> {
+/// Where new tables are made, if not in the data directory.
+const TABLESPACE: &str = "SELECT pg_catalog.pg_tablespace_location(s.oid) \
+    FROM pg_catalog.pg_tablespace s JOIN pg_catalog.pg_database d \
+    ON d.datname = current_database() \
+    AND CASE current_setting('default_tablespace') WHEN '' THEN s.oid = d.dattablespace \
+    ELSE s.spcname = current_setting('default_tablespace') END";
+
+/// Where the server writes, if it runs on this machine and reports it: tables, and its log.
+async fn directories(connection: &mut AdminConnection) -> Vec<PathBuf> {
     if connection.dialect() != Dialect::PostgreSql || !connection.node.is_local() {
-        return None;
+        return Vec::new();
     }
-    let rows = connection.rows("SHOW data_directory").await.ok()?;
-    rows.first()?.first()?.as_ref().map(PathBuf::from)
+    let mut found = Vec::new();
+    for question in ["SHOW data_directory", TABLESPACE] {
+        let rows = connection.rows(question).await.unwrap_or_default();
+        let place = rows.into_iter().flatten().flatten().next();
+        found.extend(place.filter(|place| !place.is_empty()).map(PathBuf::from));
+    }
+    // Often a link to a disk of its own.
+    let log = found.first().map(|directory| directory.join("pg_wal"));
+    found.extend(log);
+    found
 }
 
 fn unexpected(place: &str) -> TargetError {

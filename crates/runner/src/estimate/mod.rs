@@ -17,8 +17,12 @@ use crate::request::rows_per_op;
 const SAMPLE_ROWS: usize = 1_000;
 /// This part of a disk is kept free, 1 / 20, …
 const RESERVE_PART: u64 = 20;
-/// … but no more than this.
+/// … but no more than this, …
 const RESERVE_MAX: u64 = 1 << 30;
+/// … and no less than what the target's own log and checkpoints write after the last op, or a quarter
+/// of a disk that is very small.
+const RESERVE_MIN: u64 = 16 << 20;
+const RESERVE_SMALL_PART: u64 = 4;
 /// Rows that are enough to tell how many bytes one takes on the target.
 const MEASURED_ROWS_MIN: u64 = 10_000;
 
@@ -63,7 +67,8 @@ pub(crate) fn estimate(input: &EstimateInput<'_>) -> EstimateRecord {
 
 /// Bytes of a disk of that size that a run leaves free.
 pub(crate) fn reserve(total_bytes: u64) -> u64 {
-    (total_bytes / RESERVE_PART).min(RESERVE_MAX)
+    let least = RESERVE_MIN.min(total_bytes / RESERVE_SMALL_PART);
+    (total_bytes / RESERVE_PART).clamp(least, RESERVE_MAX)
 }
 
 /// Whether a run must stop now: what is free will reach the reserve before the next two looks, if

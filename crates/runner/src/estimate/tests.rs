@@ -187,8 +187,15 @@ fn what_cannot_fit_beside_the_reserve_is_refused() {
 }
 
 #[test]
-fn the_reserve_is_a_part_of_the_disk_but_never_much() {
-    for (total, expected) in [(0, 0), (20, 1), (20 * GB, GB), (1_000 * GB, 1 << 30)] {
+fn the_reserve_is_a_part_of_the_disk_with_room_for_a_checkpoint_but_never_much() {
+    for (total, expected) in [
+        (0, 0),
+        (20, 5),
+        (32 << 20, 8 << 20),
+        (160 << 20, 16 << 20),
+        (20 * GB, GB),
+        (1_000 * GB, 1 << 30),
+    ] {
         assert_eq!(reserve(total), expected);
     }
 }
@@ -206,7 +213,7 @@ fn a_run_stops_before_the_next_looks_would_find_the_reserve_used() {
         (80, 70, false),
         (0, 0, true),
     ] {
-        // A disk of which 50 are kept free.
+        // A disk of which 50 MiB are kept free.
         let [now, before] = [free, before].map(|free| space(free, 1_000));
         assert_eq!(must_stop(&now, &before), stops, "{now:?} after {before:?}");
     }
@@ -226,11 +233,12 @@ fn a_node_that_leaves_with_its_disk_does_not_stop_a_run() {
     assert!(!must_stop(&of("2", 400), &of("3", 600)));
 }
 
-fn space(free_bytes: u64, total_bytes: u64) -> DiskSpace {
+/// In MiB.
+fn space(free: u64, total: u64) -> DiskSpace {
     DiskSpace {
         place: String::new(),
-        free_bytes,
-        total_bytes,
+        free_bytes: free << 20,
+        total_bytes: total << 20,
     }
 }
 

@@ -185,6 +185,7 @@ impl Run {
         let audit_begin = self.timeline.now();
         let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants);
         let audited = audit.await;
+        self.renew_after(&audited, &mut admin).await;
         let rows = audited.rows.clone().or_else(|| self.rows_due(&ledgers));
         let noted = self.register_end(&passes, rows.as_deref(), admin.as_mut());
         let noted = noted.await;
@@ -273,6 +274,19 @@ impl Run {
         let changed = self.request.workload.changed_by_statements(names);
         let is_certain = !changed.contains(&true);
         is_certain.then(|| self.tables.rows_due(ledgers)).flatten()
+    }
+
+    /// An audit that was cut short has left its question on the connection, where nothing else can be
+    /// asked any more.
+    async fn renew_after(&self, audited: &AuditOutcome, admin: &mut Box<dyn Admin>) {
+        let target = &self.request.target;
+        let status = audited.record.status;
+        if matches!(status, AuditStatus::Failed | AuditStatus::Timeout)
+            && !target.capabilities().simulated
+            && let Ok(fresh) = target.administer(Rc::clone(&self.timeline)).await
+        {
+            *admin = fresh;
+        }
     }
 
     /// Says in the table registry how far this run came. What shares wrote together, none of them

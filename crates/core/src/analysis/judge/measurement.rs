@@ -84,10 +84,13 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
     ];
     // A run that fills a table is not there to measure: too little seen is no fault of it.
     let fills = record.plan.definition.stop.fills;
+    // Nor is it one of a run that was stopped for the disk's sake: that is the one reason.
+    let stopped = incident(record, IncidentKind::DiskFull).is_some();
     let found: Vec<(Effect, Reason)> = found
         .into_iter()
         .filter(|(effect, _)| !fills || *effect != Effect::Unknown)
         .filter_map(|(effect, reason)| Some((effect, reason?)))
+        .filter(|(_, reason)| !stopped || reason.code != ReasonCode::TooShort)
         .collect();
     let worst = found.iter().map(|(effect, _)| *effect).max();
     let value = match worst {
