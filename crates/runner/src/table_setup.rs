@@ -320,7 +320,7 @@ impl ExistingTables {
                 ""
             };
             format!(
-                "{rows} of earlier runs were there; rows go on from index {}{how}",
+                "earlier runs left {rows}; rows go on from index {}{how}",
                 self.first_row
             )
         })

@@ -178,7 +178,6 @@ async fn compare(
     let tables = input.bound.tables.iter().zip(ledgers).enumerate();
     record.narrowed = true;
     let mut rows = Some(Vec::new());
-    let rows_before = input.tables.rows_before();
     for (position, (table, ledger)) in tables {
         if input.changed.get(position) == Some(&true) {
             let unknown = ledger.totals();
@@ -187,28 +186,11 @@ async fn compare(
             rows = None;
             continue;
         }
-        let audit = TableAudit {
-            input,
-            table,
-            position,
-            ledger,
-            admin: &mut *admin,
-            rows: Regenerator::new(input.workload, position, &table.columns),
-            figures: Figures::default(),
-            before: rows_before.get(position).copied().unwrap_or(0),
+        let times = TableTimes {
+            timeline,
+            narrow_until,
         };
-        let (acknowledged, earlier) = (audit.ledger.totals().acknowledged, audit.before);
-        let compared = match input.workload.replacing_column(position) {
-            Some(column) => audit.run_replaced(column).await,
-            None => audit.run(timeline, narrow_until).await,
-        };
-        let figures = match compared {
-            Err(error) if error.kind == TargetErrorKind::MissingTable && input.share.of == 1 => {
-                confirm_missing(admin, table, &error).await?;
-                Figures::of_dropped(acknowledged, earlier)
-            }
-            compared => compared?,
-        };
+        let figures = compare_table(input, position, ledger, &mut *admin, times).await?;
         if let Some(how) = figures.removal {
             let table = table.name.clone();
             record.gone.push(GoneTable { table, how });
@@ -228,14 +210,60 @@ async fn compare(
         ));
         return Ok(FoundRows { idle, rows });
     }
+    if !record.gone.is_empty() {
+        return Ok(FoundRows { idle, rows });
+    }
     input.progress.stage("reading the server's counters", 0);
-    if record.replaced.is_none() && record.gone.is_empty() {
+    if record.replaced.is_none() {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
     }
     compare_copies(input, admin, record).await?;
     Ok(FoundRows { idle, rows })
+}
+
+/// The times of the comparison of one table.
+#[derive(Clone, Copy)]
+struct TableTimes<'a> {
+    timeline: &'a Rc<dyn Timeline>,
+    /// Wrong buckets are narrowed to their rows until then.
+    narrow_until: Nanos,
+}
+
+/// Compares the table at a position of the workload.
+async fn compare_table(
+    input: &AuditInput<'_>,
+    position: usize,
+    ledger: &mut Ledger,
+    admin: &mut PatientAdmin<'_>,
+    times: TableTimes<'_>,
+) -> Result<Figures, TargetError> {
+    let table = &input.bound.tables[position];
+    let before = input.tables.rows_before().get(position).copied();
+    let before = before.unwrap_or(0);
+    let acknowledged = ledger.totals().acknowledged;
+    let audit = TableAudit {
+        input,
+        table,
+        position,
+        ledger,
+        admin: &mut *admin,
+        rows: Regenerator::new(input.workload, position, &table.columns),
+        figures: Figures::default(),
+        before,
+    };
+    let compared = match input.workload.replacing_column(position) {
+        Some(column) => audit.run_replaced(column).await,
+        None => audit.run(times.timeline, times.narrow_until).await,
+    };
+    match compared {
+        Err(error) if error.kind == TargetErrorKind::MissingTable && input.share.of == 1 => {
+            confirm_missing(admin, table, &error).await?;
+            Ok(Figures::of_dropped(acknowledged, before))
+        }
+        compared => compared,
+    }
 }
 
 /// Fails unless a table is still missing after a while: a target that just started may not know all

@@ -73,9 +73,11 @@ impl<'a> PatientAdmin<'a> {
             match self.renew().await {
                 Err(error) if is_transient(&error) => {
                     self.away = true;
-                    let before = self
-                        .progress
-                        .wait(&format!("waiting for the target: {error}"));
+                    let why = format!("waiting for the target: {error}");
+                    if stage.is_none() {
+                        self.progress.announce(&why);
+                    }
+                    let before = self.progress.wait(&why);
                     stage.get_or_insert(before);
                     self.sleep(waits.next()).await;
                 }

@@ -51,6 +51,14 @@ impl<'a> AuditProgressReporter<'a> {
         self.observer.event(&Event::Audit(progress.clone()));
     }
 
+    /// A line of its own for what takes long, for readers without a terminal.
+    pub(crate) fn announce(&self, about: &str) {
+        self.observer.event(&Event::Phase {
+            name: "audit".to_owned(),
+            about: about.to_owned(),
+        });
+    }
+
     /// Shows why the current stage waits; returns the stage, for [`Self::resume`].
     pub(crate) fn wait(&self, why: &str) -> String {
         let mut progress = self.progress.borrow_mut();
