@@ -217,7 +217,9 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
         settings: vec![
             "synchronous_commit = off".to_owned(),
             "wal_writer_delay = 10s".to_owned(),
-            // Nothing else writes the log of what was committed, so that a crash always loses some.
+            // Hardly anything else writes the log of what was committed.
+            "shared_buffers = 256MB".to_owned(),
+            "wal_writer_flush_after = 1GB".to_owned(),
             "wal_buffers = 64MB".to_owned(),
             "bgwriter_lru_maxpages = 0".to_owned(),
         ],
@@ -247,10 +249,17 @@ fn the_audit_waits_for_a_crashed_server_and_finds_what_it_lost() {
     let (record, text) = (&end.record, report::text(&end.record));
     assert!(again.1.get(), "the audit did not wait\n{text}");
     assert_eq!(record.audit.status, AuditStatus::Done, "{text}");
-    assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
-    assert!(record.audit.missing > 0, "{text}");
-    assert_eq!(exit_code(&end), 4, "{text}");
-    assert_eq!(rows(&server.lock().unwrap()), record.audit.found, "{text}");
+    let there = rows(&server.lock().unwrap());
+    assert_eq!(record.audit.found, there, "{text}");
+    // A server that happened to write its log just before the crash has lost nothing.
+    let lost = record.audit.acknowledged.saturating_sub(there);
+    assert!(record.audit.missing >= lost, "{text}");
+    if record.audit.missing > 0 {
+        assert_eq!(record.judgments.data.value, Data::Lost, "{text}");
+        assert_eq!(exit_code(&end), 4, "{text}");
+    } else {
+        assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
+    }
 }
 
 /// What the judgment says of a table to which this is done in mid-run.
