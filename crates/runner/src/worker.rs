@@ -415,8 +415,10 @@ impl Worker {
                     return None;
                 }
                 Some(Err(mut error)) => {
-                    // It was prepared before the load: the target has changed since.
-                    if matches!(error.kind, TargetErrorKind::Preparation(_)) {
+                    // It was prepared before the load: the target has changed since, by what the
+                    // workload itself does to the user's tables, or by others.
+                    let by_itself = !has_worked && self.bound.tables.is_empty();
+                    if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
                         error.kind = TargetErrorKind::Statement;
                     }
                     let permanent = error.kind != TargetErrorKind::Unreachable;

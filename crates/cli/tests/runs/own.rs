@@ -365,7 +365,8 @@ fn a_statement_that_the_target_refuses_is_shown_with_its_place() {
        |                 ^^^^
     ");
     let workload = "format = 1\nname = \"own\"\nversion = 1\nsummary = \"own\"\n[ops.get]\n\
-                    sql = { any = \"SELECT nope FROM book\" }\n";
+                    sql = { any = \"SELECT nope FROM book\" }\n\
+                    [streams.get]\nunit = \"queries\"\narrivals = \"constant\"\nops = { get = 1 }\n";
     for (file, sql, words, place) in [
         (
             "get.sql",
@@ -429,7 +430,17 @@ fn a_statement_that_cannot_be_repeated_ends_the_run_early() {
     let place = Place::with_books();
     place.file("ddl.sql", "DROP TABLE book\n");
     // Prepared while the table is there; each further op finds none.
-    let called = place.call(&["run", "-f", "ddl.sql", "sqlite:own.db", "-d", "10m", "-q"]);
+    let called = place.call(&[
+        "run",
+        "-f",
+        "ddl.sql",
+        "sqlite:own.db",
+        "-c",
+        "1",
+        "-d",
+        "10m",
+        "-q",
+    ]);
     assert_eq!(called.code, Some(2), "{called:?}");
     assert!(
         called.stderr.contains("100 times in a row: no such table"),

@@ -329,21 +329,17 @@ impl Run {
 
     /// Writes the record; what cannot be written is said in the record that is shown.
     fn keep(&self, record: &mut RunRecord) {
-        let Err(error) = self.request.directory.write_record(record) else {
-            return;
-        };
-        let kind = IncidentKind::RecordIncomplete;
-        // The first file that could not be written is the reason; the others follow from it.
-        if record
-            .incidents
-            .iter()
-            .all(|incident| incident.kind != kind)
-        {
+        if let Err(error) = self.request.directory.write_record(record) {
             self.observer.event(&Event::Warning(error.to_string()));
-            let incident = Incident::new(kind, error.to_string());
-            record.incidents.push(incident);
+            let kind = IncidentKind::RecordIncomplete;
+            match record.incidents.iter_mut().find(|i| i.kind == kind) {
+                Some(incident) => incident.message = format!("{}; {error}", incident.message),
+                None => record
+                    .incidents
+                    .push(Incident::new(kind, error.to_string())),
+            }
+            record.judgments = analysis::judge(record);
         }
-        record.judgments = analysis::judge(record);
     }
 }
 
