@@ -46,7 +46,8 @@ impl TargetError {
     /// The same error about a statement of the workload, if the target refused a statement at all;
     /// for any other reason it is not the workload's fault.
     pub fn about(mut self, refused: RefusedStatement) -> Self {
-        if self.kind == TargetErrorKind::Statement {
+        let refused_kinds = [TargetErrorKind::Statement, TargetErrorKind::MissingTable];
+        if refused_kinds.contains(&self.kind) {
             self.kind = TargetErrorKind::Preparation(refused);
         }
         self

@@ -35,9 +35,10 @@ fn sounds_secret(name: &str) -> bool {
 ///
 /// A word is taken as a whole, blanks included: a password may hold anything.
 pub fn redacted(word: &str) -> Option<String> {
-    let without_password = hide_password(word);
-    let shown = without_password.as_deref().unwrap_or(word);
-    hide_parameters(shown).or(without_password)
+    // The parameters first: what they hide may hold a `@`.
+    let without_parameters = hide_parameters(word);
+    let shown = without_parameters.as_deref().unwrap_or(word);
+    hide_password(shown).or(without_parameters)
 }
 
 /// The text with the passwords and tokens of all its words cut out. What stands between backquotes

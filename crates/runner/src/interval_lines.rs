@@ -62,6 +62,7 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> J
         errors: delta.errors,
         dropped: delta.dropped,
         latency,
+        max_ns: delta.latency.greatest().0,
         beyond: delta.latency.beyond(),
     }
 }
@@ -70,7 +71,9 @@ pub(crate) fn journal_line(delta: &IntervalDelta, names: IntervalNames<'_>) -> J
 pub(crate) fn delta_of(line: &JournalLine) -> IntervalDelta {
     let mut latency = LatencyHistogram::coarse();
     if let Ok(histogram) = LatencyHistogram::decode(&line.latency) {
-        latency.merge(&histogram);
+        let is_known = line.max_ns > 0;
+        let exact = Nanos(if is_known { line.max_ns } else { u64::MAX });
+        latency.merge(&histogram.with_greatest(exact));
     }
     latency.record_beyond(line.beyond, Nanos::ZERO);
     IntervalDelta {

@@ -23,7 +23,7 @@ fn values_stand_in_the_text_where_that_is_asked_for_and_nowhere_else() {
         "1",
     ];
     let prepared = place.call(&words);
-    assert_eq!(prepared.code, Some(5), "{prepared:?}");
+    assert_eq!(prepared.code, Some(2), "{prepared:?}");
     let literal = record(&place.call(&[&words[..], &["--literals", "--json"]].concat()));
     let result = &literal.results[literal.results.len() - 1];
     assert!(result.acknowledged > 100 && result.errors.is_empty());

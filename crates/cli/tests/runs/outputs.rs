@@ -38,7 +38,7 @@ fn the_summary_and_the_progress_of_a_simulated_run() {
     all rows                            300,000   300,000     with load and warm-up
 
     op                p50       p95       p99     p99.9       max   service p99   session wait p99    errors
-    insert        21.5 ms   44.3 ms   60.9 ms         –   66.7 ms       60.9 ms               0 ns         0
+    insert        21.5 ms   44.3 ms   60.9 ms         –   66.6 ms       60.9 ms               0 ns         0
     row latency   32.3 ms   55.9 ms   72.4 ms   83.6 ms   86.0 ms
 
     availability   longest gap 54.0 ms · no dips

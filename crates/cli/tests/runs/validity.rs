@@ -7,7 +7,7 @@ use highwater_core::model::record::{RunRecord, StallKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place, record};
+use crate::called::{Place, record};
 
 /// One server that does 50 requests a second of 5 rows each, whatever waits for it.
 const SLOW: &str =
@@ -75,31 +75,38 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
     assert!((few / many - 1.0).abs() < 0.05, "{few} and {many}");
 }
 
-/// A run on the wall clock whose process is stopped for so long in its measured phase.
-fn stopped_for(stall: Duration, more: &[&str]) -> Called {
+/// The record of a run on the wall clock whose process is stopped for so long in its measured phase.
+fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
     let place = Place::new();
     let url = "sim:?clock=real&service=constant&request=5ms";
     let words = ["run", "cpu", url, "--warm-up", "0s", "-d", "5s"];
-    let mut running = place.start(&[&words[..], &["--audit", "off", "--json"], more].concat());
+    let mut running = place.start(&[&words[..], &["--audit", "off"], more].concat());
     running.wait_for("  measure  ");
     running.signal(Signal::STOP);
     // The length of the planted fault; nothing is waited for.
     std::thread::sleep(stall);
     running.signal(Signal::CONT);
-    running.end()
+    let called = running.end();
+    let shown = place.call(&["show", "--json"]);
+    assert_eq!(shown.code, called.code);
+    record(&shown)
 }
 
 #[test]
 fn a_client_that_was_stopped_is_never_valid_and_its_pause_is_not_the_databases() {
-    for pace in [["-c", "4"], ["--rate", "15"]] {
-        let called = stopped_for(Duration::from_millis(1_500), &pace);
-        let record = record(&called);
+    for pace in [["-c", "4"], ["--rate", "2k"]] {
+        let record = stopped_for(Duration::from_millis(1_500), &pace);
         assert_eq!(
             record.judgments.measurement.value,
             Measurement::Invalid,
-            "{called:?}"
+            "{:?}",
+            record.judgments
         );
-        assert!(has(&record, ReasonCode::ClientStalled), "{called:?}");
+        assert!(
+            has(&record, ReasonCode::ClientStalled),
+            "{:?}",
+            record.judgments
+        );
         let stalls = &record.clients[0].stalls;
         let longest = stalls.iter().max_by_key(|stall| stall.duration_ns).unwrap();
         assert_eq!(longest.kind, StallKind::NotRunning);

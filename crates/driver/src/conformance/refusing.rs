@@ -214,7 +214,9 @@ pub(super) async fn wrong_statements_are_refused(subject: &Subject) -> Result<()
         Err(error) => require!(
             matches!(
                 error.kind,
-                TargetErrorKind::Statement | TargetErrorKind::MissingTable
+                TargetErrorKind::Statement
+                    | TargetErrorKind::MissingTable
+                    | TargetErrorKind::Preparation(_)
             ),
             "a missing table is {:?} on connecting: {error}",
             error.kind

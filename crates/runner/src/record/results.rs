@@ -151,6 +151,8 @@ pub(crate) fn stream_record(
         Unit::Rows if ops_per_s > 0.0 => rows_per_s / ops_per_s,
         _ => 1.0,
     };
+    // Of open load as many work as the arrivals need.
+    let is_closed = matches!(pace, Pace::Closed { .. });
     let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
     StreamRecord {
         phase: phase.name.clone(),
@@ -164,7 +166,7 @@ pub(crate) fn stream_record(
             Pace::Open { .. } => sessions_of(plan, position),
             Pace::Closed { sessions } => plan.share.part_of(sessions),
         },
-        working: worked.map(|worked| worked.working),
+        working: worked.filter(|_| is_closed).map(|worked| worked.working),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         throughput: ThroughputRecord {

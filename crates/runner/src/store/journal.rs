@@ -36,6 +36,9 @@ pub struct JournalLine {
     pub dropped: u64,
     /// Base64 histogram of the latencies, nanoseconds, two digits; empty without any.
     pub latency: String,
+    /// The greatest of them, exactly.
+    #[serde(default)]
+    pub max_ns: u64,
     /// Ops whose latency ranks as infinite.
     pub beyond: u64,
 }

@@ -43,7 +43,7 @@ impl fmt::Display for Origin {
 /// Absent where the source states none and the workload is not of the catalog.
 pub(super) fn of(point: &Point) -> Option<RowSize> {
     if let Some(bytes) = point.number(names::BYTES_PER_ROW) {
-        return (bytes > 0.0).then(|| RowSize {
+        return (bytes > 0.0).then_some(RowSize {
             bytes,
             origin: Origin::Stated,
         });

@@ -67,7 +67,7 @@ pub struct LatencySummary {
     /// Ops whose latency is +∞: dropped, unsent or timed out.
     pub beyond: u64,
     /// Each of those was waited for at least so long; absent where that is not known.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited: Option<u64>,
     /// Mean; absent when `beyond` is not 0, as it would be infinite.
     pub mean: Option<u64>,
@@ -162,6 +162,18 @@ impl LatencyHistogram {
         if ours.add(theirs).is_err() {
             self.record_beyond(theirs.len(), Nanos::ZERO);
         }
+    }
+
+    /// The greatest finite latency.
+    pub fn greatest(&self) -> Nanos {
+        self.greatest
+    }
+
+    /// The same counts, where the greatest finite latency is known more exactly.
+    #[must_use]
+    pub fn with_greatest(mut self, greatest: Nanos) -> Self {
+        self.greatest = self.greatest.min(greatest);
+        self
     }
 
     /// Number of ops, those at +∞ included.

@@ -327,7 +327,17 @@ fn unit(number: &Number<'_>, units: &[(&str, u128)]) -> Result<u128, String> {
         .iter()
         .find(|(name, _)| *name == number.rest)
         .map(|(_, unit)| *unit)
-        .ok_or_else(|| format!("has the unknown unit `{}`", number.rest))
+        .ok_or_else(|| {
+            // No unit has other signs; a text that does may hold a secret.
+            let is_of_unit = |c: &char| c.is_alphanumeric() || " /%".contains(*c);
+            let shown: String = number
+                .rest
+                .chars()
+                .take_while(is_of_unit)
+                .take(12)
+                .collect();
+            format!("has the unknown unit `{shown}`")
+        })
 }
 
 enum Inexact {
