@@ -87,7 +87,7 @@ fn stopped_for(stall: Duration, more: &[&str]) -> RunRecord {
     std::thread::sleep(stall);
     running.signal(Signal::CONT);
     let called = running.end();
-    let shown = place.call(&["show", "--json"]);
+    let shown = place.call(&["show", "--format", "json"]);
     assert_eq!(shown.code, called.code);
     record(&shown)
 }

@@ -151,7 +151,7 @@ macro_rules! reason_codes {
 reason_codes! {
     ClientSaturated = "client_saturated", "measurement", "The load generator's CPU, or its calibrated ceiling, limited the run.";
     ClientLag = "client_lag", "measurement", "The load generator sent ops late although a session was idle.";
-    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more, or its machine gave its CPU to others.";
+    ClientStalled = "client_stalled", "measurement", "The load generator itself stood still for 100 ms or more.";
     SessionsMissing = "sessions_missing", "measurement", "Fewer sessions worked than were planned.";
     RateNotOffered = "rate_not_offered", "measurement", "Less was offered than planned.";
     NotSteady = "not_steady", "measurement", "Throughput drifted during the measured phase.";

@@ -31,8 +31,6 @@ pub const POISSON_DEVIATIONS: f64 = 3.0;
 pub const DRIFT_LEAST_PERCENT: f64 = 10.0;
 /// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
 pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
-/// A hypervisor that gives more than this share of the CPU time to others shapes the result.
-pub const STEAL_LIMIT: f64 = 0.1;
 /// Characters of why a session could not connect.
 const WHY: usize = 160;
 /// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
@@ -201,7 +199,7 @@ fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, O
     (Effect::Invalid, reason(code, message, &places, hint))
 }
 
-/// The load generator itself stood still, or its machine worked for others.
+/// The load generator itself stood still.
 fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
     let measured = |stall: &&StallRecord| {
         let phases = record.phases.iter();
@@ -233,14 +231,6 @@ fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
                 duration(longest.duration_ns),
                 duration(longest.start_ns),
                 duration(STALL_NS)
-            ));
-        }
-        if let Some(steal) = client.steal_fraction.filter(|steal| *steal > STEAL_LIMIT) {
-            places.push(format!(
-                "load generator {}: the hypervisor gave {} of its CPU time to others; the limit is {}",
-                client.share,
-                percent(steal),
-                percent(STEAL_LIMIT)
             ));
         }
     }
