@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload};
 use highwater_bench::meters::PeakMemory;
+use highwater_core::model::display::rate;
 use highwater_core::model::judgment::Data;
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{AuditLevel, PhaseKind};
@@ -86,7 +87,7 @@ fn narrowing() -> Result<Vec<Figure>, Box<dyn Error>> {
     if !audit.narrowed || audit.altered == 0 {
         return Err(format!("no row was named: {audit:?}").into());
     }
-    let rows = figures::number(to_f64(audit.found));
+    let rows = rate(to_f64(audit.found));
     let what = format!(
         "audit of {rows} simulated rows, {} altered ones named",
         audit.altered

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload, measured, workload};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
+use highwater_core::model::display::rate;
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::op::ColumnData;
 use highwater_core::model::plan::AuditLevel;
@@ -58,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
              {BATCH} `cpu` rows on the wall's clock, the greatest resident memory seen every 5 ms; \
              its budget is 96 MiB + sessions × 2 × the bytes of a generated batch. The floor is the \
              benchmark itself before it ran anything.",
-            figures::number(to_f64(LONG_SECONDS * ROWS_PER_S))
+            rate(to_f64(LONG_SECONDS * ROWS_PER_S))
         ),
     )?;
     Ok(())
@@ -114,7 +115,7 @@ fn check_rows(record: &RunRecord) -> Result<String, Box<dyn Error>> {
     if found != rows {
         return Err(format!("{rows} rows acknowledged, found {found}").into());
     }
-    Ok(figures::number(to_f64(rows)))
+    Ok(rate(to_f64(rows)))
 }
 
 fn batches(idle: f64) -> Result<Figure, Box<dyn Error>> {

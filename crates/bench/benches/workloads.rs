@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, target_inserting, workload};
 use highwater_bench::sending::parts;
+use highwater_core::model::display::rate;
 use highwater_core::model::plan::{AuditLevel, PhaseKind};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
@@ -99,7 +100,7 @@ fn inserting(
         Figure::new(format!("{what}: rows"), "rows/client CPU s", fresh)
             .beside("made, not encoded or sent", median(&made)),
         Figure::new(
-            format!("{what}: rows of {} bytes", figures::number(bytes)),
+            format!("{what}: rows of {} bytes", rate(bytes)),
             "MB/client CPU s",
             fresh * bytes / 1e6,
         )

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
+use highwater_core::model::display::rate;
+
 /// What a figure may be at most, or must be at least.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Budget {
@@ -63,8 +65,8 @@ impl Figure {
     fn verdict(&self) -> String {
         let (sign, bound, met) = match self.budget {
             Budget::None => return "–".to_owned(),
-            Budget::AtMost(bound) => ("≤", number(bound), self.value <= bound),
-            Budget::AtLeast(bound) => ("≥", number(bound), self.value >= bound),
+            Budget::AtMost(bound) => ("≤", rate(bound), self.value <= bound),
+            Budget::AtLeast(bound) => ("≥", rate(bound), self.value >= bound),
             Budget::RatioAtMost(bound) => (
                 "ratio ≤",
                 format!("{bound:.1}"),
@@ -86,10 +88,9 @@ fn table(figures: &[Figure]) -> String {
         "| figure | unit | value | peer or floor | ratio | budget |\n|---|---|---|---|---|---|"
             .to_owned();
     for figure in figures {
-        let peer = figure.peer.map_or_else(
-            || "–".to_owned(),
-            |(what, n)| format!("{what} {}", number(n)),
-        );
+        let peer = figure
+            .peer
+            .map_or_else(|| "–".to_owned(), |(what, n)| format!("{what} {}", rate(n)));
         let ratio = figure
             .ratio()
             .map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}"));
@@ -99,35 +100,11 @@ fn table(figures: &[Figure]) -> String {
             "\n| {} | {} | {} | {peer} | {ratio} | {} |",
             figure.what,
             figure.unit,
-            number(figure.value),
+            rate(figure.value),
             figure.verdict()
         );
     }
     text
-}
-
-/// Three significant digits; thousands apart from 1,000 on.
-pub fn number(value: f64) -> String {
-    let size = value.abs();
-    if size >= 999.5 {
-        return grouped(value);
-    }
-    let digits = match size {
-        size if size >= 99.95 => 0,
-        size if size >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$}")
-}
-
-fn grouped(value: f64) -> String {
-    let mut digits = format!("{:.0}", value.abs());
-    let mut at = digits.len();
-    while at > 3 {
-        at -= 3;
-        digits.insert(at, ',');
-    }
-    format!("{}{digits}", if value < 0.0 { "-" } else { "" })
 }
 
 /// The middle of the values, the mean of the two middle ones where their number is even; not a
@@ -164,12 +141,6 @@ mod tests {
             line(Budget::RatioAtMost(1.0)).as_deref(),
             Some("| an op | ns | 90.0 | floor 45.0 | 2.00 | ratio ≤ 1.0: **missed** |")
         );
-    }
-
-    #[test]
-    fn numbers_keep_three_digits_or_their_thousands() {
-        let texts = [0.123, 9.99, 12.34, 123.4, 999.9, 1_234_567.0].map(number);
-        assert_eq!(texts, ["0.12", "9.99", "12.3", "123", "1,000", "1,234,567"]);
     }
 
     #[test]

@@ -6,7 +6,6 @@
 mod audit;
 pub mod ceilings;
 pub mod clock;
-mod collector;
 mod disk_guard;
 mod empty_responses;
 mod environment;
@@ -14,7 +13,6 @@ mod estimate;
 mod executor;
 mod feed;
 pub mod interrupts;
-mod interval_lines;
 pub mod ledger;
 pub mod observer;
 pub mod pacer;

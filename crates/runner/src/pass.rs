@@ -12,11 +12,11 @@ use highwater_driver::{TargetError, Timeline};
 use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};
-use crate::collector::Collector;
 use crate::executor::{Pass, PassStream, Tick, execute};
 use crate::feed::inserts_into;
 use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;
+use crate::record::collector::Collector;
 use crate::recorder::{KeyStats, Recorder};
 use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;

@@ -28,7 +28,8 @@ pub fn rate(per_second: f64) -> String {
     if per_second.abs() < 999.5 {
         return significant(per_second);
     }
-    count(round_to_u64(per_second))
+    let sign = if per_second < 0.0 { "-" } else { "" };
+    format!("{sign}{}", count(round_to_u64(per_second.abs())))
 }
 
 /// `2.31 ms`, `38.0 µs`, `14.2 s`, `1 h 2 min`: three significant digits below two minutes.
@@ -99,6 +100,17 @@ pub fn percent_asked(ppm: u32) -> String {
 /// `1.25 %`.
 pub fn percent(fraction: f64) -> String {
     format!("{} %", significant(fraction * 100.0))
+}
+
+/// `95 %`, with as few digits as it needs.
+pub fn percent_plain(fraction: f64) -> String {
+    format!("{} %", plain(100.0 * fraction))
+}
+
+/// `12 %`, rounded to a whole percent, without a minus before a zero.
+pub fn percent_whole(fraction: f64) -> String {
+    let percent = (100.0 * fraction).round();
+    format!("{:.0} %", if percent == 0.0 { 0.0 } else { percent })
 }
 
 /// `1.25 %`, of `part` in `whole`; 0 % of nothing.

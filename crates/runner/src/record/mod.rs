@@ -3,6 +3,9 @@
 //!
 //! What must not be here: what a run does next.
 
+pub(crate) mod collector;
+pub(crate) mod ending;
+mod interval_lines;
 mod recovered;
 mod results;
 
@@ -27,11 +30,11 @@ use self::results::{
     stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
-use crate::collector::Collector;
 use crate::environment;
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;
 use crate::pass::Passes;
+use crate::record::collector::Collector;
 use crate::request::RunRequest;
 use crate::schedule::EarlyEnd;
 use crate::store::{self, StoreError, StoredRun};

@@ -15,8 +15,8 @@ use highwater_core::model::record::{
 };
 use highwater_core::model::units::Nanos;
 
+use super::interval_lines::{IntervalNames, delta_of, interval_record};
 use super::results::{Figures, result_record};
-use crate::interval_lines::{IntervalNames, delta_of, interval_record};
 use crate::recorder::{IntervalDelta, KeyStats};
 use crate::store::JournalLine;
 

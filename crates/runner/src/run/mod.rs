@@ -23,25 +23,20 @@ use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, Targe
 
 use crate::audit::AuditOutcome;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
-use crate::collector::Collector;
 use crate::empty_responses;
 use crate::executor;
 use crate::interrupts::Interrupts;
 use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
+use crate::record::collector::Collector;
+use crate::record::ending::Ending;
 use crate::record::{self, Parts};
 use crate::table_setup::{self, SetupRequest};
 use state::Run;
 
 pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest};
 
-/// Why an audit cannot be trusted.
-const STILL_RUNNING: &str = "statements of this run may still have been at work";
-/// What the record says when its user stopped the run before the end of the measurement.
-const STOPPED: &str = "the run was stopped by the user";
-/// What it says when the user stopped the run after that.
-const STOPPED_MEASURED: &str = "you stopped the run after the measurement was complete";
 /// What there is to say about a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
 /// How long the size of the tables is waited for after the audit.
@@ -181,7 +176,6 @@ impl Run {
         let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = record::ledgers(&mut passes, empty);
-        let fatal = passes.fatal();
         let audit_begin = self.timeline.now();
         let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants);
         let audited = audit.await;
@@ -202,23 +196,16 @@ impl Run {
             parts.bytes_after = self.storage_bytes(admin.as_mut(), &bound).await;
             remarks = self.remarks(admin.as_mut()).await;
         }
-        let interrupted = passes.interrupted() || self.interrupts.requested().is_some();
-        let measured = passes.main.as_ref().is_some_and(|main| !main.interrupted);
-        let journal_error = collector.journal_error.take();
-        let stopped = match (interrupted, measured) {
-            (false, _) => None,
-            (true, false) => Some((IncidentKind::Interrupted, STOPPED)),
-            (true, true) => Some((IncidentKind::AuditInterrupted, STOPPED_MEASURED)),
+        let ending = Ending {
+            interrupted: passes.interrupted() || self.interrupts.requested().is_some(),
+            measured: passes.main.as_ref().is_some_and(|main| !main.interrupted),
+            target_lost: passes.fatal().map(|error| error.message),
+            not_idle: !idle,
+            journal_error: collector.journal_error.take(),
+            disk_full: self.disk_full.clone(),
         };
-        let lost = fatal.as_ref().map(|error| error.message.clone());
-        let incidents = [
-            stopped.map(|(kind, message)| Incident::new(kind, message)),
-            lost.map(|message| Incident::new(IncidentKind::TargetLost, message)),
-            (!idle).then(|| Incident::new(IncidentKind::NotIdle, STILL_RUNNING)),
-            journal_error.map(|error| Incident::new(IncidentKind::RecordIncomplete, error)),
-            (self.disk_full.clone()).map(|why| Incident::new(IncidentKind::DiskFull, why)),
-        ];
-        parts.incidents = incidents.into_iter().flatten().collect();
+        parts.incidents = ending.incidents();
+        let ended = Ended::of(&parts.incidents);
         parts.notes = self.notes(noted.err(), parts.facts.tables);
         let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
@@ -236,11 +223,6 @@ impl Run {
         record.notes.extend(empty);
         record.judgments = analysis::judge(&record);
         self.keep(&mut record);
-        let ended = match (fatal, interrupted) {
-            (Some(_), _) => Ended::TargetLost,
-            (None, true) => Ended::Interrupted,
-            (None, false) => Ended::Complete,
-        };
         Ok(RunEnd { record, ended })
     }
 

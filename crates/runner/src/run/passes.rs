@@ -13,7 +13,6 @@ use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError};
 
 use super::state::{Run, executors_of};
-use crate::collector::{Collector, KeyNames};
 use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream, key_plans};
@@ -22,6 +21,7 @@ use crate::observer::Event;
 use crate::pass::{self, PassRecord};
 use crate::planner::{load_plan, sessions_of};
 use crate::record::Parts;
+use crate::record::collector::{Collector, KeyNames};
 use crate::request::rows_per_op;
 use crate::schedule::Schedule;
 use crate::source::{Source, SourcePlan};

@@ -4,9 +4,8 @@
 
 use super::layout::length;
 use super::request::{Need, Request};
-use super::shares::percent;
 use super::traced::{Input, Origin, Traced};
-use crate::model::display;
+use crate::model::display::{self, percent_plain};
 
 /// Every input, the needs first.
 pub(super) fn list(request: &Request) -> Vec<Input> {
@@ -50,10 +49,13 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
         model.to_owned(),
         "--model",
     ));
-    let error = format!("{} of each measurement", percent(basis.average.error()));
+    let error = format!(
+        "{} of each measurement",
+        percent_plain(basis.average.error())
+    );
     list.push(basis.error().input("measurement error", error, "--error"));
     let cost = basis.replica_cost.value.cost;
-    let text = format!("{} of the first", percent(cost));
+    let text = format!("{} of the first", percent_plain(cost));
     list.push(basis.replica_cost.input(
         &format!("cost of a further copy, {unit}"),
         text,
@@ -62,19 +64,19 @@ fn of_need(need: &Need, list: &mut Vec<Input>) {
 }
 
 fn of_cluster(request: &Request, list: &mut Vec<Input>) {
-    let probability = percent(request.probability.value);
+    let probability = percent_plain(request.probability.value);
     list.push(request.probability.input(
         "chance that the nodes suffice",
         probability,
         "--confidence",
     ));
-    let spare = percent(request.spare.value);
+    let spare = percent_plain(request.spare.value);
     list.push(
         request
             .spare
             .input("capacity kept free", spare, "--headroom"),
     );
-    let growth = format!("{} a month", percent(request.growth_per_month.value));
+    let growth = format!("{} a month", percent_plain(request.growth_per_month.value));
     list.push(request.growth_per_month.input("growth", growth, "--growth"));
     let months = request.months.value.to_string();
     list.push(request.months.input("months ahead", months, "--months"));
@@ -131,7 +133,7 @@ fn of_data(request: &Request, list: &mut Vec<Input>) {
             display::plain(rules.greatest_shard_bytes / 1e9)
         );
         list.push(guidance.input("size of a shard", most, "--shard-size"));
-        let fill = percent(rules.greatest_disk_fill);
+        let fill = percent_plain(rules.greatest_disk_fill);
         list.push(guidance.input("disk in use", format!("{fill} at most"), "--disk-fill"));
     }
 }
@@ -192,7 +194,7 @@ fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
         notes.push(format!(
             "No model comes as near to the points of {unit} as their error says; the error is taken \
              as {}.",
-            percent(average.error())
+            percent_plain(average.error())
         ));
     }
     if average.surprise > 1.05 {

@@ -11,7 +11,6 @@ mod plan;
 mod planning;
 mod prose;
 mod request;
-mod shares;
 mod traced;
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 use super::layout::length;
 use super::plan::{Headroom, NeedPlan, SizePlan};
 use super::request::Request;
-use super::shares::{level, percent};
 use super::traced::Origin;
-use crate::model::display;
+use crate::analysis::scaling::LEVEL;
+use crate::model::display::{self, percent_plain};
 
 /// The plan in prose: what, from what, how sure, and on which assumptions.
 pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
@@ -99,9 +99,9 @@ fn nodes(plan: &SizePlan) -> String {
         nodes.expected,
         nodes.low,
         nodes.high,
-        level(),
+        percent_plain(LEVEL),
         nodes.planned,
-        percent(nodes.probability)
+        percent_plain(nodes.probability)
     )
 }
 

@@ -8,7 +8,7 @@ use super::json::pretty;
 use super::layout::{Row, aligned, labeled};
 use crate::analysis::scaling::{Curve, Prediction};
 use crate::analysis::sizing::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
-use crate::model::display;
+use crate::model::display::{self, percent_whole};
 
 #[cfg(test)]
 mod tests;
@@ -91,7 +91,7 @@ pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
             nodes.expected,
             nodes.low,
             nodes.high,
-            percent(nodes.probability)
+            percent_whole(nodes.probability)
         ),
     )];
     for need in &plan.needs {
@@ -188,8 +188,12 @@ pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
         let mut cells = vec![
             alternative.nodes.to_string(),
             format!("1 + {}", alternative.replicas),
-            percent(headroom.expected),
-            format!("{} … {}", percent(headroom.low), percent(headroom.high)),
+            percent_whole(headroom.expected),
+            format!(
+                "{} … {}",
+                percent_whole(headroom.low),
+                percent_whole(headroom.high)
+            ),
             probability(alternative.probability),
         ];
         cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
@@ -238,7 +242,7 @@ fn model(model: &ModelPlan) -> Row {
     let absent = || display::ABSENT.to_owned();
     let cells = [
         model.model.name().to_owned(),
-        percent(model.weight),
+        percent_whole(model.weight),
         model.left_out_error.map_or_else(absent, display::percent),
         model
             .prediction
@@ -313,16 +317,10 @@ fn interval(prediction: Prediction) -> String {
 fn headroom(headroom: Headroom) -> String {
     format!(
         "{} [{} … {}]",
-        percent(headroom.expected),
-        percent(headroom.low),
-        percent(headroom.high)
+        percent_whole(headroom.expected),
+        percent_whole(headroom.low),
+        percent_whole(headroom.high)
     )
-}
-
-fn percent(part: f64) -> String {
-    let percent = (100.0 * part).round();
-    // No minus before a zero.
-    format!("{:.0} %", if percent == 0.0 { 0.0 } else { percent })
 }
 
 /// A probability, never rounded to certainty.
@@ -333,7 +331,7 @@ fn probability(probability: f64) -> String {
     if probability < 0.005 {
         return "< 1 %".to_owned();
     }
-    percent(probability)
+    percent_whole(probability)
 }
 
 /// `1.20 TB`: decimal units, as disks are sold.

@@ -9,8 +9,8 @@ use highwater_core::model::record::{IntervalRecord, TelemetrySample};
 use highwater_core::model::units::Nanos;
 use highwater_core::report::{IntervalLine, StreamProgress};
 
+use super::interval_lines::{IntervalNames, interval_record, journal_line};
 use crate::executor::Tick;
-use crate::interval_lines::{IntervalNames, interval_record, journal_line};
 use crate::observer::{Event, Observer};
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
