@@ -22,6 +22,7 @@ use highwater_core::model::units::{Nanos, Seed};
 use crate::disk::DiskSpace;
 pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::BoxFuture;
+use crate::lease::{Lease, LeaseAction};
 use crate::rights::Right;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 use crate::target_url::TargetUrl;
@@ -300,6 +301,14 @@ pub trait Admin {
         &'a mut self,
         entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// Does something with the leases of tables, and returns all that are there then; none, of a
+    /// target that keeps none.
+    fn leases<'a>(
+        &'a mut self,
+        _action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>>;

@@ -11,6 +11,7 @@ pub mod disk;
 mod error;
 mod future;
 mod hosts;
+pub mod lease;
 pub mod metrics;
 mod network;
 pub mod null;
@@ -33,6 +34,7 @@ pub use contract::{
 };
 pub use disk::DiskSpace;
 pub use error::RefusedStatement;
+pub use lease::{Lease, LeaseAction};
 pub use rights::Right;
 pub use table_registry::{RegistryEntry, TablePolicy};
 pub use target_url::{Secret, TargetUrl};

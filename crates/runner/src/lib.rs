@@ -13,6 +13,7 @@ mod estimate;
 mod executor;
 mod feed;
 pub mod interrupts;
+mod leases;
 pub mod ledger;
 pub mod observer;
 pub mod pacer;

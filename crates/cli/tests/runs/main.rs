@@ -13,6 +13,7 @@ mod foreign;
 mod importing;
 mod input_errors;
 mod invariants;
+mod leases;
 mod literals;
 mod live;
 mod outputs;

@@ -26,6 +26,12 @@ pub struct AuditRecord {
     pub surplus: u64,
     /// Found more than once; where rows were not read back, a surplus in a bucket that was sent.
     pub duplicated: u64,
+    /// Found although the target refused them; a part of `surplus`, known where rows were read back.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused_found: u64,
+    /// Found and never sent by this program: another writer's; a part of `surplus`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub foreign: u64,
     /// Found with other values; where rows were not read back, buckets with other checksums.
     pub altered: u64,
     /// What became of the batches of unknown fate, by key.
@@ -110,6 +116,8 @@ impl AuditRecord {
             missing: 0,
             surplus: 0,
             duplicated: 0,
+            refused_found: 0,
+            foreign: 0,
             altered: 0,
             resolved: Resolved::default(),
             read_back: 0,

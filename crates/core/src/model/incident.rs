@@ -43,6 +43,8 @@ pub enum IncidentKind {
     RecordIncomplete,
     /// Statements of the run were still running when its audit began.
     NotIdle,
+    /// Another run took the tables over.
+    TablesLost,
 }
 
 impl IncidentKind {
@@ -55,6 +57,7 @@ impl IncidentKind {
             Self::DiskFull => Some(ReasonCode::DiskFull),
             Self::RecordIncomplete => Some(ReasonCode::RecordIncomplete),
             Self::NotIdle => Some(ReasonCode::NotIdle),
+            Self::TablesLost => Some(ReasonCode::ForeignWriter),
         }
     }
 }

@@ -67,6 +67,8 @@ pub enum Data {
     Lost,
     /// Rows are there more often than asked.
     Duplicated,
+    /// Rows are there that the target refused.
+    Surplus,
     /// Values differ.
     Altered,
     /// An audit was requested and could not be done.
@@ -169,6 +171,8 @@ reason_codes! {
     SharesDiffer = "shares_differ", "measurement", "Merged records do not belong to one plan, or shares are missing.";
     RowsLost = "rows_lost", "data", "Acknowledged rows were not found.";
     RowsSurplus = "rows_surplus", "data", "More rows were found than were sent.";
+    RefusedFound = "refused_found", "data", "Rows were found that the target had refused.";
+    ForeignWriter = "foreign_writer", "data", "Rows were found that this program never sent.";
     RowsAltered = "rows_altered", "data", "Rows were found with other values than were sent.";
     InvariantBroken = "invariant_broken", "data", "An invariant of the workload failed.";
     ResentUnknown = "resent_unknown", "data", "Rows of unknown outcome were found, which is allowed.";

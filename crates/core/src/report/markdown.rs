@@ -67,6 +67,7 @@ fn judgments(record: &RunRecord) -> String {
         Data::Clean => "clean",
         Data::Lost => "**LOST**",
         Data::Duplicated => "**DUPLICATED**",
+        Data::Surplus => "**SURPLUS**",
         Data::Altered => "**ALTERED**",
         Data::Unverified => "**unverified**",
         Data::NotChecked => "not checked",

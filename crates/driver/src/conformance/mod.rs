@@ -10,6 +10,7 @@
 
 mod broken;
 mod dialect;
+mod leasing;
 mod refusing;
 mod sample;
 mod serving;
@@ -148,6 +149,11 @@ const RULES: &[Rule] = &[
         serving::running_ops_are_not_idle,
         StoredValues,
         "while an op runs the target is not reported as idle"
+    ),
+    rule!(
+        leasing::a_share_of_a_table_is_leased_once_and_given_back,
+        StoredValues,
+        "of two takers of a lease one has it, a heartbeat is seen, and what ended can be taken again"
     ),
     rule!(
         refusing::tables_are_registered,

@@ -22,9 +22,12 @@ use crate::contract::{
     TargetFacts, Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::lease::{Lease, LeaseAction};
 use crate::rights::{self, Right, Rights};
 use crate::sql::cratedb_describe;
 use crate::sql::describe::AUDITED;
+use crate::sql::dialect::Dialect;
+use crate::sql::leases;
 use crate::sql::quoting::quoted;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
@@ -256,6 +259,16 @@ impl Admin for HttpAdmin {
             entries,
             &mut self.registry_rows,
         ))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(async move {
+            let words = Dialect::CrateDb.lease_words();
+            leases::perform(&mut self.connection, &words, action).await
+        })
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

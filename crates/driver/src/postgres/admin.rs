@@ -22,10 +22,12 @@ use crate::contract::{
     Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::lease::{Lease, LeaseAction};
 use crate::rights::{self, Right, Rights};
 use crate::sql::audit;
 use crate::sql::describe::AUDITED;
 use crate::sql::dialect::Dialect;
+use crate::sql::leases;
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// First pause between two polls of a server that is not done.
@@ -252,6 +254,16 @@ impl Admin for WireAdmin {
         entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(tables::update(&mut self.connection, entries))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(async move {
+            let words = self.connection.dialect().lease_words();
+            leases::perform(&mut self.connection, &words, action).await
+        })
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

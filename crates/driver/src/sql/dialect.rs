@@ -2,6 +2,10 @@
 //!
 //! Must be the only place with such differences.
 
+use postgres_protocol::escape::escape_literal;
+
+use super::leases::LeaseWords;
+use super::quoting::literal;
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -214,6 +218,37 @@ impl Dialect {
                  WHERE name IN ('parallel_setup_cost', 'parallel_tuple_cost')",
             ),
             Self::CockroachDb | Self::CrateDb => None,
+        }
+    }
+
+    /// How leases are written and read.
+    pub(crate) fn lease_words(self) -> LeaseWords {
+        match self {
+            Self::PostgreSql => LeaseWords {
+                literal: escape_literal,
+                now_ms: "CAST(extract(epoch FROM clock_timestamp()) * 1000 AS bigint)",
+                table_options: "",
+                refresh: None,
+                lock: Some(
+                    "SELECT pg_catalog.pg_try_advisory_lock(1214867299, hashtext({token}) & 2147483647)",
+                ),
+                is_locked: "(SELECT count(*) FROM pg_catalog.pg_locks k \
+                            WHERE k.locktype = 'advisory' AND k.classid = 1214867299 \
+                            AND k.objid = CAST(hashtext(l.token) & 2147483647 AS oid))",
+            },
+            Self::CockroachDb => LeaseWords {
+                lock: None,
+                is_locked: "NULL",
+                ..Self::PostgreSql.lease_words()
+            },
+            Self::CrateDb => LeaseWords {
+                literal,
+                now_ms: "CAST(CURRENT_TIMESTAMP AS BIGINT)",
+                table_options: " CLUSTERED INTO 1 SHARDS WITH (number_of_replicas = '0-1')",
+                refresh: Some("REFRESH TABLE highwater_leases"),
+                lock: None,
+                is_locked: "NULL",
+            },
         }
     }
 

@@ -9,5 +9,6 @@ pub(crate) mod cratedb_describe;
 pub(crate) mod cratedb_telemetry;
 pub(crate) mod describe;
 pub(crate) mod dialect;
+pub(crate) mod leases;
 pub(crate) mod quoting;
 pub(crate) mod with_clause;

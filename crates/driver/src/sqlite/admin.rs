@@ -17,9 +17,11 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
 };
 use crate::disk::DiskSpace;
+use crate::lease::{Lease, LeaseAction};
 use crate::rights::{self, Right, Rights};
 use crate::sql::describe::{SqlQuery, Texts};
-use crate::sql::quoting::quoted;
+use crate::sql::leases::{self, LeaseWords};
+use crate::sql::quoting::{literal, quoted};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 use super::audit;
@@ -86,10 +88,34 @@ fn serve_work(connection: &Connection, worker: &mut ConnectionWorker<Work, ()>) 
 impl SqlQuery for SqliteAdmin {
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
         let sql = sql.to_owned();
-        self.run(move |connection| describe::rows(connection, &sql))
+        self.run(move |connection| describe::rows(connection, "the table's description", &sql))
             .await
     }
 }
+
+/// Runs its statements when no session of this process writes.
+struct InTurn<'a>(&'a mut SqliteAdmin);
+
+impl SqlQuery for InTurn<'_> {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let (database, sql) = (Arc::clone(&self.0.database), sql.to_owned());
+        let work = move |connection: &Connection| {
+            let _writer = database.writer_lock().acquire();
+            describe::rows(connection, "the leases of tables", &sql)
+        };
+        self.0.run(work).await
+    }
+}
+
+/// How SQLite writes and reads leases; it has no locks of a connection.
+const LEASES: LeaseWords = LeaseWords {
+    literal,
+    now_ms: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+    table_options: "",
+    refresh: None,
+    lock: None,
+    is_locked: "NULL",
+};
 
 impl Admin for SqliteAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
@@ -130,6 +156,13 @@ impl Admin for SqliteAdmin {
             let _writer = database.writer_lock().acquire();
             tables::update(connection, &entries)
         }))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(async move { leases::perform(&mut InTurn(self), &LEASES, action).await })
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

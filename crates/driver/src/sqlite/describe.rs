@@ -203,8 +203,8 @@ fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
 }
 
 /// The rows of an answer as text, bytes that are none left out.
-pub(super) fn rows(connection: &Connection, sql: &str) -> Result<Texts, TargetError> {
-    let failed = |error: rusqlite::Error| statement_error("the table's description", &error);
+pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, TargetError> {
+    let failed = |error: rusqlite::Error| statement_error(what, &error);
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let columns = statement.column_count();
     let mut found = statement.query([]).map_err(failed)?;

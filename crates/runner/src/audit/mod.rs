@@ -331,6 +331,8 @@ fn add(record: &mut AuditRecord, figures: Figures) {
     record.missing_before += figures.missing_before;
     record.surplus += figures.surplus;
     record.duplicated += figures.duplicated;
+    record.refused_found += figures.refused_found;
+    record.foreign += figures.foreign;
     record.altered += figures.altered;
     record.buckets += figures.buckets;
     record.read_back += figures.read_back;

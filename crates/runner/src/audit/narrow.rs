@@ -12,7 +12,7 @@ use super::rows::{Marks, push_halves, push_range};
 use super::table::{Figures, TableAudit};
 use crate::ledger::exceptions::{Exception, RowOutcome};
 
-/// Keys of one pass, at most, but for a bucket that is wider: three bitmaps of 2 MiB.
+/// Keys of one pass, at most, but for a bucket that is wider: four bitmaps of 2 MiB.
 const PASS_KEYS: u64 = 1 << 24;
 
 /// The rows of some buckets.
@@ -24,6 +24,8 @@ struct Pass<'a> {
     expected: Marks,
     /// Was looked for and was not there, and may have come since.
     late: Marks,
+    /// Was refused, so must not be there.
+    refused: Marks,
     seen: Marks,
 }
 
@@ -57,6 +59,8 @@ impl Pass<'_> {
                     self.expected.set(position, false);
                     self.late
                         .set(position, exception.outcome == RowOutcome::Absent);
+                    self.refused
+                        .set(position, exception.outcome == RowOutcome::Refused);
                 }
             }
         }
@@ -125,6 +129,11 @@ impl TableAudit<'_, '_> {
                 figures.late += 1;
             } else if !expected {
                 figures.surplus += 1;
+                if pass.refused.get(position) {
+                    figures.refused_found += 1;
+                } else {
+                    figures.foreign += 1;
+                }
                 figures.example(example(Fault::Surplus, row.key, 1, None));
             }
             pass.seen.set(position, true);
@@ -148,6 +157,7 @@ impl TableAudit<'_, '_> {
             width,
             expected: Marks::new(marks),
             late: Marks::new(marks),
+            refused: Marks::new(marks),
             seen: Marks::new(marks),
         };
         let planned = self.ledger.rows();

@@ -49,6 +49,8 @@ pub(crate) struct Figures {
     pub(crate) missing: u64,
     pub(crate) surplus: u64,
     pub(crate) duplicated: u64,
+    pub(crate) refused_found: u64,
+    pub(crate) foreign: u64,
     pub(crate) altered: u64,
     pub(crate) buckets: u64,
     pub(crate) read_back: u64,
@@ -95,6 +97,7 @@ impl Figures {
         self.missing += comparison.missing;
         self.surplus += comparison.surplus;
         self.duplicated += comparison.duplicated;
+        self.foreign += comparison.surplus - comparison.duplicated;
         self.altered += comparison.altered;
         self.buckets += comparison.buckets;
         self.examples.extend(comparison.examples.iter().cloned());
@@ -171,6 +174,7 @@ impl TableAudit<'_, '_> {
         let missing = self.before.saturating_sub(found);
         self.figures.found += surplus;
         self.figures.surplus += surplus;
+        self.figures.foreign += surplus;
         self.figures.missing += missing;
         self.figures.missing_before = missing;
         if missing > 0 {
@@ -202,6 +206,8 @@ impl TableAudit<'_, '_> {
         figures.missing += narrowed.missing;
         figures.surplus += narrowed.surplus;
         figures.duplicated += narrowed.duplicated;
+        figures.refused_found += narrowed.refused_found;
+        figures.foreign += narrowed.foreign;
         figures.altered += narrowed.altered;
         figures.late += narrowed.late;
         figures.read_back += narrowed.read_back;
@@ -213,6 +219,7 @@ impl TableAudit<'_, '_> {
             self.figures.missing += comparison.missing;
             self.figures.surplus += comparison.surplus;
             self.figures.duplicated += comparison.duplicated;
+            self.figures.foreign += comparison.surplus - comparison.duplicated;
             self.figures.altered += comparison.altered;
             self.figures
                 .examples

@@ -3,6 +3,7 @@
 //! Reads as the story of a run; each step is a module of its own.
 
 mod auditing;
+mod holding;
 mod passes;
 mod preparing;
 mod state;
@@ -26,6 +27,7 @@ use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::empty_responses;
 use crate::executor;
 use crate::interrupts::Interrupts;
+use crate::leases::HeldLeases;
 use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
@@ -78,15 +80,32 @@ fn run_on_its_timeline(
 
 impl Run {
     async fn whole(mut self) -> Result<RunEnd, RunError> {
-        let observer = Rc::clone(&self.observer);
         let target = Arc::clone(&self.request.target);
-        let plan = Arc::new(self.request.plan.clone());
         let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
         let facts = admin.facts().await?;
         self.request.tables.check(target.as_ref(), &facts)?;
         let bound = self.bind(&facts.dialects)?;
         check_transactions(&bound, &facts)?;
         self.invariants(&facts.dialects)?;
+        let leases = self.hold_tables(&bound, admin.as_mut()).await?;
+        let end = Box::pin(self.loaded(facts, bound, &mut admin, leases.as_ref())).await;
+        if let Some(leases) = leases {
+            leases.end(admin.as_mut(), self.timeline.as_ref()).await;
+        }
+        end
+    }
+
+    /// The run once its tables are its own.
+    async fn loaded(
+        &mut self,
+        facts: TargetFacts,
+        bound: Arc<BoundWorkload>,
+        admin: &mut Box<dyn Admin>,
+        leases: Option<&HeldLeases>,
+    ) -> Result<RunEnd, RunError> {
+        let observer = Rc::clone(&self.observer);
+        let target = Arc::clone(&self.request.target);
+        let plan = Arc::new(self.request.plan.clone());
         if plan.share.index == 1 {
             let setup = SetupRequest::of(&self.request);
             self.tables =
@@ -113,7 +132,7 @@ impl Run {
             Box::new(move || embedded.embedded_cpu()),
             matches!(self.executors, Executors::Threads(_)),
         );
-        let load = self.load(&plan, &bound, &mut admin, &mut collector).await;
+        let load = self.load(&plan, &bound, admin, &mut collector).await;
         let stopped = load
             .as_ref()
             .is_some_and(|load| load.fatal.is_some() || load.interrupted)
@@ -125,7 +144,7 @@ impl Run {
         let main = if stopped || self.interrupts.requested().is_some() {
             None
         } else {
-            let main = self.measure(&plan, &bound, &mut admin, &mut collector);
+            let main = self.measure(&plan, &bound, admin, &mut collector);
             Some(main.await)
         };
         let passes = Passes { load, main };
@@ -133,6 +152,11 @@ impl Run {
             && matches!(error.kind, TargetErrorKind::Preparation(_))
         {
             return Err(error.into());
+        }
+        if leases.is_some_and(HeldLeases::is_lost) {
+            parts
+                .incidents
+                .push(Incident::new(IncidentKind::TablesLost, holding::LOST));
         }
         self.conclude(parts, passes, admin, collector).await
     }
@@ -166,10 +190,10 @@ impl Run {
     }
 
     async fn conclude(
-        mut self,
+        &mut self,
         mut parts: Parts,
         mut passes: Passes,
-        mut admin: Box<dyn Admin>,
+        admin: &mut Box<dyn Admin>,
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, RunError> {
         let bound = self.bind(&parts.facts.dialects)?;
@@ -177,9 +201,9 @@ impl Run {
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = record::ledgers(&mut passes, empty);
         let audit_begin = self.timeline.now();
-        let audit = self.audit(&bound, &mut ledgers, &mut admin, &invariants);
+        let audit = self.audit(&bound, &mut ledgers, admin, &invariants);
         let audited = audit.await;
-        self.renew_after(&audited, &mut admin).await;
+        self.renew_after(&audited, admin).await;
         let rows = audited.rows.clone().or_else(|| self.rows_due(&ledgers));
         let noted = self.register_end(&passes, rows.as_deref(), admin.as_mut());
         let noted = noted.await;
@@ -204,7 +228,7 @@ impl Run {
             journal_error: collector.journal_error.take(),
             disk_full: self.disk_full.clone(),
         };
-        parts.incidents = ending.incidents();
+        parts.incidents.extend(ending.incidents());
         let ended = Ended::of(&parts.incidents);
         parts.notes = self.notes(noted.err(), parts.facts.tables);
         let early = record::early_ends(&self.request.plan, &passes);

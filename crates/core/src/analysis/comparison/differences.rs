@@ -149,7 +149,7 @@ fn distrusted(side: usize, record: &RunRecord) -> Option<Difference> {
     }
     if matches!(
         judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Altered
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
     ) {
         said.push("data not right");
     }

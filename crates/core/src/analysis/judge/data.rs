@@ -44,7 +44,9 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
     let mut reasons = Vec::new();
     let lost = push(&mut reasons, lost(audit));
     let altered = push(&mut reasons, altered(audit)) | push(&mut reasons, invariants_broken(audit));
-    let surplus = push(&mut reasons, surplus(audit));
+    let duplicated = push(&mut reasons, duplicated(audit));
+    let refused = push(&mut reasons, refused_found(audit));
+    let foreign = push(&mut reasons, foreign(record));
     push(&mut reasons, not_narrowed(audit));
     let not_idle = push(&mut reasons, not_idle(record));
     let copies = push(&mut reasons, copies_differ(audit));
@@ -55,12 +57,14 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
     let value = match (
         lost,
         altered,
-        surplus,
-        not_idle || copies || counter || too_short,
+        duplicated,
+        refused,
+        foreign || not_idle || copies || counter || too_short,
     ) {
         (true, ..) => Data::Lost,
         (_, true, ..) => Data::Altered,
-        (_, _, true, _) => Data::Duplicated,
+        (_, _, true, ..) => Data::Duplicated,
+        (_, _, _, true, _) => Data::Surplus,
         (.., true) => Data::Unverified,
         _ => Data::Clean,
     };
@@ -79,7 +83,9 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
     }
     let mut figures: Vec<String> = audit.gone.iter().map(removal).collect();
     let own = audit.missing.saturating_sub(audit.missing_before);
-    if own > 0 {
+    if own > audit.acknowledged {
+        figures.push(format!("{} rows are missing", count(own)));
+    } else if own > 0 {
         figures.push(format!(
             "{} of {} acknowledged rows are missing",
             count(own),
@@ -112,24 +118,51 @@ fn removal(gone: &GoneTable) -> String {
     format!("table `{}` {how}", gone.table)
 }
 
-fn surplus(audit: &AuditRecord) -> Option<Reason> {
-    if audit.surplus == 0 && audit.duplicated == 0 {
+fn duplicated(audit: &AuditRecord) -> Option<Reason> {
+    if audit.duplicated == 0 {
         return None;
     }
     let what = if audit.narrowed {
-        "there more than once"
+        "are there more than once"
     } else {
-        "in key buckets that were sent"
+        "are too many in key buckets that were sent"
     };
-    let figures = format!(
-        "{} rows too many, {} of them {what}",
-        count(audit.surplus.max(audit.duplicated)),
-        count(audit.duplicated)
-    );
+    let figures = format!("{} rows {what}", count(audit.duplicated));
     let places = with_examples(figures, audit, &[Fault::Surplus, Fault::Duplicated]);
     let hint = "a primary key on the table rejects rows that are sent twice";
     let message = "more rows were found than were sent";
     reason(ReasonCode::RowsSurplus, message, &places, hint)
+}
+
+fn refused_found(audit: &AuditRecord) -> Option<Reason> {
+    let figures = format!("{} refused rows are there", count(audit.refused_found));
+    let places = with_examples(figures, audit, &[Fault::Surplus]);
+    let hint =
+        "a client that trusts these refusals sends rows twice: report it to the target's makers";
+    let message = "rows were found that the target had refused";
+    let found = audit.refused_found > 0;
+    found
+        .then(|| reason(ReasonCode::RefusedFound, message, &places, hint))
+        .flatten()
+}
+
+/// What another writer left is no fault of the target, and what it did besides is not known.
+fn foreign(record: &RunRecord) -> Option<Reason> {
+    let audit = &record.audit;
+    let figures = format!(
+        "{} rows that no run of this program sent are in the tables",
+        count(audit.foreign)
+    );
+    let found = (audit.foreign > 0).then(|| with_examples(figures, audit, &[Fault::Surplus]));
+    let mut places: Vec<String> = found.into_iter().flatten().collect();
+    places.extend(incident(record, IncidentKind::TablesLost).map(str::to_owned));
+    if places.is_empty() {
+        return None;
+    }
+    let hint = "find out who else writes to these tables; run again with --drop, or in a schema of \
+                its own";
+    let message = "somebody else writes to the tables";
+    reason(ReasonCode::ForeignWriter, message, &places, hint)
 }
 
 fn altered(audit: &AuditRecord) -> Option<Reason> {

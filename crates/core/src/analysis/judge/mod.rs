@@ -42,7 +42,7 @@ pub fn judge(record: &RunRecord) -> Judgments {
 /// run ended explains why it is not sound.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     match judgments.data.value {
-        Data::Lost | Data::Duplicated | Data::Altered => return 4,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => return 4,
         Data::Clean | Data::Unverified | Data::NotChecked => {}
     }
     match ended {

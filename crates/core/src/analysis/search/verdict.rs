@@ -121,7 +121,10 @@ fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
 }
 
 fn is_wrong(data: Data) -> bool {
-    matches!(data, Data::Lost | Data::Duplicated | Data::Altered)
+    matches!(
+        data,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
+    )
 }
 
 fn estimated(record: &RunRecord) -> ProbeVerdict {

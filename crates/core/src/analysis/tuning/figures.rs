@@ -58,7 +58,7 @@ fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCod
     }
     if matches!(
         judged.data.value,
-        Data::Lost | Data::Duplicated | Data::Altered
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
     ) {
         let codes = judged.data.reasons.iter().map(|r| r.code).collect();
         (TrialVerdict::WrongData, codes)

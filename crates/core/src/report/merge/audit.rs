@@ -34,6 +34,8 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
         missing: 0,
         surplus: 0,
         duplicated: 0,
+        refused_found: 0,
+        foreign: 0,
         buckets: 0,
         columns: Vec::new(),
         narrowed: false,
@@ -125,6 +127,7 @@ fn compare(audit: &mut AuditRecord, shares: &[&RunRecord], tables: &[Expectation
         audit.missing += comparison.missing;
         audit.surplus += comparison.surplus;
         audit.duplicated += comparison.duplicated;
+        audit.foreign += comparison.surplus - comparison.duplicated;
         audit.altered += comparison.altered;
         audit.examples.extend(comparison.examples);
         let named = table.columns.iter();

@@ -26,6 +26,7 @@ pub(super) fn lines(record: &RunRecord) -> Vec<String> {
         Data::Clean => "clean",
         Data::Lost => "LOST",
         Data::Duplicated => "DUPLICATED",
+        Data::Surplus => "SURPLUS",
         Data::Altered => "ALTERED",
         Data::Unverified => "UNVERIFIED",
         Data::NotChecked => "not checked",

@@ -43,7 +43,9 @@ pub(super) fn command(
         _ if share.of > 1 => {
             return show(&format!("   # and the records of all {} shares", share.of));
         }
-        Data::Lost | Data::Duplicated | Data::Altered => return show(" --format json"),
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => {
+            return show(" --format json");
+        }
         Data::Unverified if record.audit.status == AuditStatus::Timeout && !measured.is_empty() => {
             let limit = record.plan.definition.audit.limit.0.saturating_mul(LONGER);
             let begin = base("run", record, &["audit-timeout"]);

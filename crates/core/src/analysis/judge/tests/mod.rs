@@ -468,6 +468,42 @@ fn losing_outranks_altering_outranks_duplicating() {
 }
 
 #[test]
+fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
+    let surplus = |refused, foreign| {
+        let mut record = closed();
+        record.audit.surplus = refused + foreign;
+        record.audit.refused_found = refused;
+        record.audit.foreign = foreign;
+        record.audit.found += refused + foreign;
+        data(&record)
+    };
+    let foreign = ReasonCode::ForeignWriter;
+    assert_eq!(surplus(0, 3), (Data::Unverified, vec![foreign]));
+    assert_eq!(
+        surplus(3, 0),
+        (Data::Surplus, vec![ReasonCode::RefusedFound])
+    );
+    let both = vec![ReasonCode::RefusedFound, foreign];
+    assert_eq!(surplus(2, 1), (Data::Surplus, both));
+    // Another run took the tables: whatever they hold now is not this run's alone.
+    let mut record = closed();
+    incident(&mut record, IncidentKind::TablesLost, "taken over");
+    assert_eq!(data(&record), (Data::Unverified, vec![foreign]));
+}
+
+#[test]
+fn no_count_stands_beside_a_total_that_it_exceeds() {
+    let mut record = closed();
+    record.audit.missing = record.audit.acknowledged + 1;
+    let judged = judge(&record).data;
+    let text = format!("{:?}", judged.reasons);
+    assert!(
+        text.contains("rows are missing") && !text.contains(" of "),
+        "{text}"
+    );
+}
+
+#[test]
 fn rows_of_unknown_fate_may_be_there_or_not() {
     let mut record = closed();
     record.audit.unknown = 1_000;

@@ -26,6 +26,8 @@ pub(in crate::report::html) fn audit(record: &RunRecord) -> Part {
         ("missing", Some(audit.missing)),
         ("surplus", Some(audit.surplus)),
         ("duplicated", Some(audit.duplicated)),
+        ("refused, and there", Some(audit.refused_found)),
+        ("of another writer", Some(audit.foreign)),
         ("altered", Some(audit.altered)),
         ("of unknown fate when the load ended", Some(audit.unknown)),
         ("rows read back and compared", Some(audit.read_back)),

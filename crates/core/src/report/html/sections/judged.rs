@@ -53,6 +53,7 @@ pub(in crate::report::html) fn judged(record: &RunRecord) -> Part {
         Data::Clean => ("clean", Tone::Good),
         Data::Lost => ("lost", Tone::Bad),
         Data::Duplicated => ("duplicated", Tone::Bad),
+        Data::Surplus => ("surplus", Tone::Bad),
         Data::Altered => ("altered", Tone::Bad),
         Data::Unverified => ("unverified", Tone::Open),
         Data::NotChecked => ("not checked", Tone::None),

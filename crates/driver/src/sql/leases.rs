@@ -1,0 +1,141 @@
+//! The statements of leases, in words that every dialect has but for a few.
+//!
+//! The rules are in `lease`. No transaction is needed: the primary key lets one of two takers win, and
+//! what ends a lease names its token.
+
+use highwater_core::model::units::Nanos;
+
+use super::describe::SqlQuery;
+use crate::contract::TargetError;
+use crate::lease::{LEASES_TABLE, Lease, LeaseAction, Owner};
+
+/// Leases that are read, at most.
+const LEASES_MAX: usize = 1_000;
+
+/// What a dialect says in its own words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LeaseWords {
+    /// A text literal.
+    pub(crate) literal: fn(&str) -> String,
+    /// Milliseconds since 1970 by the target's clock, an integer.
+    pub(crate) now_ms: &'static str,
+    /// What follows the columns of a CREATE TABLE.
+    pub(crate) table_options: &'static str,
+    /// Makes what was written visible.
+    pub(crate) refresh: Option<&'static str>,
+    /// Takes a lock that ends with this connection, by the literal `{token}`; the same connection may
+    /// take it again.
+    pub(crate) lock: Option<&'static str>,
+    /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
+    pub(crate) is_locked: &'static str,
+}
+
+/// Does what is to be done, and reads the leases that are there then.
+pub(crate) async fn perform(
+    connection: &mut impl SqlQuery,
+    words: &LeaseWords,
+    action: LeaseAction<'_>,
+) -> Result<Vec<Lease>, TargetError> {
+    match action {
+        LeaseAction::Read => create(connection, words).await?,
+        LeaseAction::Take(leases) => {
+            for lease in leases {
+                connection.texts(&insert(words, lease)).await?;
+            }
+        }
+        LeaseAction::Renew(token) => {
+            let update = format!(
+                "UPDATE {LEASES_TABLE} SET heartbeat_ms = {} WHERE token = {}",
+                words.now_ms,
+                (words.literal)(token)
+            );
+            connection.texts(&update).await?;
+            if let Some(lock) = words.lock {
+                let lock = lock.replace("{token}", &(words.literal)(token));
+                connection.texts(&lock).await?;
+            }
+        }
+        LeaseAction::End(token) => {
+            let token = (words.literal)(token);
+            let delete = format!("DELETE FROM {LEASES_TABLE} WHERE token = {token}");
+            connection.texts(&delete).await?;
+        }
+    }
+    if let Some(refresh) = words.refresh {
+        connection.texts(refresh).await?;
+    }
+    read(connection, words).await
+}
+
+async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<(), TargetError> {
+    let create = format!(
+        "CREATE TABLE IF NOT EXISTS {LEASES_TABLE} (table_name TEXT NOT NULL, share INTEGER NOT NULL, \
+         shares INTEGER NOT NULL, token TEXT NOT NULL, plan TEXT NOT NULL, owner TEXT NOT NULL, \
+         machine TEXT NOT NULL, process BIGINT NOT NULL, started BIGINT NOT NULL, \
+         since_ms BIGINT NOT NULL, heartbeat_ms BIGINT NOT NULL, \
+         PRIMARY KEY (table_name, share)){}",
+        words.table_options
+    );
+    connection.texts(&create).await.map(drop)
+}
+
+fn insert(words: &LeaseWords, lease: &Lease) -> String {
+    let (owner, now, literal) = (&lease.owner, words.now_ms, words.literal);
+    format!(
+        "INSERT INTO {LEASES_TABLE} (table_name, share, shares, token, plan, owner, machine, process, \
+         started, since_ms, heartbeat_ms) \
+         VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, {now}, {now}) \
+         ON CONFLICT (table_name, share) DO NOTHING",
+        literal(&lease.table),
+        lease.share,
+        lease.shares,
+        literal(&lease.token),
+        literal(&lease.plan),
+        literal(&owner.name),
+        literal(&owner.machine),
+        owner.process,
+        owner.started.min(i64::MAX.unsigned_abs()),
+    )
+}
+
+async fn read(
+    connection: &mut impl SqlQuery,
+    words: &LeaseWords,
+) -> Result<Vec<Lease>, TargetError> {
+    let now = words.now_ms;
+    let select = format!(
+        "SELECT l.table_name, l.share, l.shares, l.token, l.plan, l.owner, l.machine, l.process, \
+         l.started, {now} - l.since_ms, {now} - l.heartbeat_ms, {} \
+         FROM {LEASES_TABLE} AS l LIMIT {LEASES_MAX}",
+        words.is_locked
+    );
+    let rows = connection.texts(&select).await?;
+    Ok(rows.iter().filter_map(|row| lease(row)).collect())
+}
+
+fn lease(row: &[Option<String>]) -> Option<Lease> {
+    let text = |position: usize| row.get(position).cloned().flatten();
+    let number = |position| text(position)?.parse::<u64>().ok();
+    // The target's clock may have been set back.
+    let passed = |position| {
+        let ms = text(position)?.parse::<i64>().ok()?;
+        Some(Nanos::from_millis(ms.max(0).unsigned_abs()))
+    };
+    let small = |position| u32::try_from(number(position)?).ok();
+    Some(Lease {
+        table: text(0)?,
+        share: small(1)?,
+        shares: small(2)?,
+        token: text(3)?,
+        plan: text(4)?,
+        owner: Owner {
+            name: text(5)?,
+            machine: text(6)?,
+            process: small(7)?,
+            started: number(8)?,
+        },
+        held: passed(9)?,
+        silent: passed(10)?,
+        is_locked: number(11).map(|found| found > 0),
+    })
+}

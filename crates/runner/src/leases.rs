@@ -1,0 +1,308 @@
+//! Holds the tables of a run while it runs, so that no second run fills or drops them.
+//!
+//! A thread of its own writes the heartbeat, on a connection of its own: neither a busy target nor a
+//! busy executor makes it late for long, and an outage makes it only wait. What must not be here: SQL,
+//! and the rules of who may share a table.
+
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+
+use futures_util::future::{Either, select};
+use highwater_core::model::display::duration;
+use highwater_core::model::units::Nanos;
+use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
+use highwater_driver::{Admin, Lease, LeaseAction, Target, TargetError, TargetErrorKind, Timeline};
+use procfs::ProcError;
+use procfs::process::Process;
+use tokio::sync::oneshot;
+
+use crate::clock::{RealClock, RealTimeline, wall_clock};
+
+/// Longest time for one heartbeat, the connection included.
+const RENEWAL_LIMIT: Nanos = Nanos::from_secs(5);
+/// Longest time for giving tables back.
+const END_LIMIT: Nanos = Nanos::from_secs(5);
+/// Characters of an owner's name.
+const NAME_CHARACTERS_MAX: usize = 80;
+
+/// What a run asks to hold.
+#[derive(Debug)]
+pub(crate) struct LeaseRequest<'a> {
+    /// Names of its tables.
+    pub(crate) tables: Vec<&'a str>,
+    /// Hash of its plan.
+    pub(crate) plan: String,
+    /// Its part of the plan, and how many there are.
+    pub(crate) share: u32,
+    pub(crate) shares: u32,
+}
+
+/// The tables of a run, held until this is ended.
+pub(crate) struct HeldLeases {
+    token: String,
+    lost: Arc<AtomicBool>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Takes the leases of a run, or says who has them. `watching` is called with what is waited for.
+pub(crate) async fn take(
+    admin: &mut dyn Admin,
+    request: &LeaseRequest<'_>,
+    timeline: &dyn Timeline,
+    watching: impl Fn(&str),
+) -> Result<String, TargetError> {
+    let mine = own_leases(request);
+    let token = mine.first().map_or(String::new(), |l| l.token.clone());
+    let found = admin.leases(LeaseAction::Read).await?;
+    end_gone(admin, found, &mine, timeline, watching).await?;
+    let found = admin.leases(LeaseAction::Take(&mine)).await?;
+    let is_mine = |lease: &Lease| {
+        found
+            .iter()
+            .any(|f| f.token == token && f.table == lease.table)
+    };
+    let other = found
+        .iter()
+        .find(|found| mine.iter().any(|lease| lease.excludes(found)));
+    if other.is_none() && mine.iter().all(is_mine) {
+        return Ok(token);
+    }
+    let refused = other.map_or_else(taken_and_ended, in_use);
+    admin.leases(LeaseAction::End(&token)).await?;
+    Err(refused)
+}
+
+/// Ends the leases in the way whose holders are gone; fails with one whose holder is at work.
+async fn end_gone(
+    admin: &mut dyn Admin,
+    found: Vec<Lease>,
+    mine: &[Lease],
+    timeline: &dyn Timeline,
+    watching: impl Fn(&str),
+) -> Result<(), TargetError> {
+    let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
+    let mut silent = Vec::new();
+    for lease in found.into_iter().filter(in_the_way) {
+        match lease.holder(is_running) {
+            Holder::Alive => return Err(in_use(&lease)),
+            Holder::Gone => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
+            Holder::Silent => silent.push(lease),
+        }
+    }
+    let Some(first) = silent.first() else {
+        return Ok(());
+    };
+    watching(&format!(
+        "table `{}` is held by {}, silent for {}: waiting {} for a sign of life",
+        first.table,
+        first.owner.name,
+        duration(first.silent.0),
+        duration(WATCH.0)
+    ));
+    timeline
+        .sleep_until(timeline.now().saturating_add(WATCH))
+        .await;
+    let again = admin.leases(LeaseAction::Read).await?;
+    for lease in silent {
+        let is_same = |l: &&Lease| l.token == lease.token && l.table == lease.table;
+        match again.iter().find(is_same) {
+            Some(now) if now.beat_since(&lease, WATCH) => return Err(in_use(now)),
+            Some(_) => drop(admin.leases(LeaseAction::End(&lease.token)).await?),
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+fn own_leases(request: &LeaseRequest<'_>) -> Vec<Lease> {
+    let owner = this_process();
+    let token = format!("{}-{}-{}", owner.process, owner.started, wall_clock().0);
+    let lease = |table: &&str| Lease {
+        table: (*table).to_owned(),
+        share: request.share,
+        shares: request.shares,
+        token: token.clone(),
+        plan: request.plan.clone(),
+        owner: owner.clone(),
+        held: Nanos::ZERO,
+        silent: Nanos::ZERO,
+        is_locked: None,
+    };
+    request.tables.iter().map(lease).collect()
+}
+
+fn in_use(lease: &Lease) -> TargetError {
+    let share = if lease.shares > 1 {
+        format!(", share {}/{}", lease.share, lease.shares)
+    } else {
+        String::new()
+    };
+    TargetError {
+        kind: TargetErrorKind::ForeignTable,
+        message: format!(
+            "table `{}` is in use by another run: {}, process {}, plan {}{share}, for {}; last \
+             heartbeat {} ago",
+            lease.table,
+            lease.owner.name,
+            lease.owner.process,
+            lease.plan.chars().take(6).collect::<String>(),
+            duration(lease.held.0),
+            duration(lease.silent.0)
+        ),
+        hint: Some(
+            "wait until that run has ended, or name another database or schema; the tables of a run \
+             that was killed are free after half a minute"
+                .to_owned(),
+        ),
+    }
+}
+
+fn taken_and_ended() -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::ForeignTable,
+        message: "another run began on the same tables at this moment".to_owned(),
+        hint: Some("wait until that run has ended, or name another database or schema".to_owned()),
+    }
+}
+
+impl HeldLeases {
+    /// Keeps the leases of a token by a heartbeat.
+    pub(crate) fn keep(target: &Arc<dyn Target>, token: String) -> io::Result<Self> {
+        let (stop, stopped) = oneshot::channel();
+        let lost = Arc::new(AtomicBool::new(false));
+        let heart = Heart {
+            target: Arc::clone(target),
+            token: token.clone(),
+            lost: Arc::clone(&lost),
+        };
+        let beating = move || {
+            let beat = |timeline: Rc<RealTimeline>| heart.beat(timeline, stopped);
+            // Without a timeline nothing beats, and the lease ends by itself.
+            drop(RealTimeline::block_on(RealClock::start(), beat));
+        };
+        let builder = std::thread::Builder::new().name("leases".to_owned());
+        let thread = builder.spawn(beating)?;
+        Ok(Self {
+            token,
+            lost,
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+
+    /// Whether another run took the tables over.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Gives the tables back, if the target can be reached soon; else the lease ends by itself.
+    pub(crate) async fn end(mut self, admin: &mut dyn Admin, timeline: &dyn Timeline) {
+        self.stop_beating();
+        let limit = timeline.sleep_until(timeline.now().saturating_add(END_LIMIT));
+        drop(select(admin.leases(LeaseAction::End(&self.token)), limit).await);
+    }
+
+    fn stop_beating(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}
+
+impl Drop for HeldLeases {
+    fn drop(&mut self) {
+        self.stop_beating();
+    }
+}
+
+/// What the thread of the heartbeat needs.
+struct Heart {
+    target: Arc<dyn Target>,
+    token: String,
+    lost: Arc<AtomicBool>,
+}
+
+impl Heart {
+    async fn beat(self, timeline: Rc<dyn Timeline>, stopped: oneshot::Receiver<()>) {
+        let beating = std::pin::pin!(async {
+            let mut admin = None;
+            loop {
+                let next = timeline.now().saturating_add(HEARTBEAT);
+                timeline.sleep_until(next).await;
+                let limit = timeline.sleep_until(timeline.now().saturating_add(RENEWAL_LIMIT));
+                // What did not answer in time is not asked again.
+                let connection = admin.take();
+                let renewal = std::pin::pin!(self.renew(connection, &timeline));
+                if let Either::Left((Ok(renewed), _)) = select(renewal, limit).await {
+                    admin = Some(renewed);
+                }
+            }
+        });
+        // The sender is dropped to stop this.
+        let _ended: Either<((), _), _> = select(beating, stopped).await;
+    }
+
+    async fn renew(
+        &self,
+        connection: Option<Box<dyn Admin>>,
+        timeline: &Rc<dyn Timeline>,
+    ) -> Result<Box<dyn Admin>, TargetError> {
+        let mut admin = match connection {
+            Some(connection) => connection,
+            None => self.target.administer(Rc::clone(timeline)).await?,
+        };
+        let found = admin.leases(LeaseAction::Renew(&self.token)).await?;
+        if !found.iter().any(|lease| lease.token == self.token) {
+            self.lost.store(true, Ordering::Relaxed);
+        }
+        Ok(admin)
+    }
+}
+
+/// This process, as others can look for it.
+fn this_process() -> Owner {
+    let started = Process::myself().and_then(|process| process.stat());
+    let host = rustix::system::uname()
+        .nodename()
+        .to_string_lossy()
+        .into_owned();
+    let user = std::env::var("USER").unwrap_or_else(|_| "somebody".to_owned());
+    let name = format!("{user}@{host}");
+    // What others print must not steer their terminal.
+    let is_plain = |c: &char| c.is_ascii_graphic();
+    Owner {
+        name: name
+            .chars()
+            .filter(is_plain)
+            .take(NAME_CHARACTERS_MAX)
+            .collect(),
+        machine: machine().unwrap_or_default(),
+        process: std::process::id(),
+        started: started.map_or(0, |stat| stat.starttime),
+    }
+}
+
+/// The boot of this machine, and the namespace of its process numbers.
+fn machine() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let namespace = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{} {}", boot.trim(), namespace.display()))
+}
+
+/// Whether a process of this machine is there; nothing of a process of another one.
+fn is_running(owner: &Owner) -> Option<bool> {
+    if owner.machine.is_empty() || machine()? != owner.machine {
+        return None;
+    }
+    let number = i32::try_from(owner.process).ok()?;
+    match Process::new(number).and_then(|process| process.stat()) {
+        Ok(stat) => Some(stat.starttime == owner.started),
+        Err(ProcError::NotFound(_)) => Some(false),
+        Err(_) => None,
+    }
+}

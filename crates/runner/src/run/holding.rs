@@ -1,0 +1,42 @@
+//! A run's hold on its tables: whether it needs one, and what is said when it lost it. Must not know
+//! how a lease is kept.
+
+use highwater_core::model::op::BoundWorkload;
+use highwater_driver::Admin;
+
+use super::RunError;
+use super::state::Run;
+use crate::leases::{self, HeldLeases, LeaseRequest};
+use crate::table_setup::SetupRequest;
+
+/// What the record says of a run whose tables another one took.
+pub(super) const LOST: &str = "another run took the tables over, because this run's heartbeat was \
+                               missing for half a minute: rows of both may be in them";
+
+impl Run {
+    /// Holds the tables that this run fills or drops; none where nothing is stored, or the target is
+    /// a model of this run alone.
+    pub(super) async fn hold_tables(
+        &self,
+        bound: &BoundWorkload,
+        admin: &mut dyn Admin,
+    ) -> Result<Option<HeldLeases>, RunError> {
+        let capabilities = self.request.target.capabilities();
+        let setup = SetupRequest::of(&self.request);
+        let is_shared = capabilities.stores_values && !capabilities.simulated_clock;
+        let changes = setup.writes || setup.policy.drop || !setup.policy.drop_foreign.is_empty();
+        if bound.tables.is_empty() || !is_shared || !changes {
+            return Ok(None);
+        }
+        let share = &self.request.plan.share;
+        let request = LeaseRequest {
+            tables: bound.tables.iter().map(|t| t.name.as_str()).collect(),
+            plan: self.request.plan.hash(),
+            share: share.index,
+            shares: share.of,
+        };
+        let watching = |what: &str| self.phase("tables", what);
+        let token = leases::take(admin, &request, self.timeline.as_ref(), watching).await?;
+        Ok(Some(HeldLeases::keep(&self.request.target, token)?))
+    }
+}
