@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use highwater_core::model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle};
 use highwater_core::model::outcome::Outcome;
@@ -218,6 +219,11 @@ pub trait Encoder {
 pub trait Session {
     /// An encoder for this session's requests; usable while the session executes another one.
     fn encoder(&self) -> Box<dyn Encoder>;
+    /// Ready when the target has closed this connection, which is idle: it is polled only while no
+    /// request is executed. A target without connections never closes one.
+    fn poll_closed(&mut self, _context: &mut Context<'_>) -> Poll<()> {
+        Poll::Pending
+    }
     /// Executes one request. Dropping the future abandons the op, and the session with it.
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome>;
 }
@@ -301,14 +307,12 @@ pub trait Admin {
         &'a mut self,
         entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>>;
-    /// Does something with the leases of tables, and returns all that are there then; none, of a
-    /// target that keeps none.
+    /// Does something with the leases of tables, and returns all that are there then. Called only
+    /// if the target stores values, and is no model.
     fn leases<'a>(
         &'a mut self,
-        _action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>>;
     /// Waits until no statement of this program's sessions runs any more and all that was
     /// acknowledged is visible; false if `deadline` came first.
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>>;

@@ -8,7 +8,7 @@ use highwater_core::model::units::Nanos;
 /// Name of the table of leases.
 pub const LEASES_TABLE: &str = "highwater_leases";
 /// Time between two heartbeats.
-pub const HEARTBEAT: Nanos = Nanos::from_secs(3);
+pub const HEARTBEAT: Nanos = Nanos::from_secs(6);
 /// Without a heartbeat for so long, a lease is watched for [`WATCH`]; both together are the half
 /// minute after which the lease of a killed run ends.
 pub const HEARTBEAT_OVERDUE: Nanos = Nanos::from_secs(20);

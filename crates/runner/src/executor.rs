@@ -22,7 +22,7 @@ use crate::source::Source;
 use crate::store::RunDirectory;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
 use crate::watchdog::Watchdog;
-use crate::worker::Worker;
+use crate::worker::{Door, Worker};
 
 /// One stream of a pass.
 pub(crate) struct PassStream {
@@ -189,6 +189,7 @@ fn workers_of(
     watchdog: &Watchdog,
 ) -> Vec<Worker> {
     let mut workers = Vec::new();
+    let door = Rc::new(Door::default());
     let mut number = 0;
     for (position, stream) in pass.streams.iter().enumerate() {
         for slot in 0..stream.sessions {
@@ -204,6 +205,7 @@ fn workers_of(
                     record: Rc::clone(record),
                     watch: watchdog.watch(),
                     retry: pass.plan.retry,
+                    door: Rc::clone(&door),
                     timeout: pass.plan.timeout,
                     stream: position,
                     slot,

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "functions that only tests call")]
 
+mod availability;
 mod called;
 mod checking;
 mod comparing;

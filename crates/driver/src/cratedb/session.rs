@@ -4,6 +4,7 @@
 //! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
 
 use std::rc::Rc;
+use std::task::Poll;
 
 use highwater_core::model::op::{Op, OpBody};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
@@ -159,6 +160,13 @@ impl Drop for UnderWay<'_> {
 impl Session for HttpSession {
     fn encoder(&self) -> Box<dyn Encoder> {
         Box::new(BodyEncoder::new(&self.plans, self.node.gzip))
+    }
+
+    fn poll_closed(&mut self, context: &mut std::task::Context<'_>) -> Poll<()> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_closed(context),
+            None => Poll::Pending,
+        }
     }
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {

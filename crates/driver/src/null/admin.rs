@@ -10,6 +10,7 @@ use highwater_core::model::units::Nanos;
 
 use super::protocol::Protocol;
 use crate::contract::{Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts};
+use crate::lease::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// The connection around the load that is none.
@@ -62,6 +63,13 @@ impl Admin for NullAdmin {
         _entries: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(ready(Ok(())))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        _action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn quiesce(&mut self, _deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

@@ -4,6 +4,7 @@
 //! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
 
 use std::rc::Rc;
+use std::task::{Context, Poll};
 
 use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_core::model::outcome::Outcome;
@@ -181,6 +182,13 @@ impl Session for WireSession {
         Box::new(WireEncoder {
             plans: Rc::clone(&self.plans),
         })
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_closed(context),
+            None => Poll::Pending,
+        }
     }
 
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {

@@ -96,6 +96,19 @@ impl Connection {
         poll_fn(|context| self.poll_exchange(context, request, &mut flushed, answer)).await
     }
 
+    /// Ready when the server closed this connection, which is idle, or said why it will. Notices
+    /// and parameters stay in the buffer, before the next answer.
+    pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        loop {
+            if self.input.get(self.start) == Some(&b'E') && self.start < self.end {
+                return Poll::Ready(());
+            }
+            if ready!(self.poll_fill(context)).is_err() {
+                return Poll::Ready(());
+            }
+        }
+    }
+
     fn poll_exchange(
         &mut self,
         context: &mut Context<'_>,

@@ -12,6 +12,7 @@ use crate::contract::{
     Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
     TargetFacts,
 };
+use crate::lease::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
 
 /// Batch sizes whose capacity the facts name; that of a workload is not known here.
@@ -101,6 +102,13 @@ impl Admin for SimAdmin {
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         // The list would have no later reader.
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        _action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

@@ -343,6 +343,7 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     assert_eq!(audit.duplicated, count(Fault::Duplicated), "{context}");
     let strange = count(Fault::Surplus);
     assert_eq!(audit.surplus, audit.duplicated + strange, "{context}");
+    assert_eq!(audit.foreign, strange, "{context}");
     assert_eq!(audit.altered, count(Fault::Altered), "{context}");
     for planted in planted {
         let (fault, column) = planted.fault();
@@ -352,6 +353,8 @@ pub(crate) fn assert_found(record: &RunRecord, planted: &[Planted], what: &str) 
     }
     let expected = match (audit.missing, audit.altered, audit.surplus) {
         (0, 0, 0) => Data::Clean,
+        // What somebody else wrote is no fault of the target.
+        (0, 0, _) if audit.duplicated == 0 => Data::Unverified,
         (0, 0, _) => Data::Duplicated,
         (0, ..) => Data::Altered,
         _ => Data::Lost,

@@ -10,8 +10,9 @@ use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, RegistryEntry, Request,
-    RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
+    RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts,
+    Timeline,
 };
 
 /// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
@@ -224,6 +225,13 @@ impl Admin for Tampering {
         notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         self.inner.update_registry(notes)
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        self.inner.leases(action)
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

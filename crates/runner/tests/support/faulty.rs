@@ -9,8 +9,9 @@ use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{
-    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, RegistryEntry, Request,
-    RowTaker, Session, TablePolicy, Target, TargetError, TargetErrorKind, TargetFacts, Timeline,
+    Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
+    RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetErrorKind,
+    TargetFacts, Timeline,
 };
 
 /// What is wrong with it, and what it was asked.
@@ -139,6 +140,13 @@ impl Admin for FaultyAdmin {
         notes: &'a [RegistryEntry],
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         self.inner.update_registry(notes)
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        self.inner.leases(action)
     }
 
     fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {

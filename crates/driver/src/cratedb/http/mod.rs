@@ -120,6 +120,11 @@ impl HttpConnection {
             && exchange.broken.is_none())
     }
 
+    /// Ready when the server closed this connection, which is idle, or sent what nobody asked for.
+    pub(super) fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_fill(context).map(drop)
+    }
+
     fn poll(
         &mut self,
         context: &mut Context<'_>,

@@ -5,6 +5,8 @@
 //! next op is made while the answer to the last one is awaited, so that making it costs the
 //! target no pause.
 
+mod connecting;
+
 use std::cell::RefCell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -16,10 +18,10 @@ use highwater_core::model::op::{BoundWorkload, Op, OpBody};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::plan::RetryPlan;
 use highwater_core::model::units::Nanos;
-use highwater_driver::{
-    Connect, Encoder, Request, Session, Target, TargetError, TargetErrorKind, Timeline,
-};
+use highwater_driver::{Encoder, Request, Session, Target, Timeline};
 use tokio::sync::watch;
+
+pub(crate) use self::connecting::Door;
 
 use crate::feed::{Feed, inserts_into};
 use crate::ledger::{Ledger, ReplacingWrite};
@@ -29,9 +31,6 @@ use crate::schedule::Schedule;
 use crate::source::{Claim, Source, Ticket};
 use crate::thread_record::ThreadRecord;
 use crate::watchdog::Watch;
-
-/// First and greatest wait between two attempts to reconnect.
-const RECONNECT_BACKOFF: (Nanos, Nanos) = (Nanos::from_millis(10), Nanos::from_secs(1));
 
 /// Greatest wait between two attempts of an op.
 const RETRY_BACKOFF_MAX: Nanos = Nanos::SECOND;
@@ -47,6 +46,8 @@ pub(crate) struct Worker {
     pub(crate) record: Rc<RefCell<ThreadRecord>>,
     pub(crate) watch: Rc<Watch>,
     pub(crate) retry: RetryPlan,
+    /// Shared by the sessions of this thread.
+    pub(crate) door: Rc<Door>,
     pub(crate) timeout: Nanos,
     /// Position of the stream.
     pub(crate) stream: usize,
@@ -78,6 +79,19 @@ struct Prepared {
     request: Request,
 }
 
+/// What came of waiting for an op's intended time.
+enum Due {
+    /// It is due; the time is now.
+    Now(Nanos),
+    /// Its phase ended before.
+    Never,
+    /// The target closed the session.
+    Closed,
+}
+
+/// The target closed an idle session.
+struct Closed;
+
 impl Worker {
     /// Works until the source has nothing more, or the target is lost.
     pub(crate) async fn work(self) {
@@ -98,8 +112,10 @@ impl Worker {
                 None => match self.source.claim(self.slot, self.timeline.now()) {
                     Claim::End => break,
                     Claim::Idle(until) => {
-                        self.wait_until(until, Some(&mut changed)).await;
-                        if self.ahead {
+                        let session = link.session.as_mut();
+                        if self.wait_open(until, session, &mut changed).await.is_err() {
+                            connected = None;
+                        } else if self.ahead {
                             // The session had no op to send: the pause is not client lag.
                             link.free = self.timeline.now();
                         }
@@ -115,11 +131,21 @@ impl Worker {
                     }
                 },
             };
-            let Some(now) = self.wait_until_due(&prepared.ticket, &mut changed).await else {
-                self.source.finished();
-                self.note_not_sent(prepared.ticket.index);
-                link.spare = prepared.request;
-                continue;
+            let session = link.session.as_mut();
+            let due = self.wait_until_due(&prepared.ticket, session, &mut changed);
+            let now = match due.await {
+                Due::Now(now) => now,
+                Due::Never => {
+                    self.source.finished();
+                    self.note_not_sent(prepared.ticket.index);
+                    link.spare = prepared.request;
+                    continue;
+                }
+                Due::Closed => {
+                    ready = Some(prepared);
+                    connected = None;
+                    continue;
+                }
             };
             if !std::mem::replace(&mut has_worked, true) {
                 self.record.borrow_mut().worked[self.stream].working += 1;
@@ -338,25 +364,48 @@ impl Worker {
         self.note_not_sent(ticket.index);
     }
 
-    /// Waits for an op's intended time, and says what time it is then. `None`: its phase ended
-    /// before.
+    /// Waits for an op's intended time, as long as the session is open.
     async fn wait_until_due(
         &self,
         ticket: &Ticket,
+        session: &mut dyn Session,
         changed: &mut watch::Receiver<u64>,
-    ) -> Option<Nanos> {
+    ) -> Due {
         let Some(intended) = ticket.intended else {
             let now = self.timeline.now();
-            return (now < self.source.phase_end(ticket)).then_some(now);
+            let is_in_time = now < self.source.phase_end(ticket);
+            return if is_in_time {
+                Due::Now(now)
+            } else {
+                Due::Never
+            };
         };
         while self.source.is_due(ticket) {
             let now = self.timeline.now();
             if intended <= now {
-                return Some(now);
+                return Due::Now(now);
             }
-            self.wait_until(intended, Some(changed)).await;
+            if self.wait_open(intended, session, changed).await.is_err() {
+                return Due::Closed;
+            }
         }
-        None
+        Due::Never
+    }
+
+    /// Waits until then, or until the schedule changes; fails if the target closes the session
+    /// meanwhile, so that another one is had before the next op is due.
+    async fn wait_open(
+        &self,
+        until: Nanos,
+        session: &mut dyn Session,
+        changed: &mut watch::Receiver<u64>,
+    ) -> Result<(), Closed> {
+        let closed = poll_fn(|context| session.poll_closed(context));
+        let wait = std::pin::pin!(self.wait_until(until, Some(changed)));
+        match select(wait, closed).await {
+            Either::Left(((), _)) => Ok(()),
+            Either::Right(((), _)) => Err(Closed),
+        }
     }
 
     /// Waits until then, or until the schedule changes.
@@ -371,114 +420,5 @@ impl Worker {
                 }
             }
         }
-    }
-
-    /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
-    ///
-    /// A session that never had any work ends alone: others may be at work, and the target there.
-    async fn connect(&self, has_worked: bool) -> Option<Connected> {
-        let time_out = self
-            .timeline
-            .now()
-            .saturating_add(self.retry.reconnect_limit);
-        let mut attempt = 0;
-        let mut backoff = RECONNECT_BACKOFF.0;
-        let mut failed = None;
-        loop {
-            if self.timeline.now() >= self.schedule.end() {
-                self.note_away(failed);
-                return None;
-            }
-            let connect = Connect {
-                workload: Arc::clone(&self.bound),
-                number: self.number,
-                attempt,
-                timeline: Rc::clone(&self.timeline),
-            };
-            // A target may take the connection and then be silent.
-            let mut connecting = self.target.connect(connect);
-            let answer = self.guarded(time_out, |context| connecting.as_mut().poll(context));
-            match answer.await {
-                Some(Ok(session)) => return Some(self.connected(session, attempt)),
-                None => {
-                    let limit = self.retry.reconnect_limit.as_secs_f64();
-                    let error = failed.unwrap_or_else(|| {
-                        TargetError::unreachable(format!(
-                            "the target made no session ready within {limit} s"
-                        ))
-                    });
-                    if self.timeline.now() >= time_out {
-                        self.lose(error, has_worked);
-                    } else {
-                        self.note_missing(error);
-                    }
-                    return None;
-                }
-                Some(Err(mut error)) => {
-                    // It was prepared before the load: the target has changed since, by what the
-                    // workload itself does to the user's tables, or by others.
-                    let by_itself = !has_worked && self.bound.tables.is_empty();
-                    if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
-                        error.kind = TargetErrorKind::Statement;
-                    }
-                    let permanent = error.kind != TargetErrorKind::Unreachable;
-                    if permanent {
-                        self.time_out(error);
-                        return None;
-                    }
-                    if self.timeline.now().saturating_add(backoff) >= time_out {
-                        self.lose(error, has_worked);
-                        return None;
-                    }
-                    failed = Some(error);
-                }
-            }
-            let until = self.timeline.now().saturating_add(backoff);
-            let mut changed = self.schedule.subscribe();
-            self.wait_until(until, Some(&mut changed)).await;
-            backoff = Nanos(backoff.0 * 2).min(RECONNECT_BACKOFF.1);
-            attempt += 1;
-        }
-    }
-
-    fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
-        let host = self.target.host_of(self.number, attempt);
-        self.record.borrow_mut().hosts[host].0 += 1;
-        Connected {
-            encoder: session.encoder(),
-            session,
-            host,
-            free: self.timeline.now(),
-            refusals: Refusals::default(),
-            spare: Request::empty(),
-        }
-    }
-
-    /// The run is over, and the target did not answer the last attempt.
-    fn note_away(&self, failed: Option<TargetError>) {
-        let Some(error) = failed else { return };
-        self.note_missing(error.clone());
-        let mut record = self.record.borrow_mut();
-        record.away += 1;
-        record.away_for.get_or_insert(error);
-    }
-
-    fn note_missing(&self, error: TargetError) {
-        self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
-    }
-
-    /// No session could be had for as long as is waited for one.
-    fn lose(&self, error: TargetError, has_worked: bool) {
-        let others_work = self.record.borrow().worked.iter().any(|w| w.working > 0);
-        if others_work && !has_worked {
-            return self.note_missing(error);
-        }
-        self.time_out(error);
-    }
-
-    /// Ends the run for everybody.
-    fn time_out(&self, error: TargetError) {
-        self.record.borrow_mut().fatal.get_or_insert(error);
-        self.schedule.stop(self.timeline.now());
     }
 }

@@ -1,0 +1,175 @@
+//! Connecting a session, again and again while the target is away. Must not send an op.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::select;
+use highwater_core::model::units::Nanos;
+use highwater_driver::{Connect, Request, Session, TargetError, TargetErrorKind};
+use tokio::sync::Notify;
+
+use super::{Connected, Worker};
+use crate::refusals::Refusals;
+
+/// First wait between two attempts to connect.
+const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
+/// Greatest wait of the one that finds out whether the target is back.
+const BACKOFF_OF_FIRST_MAX: Nanos = Nanos::from_millis(100);
+/// Greatest wait of the others, whom it calls.
+const BACKOFF_MAX: Nanos = Nanos::SECOND;
+
+/// The sessions of one thread before a target that does not let them in: one of them tries often,
+/// and calls the others when it is in. So an outage is measured finely, and a target that starts is
+/// not stormed.
+#[derive(Default)]
+pub(crate) struct Door {
+    has_first: Cell<bool>,
+    opened: Notify,
+}
+
+/// The place at the front; left when dropped.
+struct First<'a>(&'a Door);
+
+impl Door {
+    fn take_first(&self) -> Option<First<'_>> {
+        (!self.has_first.replace(true)).then_some(First(self))
+    }
+}
+
+impl Drop for First<'_> {
+    fn drop(&mut self) {
+        self.0.has_first.set(false);
+        // The others try too; whoever fails first stands in front then.
+        self.0.opened.notify_waiters();
+    }
+}
+
+impl Worker {
+    /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
+    ///
+    /// A session that never had any work ends alone: others may be at work, and the target there.
+    pub(super) async fn connect(&self, has_worked: bool) -> Option<Connected> {
+        let time_out = self
+            .timeline
+            .now()
+            .saturating_add(self.retry.reconnect_limit);
+        let mut attempt = 0;
+        let mut backoff = BACKOFF_MIN;
+        let mut first = None;
+        let mut failed = None;
+        loop {
+            if self.timeline.now() >= self.schedule.end() {
+                self.note_away(failed);
+                return None;
+            }
+            let connect = Connect {
+                workload: Arc::clone(&self.bound),
+                number: self.number,
+                attempt,
+                timeline: Rc::clone(&self.timeline),
+            };
+            // A target may take the connection and then be silent.
+            let mut connecting = self.target.connect(connect);
+            let answer = self.guarded(time_out, |context| connecting.as_mut().poll(context));
+            match answer.await {
+                Some(Ok(session)) => return Some(self.connected(session, attempt)),
+                None => {
+                    let limit = self.retry.reconnect_limit.as_secs_f64();
+                    let error = failed.unwrap_or_else(|| {
+                        TargetError::unreachable(format!(
+                            "the target made no session ready within {limit} s"
+                        ))
+                    });
+                    if self.timeline.now() >= time_out {
+                        self.lose(error, has_worked);
+                    } else {
+                        self.note_missing(error);
+                    }
+                    return None;
+                }
+                Some(Err(mut error)) => {
+                    // It was prepared before the load: the target has changed since, by what the
+                    // workload itself does to the user's tables, or by others.
+                    let by_itself = !has_worked && self.bound.tables.is_empty();
+                    if matches!(error.kind, TargetErrorKind::Preparation(_)) && !by_itself {
+                        error.kind = TargetErrorKind::Statement;
+                    }
+                    let permanent = error.kind != TargetErrorKind::Unreachable;
+                    if permanent {
+                        self.time_out(error);
+                        return None;
+                    }
+                    if self.timeline.now().saturating_add(backoff) >= time_out {
+                        self.lose(error, has_worked);
+                        return None;
+                    }
+                    failed = Some(error);
+                }
+            }
+            first = first.or_else(|| self.door.take_first());
+            self.wait_outside(backoff, first.is_some()).await;
+            let most = if first.is_some() {
+                BACKOFF_OF_FIRST_MAX
+            } else {
+                BACKOFF_MAX
+            };
+            backoff = Nanos(backoff.0 * 2).min(most);
+            attempt += 1;
+        }
+    }
+
+    /// Waits between two attempts; all but the first one also until that is in.
+    async fn wait_outside(&self, backoff: Nanos, is_first: bool) {
+        let until = self.timeline.now().saturating_add(backoff);
+        let mut changed = self.schedule.subscribe();
+        let wait = self.wait_until(until, Some(&mut changed));
+        if is_first {
+            wait.await;
+        } else {
+            let opened = std::pin::pin!(self.door.opened.notified());
+            select(std::pin::pin!(wait), opened).await;
+        }
+    }
+
+    fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
+        let host = self.target.host_of(self.number, attempt);
+        self.record.borrow_mut().hosts[host].0 += 1;
+        Connected {
+            encoder: session.encoder(),
+            session,
+            host,
+            free: self.timeline.now(),
+            refusals: Refusals::default(),
+            spare: Request::empty(),
+        }
+    }
+
+    /// The run is over, and the target did not answer the last attempt.
+    fn note_away(&self, failed: Option<TargetError>) {
+        let Some(error) = failed else { return };
+        self.note_missing(error.clone());
+        let mut record = self.record.borrow_mut();
+        record.away += 1;
+        record.away_for.get_or_insert(error);
+    }
+
+    fn note_missing(&self, error: TargetError) {
+        self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
+    }
+
+    /// No session could be had for as long as is waited for one.
+    fn lose(&self, error: TargetError, has_worked: bool) {
+        let others_work = self.record.borrow().worked.iter().any(|w| w.working > 0);
+        if others_work && !has_worked {
+            return self.note_missing(error);
+        }
+        self.time_out(error);
+    }
+
+    /// Ends the run for everybody.
+    pub(super) fn time_out(&self, error: TargetError) {
+        self.record.borrow_mut().fatal.get_or_insert(error);
+        self.schedule.stop(self.timeline.now());
+    }
+}
