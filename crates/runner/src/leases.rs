@@ -120,7 +120,8 @@ async fn end_gone(
 
 fn own_leases(request: &LeaseRequest<'_>) -> Vec<Lease> {
     let owner = this_process();
-    let token = format!("{}-{}-{}", owner.process, owner.started, wall_clock().0);
+    let (process, started, now) = (owner.process, owner.started, wall_clock().0);
+    let token = format!("{process:08x}{started:016x}{now:016x}");
     let lease = |table: &&str| Lease {
         table: (*table).to_owned(),
         share: request.share,

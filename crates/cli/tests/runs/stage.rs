@@ -18,6 +18,11 @@ const LIVE: &str = "HIGHWATER_RECORD_FROM";
 /// What an insert takes at least, so that a few of them fill a measured phase.
 const INSERT_PAUSE: Duration = Duration::from_millis(100);
 
+/// The answer to a statement without rows.
+const DONE: &str = r#"{"cols":[],"rows":[[]],"rowcount":1,"duration":1.0}"#;
+/// What stands for the token of a lease that is not known yet.
+const UNKNOWN_TOKEN: &str = "no token";
+
 const REQUEST: &str = ">>> REQUEST\n";
 const RESPONSE: &str = "\n<<< RESPONSE\n";
 
@@ -46,6 +51,9 @@ struct State {
     /// Of a tape: behind the last exchange that was played.
     position: usize,
     inserts: u64,
+    /// Of the lease of the run that was recorded, and of this one; of one length.
+    recorded_token: String,
+    token: String,
     wrong: Vec<String>,
     open: Vec<TcpStream>,
     dead: bool,
@@ -72,6 +80,12 @@ impl Stage {
             script,
             schema: schema_of(name),
             live,
+            recorded_token: exchanges
+                .iter()
+                .find_map(|exchange| lease_token(&exchange.request))
+                .unwrap_or(UNKNOWN_TOKEN)
+                .to_owned(),
+            token: UNKNOWN_TOKEN.to_owned(),
             tape: exchanges,
             position: 0,
             inserts: 0,
@@ -124,6 +138,23 @@ impl Stage {
     }
 }
 
+/// The token of the lease that a request takes: its fourth value.
+fn lease_token(request: &str) -> Option<&str> {
+    let (_, values) = request.split_once("INSERT INTO highwater_leases")?;
+    let (_, values) = values.split_once("VALUES (")?;
+    let token = values.split(", ").nth(3)?;
+    Some(token.trim_matches('\''))
+}
+
+/// A request without what differs from run to run: the token of its lease, and whose it is.
+fn same_for_all(request: &str, token: &str) -> String {
+    let whole = match lease_token(request) {
+        Some(_) => request.split(token).next().unwrap_or_default(),
+        None => request,
+    };
+    whole.replace(token, UNKNOWN_TOKEN)
+}
+
 /// A schema of its own for each tape, and one for the shares of a plan.
 fn schema_of(tape: &str) -> String {
     let name = tape.trim_end_matches(|c: char| c == '-' || c.is_ascii_digit());
@@ -151,6 +182,22 @@ enum Played {
 }
 
 impl State {
+    /// What a heartbeat is answered: the lease is there.
+    fn beat(&self, request: &str) -> Played {
+        let is_read = |exchange: &&Exchange| {
+            exchange.request == request && exchange.answer.contains(&self.recorded_token)
+        };
+        let read = self.tape.iter().find(is_read);
+        let answer = match read {
+            Some(read) => read.answer.replace(&self.recorded_token, &self.token),
+            None => format!(
+                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{DONE}",
+                DONE.len()
+            ),
+        };
+        Played::Answer(answer)
+    }
+
     fn play(&mut self, request: &str, is_insert: bool) -> Played {
         if is_insert {
             self.inserts += 1;
@@ -176,7 +223,12 @@ impl State {
             }
             return Played::Forward(live.clone());
         }
-        let same = |exchange: &Exchange| exchange.request == request;
+        if let Some(token) = lease_token(request) {
+            self.token = token.to_owned();
+        }
+        let (recorded, token) = (self.recorded_token.clone(), self.token.clone());
+        let asked = same_for_all(request, &token);
+        let same = |exchange: &Exchange| same_for_all(&exchange.request, &recorded) == asked;
         let (played, rest) = self.tape.split_at(self.position);
         // What was asked more often than it was recorded is answered as the last time.
         let next = rest.iter().position(same).map(|at| self.position + at);
@@ -185,7 +237,7 @@ impl State {
             return Played::Nothing;
         };
         self.position = self.position.max(at + 1);
-        Played::Answer(self.tape[at].answer.clone())
+        Played::Answer(self.tape[at].answer.replace(&recorded, &token))
     }
 }
 
@@ -195,12 +247,19 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     };
     state.lock().unwrap().open.push(clone);
     let mut upstream: Option<TcpStream> = None;
+    let mut is_heart = false;
     while let Some((head, request)) = message(&mut stream) {
         let is_insert = request.contains("\"bulk_args\"");
+        // A heartbeat comes when it comes, and is on no tape.
+        is_heart |= request.contains("UPDATE highwater_leases");
         if is_insert {
             thread::sleep(INSERT_PAUSE);
         }
-        let played = state.lock().unwrap().play(&request, is_insert);
+        let played = match state.lock() {
+            Ok(state) if is_heart && state.live.is_none() => state.beat(&request),
+            Ok(mut state) => state.play(&request, is_insert),
+            Err(_) => break,
+        };
         let answer = match played {
             Played::Answer(answer) => answer,
             Played::Nothing => break,
@@ -209,10 +268,12 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
                 let Some(answer) = ask(upstream, &head, &request) else {
                     break;
                 };
-                state.lock().unwrap().tape.push(Exchange {
-                    request,
-                    answer: answer.clone(),
-                });
+                if !is_heart {
+                    state.lock().unwrap().tape.push(Exchange {
+                        request,
+                        answer: answer.clone(),
+                    });
+                }
                 answer
             }
         };
