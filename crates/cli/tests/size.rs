@@ -201,7 +201,7 @@ fn a_flag_wins_over_the_environment_and_that_over_the_file() {
 
 #[test]
 fn mistakes_have_a_cause_and_a_hint() {
-    let cases: [&[&str]; 11] = [
+    let cases: [&[&str]; 12] = [
         &["size"],
         &["size", "many", "--from", "sweep.csv"],
         &["size", "1M"],
@@ -209,6 +209,7 @@ fn mistakes_have_a_cause_and_a_hint() {
         &["size", "200q/s", "--assume", "cratedb-1m"],
         &["size", "200q/s", "--from", "sweep.csv"],
         &["size", "1M", "--from", "absent.csv"],
+        &["size", "1M", "--from", "sweep.csv", "--series", "nobody's"],
         &["size", "1M", "--from", "sweep.csv", "--headroom", "100%"],
         &["size", "1M", "--from", "sweep.csv", "--retention", "90"],
         &["size", "1M", "--from", "sweep.csv", "--model", "logistic"],

@@ -22,7 +22,7 @@ use crate::source::Source;
 use crate::store::RunDirectory;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
 use crate::watchdog::Watchdog;
-use crate::worker::{Door, Worker};
+use crate::worker::{ReconnectOrder, Worker};
 
 /// One stream of a pass.
 pub(crate) struct PassStream {
@@ -189,7 +189,7 @@ fn workers_of(
     watchdog: &Watchdog,
 ) -> Vec<Worker> {
     let mut workers = Vec::new();
-    let door = Rc::new(Door::default());
+    let reconnect_order = Rc::new(ReconnectOrder::default());
     let mut number = 0;
     for (position, stream) in pass.streams.iter().enumerate() {
         for slot in 0..stream.sessions {
@@ -205,7 +205,7 @@ fn workers_of(
                     record: Rc::clone(record),
                     watch: watchdog.watch(),
                     retry: pass.plan.retry,
-                    door: Rc::clone(&door),
+                    reconnect_order: Rc::clone(&reconnect_order),
                     timeout: pass.plan.timeout,
                     stream: position,
                     slot,

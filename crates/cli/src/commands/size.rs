@@ -227,12 +227,29 @@ fn nothing_to_size_with(
     Failure::usage(cause).with_hint(hint)
 }
 
+/// Refuses a name that no series has.
+fn check_series(settings: &SizeSettings, measured: &[Point]) -> Result<(), Failure> {
+    let is_known = |name: &&String| {
+        let mut points = measured.iter();
+        points.any(|point| point.series.starts_with(name.as_str()))
+    };
+    let Some(unknown) = settings.series.iter().find(|name| !is_known(name)) else {
+        return Ok(());
+    };
+    let mut names: Vec<&str> = measured.iter().map(|point| point.series.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    let cause = format!("--series {unknown}: the figures have no series of this name");
+    Err(Failure::usage(cause).with_hint(format!("there are {}", names.join(", "))))
+}
+
 /// The points of the one chosen series.
 fn chosen<'a>(
     settings: &SizeSettings,
     requested: &RequestedRate,
     measured: &'a [Point],
 ) -> Result<Vec<&'a Point>, Failure> {
+    check_series(settings, measured)?;
     let of_kind: Vec<&Point> = measured
         .iter()
         .filter(|point| counts_same(requested, point))

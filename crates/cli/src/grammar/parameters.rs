@@ -1,5 +1,5 @@
-//! Parameters of the built-in workloads as flags of `run` and `load`: `--read-percent 0` means
-//! `--set read_percent=0`. Must not judge their values.
+//! Parameters of the built-in workloads as flags of the commands that run one: `--read-percent 0`
+//! means `--set read_percent=0`. Must not judge their values.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::command::Command;
 /// The arguments with every such flag written as `--set`; `None` without such a flag.
 pub(super) fn as_settings(arguments: &[String]) -> Option<Vec<String>> {
     let (program, words) = arguments.split_first()?;
-    let command = [Command::Run, Command::Load]
+    let command = [Command::Run, Command::Load, Command::Find, Command::Tune]
         .into_iter()
         .find(|command| words.first().is_some_and(|word| word == command.name()))?;
     let names = names();
@@ -66,4 +66,27 @@ fn names() -> BTreeSet<String> {
         parameters.map(|p| p.name.clone()).collect::<Vec<_>>()
     });
     names.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(words: &[&str]) -> Option<Vec<String>> {
+        let arguments = ["highwater"].iter().chain(words);
+        let all: Vec<String> = arguments.map(|word| (*word).to_owned()).collect();
+        as_settings(&all)
+    }
+
+    #[test]
+    fn every_command_that_runs_a_workload_takes_its_parameters_as_flags() {
+        for command in ["run", "load", "find", "tune"] {
+            let plain = settings(&[command, "kv", "--read-percent", "0"]);
+            let words = ["highwater", command, "kv", "--set", "read_percent=0"];
+            assert_eq!(plain.unwrap(), words, "{command}");
+        }
+        // What a command has as a flag of its own is not a parameter, and no other command has any.
+        assert_eq!(settings(&["run", "kv", "--batch", "10"]), None);
+        assert_eq!(settings(&["compare", "--read-percent", "0"]), None);
+    }
 }

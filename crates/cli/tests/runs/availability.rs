@@ -2,9 +2,10 @@
 //! rate: the test stops and starts a real server, and asks it on its own when it was there.
 
 use std::ops::RangeInclusive;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use highwater_core::model::record::RunRecord;
+use highwater_runner::clock::RealClock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
 use crate::called::{Place, record};
@@ -43,14 +44,14 @@ fn run_beside_a_restart(sessions: u32, ops_per_s: u32) -> (RunRecord, RangeInclu
     running.wait_for("  measure  ");
     // Into the middle of the load: the length of the planted fault, nothing is waited for.
     std::thread::sleep(Duration::from_secs(2));
-    let before = Instant::now();
+    let clock = RealClock::start();
     server.stop();
-    let gone = Instant::now();
+    let gone = clock.now();
     std::thread::sleep(AWAY);
-    let least = gone.elapsed().as_secs_f64();
+    let least = clock.now().saturating_sub(gone).as_secs_f64();
     // Returns when the server answers a query.
     server.start_again();
-    let away = least..=before.elapsed().as_secs_f64();
+    let away = least..=clock.now().as_secs_f64();
     let called = running.end();
     let shown = place.call(&["show", "--format", "json"]);
     assert_eq!(shown.code, called.code, "{}", called.stderr);

@@ -224,11 +224,11 @@ impl State {
             return Played::Forward(live.clone());
         }
         if let Some(token) = lease_token(request) {
-            self.token = token.to_owned();
+            token.clone_into(&mut self.token);
         }
         let (recorded, token) = (self.recorded_token.clone(), self.token.clone());
-        let asked = same_for_all(request, &token);
-        let same = |exchange: &Exchange| same_for_all(&exchange.request, &recorded) == asked;
+        let expected = same_for_all(request, &token);
+        let same = |exchange: &Exchange| same_for_all(&exchange.request, &recorded) == expected;
         let (played, rest) = self.tape.split_at(self.position);
         // What was asked more often than it was recorded is answered as the last time.
         let next = rest.iter().position(same).map(|at| self.position + at);

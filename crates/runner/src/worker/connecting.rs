@@ -1,13 +1,11 @@
 //! Connecting a session, again and again while the target is away. Must not send an op.
 
-use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::select;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Connect, Request, Session, TargetError, TargetErrorKind};
-use tokio::sync::Notify;
 
 use super::{Connected, Worker};
 use crate::refusals::Refusals;
@@ -18,32 +16,6 @@ const BACKOFF_MIN: Nanos = Nanos::from_millis(10);
 const BACKOFF_OF_FIRST_MAX: Nanos = Nanos::from_millis(100);
 /// Greatest wait of the others, whom it calls.
 const BACKOFF_MAX: Nanos = Nanos::SECOND;
-
-/// The sessions of one thread before a target that does not let them in: one of them tries often,
-/// and calls the others when it is in. So an outage is measured finely, and a target that starts is
-/// not stormed.
-#[derive(Default)]
-pub(crate) struct Door {
-    has_first: Cell<bool>,
-    opened: Notify,
-}
-
-/// The place at the front; left when dropped.
-struct First<'a>(&'a Door);
-
-impl Door {
-    fn take_first(&self) -> Option<First<'_>> {
-        (!self.has_first.replace(true)).then_some(First(self))
-    }
-}
-
-impl Drop for First<'_> {
-    fn drop(&mut self) {
-        self.0.has_first.set(false);
-        // The others try too; whoever fails first stands in front then.
-        self.0.opened.notify_waiters();
-    }
-}
 
 impl Worker {
     /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
@@ -107,7 +79,7 @@ impl Worker {
                     failed = Some(error);
                 }
             }
-            first = first.or_else(|| self.door.take_first());
+            first = first.or_else(|| self.reconnect_order.take_first());
             self.wait_outside(backoff, first.is_some()).await;
             let most = if first.is_some() {
                 BACKOFF_OF_FIRST_MAX
@@ -127,7 +99,7 @@ impl Worker {
         if is_first {
             wait.await;
         } else {
-            let opened = std::pin::pin!(self.door.opened.notified());
+            let opened = std::pin::pin!(self.reconnect_order.opened());
             select(std::pin::pin!(wait), opened).await;
         }
     }

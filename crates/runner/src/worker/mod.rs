@@ -6,6 +6,7 @@
 //! target no pause.
 
 mod connecting;
+mod reconnect_order;
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -21,7 +22,7 @@ use highwater_core::model::units::Nanos;
 use highwater_driver::{Encoder, Request, Session, Target, Timeline};
 use tokio::sync::watch;
 
-pub(crate) use self::connecting::Door;
+pub(crate) use self::reconnect_order::ReconnectOrder;
 
 use crate::feed::{Feed, inserts_into};
 use crate::ledger::{Ledger, ReplacingWrite};
@@ -47,7 +48,7 @@ pub(crate) struct Worker {
     pub(crate) watch: Rc<Watch>,
     pub(crate) retry: RetryPlan,
     /// Shared by the sessions of this thread.
-    pub(crate) door: Rc<Door>,
+    pub(crate) reconnect_order: Rc<ReconnectOrder>,
     pub(crate) timeout: Nanos,
     /// Position of the stream.
     pub(crate) stream: usize,
