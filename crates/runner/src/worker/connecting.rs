@@ -17,6 +17,9 @@ const BACKOFF_OF_FIRST_MAX: Nanos = Nanos::from_millis(100);
 /// Greatest wait of the others, whom it calls.
 const BACKOFF_MAX: Nanos = Nanos::SECOND;
 
+/// A session that the target closes within this time was never really had.
+const SHORT_LIFE: Nanos = Nanos::SECOND;
+
 impl Worker {
     /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
     ///
@@ -91,6 +94,16 @@ impl Worker {
         }
     }
 
+    /// Waits a moment after a session that was closed soon after it was had: a server that lets every
+    /// session in and closes it is not stormed.
+    pub(super) async fn rest_after(&self, since: Nanos) {
+        let now = self.timeline.now();
+        if now < since.saturating_add(SHORT_LIFE) {
+            let until = now.saturating_add(BACKOFF_OF_FIRST_MAX);
+            self.wait_until(until, None).await;
+        }
+    }
+
     /// Waits between two attempts; all but the first one also until that is in.
     async fn wait_outside(&self, backoff: Nanos, is_first: bool) {
         let until = self.timeline.now().saturating_add(backoff);
@@ -107,11 +120,13 @@ impl Worker {
     fn connected(&self, session: Box<dyn Session>, attempt: u32) -> Connected {
         let host = self.target.host_of(self.number, attempt);
         self.record.borrow_mut().hosts[host].0 += 1;
+        let now = self.timeline.now();
         Connected {
             encoder: session.encoder(),
             session,
             host,
-            free: self.timeline.now(),
+            since: now,
+            free: now,
             refusals: Refusals::default(),
             spare: Request::empty(),
         }

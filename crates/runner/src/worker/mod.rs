@@ -68,6 +68,7 @@ struct Connected {
     session: Box<dyn Session>,
     encoder: Box<dyn Encoder>,
     host: usize,
+    since: Nanos,
     free: Nanos,
     refusals: Refusals,
     /// The memory of the request before: a session needs two, whatever its number of ops.
@@ -115,6 +116,7 @@ impl Worker {
                     Claim::Idle(until) => {
                         let session = link.session.as_mut();
                         if self.wait_open(until, session, &mut changed).await.is_err() {
+                            self.rest_after(link.since).await;
                             connected = None;
                         } else if self.ahead {
                             // The session had no op to send: the pause is not client lag.
@@ -144,6 +146,7 @@ impl Worker {
                 }
                 Due::Closed => {
                     ready = Some(prepared);
+                    self.rest_after(link.since).await;
                     connected = None;
                     continue;
                 }

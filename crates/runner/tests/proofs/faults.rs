@@ -1,9 +1,11 @@
 //! Faults that the target makes, and what the record says of them.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use highwater_core::model::judgment::{Data, ReasonCode};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 
 use crate::support::faulty::Faults;
@@ -154,4 +156,43 @@ fn a_run_without_faults_is_clean_and_exits_with_zero() {
     assert!(data_reasons(&end.record).is_empty());
     assert_eq!(end.record.audit.found, end.record.audit.acknowledged);
     assert_eq!(exit_code(&end), 0);
+}
+
+/// Eight sessions of an open load of four ops a second, each closed so long after it was opened.
+fn closed_after(life: Nanos) -> (RunRecord, u64) {
+    let faults = Arc::new(Faults {
+        closes_after: Some(life),
+        ..Faults::default()
+    });
+    let target = one_node("cores=4&service=constant&request=1ms");
+    let mut job = Job::new(&target, &[("insert", open(40))]);
+    job.sessions = 8;
+    let end = job.run_faulty(&faults);
+    (end.record, faults.opened.load(Ordering::Relaxed))
+}
+
+#[test]
+fn an_idle_session_that_is_closed_is_replaced_before_its_next_op() {
+    let (record, opened) = closed_after(Nanos::from_millis(1_500));
+    let insert = measured(&record, "insert");
+    assert!(opened > 16, "{opened}");
+    assert_eq!(
+        insert.errors.values().sum::<u64>(),
+        0,
+        "{:?}",
+        insert.errors
+    );
+    assert_eq!(insert.acknowledged, insert.offered);
+}
+
+#[test]
+fn a_server_that_closes_every_session_at_once_is_not_stormed() {
+    let (record, opened) = closed_after(Nanos::ZERO);
+    let phases = record.phases.iter();
+    let run_s = phases.map(|phase| phase.duration_ns).sum::<u64>() / 1_000_000_000;
+    // Each of eight sessions at most ten times a second, and once for each op.
+    assert!(
+        opened <= 8 * 10 * (run_s + 1),
+        "{opened} sessions in {run_s} s"
+    );
 }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use highwater_core::model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
@@ -33,6 +34,10 @@ pub(crate) struct Faults {
     pub(crate) keys_requested: Mutex<Vec<String>>,
     /// Something is at work for ever.
     pub(crate) never_quiet: bool,
+    /// A session is closed so long after it was opened.
+    pub(crate) closes_after: Option<Nanos>,
+    /// Sessions that were opened.
+    pub(crate) opened: AtomicU64,
     /// How often the size of the tables was asked.
     pub(crate) sizes_requested: AtomicU64,
 }
@@ -62,12 +67,19 @@ impl Target for Faulty {
 
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
         Box::pin(async move {
+            let timeline = Rc::clone(&connect.timeline);
             let inner = self.inner.connect(connect).await?;
             let faults = Arc::clone(&self.faults);
+            faults.opened.fetch_add(1, Ordering::Relaxed);
+            let closes_at = faults
+                .closes_after
+                .map(|life| timeline.now().saturating_add(life));
             let session: Box<dyn Session> = Box::new(FaultySession {
                 inner,
                 faults,
                 requests: 0,
+                closes: closes_at.map(|at| (at, timeline.sleep_until(at))),
+                timeline,
             });
             Ok(session)
         })
@@ -90,9 +102,20 @@ struct FaultySession {
     inner: Box<dyn Session>,
     faults: Arc<Faults>,
     requests: u64,
+    /// When it is closed.
+    closes: Option<(Nanos, BoxFuture<'static, ()>)>,
+    timeline: Rc<dyn Timeline>,
 }
 
 impl Session for FaultySession {
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.closes {
+            Some((at, _)) if *at <= self.timeline.now() => Poll::Ready(()),
+            Some((_, sleep)) => sleep.as_mut().poll(context),
+            None => Poll::Pending,
+        }
+    }
+
     fn encoder(&self) -> Box<dyn Encoder> {
         self.inner.encoder()
     }
@@ -101,6 +124,20 @@ impl Session for FaultySession {
         let (exhausted, round) = (self.faults.exhausted, self.faults.round);
         let fails = round > 0 && self.requests % round >= round - exhausted;
         self.requests += 1;
+        if self
+            .closes
+            .as_ref()
+            .is_some_and(|(at, _)| *at <= self.timeline.now())
+        {
+            let error = OpError {
+                class: ErrorClass::Connection,
+                code: None,
+                message: "the server closed the connection".to_owned(),
+            };
+            let mut outcome = Outcome::refused(request.op.rows(), error);
+            outcome.session_usable = false;
+            return Box::pin(async move { outcome });
+        }
         if !fails {
             return self.inner.execute(request);
         }

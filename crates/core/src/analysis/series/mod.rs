@@ -23,7 +23,7 @@ pub use read::read;
 pub use record::{of_record, of_records};
 pub(crate) use tuned::{setting_of, tuned_points};
 
-/// Names of columns that other modules ask for; see [`KNOWN`] for what each means.
+/// Names of columns that other modules ask for; see [`KNOWN_COLUMNS`] for what each means.
 pub mod names {
     /// Database nodes.
     pub const NODES: &str = "nodes";
