@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use highwater_cli::commands::{
-    check, compare, demo, find, import, manual, repeat, run, show, size, table, tune, workloads,
+    audit, check, compare, demo, find, import, manual, repeat, run, show, size, table, tune,
+    workloads,
 };
 use highwater_cli::failure::Failure;
 use highwater_cli::grammar::{self, Arguments, Command, Request};
@@ -12,9 +13,9 @@ use highwater_cli::invocation::Invocation;
 use highwater_cli::layers::Layers;
 use highwater_cli::layers::file::ConfigFile;
 use highwater_cli::settings::{
-    CheckSettings, CompareSettings, DemoSettings, FindSettings, ImportSettings, RepeatSettings,
-    RunSettings, ShowSettings, SizeSettings, TableSettings, TargetSchemes, TuneSettings,
-    WorkloadsSettings,
+    AuditSettings, CheckSettings, CompareSettings, DemoSettings, FindSettings, ImportSettings,
+    RepeatSettings, RunSettings, ShowSettings, SizeSettings, TableSettings, TargetSchemes,
+    TuneSettings, WorkloadsSettings,
 };
 use highwater_cli::{exit, process_title, terminal, tuned};
 
@@ -65,6 +66,7 @@ fn execute(command: Command, arguments: Arguments, invocation: &Invocation) -> R
         Command::Tune => tune::tune(&TuneSettings::resolve(&layers, &supported)?),
         Command::Find => find::find(&FindSettings::resolve(&layers, &supported)?),
         Command::Show => show::show(&ShowSettings::resolve(&layers)?),
+        Command::Audit => audit::audit(&AuditSettings::resolve(&layers, &supported)?),
         Command::Compare => compare::compare(&CompareSettings::resolve(&layers)?),
         Command::Import => import::import(&ImportSettings::resolve(&layers)?),
         Command::Size => size::size(&SizeSettings::resolve(&layers)?),

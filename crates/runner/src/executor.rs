@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use crate::feed::Feed;
 use crate::ledger::Ledger;
+use crate::ledger::spans::Span;
 use crate::planner::spawn_delay;
 use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
 use crate::schedule::{PhaseTimes, Schedule};
@@ -64,6 +65,8 @@ pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirecto
 pub(crate) struct Tick {
     pub(crate) intervals: Vec<IntervalDelta>,
     pub(crate) acknowledgements: Vec<AcknowledgementMap>,
+    /// By table: outcomes of rows.
+    pub(crate) outcomes: Vec<Vec<Span>>,
 }
 
 impl Pass {
@@ -169,16 +172,18 @@ async fn report_seconds(
 }
 
 async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick>) {
-    let (intervals, acknowledgements) = record.borrow_mut().recorder.take();
+    let tick = {
+        let mut record = record.borrow_mut();
+        let (intervals, acknowledgements) = record.recorder.take();
+        let ledgers = record.ledgers.iter_mut();
+        Tick {
+            intervals,
+            acknowledgements,
+            outcomes: ledgers.map(Ledger::take_fresh).collect(),
+        }
+    };
     // A receiver that has gone away has no use for it.
-    drop(
-        ticks
-            .send(Tick {
-                intervals,
-                acknowledgements,
-            })
-            .await,
-    );
+    drop(ticks.send(tick).await);
 }
 
 fn workers_of(

@@ -4,9 +4,11 @@
 //! database by name: it talks to the driver contract only.
 
 mod audit;
+mod binding;
 pub mod ceilings;
 pub mod clock;
 mod disk_guard;
+mod earlier;
 mod empty_responses;
 mod environment;
 mod estimate;
@@ -31,6 +33,7 @@ pub mod source;
 mod stalls;
 mod stop;
 pub mod store;
+pub mod stored_audit;
 mod table_setup;
 mod target_polling;
 pub mod telemetry;

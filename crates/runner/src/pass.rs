@@ -272,9 +272,11 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
         }
     }
     let (intervals, acknowledgements) = recorder.take();
+    let ledgers = record.ledgers.iter_mut();
     collector.add(Tick {
         intervals,
         acknowledgements,
+        outcomes: ledgers.map(Ledger::take_fresh).collect(),
     });
     add_stats(&mut record.stats, recorder);
 }

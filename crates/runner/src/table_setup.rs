@@ -4,9 +4,11 @@
 //! run then queries the table itself for its last row. What must not be here: SQL, and names of
 //! databases.
 
+use std::ops::Range;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
+use highwater_core::model::audit_record::EarlierAudit;
 use highwater_core::model::op::{BoundTable, BoundWorkload};
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{TableRecord, TableStart};
@@ -215,7 +217,10 @@ fn busy(entries: &[RegistryEntry]) -> TargetError {
 }
 
 /// The index after the last row of a table, and the number of its rows. All rows are visible.
-async fn end_of(admin: &mut dyn Admin, table: &BoundTable) -> Result<(u64, u64), TargetError> {
+pub(crate) async fn end_of(
+    admin: &mut dyn Admin,
+    table: &BoundTable,
+) -> Result<(u64, u64), TargetError> {
     let counts = admin.count_by_key(table, END_SEARCH_WIDTH).await?;
     let rows = rows_of(&counts);
     let Some((last, _)) = counts.buckets.last() else {
@@ -241,7 +246,38 @@ fn from_key(table: &BoundTable, first: u64) -> BoundTable {
     }
 }
 
+/// The same table, in which only rows of these keys have one.
+fn between_keys(table: &BoundTable, keys: Range<u64>) -> BoundTable {
+    let (key, Range { start, end }) = (&table.key, keys);
+    BoundTable {
+        key: format!("CASE WHEN ({key}) >= {start} AND ({key}) < {end} THEN ({key}) END"),
+        ..table.clone()
+    }
+}
+
+/// The tables as an audit of these rows alone sees them: others have no key.
+pub(crate) fn rows_in(bound: &BoundWorkload, rows: Range<u64>) -> BoundWorkload {
+    let mut own = bound.clone();
+    for table in &mut own.tables {
+        *table = between_keys(table, rows.clone());
+    }
+    own
+}
+
 impl ExistingTables {
+    /// The tables as a stored run found them.
+    pub(crate) fn of_record(tables: &[TableRecord]) -> Self {
+        Self {
+            tables: tables.to_vec(),
+            first_row: tables
+                .iter()
+                .map(|table| table.first_index)
+                .max()
+                .unwrap_or(0),
+            ..Self::default()
+        }
+    }
+
     /// The tables as the audit of this run sees them: rows of earlier runs have no key.
     pub(crate) fn own_rows(&self, bound: &BoundWorkload) -> BoundWorkload {
         let mut own = bound.clone();
@@ -308,19 +344,35 @@ impl ExistingTables {
         ends.fold(loaded, u64::max)
     }
 
-    /// One sentence for the reader, if earlier runs left rows.
-    pub(crate) fn continued_note(&self) -> Option<String> {
+    /// One sentence for the reader, if earlier runs left rows; `earlier` is how they were compared.
+    pub(crate) fn continued_note(&self, earlier: Option<&EarlierAudit>) -> Option<String> {
+        let compared = earlier.filter(|earlier| earlier.error.is_none());
         let rows: Option<u64> = self.entries.iter().map(|entry| entry.rows).sum();
         (self.first_row > 0).then(|| {
             let rows = rows.map_or("rows".to_owned(), |rows| format!("{rows} rows"));
-            let how = if self.taken_as_found {
-                "; how many of them were acknowledged is not known, so those that are there were \
-                 counted, and a loss before this run is not seen"
-            } else {
-                ""
+            let how = match (
+                compared.map(|compared| compared.from_row),
+                self.taken_as_found,
+            ) {
+                (Some(0), _) => "; they were compared with the ledgers of those runs".to_owned(),
+                (Some(from), false) => {
+                    format!("; those from index {from} on were compared with the runs' ledgers")
+                }
+                (Some(from), true) => format!(
+                    "; those from index {from} on were compared with the runs' ledgers, and those \
+                     before were counted: a loss of them before this run is not seen"
+                ),
+                (None, true) => "; how many of them were acknowledged is not known, so those that \
+                                 are there were counted, and a loss before this run is not seen"
+                    .to_owned(),
+                (None, false) => String::new(),
             };
+            let not = earlier.and_then(|earlier| earlier.error.as_deref());
+            let not = not.map_or(String::new(), |why| {
+                format!("; they were only counted: {why}")
+            });
             format!(
-                "earlier runs left {rows}; rows go on from index {}{how}",
+                "earlier runs left {rows}; rows go on from index {}{how}{not}",
                 self.first_row
             )
         })

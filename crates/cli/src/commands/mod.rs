@@ -1,5 +1,6 @@
 //! Each command: carries out its settings and returns the exit code. Must not parse arguments.
 
+pub mod audit;
 pub mod check;
 mod check_figures;
 pub mod compare;

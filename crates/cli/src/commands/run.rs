@@ -28,7 +28,7 @@ use crate::settings::{RunSettings, StartAt};
 use crate::{ceiling, prompt, terminal, workload_file};
 
 /// Time limit of a connection.
-const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
+pub(super) const CONNECT_TIMEOUT: Nanos = Nanos::from_secs(10);
 /// Characters of the plan's hash in a run's id.
 const HASH_IN_ID: usize = 6;
 

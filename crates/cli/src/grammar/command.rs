@@ -20,6 +20,8 @@ pub enum Command {
     Tune,
     /// `highwater show`
     Show,
+    /// `highwater audit`
+    Audit,
     /// `highwater compare`
     Compare,
     /// `highwater import`
@@ -36,13 +38,14 @@ pub enum Command {
 
 impl Command {
     /// All of them, in the order of the help.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Demo,
         Self::Run,
         Self::Load,
         Self::Find,
         Self::Tune,
         Self::Show,
+        Self::Audit,
         Self::Compare,
         Self::Import,
         Self::Size,
@@ -60,6 +63,7 @@ impl Command {
             Self::Find => "find",
             Self::Tune => "tune",
             Self::Show => "show",
+            Self::Audit => "audit",
             Self::Compare => "compare",
             Self::Import => "import",
             Self::Size => "size",
@@ -78,6 +82,7 @@ impl Command {
             Self::Find => shared_flags::find_flags(),
             Self::Tune => shared_flags::tune_flags(),
             Self::Show => flags::SHOW,
+            Self::Audit => flags::AUDIT_AGAIN,
             Self::Compare => flags::COMPARE,
             Self::Import => flags::IMPORT,
             Self::Size => flags::SIZE,
@@ -93,6 +98,7 @@ impl Command {
             Self::Run | Self::Load | Self::Find | Self::Tune => &["workload", "target"],
             Self::Demo
             | Self::Show
+            | Self::Audit
             | Self::Compare
             | Self::Import
             | Self::Size
@@ -120,6 +126,9 @@ impl Command {
                 "Find the best batch size, sessions, shards, or other settings with few trials"
             }
             Self::Show => "Show a finished run, or merge the shares of one run",
+            Self::Audit => {
+                "Compare what a finished or killed run had acknowledged with its database"
+            }
             Self::Compare => "Compare groups of runs: better, worse, equal, or inconclusive",
             Self::Import => "Import another tool's output as a record, to show or compare it",
             Self::Size => {
@@ -141,6 +150,7 @@ impl Command {
             Self::Find => "highwater find [OPTIONS] [WORKLOAD] [TARGET]...",
             Self::Tune => "highwater tune [OPTIONS] --over AXIS=VALUES [WORKLOAD] [TARGET]...",
             Self::Show => "highwater show [OPTIONS] [RUN]...",
+            Self::Audit => "highwater audit [OPTIONS] [RUN] [TARGET]...",
             Self::Compare => "highwater compare [OPTIONS] A B...",
             Self::Import => "highwater import [OPTIONS] FILE...",
             Self::Size => "highwater size [OPTIONS] RATE...",
@@ -178,6 +188,12 @@ impl Command {
                 "RUN",
                 "Directory, record.json, ID, or unique prefix of an ID. Several are merged as \
                  shares of one run [default: the latest]",
+            )],
+            Self::Audit => vec![all(
+                "rest",
+                "RUN|TARGET",
+                "Directory, record.json, ID, or unique prefix of an ID [default: the latest run], \
+                 and database URLs [default: those of the run]",
             )],
             Self::Compare => vec![all(
                 "rest",

@@ -101,6 +101,14 @@ Examples:
   highwater show m1/highwater-runs/a m2/highwater-runs/b
       two load generators' shares merged into one run";
 
+const AUDIT: &str = "\
+Examples:
+  highwater audit
+      the latest run again, from the ledger in its directory: after a power failure, a failover, or
+      a restored backup
+  highwater audit 2026-11-20T18 $URL
+      a run whose process was killed, on the database's new address";
+
 const COMPARE: &str = "\
 Examples:
   highwater run cpu $OLD --interleave $NEW --repeat 5 -d 60s
@@ -151,6 +159,7 @@ pub(super) const fn of(command: Command) -> (&'static str, &'static str) {
         Command::Find => (SHORT, FIND),
         Command::Tune => (SHORT, TUNE),
         Command::Show => (SHORT, SHOW),
+        Command::Audit => (SHORT, AUDIT),
         Command::Compare => (SHORT, COMPARE),
         // These texts name databases, so they are files and not code.
         Command::Size => (SHORT, include_str!("examples_size.txt").trim_ascii_end()),

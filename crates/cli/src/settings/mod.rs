@@ -12,6 +12,7 @@ use highwater_core::model::search::SearchAxis;
 use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
 
+mod audit;
 mod compare;
 mod fill;
 mod find;
@@ -29,6 +30,7 @@ mod tune;
 #[cfg(test)]
 mod tests;
 
+pub use audit::AuditSettings;
 pub use compare::{CompareSettings, RepeatSettings, Variant};
 pub use import::ImportSettings;
 pub use size::{Conditions, RequestedRate, SizeSettings};

@@ -186,9 +186,14 @@ impl WorkloadsSettings {
 }
 
 /// Words of the command line that are URLs of a target.
-fn as_targets(words: &[&str]) -> Vec<SettingValue> {
+pub(super) fn as_targets(words: &[&str]) -> Vec<SettingValue> {
+    as_values("target", words)
+}
+
+/// Words as values of a setting on the command line.
+pub(super) fn as_values(name: &'static str, words: &[&str]) -> Vec<SettingValue> {
     let given = words.iter().map(|text| SettingValue {
-        name: "target",
+        name,
         text: (*text).to_owned(),
         origin: Origin::CommandLine,
     });
@@ -226,7 +231,7 @@ pub(super) fn workload(layers: &Layers) -> Result<WorkloadChoice, Failure> {
 }
 
 /// One workload file, or SQL files with their weights.
-fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
+pub(super) fn files(given: &[SettingValue]) -> Result<WorkloadChoice, Failure> {
     let mut scripts = Vec::new();
     for one in given {
         let (path, weight) = one.parse(parsers::weighted_file)?;

@@ -16,6 +16,7 @@ fn help_of_the_program() {
       find       Find the highest rate that a target sustains under an objective
       tune       Find the best batch size, sessions, shards, or other settings with few trials
       show       Show a finished run, or merge the shares of one run
+      audit      Compare what a finished or killed run had acknowledged with its database
       compare    Compare groups of runs: better, worse, equal, or inconclusive
       import     Import another tool's output as a record, to show or compare it
       size       Estimate the cluster that a rate needs, from measured or published figures

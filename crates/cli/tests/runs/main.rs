@@ -25,6 +25,7 @@ mod shares;
 mod sketching;
 mod stage;
 mod stopping;
+mod stored_audits;
 mod telemetry;
 mod transfers;
 mod traps;

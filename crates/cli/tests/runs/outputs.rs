@@ -148,6 +148,7 @@ fn the_embedded_database_is_run_and_audited_in_the_directory_of_the_run() {
         "draft.json",
         "intervals.jsonl",
         "latency.hlog",
+        "ledger.jsonl",
         "plan.json",
     ];
     assert_eq!(files, [&kept[..], &["record.json", "report.html"]].concat());

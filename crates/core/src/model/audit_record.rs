@@ -71,8 +71,37 @@ pub struct AuditRecord {
     /// Of `missing`, rows that earlier runs had left in the tables.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing_before: u64,
+    /// How rows of earlier runs were compared with the ledgers of those runs; absent where there are
+    /// none, or their ledgers are elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier: Option<EarlierAudit>,
     /// Why it could not be done, or not in full.
     pub error: Option<String>,
+}
+
+/// The comparison of rows of earlier runs with their ledgers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierAudit {
+    /// Rows before this index are of runs whose ledgers are not there: they were counted.
+    pub from_row: u64,
+    /// Rows that those runs had acknowledged.
+    pub acknowledged: u64,
+    /// The runs, the first one first.
+    pub runs: Vec<EarlierRunRecord>,
+    /// Why they were only counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// What became of the rows of an earlier run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierRunRecord {
+    /// Name of its directory.
+    pub run: String,
+    /// Rows that it had acknowledged.
+    pub acknowledged: u64,
+    /// Acknowledged and not found.
+    pub missing: u64,
 }
 
 #[expect(
@@ -135,6 +164,7 @@ impl AuditRecord {
             invariants: Vec::new(),
             gone: Vec::new(),
             missing_before: 0,
+            earlier: None,
             error: None,
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct AuditInput<'a> {
     /// Invariants to check; empty for one share of several, which cannot see all writes.
     pub(crate) invariants: &'a [Invariant],
     pub(crate) directory: &'a RunDirectory,
+    /// The run ended before: others may have written since, and the server has counted on.
+    pub(crate) stored: bool,
     /// Reports the current stage and its progress.
     pub(crate) progress: AuditProgressReporter<'a>,
 }

@@ -214,7 +214,7 @@ async fn compare(
         return Ok(FoundRows { idle, rows });
     }
     input.progress.stage("reading the server's counters", 0);
-    if record.replaced.is_none() {
+    if record.replaced.is_none() && !input.stored {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
             counter.map(|now| now.saturating_sub(input.tables.counter.unwrap_or(0)));
@@ -241,7 +241,7 @@ async fn compare_table(
 ) -> Result<Figures, TargetError> {
     let table = &input.bound.tables[position];
     let before = input.tables.rows_before().get(position).copied();
-    let before = before.unwrap_or(0);
+    let before = before.filter(|_| !input.stored).unwrap_or(0);
     let acknowledged = ledger.totals().acknowledged;
     let audit = TableAudit {
         input,

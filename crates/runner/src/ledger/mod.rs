@@ -6,6 +6,8 @@
 
 pub(crate) mod exceptions;
 pub(crate) mod replaced;
+pub(crate) mod spans;
+pub(crate) mod stored;
 
 use std::ops::Range;
 
@@ -19,6 +21,7 @@ use highwater_core::workload::ReplacedKeys;
 use crate::store::Spill;
 use exceptions::{Exceptions, RowOutcome};
 use replaced::{Replacements, WriteTimes};
+use spans::{Span, SpanOutcome};
 
 /// Rows of a table, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub struct Ledger {
     /// Rows from `begin` to `end` are acknowledged or excepted; no others were planned.
     begin: u64,
     end: u64,
+    /// Outcomes that the run's ledger file does not have yet.
+    fresh: Vec<Span>,
 }
 
 impl Ledger {
@@ -69,6 +74,7 @@ impl Ledger {
             replaced: None,
             begin: u64::MAX,
             end: 0,
+            fresh: Vec::new(),
         }
     }
 
@@ -78,9 +84,11 @@ impl Ledger {
         let batch = batch.filter(|batch| batch.first_row == first && batch.rows as u64 == rows);
         match (outcome.certainty, batch) {
             (Certainty::Applied, Some(batch)) => self.note_applied(batch, rows, outcome),
-            (Certainty::NotApplied, _) => self.add_refused(first, rows),
+            (Certainty::NotApplied, _) => self.except_fresh(first, rows, RowOutcome::Refused),
             // Rows that are no longer in memory cannot be added up: the audit searches for them.
-            (Certainty::Applied, None) | (Certainty::Unknown, _) => self.add_unknown(first, rows),
+            (Certainty::Applied, None) | (Certainty::Unknown, _) => {
+                self.except_fresh(first, rows, RowOutcome::Unknown);
+            }
         }
     }
 
@@ -133,13 +141,57 @@ impl Ledger {
 
     /// These rows were never sent, although later ones were.
     pub fn not_sent(&mut self, first: u64, rows: u64) {
+        self.except_fresh(first, rows, RowOutcome::NotSent);
+    }
+
+    /// Takes the outcomes since this was called last.
+    pub(crate) fn take_fresh(&mut self) -> Vec<Span> {
+        std::mem::take(&mut self.fresh)
+    }
+
+    /// Notes rows that were not acknowledged, for the run's ledger file as well.
+    fn except_fresh(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
+        self.note_fresh(first, rows, SpanOutcome::Excepted(outcome));
+        self.except(first, rows, outcome);
+    }
+
+    fn note_fresh(&mut self, first: u64, rows: u64, outcome: SpanOutcome) {
+        let span = Span {
+            first,
+            rows,
+            outcome,
+        };
+        spans::push(&mut self.fresh, span);
+    }
+
+    /// Notes rows that were not acknowledged.
+    fn except(&mut self, first: u64, rows: u64, outcome: RowOutcome) {
         self.plan_rows(first, rows);
-        self.exceptions.push_rows(first, rows, RowOutcome::NotSent);
+        match outcome {
+            RowOutcome::Refused => self.totals.refused += rows,
+            RowOutcome::Unknown => {
+                self.totals.unknown += rows;
+                self.count_unknown(first, rows);
+            }
+            RowOutcome::Partly { least, most } => {
+                self.totals.acknowledged += u64::from(least);
+                self.totals.unknown += u64::from(most - least);
+                self.totals.refused += rows.saturating_sub(most.into());
+                self.count_unknown(first, rows);
+            }
+            RowOutcome::NotSent | RowOutcome::Absent => {}
+        }
+        self.exceptions.push_rows(first, rows, outcome);
+    }
+
+    fn count_unknown(&mut self, first: u64, rows: u64) {
+        self.unknown.count(first, rows, |all, n| *all += n);
+        self.equalize_widths();
     }
 
     fn note_applied(&mut self, batch: &RowBatch, rows: u64, outcome: &Outcome) {
         if outcome.rows_applied == rows {
-            self.acknowledge(batch, 0..batch.rows);
+            self.acknowledge_fresh(batch, 0..batch.rows);
             return;
         }
         let excepted = outcome.exceptions.iter().map(|span| u64::from(span.rows));
@@ -147,30 +199,23 @@ impl Ledger {
             self.note_by_row(batch, outcome);
             return;
         }
-        self.totals.acknowledged += outcome.rows_applied;
-        self.totals.refused += outcome.rows_refused;
-        self.totals.unknown += outcome.rows_unknown;
-        let last = batch.first_row + rows - 1;
-        let one_bucket = batch.first_row / self.width() == last / self.width();
+        let first = batch.first_row;
+        let partly = RowOutcome::Partly {
+            least: u32::try_from(outcome.rows_applied).unwrap_or(u32::MAX),
+            most: u32::try_from(outcome.rows_applied + outcome.rows_unknown).unwrap_or(u32::MAX),
+        };
+        let one_bucket = first / self.width() == (first + rows - 1) / self.width();
         if one_bucket && self.expected.columns() == 0 {
             // Counts alone are exact for a bucket that holds the whole batch.
+            self.note_fresh(first, rows, SpanOutcome::Excepted(partly));
+            self.totals.acknowledged += outcome.rows_applied;
+            self.totals.refused += outcome.rows_refused;
+            self.totals.unknown += outcome.rows_unknown;
             let applied = outcome.rows_applied;
-            self.expected
-                .count(batch.first_row, 1, |rows, _| *rows += applied);
+            self.expected.count(first, 1, |rows, _| *rows += applied);
             return;
         }
-        self.unknown
-            .count(batch.first_row, rows, |all, n| *all += n);
-        self.equalize_widths();
-        self.exceptions.push(exceptions::Exception {
-            first: batch.first_row,
-            rows: u32::try_from(rows).unwrap_or(u32::MAX),
-            outcome: RowOutcome::Partly {
-                least: u32::try_from(outcome.rows_applied).unwrap_or(u32::MAX),
-                most: u32::try_from(outcome.rows_applied + outcome.rows_unknown)
-                    .unwrap_or(u32::MAX),
-            },
-        });
+        self.except_fresh(first, rows, partly);
     }
 
     /// Notes the rows that the target reported as not applied, one by one.
@@ -178,27 +223,23 @@ impl Ledger {
         let mut next = 0;
         for span in &outcome.exceptions {
             let (at, rows) = (span.first as usize, u64::from(span.rows));
-            self.acknowledge(batch, next..at);
+            self.acknowledge_fresh(batch, next..at);
             let first = batch.first_row + u64::from(span.first);
-            match span.certainty {
-                Certainty::Unknown => self.add_unknown(first, rows),
-                Certainty::Applied | Certainty::NotApplied => self.add_refused(first, rows),
-            }
+            let outcome = match span.certainty {
+                Certainty::Unknown => RowOutcome::Unknown,
+                Certainty::Applied | Certainty::NotApplied => RowOutcome::Refused,
+            };
+            self.except_fresh(first, rows, outcome);
             next = at + span.rows as usize;
         }
-        self.acknowledge(batch, next..batch.rows);
+        self.acknowledge_fresh(batch, next..batch.rows);
     }
 
-    fn add_refused(&mut self, first: u64, rows: u64) {
-        self.totals.refused += rows;
-        self.exceptions.push_rows(first, rows, RowOutcome::Refused);
-    }
-
-    fn add_unknown(&mut self, first: u64, rows: u64) {
-        self.totals.unknown += rows;
-        self.unknown.count(first, rows, |all, n| *all += n);
-        self.equalize_widths();
-        self.exceptions.push_rows(first, rows, RowOutcome::Unknown);
+    /// Adds acknowledged rows, for the run's ledger file as well.
+    fn acknowledge_fresh(&mut self, batch: &RowBatch, rows: Range<usize>) {
+        let first = batch.first_row + rows.start as u64;
+        self.note_fresh(first, rows.len() as u64, SpanOutcome::Acknowledged);
+        self.acknowledge(batch, rows);
     }
 
     fn acknowledge(&mut self, batch: &RowBatch, rows: Range<usize>) {
@@ -230,6 +271,11 @@ impl Ledger {
     fn equalize_widths(&mut self) {
         self.expected.widen(self.unknown.width());
         self.unknown.widen(self.expected.width());
+    }
+
+    /// Whether it has checksums, beside numbers of rows.
+    pub(crate) fn adds_up(&self) -> bool {
+        self.expected.columns() > 0
     }
 
     /// Keys per bucket.

@@ -10,12 +10,13 @@ use highwater_core::model::units::Nanos;
 use highwater_core::report::{IntervalLine, StreamProgress};
 
 use super::interval_lines::{IntervalNames, interval_record, journal_line};
+use super::ledger_log::LedgerLog;
 use crate::executor::Tick;
 use crate::observer::{Event, Observer};
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
 use crate::stop::StopCounts;
-use crate::store::{Journal, JournalLine};
+use crate::store::{Journal, JournalLine, StoreError};
 use crate::telemetry::{self, Counters};
 
 /// Names behind the keys of a pass.
@@ -113,7 +114,9 @@ pub(crate) struct Collector<'a> {
     pub(crate) telemetry: Vec<TelemetrySample>,
     pub(crate) counters: Vec<Counters>,
     journal: Option<Journal>,
-    /// Why the journal ended early.
+    /// Absent where no rows are audited, and where it could not be written.
+    ledger: Option<LedgerLog>,
+    /// Why the journal or the ledger's file ended early.
     pub(crate) journal_error: Option<String>,
     observer: &'a dyn Observer,
     embedded_cpu: EmbeddedCpu<'a>,
@@ -139,12 +142,18 @@ impl<'a> Collector<'a> {
             telemetry: Vec::new(),
             counters: Vec::new(),
             journal: Some(journal),
+            ledger: None,
             journal_error: None,
             observer,
             embedded_cpu,
             measures_machine,
             settle_s: (plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2,
         }
+    }
+
+    /// Keeps the outcomes of rows there as well.
+    pub(crate) fn keep_ledger(&mut self, log: LedgerLog) {
+        self.ledger = Some(log);
     }
 
     /// Keys mean something else from here on.
@@ -176,6 +185,9 @@ impl<'a> Collector<'a> {
                 .and_modify(|open| open.merge(&delta))
                 .or_insert(delta);
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.add(tick.outcomes);
+        }
     }
 
     /// A second is over.
@@ -186,6 +198,7 @@ impl<'a> Collector<'a> {
         self.observer
             .event(&Event::Second(self.line(second, phases)));
         self.flush_journal();
+        self.write_ledger(LedgerLog::write);
         self.close_before(second.saturating_sub(self.settle_s));
     }
 
@@ -287,12 +300,33 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// All statements have ended: the ledger's file says so, and where the next run begins.
+    pub(crate) fn end_ledger(&mut self, next_row: u64) {
+        self.write_ledger(|ledger| ledger.end(next_row));
+        self.ledger = None;
+    }
+
+    fn write_ledger(&mut self, write: impl FnOnce(&mut LedgerLog) -> Result<(), StoreError>) {
+        if let Some(ledger) = &mut self.ledger
+            && let Err(error) = write(ledger)
+        {
+            self.ledger = None;
+            self.warn_of(&error.to_string());
+        }
+    }
+
     /// The run goes on: what is measured is kept in memory and reported.
     fn end_journal(&mut self, error: &str) {
         self.journal = None;
-        self.journal_error = Some(error.to_owned());
-        self.observer.event(&Event::Warning(format!(
-            "{error}; the run goes on without it"
-        )));
+        self.warn_of(error);
+    }
+
+    fn warn_of(&mut self, error: &str) {
+        // What fails next mostly fails for the same reason.
+        if self.journal_error.is_none() {
+            self.journal_error = Some(error.to_owned());
+            let warning = format!("{error}; the run goes on without it");
+            self.observer.event(&Event::Warning(warning));
+        }
     }
 }

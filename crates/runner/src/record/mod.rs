@@ -6,6 +6,7 @@
 pub(crate) mod collector;
 pub(crate) mod ending;
 mod interval_lines;
+pub(crate) mod ledger_log;
 mod recovered;
 mod results;
 

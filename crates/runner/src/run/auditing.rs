@@ -108,6 +108,7 @@ impl Run {
             changed: &changed,
             invariants,
             directory: &self.request.directory,
+            stored: false,
             progress: reporter,
         };
         let audited = {
@@ -127,6 +128,6 @@ impl Run {
     }
 }
 
-async fn stop_at_once(interrupts: &mut Interrupts) {
+pub(super) async fn stop_at_once(interrupts: &mut Interrupts) {
     while interrupts.next().await != StopRequest::StopAtOnce {}
 }

@@ -3,6 +3,7 @@
 //! Reads as the story of a run; each step is a module of its own.
 
 mod auditing;
+mod earlier_audit;
 mod holding;
 mod passes;
 mod preparing;
@@ -13,8 +14,9 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis;
-use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, RowGenerator};
-use highwater_core::model::plan::PhaseKind;
+use highwater_core::model::audit_record::EarlierAudit;
+use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload};
+use highwater_core::model::plan::{AuditLevel, PhaseKind};
 use highwater_core::model::record::{
     AuditStatus, Incident, IncidentKind, PhaseRecord, RunNote, RunRecord,
 };
@@ -23,6 +25,7 @@ use highwater_core::workload::Invariant;
 use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 
 use crate::audit::AuditOutcome;
+use crate::binding;
 use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::empty_responses;
 use crate::executor;
@@ -33,7 +36,9 @@ use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
 use crate::record::collector::Collector;
 use crate::record::ending::Ending;
+use crate::record::ledger_log::LedgerLog;
 use crate::record::{self, Parts};
+use crate::store::LedgerHead;
 use crate::table_setup::{self, SetupRequest};
 use state::Run;
 
@@ -132,6 +137,10 @@ impl Run {
             Box::new(move || embedded.embedded_cpu()),
             matches!(self.executors, Executors::Threads(_)),
         );
+        if plan.audit.level != AuditLevel::Off {
+            let file = self.request.directory.ledger()?;
+            collector.keep_ledger(LedgerLog::begin(file, self.ledger_head())?);
+        }
         let load = self.load(&plan, &bound, admin, &mut collector).await;
         let stopped = load
             .as_ref()
@@ -163,23 +172,24 @@ impl Run {
 
     fn bind(&self, dialects: &[String]) -> Result<Arc<BoundWorkload>, RunError> {
         let style = self.request.target.placeholders();
-        let workload = Arc::clone(&self.request.workload);
-        let bound = if self.request.plan.workload.literals {
-            workload.bind_literally(dialects)
-        } else {
-            workload.bind(dialects, style)
-        };
-        let mut bound = bound.map_err(|error| RunError::Workload(error.message))?;
-        let fill = move |table, first, rows, batch: &mut _| {
-            workload.fill_row_batch(table, first, rows, batch);
-        };
-        bound.rows = Some(RowGenerator(Arc::new(fill)));
+        let literals = self.request.plan.workload.literals;
+        let bound = binding::bind(&self.request.workload, literals, dialects, style)?;
         Ok(Arc::new(bound))
     }
 
     fn invariants(&self, dialects: &[String]) -> Result<Vec<Invariant>, RunError> {
         let found = self.request.workload.invariants(dialects);
         found.map_err(|error| RunError::Workload(error.message))
+    }
+
+    /// What the ledger's file is of.
+    pub(super) fn ledger_head(&self) -> LedgerHead {
+        LedgerHead {
+            identity: self.request.workload.row_identity().to_owned(),
+            urls: self.request.target.urls(),
+            first_row: self.tables.first_row,
+            started_at: self.request.started_at.clone(),
+        }
     }
 
     fn announce(&self, parts: &Parts) {
@@ -196,13 +206,15 @@ impl Run {
         admin: &mut Box<dyn Admin>,
         mut collector: Collector<'_>,
     ) -> Result<RunEnd, RunError> {
+        collector.end_ledger(self.tables.rows_end(&self.request, &passes));
         let bound = self.bind(&parts.facts.dialects)?;
         let invariants = self.invariants(&parts.facts.dialects)?;
         let empty = executor::ledgers(&self.request.plan, &bound, &self.request.directory);
         let mut ledgers = record::ledgers(&mut passes, empty);
         let audit_begin = self.timeline.now();
         let audit = self.audit(&bound, &mut ledgers, admin, &invariants);
-        let audited = audit.await;
+        let mut audited = audit.await;
+        self.audit_earlier(&bound, &mut audited, admin).await;
         self.renew_after(&audited, admin).await;
         let rows = audited.rows.clone().or_else(|| self.rows_due(&ledgers));
         let noted = self.register_end(&passes, rows.as_deref(), admin.as_mut());
@@ -230,7 +242,7 @@ impl Run {
         };
         parts.incidents.extend(ending.incidents());
         let ended = Ended::of(&parts.incidents);
-        parts.notes = self.notes(noted.err(), parts.facts.tables);
+        parts.notes = self.notes(noted.err(), parts.facts.tables, audit.earlier.as_ref());
         let early = record::early_ends(&self.request.plan, &passes);
         parts.notes.extend(early);
         parts.notes.extend(remarks);
@@ -251,11 +263,16 @@ impl Run {
     }
 
     /// Notes on the tables and the audit.
-    fn notes(&self, not_noted: Option<TargetError>, features: TableFeatures) -> Vec<RunNote> {
+    fn notes(
+        &self,
+        not_noted: Option<TargetError>,
+        features: TableFeatures,
+        earlier: Option<&EarlierAudit>,
+    ) -> Vec<RunNote> {
         let sink = self.request.target.is_sink();
         let all = [
             ("not_noted", not_noted.map(|error| error.message)),
-            ("continued", self.tables.continued_note()),
+            ("continued", self.tables.continued_note(earlier)),
             ("spread_as_created", self.tables.spread_note(features)),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
             (

@@ -5,6 +5,7 @@
 //!   plan.json        the plan, before anything is asked
 //!   draft.json       the record without results, when the target has answered
 //!   intervals.jsonl  what came in, once a second: additions to (second, phase, stream, op)
+//!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
 //!   record.json      the record; written whole, or not at all
 //!   report.html      the record as a page, with it
 //!   exceptions-N.bin while it runs, where refused and unknown batches are more than fit memory
@@ -12,11 +13,12 @@
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
-//! A process that was killed leaves the first three. Errors name the path. What must not be here:
+//! A process that was killed leaves the first four. Errors name the path. What must not be here:
 //! what a record says, and how it is made.
 
 mod error;
 mod journal;
+mod ledger_file;
 mod spill;
 
 use std::fs;
@@ -36,6 +38,7 @@ use highwater_core::report;
 
 pub use error::StoreError;
 pub use journal::{Journal, JournalLine};
+pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
 
 /// The file that makes a directory a run's.
@@ -44,6 +47,10 @@ const PLAN: &str = "plan.json";
 const DRAFT: &str = "draft.json";
 /// What came in, once a second.
 const JOURNAL: &str = "intervals.jsonl";
+/// Outcomes of rows.
+const LEDGER: &str = "ledger.jsonl";
+/// How names of scratch files begin.
+const SPILL: &str = "exceptions-";
 /// The record.
 const RECORD: &str = "record.json";
 /// The record as a page.
@@ -59,6 +66,8 @@ pub struct RunDirectory {
     path: PathBuf,
     /// Scratch files so far.
     spills: Arc<AtomicU32>,
+    /// Shows other processes that the run is at work; absent where files cannot be locked.
+    _lock: Option<Arc<fs::File>>,
 }
 
 impl RunDirectory {
@@ -76,12 +85,16 @@ impl RunDirectory {
             match fs::create_dir(&path) {
                 Ok(()) => {
                     let json = serde_json::to_string_pretty(plan).unwrap_or_default();
-                    let run = Self {
+                    let mut run = Self {
                         path,
                         spills: Arc::default(),
+                        _lock: None,
                     };
                     return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
-                        Ok(()) => Ok(run),
+                        Ok(()) => {
+                            run._lock = lock(&run.path).unwrap_or_default();
+                            Ok(run)
+                        }
                         Err(error) => {
                             run.discard();
                             Err(error.hinting("-o DIR names a directory with room"))
@@ -100,7 +113,7 @@ impl RunDirectory {
 
     /// Removes the directory of a run that never began; files of others stay, and it with them.
     pub fn discard(&self) {
-        for file in [PLAN, DRAFT, JOURNAL] {
+        for file in [PLAN, DRAFT, JOURNAL, LEDGER] {
             drop(fs::remove_file(self.path.join(file)));
         }
         drop(fs::remove_dir(self.path.join(PROBES)));
@@ -128,12 +141,17 @@ impl RunDirectory {
     /// A scratch file of its own, made when it is needed.
     pub fn spill(&self) -> Spill {
         let number = self.spills.fetch_add(1, Ordering::Relaxed);
-        Spill::at(self.path.join(format!("exceptions-{number}.bin")))
+        Spill::at(self.path.join(format!("{SPILL}{number}.bin")))
     }
 
     /// Opens the journal.
     pub fn journal(&self) -> Result<Journal, StoreError> {
         Journal::create(&self.path.join(JOURNAL))
+    }
+
+    /// Creates the file of the ledger.
+    pub fn ledger(&self) -> Result<LedgerFile, StoreError> {
+        LedgerFile::create(&self.path.join(LEDGER))
     }
 
     /// Writes the record, its page and its histograms.
@@ -250,6 +268,51 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     let text = fs::read_to_string(&file).map_err(|error| StoreError::new(&file, error))?;
     let record = report::parse(&text).map_err(|error| StoreError::new(&file, error))?;
     Ok(StoredRun::Complete(Box::new(record)))
+}
+
+/// Shows that a run is at work; fails if another process shows it.
+fn lock(directory: &Path) -> Result<Option<Arc<fs::File>>, StoreError> {
+    let plan = directory.join(PLAN);
+    let file = fs::File::open(&plan).map_err(|error| StoreError::new(&plan, error))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(Arc::new(file))),
+        Err(fs::TryLockError::WouldBlock) => {
+            Err(StoreError::new(directory, "this run is still at work")
+                .hinting("wait until it has ended"))
+        }
+        Err(fs::TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// The directory of a run that has ended or was killed, from its path or that of its record.
+pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
+    let directory = if path.is_dir() {
+        path
+    } else {
+        path.parent().unwrap_or(path)
+    };
+    let lock = lock(directory)?;
+    let scratch = fs::read_dir(directory).into_iter().flatten().flatten();
+    let is_spill = |name: &str| name.starts_with(SPILL) && name.ends_with(".bin");
+    for file in scratch.filter(|file| file.file_name().to_str().is_some_and(is_spill)) {
+        // A run that was killed left it; its ledger file says the same.
+        drop(fs::remove_file(file.path()));
+    }
+    Ok(RunDirectory {
+        path: directory.to_owned(),
+        spills: Arc::default(),
+        _lock: lock,
+    })
+}
+
+/// The lines of the ledger in a run's directory; absent where it has none.
+pub fn read_ledger(directory: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
+    ledger_file::read(&directory.join(LEDGER))
+}
+
+/// Which run the ledger in a directory is of; absent where it has none.
+pub fn read_head(directory: &Path) -> Option<LedgerHead> {
+    ledger_file::read_head(&directory.join(LEDGER))
 }
 
 /// Reads the files of a run directory without a record.

@@ -88,3 +88,42 @@ fn runs_are_found_by_path_id_and_unique_prefix() {
             .contains("no such run")
     );
 }
+
+#[test]
+fn a_ledger_that_was_cut_off_in_the_middle_of_a_line_is_read_up_to_it() {
+    let root = tempfile::tempdir().unwrap();
+    leave(root.path(), "killed", 1);
+    let run = root.path().join("killed");
+    fs::write(run.join("exceptions-0.bin"), "left by a killed run").unwrap();
+    let directory = reopen(&run).unwrap();
+    assert!(!run.join("exceptions-0.bin").exists());
+    assert_eq!(read_ledger(&run).unwrap(), None);
+    let mut file = directory.ledger().unwrap();
+    let line = LedgerLine {
+        acknowledged: vec![[0, 10]],
+        ..LedgerLine::default()
+    };
+    file.append(std::slice::from_ref(&line)).unwrap();
+    let path = run.join(LEDGER);
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{{\"table\":0,\"ackn")).unwrap();
+    assert_eq!(read_ledger(&run).unwrap(), Some(vec![line]));
+    fs::write(&path, "no ledger\n").unwrap();
+    let error = read_ledger(&run).unwrap_err();
+    assert!(
+        error.to_string().contains("ledger.jsonl: damaged"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_run_at_work_is_not_opened_again() {
+    let root = tempfile::tempdir().unwrap();
+    leave(root.path(), "one", 1);
+    let run = root.path().join("one");
+    let held = reopen(&run).unwrap();
+    let error = reopen(&run).unwrap_err();
+    assert!(error.to_string().contains("still at work"), "{error}");
+    drop(held);
+    reopen(&run).unwrap();
+}

@@ -10,7 +10,7 @@ mod tune;
 
 pub use find::{DEMO, SEARCHING};
 pub use flag::Flag;
-pub use results::{CHECK, COMPARE, IMPORT, SHOW, TABLE};
+pub use results::{AUDIT_AGAIN, CHECK, COMPARE, IMPORT, SHOW, TABLE};
 pub use run::RUN;
 pub use size::SIZE;
 pub use tune::TUNING;

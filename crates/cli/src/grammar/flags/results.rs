@@ -2,7 +2,7 @@
 //! `check`.
 
 use super::flag::{Flag, switch, value};
-use super::shared::{FIGURES, INSERT, LABEL, MODEL, NO_COLOR, OUT, OUTPUT};
+use super::shared::{AUDIT, FIGURES, INSERT, LABEL, MODEL, NO_COLOR, OUT, OUTPUT};
 
 /// Flags of `show`.
 pub const SHOW: &[Flag] = &[
@@ -19,6 +19,25 @@ pub const SHOW: &[Flag] = &[
     )
     .under(OUTPUT),
     OUT,
+    NO_COLOR,
+];
+
+/// Flags of `audit`.
+pub const AUDIT_AGAIN: &[Flag] = &[
+    value(
+        "audit",
+        "LEVEL",
+        "Compare no more than count, sums, or full [default: the level of the run]",
+    )
+    .under(AUDIT),
+    value("audit-timeout", "DURATION", "Stop the audit after DURATION")
+        .default("10m")
+        .under(AUDIT),
+    OUT,
+    switch("quiet", "Print only the result, no progress")
+        .short('q')
+        .under(OUTPUT),
+    switch("json", "Print the record as JSON instead of the summary").under(OUTPUT),
     NO_COLOR,
 ];
 

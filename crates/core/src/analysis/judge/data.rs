@@ -17,6 +17,8 @@ use crate::model::record::Ended;
 const EXAMPLES_NAMED: usize = 3;
 /// Shards that a reason names.
 const SHARDS_NAMED: usize = 3;
+/// Earlier runs that a reason names.
+const RUNS_NAMED_MAX: usize = 3;
 
 pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
     let audit = &record.audit;
@@ -94,8 +96,9 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
     }
     if audit.missing_before > 0 {
         figures.push(format!(
-            "{} rows of earlier runs are missing",
-            count(audit.missing_before)
+            "{} rows of earlier runs are missing{}",
+            count(audit.missing_before),
+            of_which_runs(audit)
         ));
     }
     let places = with_examples(figures.join("; "), audit, &[Fault::Missing]);
@@ -106,6 +109,27 @@ fn lost(audit: &AuditRecord) -> Option<Reason> {
     };
     let message = "acknowledged rows were not found";
     reason(ReasonCode::RowsLost, message, &places, hint)
+}
+
+/// The earlier runs whose rows are missing.
+fn of_which_runs(audit: &AuditRecord) -> String {
+    let runs = audit.earlier.iter().flat_map(|earlier| &earlier.runs);
+    let short = runs.filter(|run| run.missing > 0);
+    let named: Vec<String> = short
+        .map(|run| format!("{} of {}", count(run.missing), run.run))
+        .collect();
+    match named.len() {
+        0 => String::new(),
+        1..=RUNS_NAMED_MAX => format!(" ({})", named.join(", ")),
+        more => {
+            let first = &named[..RUNS_NAMED_MAX];
+            format!(
+                " ({} and {} more runs)",
+                first.join(", "),
+                more - RUNS_NAMED_MAX
+            )
+        }
+    }
 }
 
 /// What happened to a table as a whole.

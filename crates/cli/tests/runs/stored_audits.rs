@@ -1,0 +1,243 @@
+//! What a run had acknowledged outlives its process, and is compared again later.
+
+use std::fs;
+use std::path::Path;
+
+use highwater_core::model::judgment::Data;
+use highwater_core::model::record::{AuditStatus, RunRecord};
+use highwater_core::workload::builtin;
+use rustix::process::Signal;
+
+use crate::called::{Called, Place, Running, record};
+
+/// A thousand rows a second, in batches of ten.
+const LOAD: [&str; 9] = [
+    "--set",
+    "hosts=20",
+    "--batch",
+    "10",
+    "--rate",
+    "1k",
+    "--warm-up",
+    "0s",
+    "--json",
+];
+
+fn short_run(place: &Place, more: &[&str]) -> RunRecord {
+    let words = ["run", "cpu", "sqlite:one.db", "-d", "1s"];
+    let called = place.call(&[&words[..], &LOAD, more].concat());
+    // A second is too short to judge the measurement, and a busy machine is late.
+    assert!(is_clean(called.code), "{:?} {}", called.code, called.stderr);
+    record(&called)
+}
+
+/// Whether an exit code is that of a run with clean data, whatever its measurement.
+fn is_clean(code: Option<i32>) -> bool {
+    matches!(code, Some(0 | 3))
+}
+
+/// The audit of the newest run, or of the one that is named.
+fn audit(place: &Place, words: &[&str]) -> (Option<i32>, RunRecord) {
+    let called = place.call(&[&["audit", "--json"], words].concat());
+    (called.code, record(&called))
+}
+
+fn ledger(run: &Path) -> String {
+    fs::read_to_string(run.join("ledger.jsonl")).unwrap_or_default()
+}
+
+/// A run that goes on until something that it acknowledged is in its ledger.
+fn under_way(place: &Place, first_row: u64) -> Running {
+    let words = ["run", "cpu", "sqlite:one.db", "-d", "60s"];
+    let mut running = place.start(&[&words[..], &LOAD[..8]].concat());
+    running.wait_for("  measure  ");
+    let begin = format!("\"acknowledged\":[[{first_row},");
+    while !ledger(place.runs().last().unwrap()).contains(&begin) {
+        std::thread::yield_now();
+    }
+    running
+}
+
+#[test]
+fn what_is_lost_after_a_run_is_found_by_a_later_audit() {
+    let place = Place::new();
+    let run = short_run(&place, &[]);
+    let (code, same) = audit(&place, &[]);
+    assert!(is_clean(code), "{code:?}");
+    assert_eq!(same.judgments.data.value, Data::Clean);
+    assert_eq!(same.audit.acknowledged, run.audit.acknowledged);
+    assert_eq!(same.audit.found, run.audit.found);
+    assert_eq!(same.results, run.results);
+
+    place.database("one.db", "DELETE FROM cpu WHERE rowid IN (100, 101)");
+    let (code, lost) = audit(&place, &[]);
+    assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
+    assert_eq!(lost.audit.missing, 2);
+    assert_eq!(place.call(&["show"]).code, Some(4), "it is stored");
+}
+
+#[test]
+fn of_a_killed_run_what_it_had_acknowledged_is_certain_and_the_rest_is_searched_for() {
+    let place = Place::new();
+    under_way(&place, 0).kill();
+    let (code, found) = audit(&place, &[]);
+    assert_eq!(code, Some(130), "the run itself was cut short");
+    assert_eq!(found.judgments.data.value, Data::Clean);
+    let rows: u64 = place
+        .query("one.db", "SELECT count(*) FROM cpu")
+        .parse()
+        .unwrap();
+    assert_eq!(
+        (found.audit.status, found.audit.found),
+        (AuditStatus::Done, rows)
+    );
+    let acknowledged = found.audit.acknowledged;
+    assert!(
+        0 < acknowledged && acknowledged <= rows,
+        "{acknowledged} of {rows}"
+    );
+
+    // The first batch was acknowledged in the first second.
+    place.database("one.db", "DELETE FROM cpu WHERE rowid <= 3");
+    let (code, lost) = audit(&place, &[]);
+    assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
+    assert_eq!(
+        (lost.audit.missing, lost.audit.acknowledged),
+        (3, acknowledged)
+    );
+}
+
+#[test]
+fn rows_of_later_runs_are_not_looked_at() {
+    let place = Place::new();
+    let first = short_run(&place, &[]);
+    let second = short_run(&place, &[]);
+    assert!(second.target.tables[0].first_index >= first.audit.acknowledged);
+    place.database(
+        "one.db",
+        "DELETE FROM cpu WHERE rowid = (SELECT max(rowid) FROM cpu)",
+    );
+    let (code, of_first) = audit(&place, &[&first.id]);
+    assert!(is_clean(code), "{code:?}");
+    assert_eq!(of_first.judgments.data.value, Data::Clean);
+    assert_eq!(of_first.audit.found, first.audit.acknowledged);
+    let (code, of_second) = audit(&place, &[&second.id]);
+    assert_eq!((code, of_second.audit.missing), (Some(4), 1));
+}
+
+#[track_caller]
+fn refused(called: &Called, words: &str) {
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains(words), "{words}: {called:?}");
+}
+
+#[test]
+fn what_cannot_be_audited_later_is_refused_with_its_reason() {
+    let place = Place::new();
+    let running = under_way(&place, 0);
+    refused(&place.call(&["audit"]), "this run is still at work");
+    running.signal(Signal::INT);
+    assert_eq!(running.end().code, Some(130));
+    let without = short_run(&place, &["--audit", "off"]);
+    refused(&place.call(&["audit", &without.id]), "it kept no ledger");
+    let simulated = place.call(&["run", "sim:", "-d", "2s", "--json"]);
+    let id = record(&simulated).id;
+    refused(&place.call(&["audit", &id]), "gone with its process");
+    refused(
+        &place.call(&["audit", &id, "somewhere"]),
+        "is no database URL",
+    );
+    refused(&place.call(&["audit", "2001"]), "no such run");
+
+    let text = builtin("cpu").unwrap().text;
+    place.file("own.toml", text);
+    let own = ["-f", "own.toml", "--drop"];
+    let words = ["run", "sqlite:one.db", "-d", "1s"];
+    let of_file = record(&place.call(&[&words[..], &own, &LOAD].concat()));
+    assert!(is_clean(audit(&place, &[&of_file.id]).0));
+    place.file("own.toml", &text.replace("host_", "node_"));
+    refused(
+        &place.call(&["audit", &of_file.id]),
+        "not the one of this name any more",
+    );
+}
+
+/// Rows that are missing of each earlier run, the first one first.
+fn missing_of(record: &RunRecord) -> Vec<(String, u64)> {
+    let earlier = record.audit.earlier.as_ref().unwrap();
+    assert_eq!(
+        (earlier.from_row, &earlier.error),
+        (0, &None),
+        "{earlier:?}"
+    );
+    let runs = earlier.runs.iter();
+    runs.map(|run| (run.run.clone(), run.missing)).collect()
+}
+
+/// The next run on the table.
+fn next_run(place: &Place) -> (Option<i32>, RunRecord) {
+    let words = ["run", "cpu", "sqlite:one.db", "-d", "1s"];
+    let called = place.call(&[&words[..], &LOAD].concat());
+    (called.code, record(&called))
+}
+
+#[test]
+fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_is_right() {
+    let place = Place::new();
+    let (first, second) = (short_run(&place, &[]), short_run(&place, &[]));
+    let (code, third) = next_run(&place);
+    assert!(is_clean(code), "{code:?}");
+    assert_eq!(third.judgments.data.value, Data::Clean);
+    let runs = [(first.id.clone(), 0), (second.id.clone(), 0)];
+    assert_eq!(missing_of(&third), runs);
+
+    // One row is gone, and another is there twice.
+    place.database(
+        "one.db",
+        "DELETE FROM cpu WHERE rowid = 100; INSERT INTO cpu SELECT * FROM cpu WHERE rowid = 200",
+    );
+    let (code, fourth) = next_run(&place);
+    assert_eq!((code, fourth.judgments.data.value), (Some(4), Data::Lost));
+    assert_eq!((fourth.audit.missing, fourth.audit.duplicated), (1, 1));
+    let missing: Vec<u64> = missing_of(&fourth).iter().map(|run| run.1).collect();
+    assert_eq!(missing, [1, 0, 0]);
+    let shown = place.call(&["show", &fourth.id]).stdout;
+    let says = format!("1 rows of earlier runs are missing (1 of {})", first.id);
+    assert!(shown.contains(&says), "{shown}");
+}
+
+#[test]
+fn what_a_killed_run_had_acknowledged_is_never_taken_over_from_the_table() {
+    let place = Place::new();
+    under_way(&place, 0).kill();
+    let killed = place.runs()[0]
+        .file_name()
+        .unwrap()
+        .to_string_lossy()
+        .into_owned();
+    place.database("one.db", "DELETE FROM cpu WHERE rowid <= 3");
+    for _ in 0..2 {
+        let (code, next) = next_run(&place);
+        assert_eq!((code, next.judgments.data.value), (Some(4), Data::Lost));
+        assert_eq!((next.audit.missing, next.audit.missing_before), (3, 3));
+        assert_eq!(missing_of(&next)[0], (killed.clone(), 3));
+    }
+}
+
+#[test]
+fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
+    let place = Place::new();
+    short_run(&place, &["-o", "elsewhere"]);
+    let second = short_run(&place, &[]);
+    assert_eq!(second.audit.earlier, None);
+    let third = short_run(&place, &[]);
+    let earlier = third.audit.earlier.as_ref().unwrap();
+    assert_eq!(earlier.from_row, second.target.tables[0].first_index);
+    let note = third
+        .notes
+        .iter()
+        .find(|note| note.code == "continued")
+        .unwrap();
+    let says = format!("those from index {} on were compared", earlier.from_row);
+    assert!(note.message.contains(&says), "{note:?}");
+}

@@ -1,0 +1,109 @@
+//! Finds the ledgers of the runs that filled the tables before this one.
+//!
+//! They are looked for in the store of this run, and followed backwards: whoever wrote last ended
+//! where this run begins. Where the chain breaks, the rows before it are of runs whose ledgers are
+//! elsewhere. What must not be here: queries, and comparisons.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::ledger::stored::StoredLedger;
+use crate::store::{self, LedgerHead, PROBES};
+
+/// Directories of a store that are looked at, at most.
+const DIRECTORIES_MAX: usize = 20_000;
+/// Runs that are followed back, at most.
+const RUNS_MAX: usize = 1_000;
+
+/// A run that wrote to the tables before.
+#[derive(Debug)]
+pub(crate) struct EarlierRun {
+    /// Name of its directory.
+    pub(crate) id: String,
+    /// Rows that it may have written.
+    pub(crate) rows: Range<u64>,
+    pub(crate) ledger: StoredLedger,
+}
+
+/// The runs before `head`, the last one first; each ends where the one before it in the list begins.
+pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<EarlierRun> {
+    let mut candidates = candidates(directory, head);
+    candidates.sort_by(|a, b| b.1.started_at.cmp(&a.1.started_at));
+    let mut runs = Vec::new();
+    let mut end = head.first_row;
+    for (path, of_run) in candidates {
+        if end == 0 || runs.len() == RUNS_MAX {
+            break;
+        }
+        let Some(ledger) = ledger(&path, tables) else {
+            break;
+        };
+        let last = ledger.tables.iter().map(|spans| spans.end()).max();
+        let last = last.unwrap_or(0);
+        if last == 0 {
+            // It wrote nothing.
+            continue;
+        }
+        // How far a run came whose process was killed, the next one found out.
+        let follows = match ledger.next_row {
+            Some(next) => next == end,
+            None => last <= end,
+        };
+        if !follows || of_run.first_row >= end {
+            break;
+        }
+        let rows = of_run.first_row..end;
+        end = of_run.first_row;
+        let id = path.file_name().unwrap_or_default().to_string_lossy();
+        runs.push(EarlierRun {
+            id: id.into_owned(),
+            rows,
+            ledger,
+        });
+    }
+    runs
+}
+
+/// Earlier runs of the same rows on the same target.
+fn candidates(directory: &Path, head: &LedgerHead) -> Vec<(PathBuf, LedgerHead)> {
+    let root = store_of(directory);
+    let runs = below(&root);
+    let probes = runs.iter().flat_map(|run| below(&run.join(PROBES)));
+    let all: Vec<PathBuf> = probes
+        .chain(runs.iter().cloned())
+        .take(DIRECTORIES_MAX)
+        .collect();
+    let heads = all.into_iter().filter_map(|path| {
+        let of_run = store::read_head(&path)?;
+        let same = of_run.identity == head.identity && of_run.urls == head.urls;
+        (same && of_run.started_at < head.started_at).then_some((path, of_run))
+    });
+    heads.collect()
+}
+
+/// Whether a run is one of a search or a tuning.
+pub(crate) fn is_probe(directory: &Path) -> bool {
+    let parent = directory.parent().and_then(Path::file_name);
+    parent.is_some_and(|name| name == PROBES)
+}
+
+/// The store in which a run is kept: for a probe, that of its search.
+fn store_of(directory: &Path) -> PathBuf {
+    let levels = if is_probe(directory) { 3 } else { 1 };
+    let store = directory.ancestors().nth(levels);
+    store.unwrap_or(directory).to_owned()
+}
+
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries
+        .map(|entry| entry.path())
+        .take(DIRECTORIES_MAX)
+        .collect()
+}
+
+fn ledger(run: &Path, tables: usize) -> Option<StoredLedger> {
+    let lines = store::read_ledger(run).ok().flatten()?;
+    let stored = StoredLedger::of(&lines, tables);
+    (!stored.overflowed).then_some(stored)
+}

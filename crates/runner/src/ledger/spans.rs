@@ -1,0 +1,222 @@
+//! Outcomes of rows as spans of neighbors, which the file of a run's ledger holds.
+//!
+//! In the order of their rows nearly all of them become one: what is left apart is what was in
+//! flight or went wrong. What must not be here: files, and checksums.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::exceptions::RowOutcome;
+
+/// The outcome of the rows of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SpanOutcome {
+    /// The target reported them as stored.
+    Acknowledged,
+    /// It did not, or not all of them.
+    Excepted(RowOutcome),
+}
+
+impl SpanOutcome {
+    /// Whether neighbors with this outcome are one span. The audit reports rows of unknown outcome
+    /// batch by batch.
+    fn joins(self) -> bool {
+        matches!(
+            self,
+            Self::Acknowledged | Self::Excepted(RowOutcome::Refused | RowOutcome::NotSent)
+        )
+    }
+}
+
+/// Rows that follow each other and had one outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    /// Index of the first row.
+    pub(crate) first: u64,
+    /// At least 1.
+    pub(crate) rows: u64,
+    pub(crate) outcome: SpanOutcome,
+}
+
+impl Span {
+    /// The row behind the last one.
+    pub(crate) fn end(&self) -> u64 {
+        self.first.saturating_add(self.rows)
+    }
+
+    /// Takes over a span behind this one; false where they stay apart.
+    fn join(&mut self, next: &Self) -> bool {
+        let joins =
+            self.end() == next.first && self.outcome == next.outcome && self.outcome.joins();
+        if joins {
+            self.rows += next.rows;
+        }
+        joins
+    }
+}
+
+/// Adds a span behind the last one.
+pub(super) fn push(spans: &mut Vec<Span>, span: Span) {
+    if span.rows == 0 {
+        return;
+    }
+    if let Some(last) = spans.last_mut()
+        && last.join(&span)
+    {
+        return;
+    }
+    spans.push(span);
+}
+
+/// Spans of one table in the order of their rows; no two of them overlap.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Spans(BTreeMap<u64, Span>);
+
+impl Spans {
+    /// Adds a span of rows that have none yet.
+    pub(crate) fn add(&mut self, span: Span) {
+        if span.rows == 0 {
+            return;
+        }
+        let mut span = span;
+        if let Some((first, next)) = self.0.range(span.end()..).next()
+            && *first == span.end()
+        {
+            let next = *next;
+            if span.join(&next) {
+                self.0.remove(&next.first);
+            }
+        }
+        if let Some((_, before)) = self.0.range_mut(..span.first).next_back()
+            && before.join(&span)
+        {
+            return;
+        }
+        self.0.insert(span.first, span);
+    }
+
+    /// Their number.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of them.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Span> {
+        self.0.values()
+    }
+
+    /// The row behind the last one of all; 0 without any.
+    pub(crate) fn end(&self) -> u64 {
+        self.0.last_key_value().map_or(0, |(_, last)| last.end())
+    }
+
+    /// Rows that were acknowledged.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        let all = self.all();
+        let acknowledged = all.filter(|span| span.outcome == SpanOutcome::Acknowledged);
+        acknowledged.map(|span| span.rows).sum()
+    }
+
+    /// Parts of `rows` of which no span says anything.
+    pub(crate) fn gaps(&self, rows: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let mut at = rows.start;
+        for span in self.all() {
+            if span.first >= rows.end {
+                break;
+            }
+            if span.first > at {
+                gaps.push(at..span.first);
+            }
+            at = at.max(span.end());
+        }
+        if at < rows.end {
+            gaps.push(at..rows.end);
+        }
+        gaps
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ACKNOWLEDGED: SpanOutcome = SpanOutcome::Acknowledged;
+    const UNKNOWN: SpanOutcome = SpanOutcome::Excepted(RowOutcome::Unknown);
+    const REFUSED: SpanOutcome = SpanOutcome::Excepted(RowOutcome::Refused);
+
+    fn span(first: u64, rows: u64, outcome: SpanOutcome) -> Span {
+        Span {
+            first,
+            rows,
+            outcome,
+        }
+    }
+
+    #[test]
+    fn neighbors_with_one_outcome_become_one_in_any_order() {
+        let mut spans = Spans::default();
+        for first in [20, 0, 10, 40] {
+            spans.add(span(first, 10, ACKNOWLEDGED));
+        }
+        spans.add(span(30, 5, REFUSED));
+        let all: Vec<Span> = spans.all().copied().collect();
+        let joined = [
+            span(0, 30, ACKNOWLEDGED),
+            span(30, 5, REFUSED),
+            span(40, 10, ACKNOWLEDGED),
+        ];
+        assert_eq!(all, joined);
+        assert_eq!(spans.end(), 50);
+        assert_eq!(spans.gaps(0..60), [35..40, 50..60]);
+    }
+
+    #[test]
+    fn batches_of_unknown_outcome_stay_apart() {
+        let mut list = Vec::new();
+        push(&mut list, span(0, 10, UNKNOWN));
+        push(&mut list, span(10, 10, UNKNOWN));
+        push(&mut list, span(20, 10, REFUSED));
+        push(&mut list, span(30, 10, REFUSED));
+        push(&mut list, span(40, 0, REFUSED));
+        let ends: Vec<u64> = list.iter().map(Span::end).collect();
+        assert_eq!(ends, [10, 20, 40]);
+        let mut spans = Spans::default();
+        list.into_iter().for_each(|span| spans.add(span));
+        assert_eq!(spans.len(), 3);
+    }
+
+    proptest! {
+        /// Whatever the order in which batches end, every row keeps its outcome.
+        #[test]
+        fn every_row_keeps_its_outcome(
+            outcomes in proptest::collection::vec(0_usize..4, 1..60),
+            order in any::<u64>(),
+        ) {
+            const ROWS: u64 = 5;
+            let kinds = [Some(ACKNOWLEDGED), Some(UNKNOWN), Some(REFUSED), None];
+            let mut batches: Vec<(u64, Option<SpanOutcome>)> =
+                (0..).zip(outcomes.iter().map(|kind| kinds[*kind])).collect();
+            batches.sort_by_key(|(batch, _)| (batch + 1).wrapping_mul(order | 1));
+            let mut spans = Spans::default();
+            for (batch, outcome) in &batches {
+                if let Some(outcome) = outcome {
+                    spans.add(span(batch * ROWS, ROWS, *outcome));
+                }
+            }
+            let end = outcomes.len() as u64 * ROWS;
+            let gaps = spans.gaps(0..end);
+            for (row, kind) in (0..end).map(|row| (row, outcomes[usize::try_from(row / ROWS).unwrap()])) {
+                let of_row: Vec<_> = spans
+                    .all()
+                    .filter(|span| (span.first..span.end()).contains(&row))
+                    .map(|span| span.outcome)
+                    .collect();
+                prop_assert_eq!(&of_row, &kinds[kind].into_iter().collect::<Vec<_>>());
+                prop_assert_eq!(gaps.iter().any(|gap| gap.contains(&row)), of_row.is_empty());
+            }
+        }
+    }
+}

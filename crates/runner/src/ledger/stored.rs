@@ -1,0 +1,206 @@
+//! A ledger as the lines of its file, and back. What must not be here: files, and queries.
+//!
+//! The file names rows, not checksums: those are added up again from rows that are made again.
+
+use std::ops::Range;
+
+use highwater_core::model::op::RowBatch;
+
+use super::Ledger;
+use super::exceptions::RowOutcome;
+use super::spans::{Span, SpanOutcome, Spans};
+use crate::store::LedgerLine;
+
+/// Rows that are made at once.
+const ROWS_AT_ONCE: u64 = 16_384;
+
+/// Makes rows again: the first one's index, and their number.
+type MakeRows<'a> = &'a dyn Fn(u64, usize) -> RowBatch;
+
+/// The line of some spans of a table.
+pub(crate) fn line_of<'s>(table: usize, spans: impl Iterator<Item = &'s Span>) -> LedgerLine {
+    let mut line = LedgerLine {
+        table,
+        ..LedgerLine::default()
+    };
+    for span in spans {
+        let rows = [span.first, span.rows];
+        match span.outcome {
+            SpanOutcome::Acknowledged => line.acknowledged.push(rows),
+            SpanOutcome::Excepted(RowOutcome::Refused) => line.refused.push(rows),
+            SpanOutcome::Excepted(RowOutcome::Unknown) => line.unknown.push(rows),
+            SpanOutcome::Excepted(RowOutcome::NotSent | RowOutcome::Absent) => {
+                line.not_sent.push(rows);
+            }
+            SpanOutcome::Excepted(RowOutcome::Partly { least, most }) => {
+                let counts = [least.into(), most.into()];
+                line.partly
+                    .push([span.first, span.rows, counts[0], counts[1]]);
+            }
+        }
+    }
+    line
+}
+
+fn spans_of(line: &LedgerLine) -> impl Iterator<Item = Span> {
+    let with = |outcome| {
+        move |[first, rows]: &[u64; 2]| Span {
+            first: *first,
+            rows: *rows,
+            outcome,
+        }
+    };
+    let excepted = |outcome| with(SpanOutcome::Excepted(outcome));
+    let count = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
+    let partly = move |[first, rows, least, most]: &[u64; 4]| Span {
+        first: *first,
+        rows: *rows,
+        outcome: SpanOutcome::Excepted(RowOutcome::Partly {
+            least: count(*least),
+            most: count(*most),
+        }),
+    };
+    let acknowledged = line
+        .acknowledged
+        .iter()
+        .map(with(SpanOutcome::Acknowledged));
+    acknowledged
+        .chain(line.refused.iter().map(excepted(RowOutcome::Refused)))
+        .chain(line.unknown.iter().map(excepted(RowOutcome::Unknown)))
+        .chain(line.not_sent.iter().map(excepted(RowOutcome::NotSent)))
+        .chain(line.partly.iter().map(partly))
+}
+
+/// What a run's ledger file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct StoredLedger {
+    /// By table.
+    pub(crate) tables: Vec<Spans>,
+    /// The load ended before the process did.
+    pub(crate) ended: bool,
+    /// Where the next run begins, if the load ended.
+    pub(crate) next_row: Option<u64>,
+    /// There were more outcomes than the file keeps.
+    pub(crate) overflowed: bool,
+}
+
+impl StoredLedger {
+    /// What these lines say of so many tables.
+    pub(crate) fn of(lines: &[LedgerLine], tables: usize) -> Self {
+        let mut stored = Self {
+            tables: vec![Spans::default(); tables],
+            ..Self::default()
+        };
+        for line in lines {
+            stored.ended |= line.ended;
+            stored.next_row = stored.next_row.or(line.next_row);
+            stored.overflowed |= line.overflowed;
+            if let Some(table) = stored.tables.get_mut(line.table) {
+                spans_of(line).for_each(|span| table.add(span));
+            }
+        }
+        stored
+    }
+}
+
+/// Fills an empty ledger: with the spans of a table and, as far as they say nothing of `rows`, with
+/// rows of unknown outcome.
+pub(crate) fn restore(ledger: &mut Ledger, spans: &Spans, rows: Range<u64>, make: MakeRows<'_>) {
+    for span in spans.all() {
+        match span.outcome {
+            SpanOutcome::Acknowledged => {
+                for (first, count) in parts(span.first..span.end()) {
+                    let count = usize::try_from(count).unwrap_or(0);
+                    ledger.acknowledge(&rows_of(ledger, make, first, count), 0..count);
+                }
+                ledger.plan_rows(span.first, span.rows);
+            }
+            SpanOutcome::Excepted(outcome) => ledger.except(span.first, span.rows, outcome),
+        }
+    }
+    for gap in spans.gaps(rows) {
+        for (first, count) in parts(gap) {
+            ledger.except(first, count, RowOutcome::Unknown);
+        }
+    }
+}
+
+/// The rows as they were sent; without their values where the ledger only counts.
+fn rows_of(ledger: &Ledger, make: MakeRows<'_>, first: u64, count: usize) -> RowBatch {
+    if ledger.adds_up() {
+        return make(first, count);
+    }
+    RowBatch {
+        first_row: first,
+        rows: count,
+        columns: Vec::new(),
+    }
+}
+
+/// Rows in parts that are made, or searched for, at once.
+fn parts(rows: Range<u64>) -> impl Iterator<Item = (u64, u64)> {
+    let mut at = rows.start;
+    std::iter::from_fn(move || {
+        let first = at;
+        let count = ROWS_AT_ONCE.min(rows.end.saturating_sub(first));
+        at += count;
+        (count > 0).then_some((first, count))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ACKNOWLEDGED: SpanOutcome = SpanOutcome::Acknowledged;
+
+    fn span(first: u64, rows: u64, outcome: SpanOutcome) -> Span {
+        Span {
+            first,
+            rows,
+            outcome,
+        }
+    }
+
+    #[test]
+    fn a_ledger_comes_back_from_its_lines() {
+        let partly = RowOutcome::Partly { least: 2, most: 4 };
+        let mut spans = Spans::default();
+        for (first, outcome) in [
+            (0, ACKNOWLEDGED),
+            (10, SpanOutcome::Excepted(RowOutcome::Refused)),
+            (20, SpanOutcome::Excepted(RowOutcome::Unknown)),
+            (30, SpanOutcome::Excepted(partly)),
+            (40, SpanOutcome::Excepted(RowOutcome::NotSent)),
+        ] {
+            spans.add(span(first, 10, outcome));
+        }
+        let end = LedgerLine {
+            ended: true,
+            ..LedgerLine::default()
+        };
+        let lines = [line_of(1, spans.all()), end];
+        let stored = StoredLedger::of(&lines, 2);
+        assert_eq!(stored.tables, [Spans::default(), spans]);
+        assert!(stored.ended && !stored.overflowed);
+    }
+
+    #[test]
+    fn what_no_span_names_is_of_unknown_outcome() {
+        let mut spans = Spans::default();
+        spans.add(span(10, 30, ACKNOWLEDGED));
+        spans.add(span(50, 5, SpanOutcome::Excepted(RowOutcome::Refused)));
+        let root = tempfile::tempdir().unwrap();
+        let mut ledger = Ledger::new(&[], crate::store::Spill::at(root.path().join("a")));
+        let make = |first_row, rows| RowBatch {
+            first_row,
+            rows,
+            columns: Vec::new(),
+        };
+        restore(&mut ledger, &spans, 10..40_000, &make);
+        let totals = ledger.totals();
+        assert_eq!((totals.acknowledged, totals.refused), (30, 5));
+        assert_eq!(totals.unknown, 40_000 - 10 - 35);
+        assert_eq!(ledger.rows(), 10..40_000);
+    }
+}

@@ -1,0 +1,115 @@
+//! Keeps the file of a run's ledger: what every executor reports once a second, and at the end of
+//! the load everything in the order of its rows.
+//!
+//! Bounded: what follows each other is one span, and beyond a number of spans the file says that it
+//! is not complete. What must not be here: what the audit makes of it.
+
+use crate::ledger::spans::{Span, Spans};
+use crate::ledger::stored::line_of;
+use crate::store::{LedgerFile, LedgerHead, LedgerLine, StoreError};
+
+/// Spans that are kept, at most; about 50 MB.
+const SPANS_MAX: usize = 1 << 20;
+/// The file is written anew when it is longer than this and twice as long as it was then.
+const REWRITE_BYTES: u64 = 4 << 20;
+
+/// The ledger file of a run, and what is in it.
+#[derive(Debug)]
+pub(crate) struct LedgerLog {
+    file: LedgerFile,
+    head: LedgerHead,
+    /// By table: all outcomes so far.
+    tables: Vec<Spans>,
+    /// By table: those that are not in the file yet.
+    pending: Vec<Spans>,
+    /// Length of the file when it was last written anew.
+    rewritten_bytes: u64,
+    overflowed: bool,
+}
+
+impl LedgerLog {
+    /// Begins the file with what it is of.
+    pub(crate) fn begin(mut file: LedgerFile, head: LedgerHead) -> Result<Self, StoreError> {
+        file.append(&[line_of_head(&head)])?;
+        Ok(Self {
+            file,
+            head,
+            tables: Vec::new(),
+            pending: Vec::new(),
+            rewritten_bytes: 0,
+            overflowed: false,
+        })
+    }
+
+    /// Adds the outcomes that an executor reports, by table.
+    pub(crate) fn add(&mut self, tables: Vec<Vec<Span>>) {
+        if self.tables.len() < tables.len() {
+            self.tables.resize_with(tables.len(), Spans::default);
+            self.pending.resize_with(tables.len(), Spans::default);
+        }
+        let all = self.tables.iter_mut().zip(&mut self.pending);
+        for ((whole, pending), spans) in all.zip(tables) {
+            for span in spans {
+                if whole.len() >= SPANS_MAX {
+                    self.overflowed = true;
+                    break;
+                }
+                whole.add(span);
+                pending.add(span);
+            }
+        }
+    }
+
+    /// Writes what came in.
+    pub(crate) fn write(&mut self) -> Result<(), StoreError> {
+        if self.file.bytes() > REWRITE_BYTES.max(2 * self.rewritten_bytes) {
+            return self.rewrite(None);
+        }
+        let pending = self.pending.iter_mut().map(std::mem::take).enumerate();
+        let pending = pending.filter(|(_, spans)| spans.len() > 0);
+        let lines = pending.map(|(table, spans)| line_of(table, spans.all()));
+        let mut lines: Vec<LedgerLine> = lines.collect();
+        lines.extend(self.mark(None));
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.file.append(&lines)
+    }
+
+    /// Writes everything in its order, and that the load has ended before this row.
+    pub(crate) fn end(&mut self, next_row: u64) -> Result<(), StoreError> {
+        self.rewrite(Some(next_row))
+    }
+
+    fn rewrite(&mut self, next_row: Option<u64>) -> Result<(), StoreError> {
+        self.pending
+            .iter_mut()
+            .for_each(|spans| drop(std::mem::take(spans)));
+        let tables = self.tables.iter().enumerate();
+        let lines = tables.map(|(table, spans)| line_of(table, spans.all()));
+        let mut lines: Vec<LedgerLine> = std::iter::once(line_of_head(&self.head))
+            .chain(lines)
+            .collect();
+        lines.extend(self.mark(next_row));
+        self.file.replace(&lines)?;
+        self.rewritten_bytes = self.file.bytes();
+        Ok(())
+    }
+
+    /// A line that says what is so of the whole file.
+    fn mark(&self, next_row: Option<u64>) -> Option<LedgerLine> {
+        (next_row.is_some() || self.overflowed).then(|| LedgerLine {
+            ended: next_row.is_some(),
+            next_row,
+            overflowed: self.overflowed,
+            ..LedgerLine::default()
+        })
+    }
+}
+
+fn line_of_head(head: &LedgerHead) -> LedgerLine {
+    LedgerLine {
+        run: Some(head.clone()),
+        ..LedgerLine::default()
+    }
+}

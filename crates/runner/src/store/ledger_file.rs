@@ -1,0 +1,140 @@
+//! The file of a run's ledger: outcomes of rows, one JSON object a line.
+//!
+//! It grows once a second, so that what was acknowledged outlives the process; when it has grown
+//! much, and when the load ends, it is written anew without what became one. What must not be here:
+//! what the outcomes mean.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::StoreError;
+use super::write_whole;
+
+/// A longer first line is none of ours.
+const HEAD_BYTES_MAX: u64 = 1 << 16;
+
+/// Which run a ledger is of.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerHead {
+    /// Identity of the rows.
+    pub identity: String,
+    /// The target, without secrets.
+    pub urls: Vec<String>,
+    /// Index of the first row that the run could write.
+    pub first_row: u64,
+    /// Wall clock when the run began, RFC 3339.
+    pub started_at: String,
+}
+
+/// Outcomes of rows of one table. Spans are the index of the first row and a number of rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LedgerLine {
+    /// The first line says which run it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<LedgerHead>,
+    /// Position of the table in the workload.
+    #[serde(default)]
+    pub table: usize,
+    /// Rows that were acknowledged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acknowledged: Vec<[u64; 2]>,
+    /// Rows that the target refused.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<[u64; 2]>,
+    /// Batches of unknown outcome.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unknown: Vec<[u64; 2]>,
+    /// Rows that were never sent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_sent: Vec<[u64; 2]>,
+    /// Batches stored in part: first row, rows, at least and at most so many of them stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub partly: Vec<[u64; 4]>,
+    /// The load has ended: there are no other rows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
+    /// Where the next run begins; of the last line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_row: Option<u64>,
+    /// There were more outcomes than are kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overflowed: bool,
+}
+
+/// The open file.
+#[derive(Debug)]
+pub struct LedgerFile {
+    path: PathBuf,
+    file: BufWriter<File>,
+    bytes: u64,
+}
+
+impl LedgerFile {
+    /// Creates it.
+    pub(super) fn create(path: &Path) -> Result<Self, StoreError> {
+        let file = File::create(path).map_err(|error| StoreError::new(path, error))?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: BufWriter::new(file),
+            bytes: 0,
+        })
+    }
+
+    /// Adds lines, and hands them to the operating system.
+    pub fn append(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
+        let text = text_of(lines);
+        self.bytes += text.len() as u64;
+        let written = self
+            .file
+            .write_all(text.as_bytes())
+            .and_then(|()| self.file.flush());
+        written.map_err(|error| StoreError::new(&self.path, error))
+    }
+
+    /// Puts these lines in the place of all that is there.
+    pub fn replace(&mut self, lines: &[LedgerLine]) -> Result<(), StoreError> {
+        let text = text_of(lines);
+        write_whole(&self.path, text.as_bytes())?;
+        let file = File::options().append(true).open(&self.path);
+        let file = file.map_err(|error| StoreError::new(&self.path, error))?;
+        self.file = BufWriter::new(file);
+        self.bytes = text.len() as u64;
+        Ok(())
+    }
+
+    /// Its length.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+fn text_of(lines: &[LedgerLine]) -> String {
+    let lines = lines.iter();
+    let lines = lines.map(|line| serde_json::to_string(line).unwrap_or_default() + "\n");
+    lines.collect()
+}
+
+/// Which run a file is of; `None` where that cannot be read.
+pub(super) fn read_head(path: &Path) -> Option<LedgerHead> {
+    let mut line = String::new();
+    let file = File::open(path).ok()?.take(HEAD_BYTES_MAX);
+    BufReader::new(file).read_line(&mut line).ok()?;
+    serde_json::from_str::<LedgerLine>(&line).ok()?.run
+}
+
+/// The lines of a file; a last one that was cut off in the middle is left out. `None` without one.
+pub(super) fn read(path: &Path) -> Result<Option<Vec<LedgerLine>>, StoreError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(StoreError::new(path, error)),
+    };
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let lines = text[..whole].lines().map(serde_json::from_str);
+    let lines: Result<Vec<LedgerLine>, _> = lines.collect();
+    let damaged = |error: serde_json::Error| StoreError::new(path, format!("damaged: {error}"));
+    lines.map(Some).map_err(damaged)
+}

@@ -1,0 +1,274 @@
+//! The audit of a run that has ended or was killed, from its ledger file.
+//!
+//! What the file calls acknowledged must be there. Where the process was killed, what it had in
+//! flight is unknown, and is searched for. Rows of other runs are not looked at: they have their own
+//! ledgers. What must not be here: the comparison.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::{Either, select};
+use highwater_core::analysis;
+use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::plan::AuditLevel;
+use highwater_core::model::record::{AuditStatus, IncidentKind, RunNote, RunRecord};
+use highwater_core::model::units::Nanos;
+use highwater_core::workload::Workload;
+use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+
+use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
+use crate::binding;
+use crate::clock::{RealClock, RealTimeline};
+use crate::executor;
+use crate::interrupts::Interrupts;
+use crate::ledger::Ledger;
+use crate::ledger::stored::{StoredLedger, restore};
+use crate::observer::{Event, Observer};
+use crate::record;
+use crate::request::RunError;
+use crate::store::{self, RunDirectory, StoreError};
+use crate::table_setup::{ExistingTables, end_of, rows_in};
+
+/// What is audited, and with what.
+pub struct StoredAuditRequest {
+    /// The run's directory, or its record.
+    pub run: PathBuf,
+    /// The workload of its plan.
+    pub workload: Arc<Workload>,
+    /// The database that it wrote to.
+    pub target: Arc<dyn Target>,
+    /// At most; the plan's where absent.
+    pub level: Option<AuditLevel>,
+    /// Ends the audit.
+    pub limit: Nanos,
+    /// Wall clock, RFC 3339.
+    pub now: String,
+}
+
+/// Audits a stored run; returns its record with what was found, which is stored if the audit came to
+/// its end.
+pub fn audit_stored(
+    request: StoredAuditRequest,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+) -> Result<RunRecord, RunError> {
+    let directory = store::reopen(&request.run)?;
+    let record = record::read(&request.run)?;
+    check(&record, &request)?;
+    let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;
+    let tables = request.workload.tables();
+    let stored = StoredLedger::of(&lines, tables);
+    if stored.overflowed {
+        let message = format!("{}: its ledger is not complete", record.id);
+        let hint = "more batches were refused or unknown than it keeps; audit such a run when it \
+                    ends";
+        return Err(refused(message, hint));
+    }
+    RealTimeline::block_on(RealClock::start(), |timeline| {
+        let audit = StoredAudit {
+            request,
+            directory,
+            record,
+            stored,
+            observer,
+            interrupts,
+            timeline,
+        };
+        audit.whole()
+    })?
+}
+
+fn refused(message: String, hint: &str) -> RunError {
+    TargetError::usage(message).with_hint(hint).into()
+}
+
+fn no_ledger(record: &RunRecord) -> StoreError {
+    StoreError {
+        message: format!("{}: it kept no ledger", record.id),
+        hint: Some("a run with --audit off, or of an earlier version, has none".to_owned()),
+    }
+}
+
+/// Refuses what cannot be audited afterwards.
+fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunError> {
+    let (id, plan) = (&record.id, &record.plan.definition);
+    if record.search.is_some() || record.tune.is_some() || record.imported.is_some() {
+        let hint = "name one of its runs, such as a directory below probes/";
+        return Err(refused(format!("{id} is not a plain run"), hint));
+    }
+    if plan.share.of > 1 {
+        let hint = "merge the shares' records with `highwater show`: it compares what they found";
+        let message = format!("{id} is one share of {}", plan.share.of);
+        return Err(refused(message, hint));
+    }
+    if record.target.simulated || record.target.sink {
+        let message = format!("{id} had a target that is gone with its process");
+        return Err(refused(
+            message,
+            "only what a database stored can be audited",
+        ));
+    }
+    if request.workload.fingerprint() != plan.workload.fingerprint {
+        let message = format!("{id}: its workload is not the one of this name any more");
+        return Err(refused(message, "bring the workload's file back as it was"));
+    }
+    let replaces = |table| request.workload.replacing_column(table).is_some();
+    if (0..request.workload.tables()).any(replaces) {
+        let hint = "rows that replace each other are compared by the times of their writes, which \
+                    no file keeps";
+        return Err(refused(
+            format!("{id} can be audited at its end only"),
+            hint,
+        ));
+    }
+    Ok(())
+}
+
+/// The audit of a stored run.
+struct StoredAudit {
+    request: StoredAuditRequest,
+    directory: RunDirectory,
+    record: RunRecord,
+    stored: StoredLedger,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl StoredAudit {
+    async fn whole(mut self) -> Result<RunRecord, RunError> {
+        let target = Arc::clone(&self.request.target);
+        let mut admin = target.administer(Rc::clone(&self.timeline)).await?;
+        let facts = admin.facts().await?;
+        let literals = self.record.plan.definition.workload.literals;
+        let style = target.placeholders();
+        let bound = binding::bind(&self.request.workload, literals, &facts.dialects, style)?;
+        let tables = ExistingTables::of_record(&self.record.target.tables);
+        let mut ledgers = self.ledgers(&bound, &tables, admin.as_mut()).await?;
+        let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();
+        let end = self.stored.next_row.or(ends).unwrap_or(0);
+        let own = rows_in(&bound, tables.first_row.min(end)..end);
+        let outcome = self.audit(&own, &tables, &mut ledgers, &mut admin).await;
+        self.concluded(outcome)
+    }
+
+    /// What the run's file says, and what it leaves open.
+    async fn ledgers(
+        &self,
+        bound: &BoundWorkload,
+        tables: &ExistingTables,
+        admin: &mut dyn Admin,
+    ) -> Result<Vec<Ledger>, RunError> {
+        self.phase("reading the run's ledger, and making its rows again");
+        let plan = &self.record.plan.definition;
+        let mut ledgers = executor::ledgers(plan, bound, &self.directory);
+        let all = ledgers.iter_mut().zip(&self.stored.tables);
+        for (position, (ledger, spans)) in all.enumerate() {
+            let mut end = spans.end();
+            if !self.stored.ended {
+                end = end.max(last_row(admin, &bound.tables[position]).await?);
+            }
+            let workload = &self.request.workload;
+            let make = |first, rows| workload.row_batch(position, first, rows);
+            restore(ledger, spans, tables.first_row.min(end)..end, &make);
+        }
+        Ok(ledgers)
+    }
+
+    async fn audit(
+        &mut self,
+        own: &BoundWorkload,
+        tables: &ExistingTables,
+        ledgers: &mut [Ledger],
+        admin: &mut Box<dyn Admin>,
+    ) -> AuditOutcome {
+        let plan = &self.record.plan.definition;
+        let capabilities = self.request.target.capabilities();
+        let level = self.request.level.unwrap_or(plan.audit.level);
+        let level = level.min(plan.audit.level).min(capabilities.auditable);
+        if !audit::is_due(ledgers) {
+            let nothing = AuditStatus::NothingWritten;
+            return AuditOutcome::skipped(audit::not_done(level, ledgers, nothing, None));
+        }
+        let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
+        self.phase(&audit::about(level, estimate));
+        let names = plan.streams.iter().map(|stream| stream.name.as_str());
+        let changed = self.request.workload.changed_by_statements(names);
+        let observer = self.observer.as_ref();
+        let input = AuditInput {
+            level,
+            limit: self.request.limit,
+            seed: plan.seed,
+            share: &plan.share,
+            bound: own,
+            tables,
+            workload: &self.request.workload,
+            changed: &changed,
+            invariants: &[],
+            directory: &self.directory,
+            progress: AuditProgressReporter::new(observer, level, estimate, ledgers),
+            stored: true,
+        };
+        let (target, timeline) = (self.request.target.as_ref(), &self.timeline);
+        let audited = {
+            let mut admin = PatientAdmin::new(admin, target, timeline, &input.progress);
+            let audit = audit::audit(&input, ledgers, &mut admin, timeline);
+            let stopped = std::pin::pin!(self.interrupts.next());
+            match select(stopped, std::pin::pin!(audit)).await {
+                Either::Right((audited, _)) => Some(audited),
+                Either::Left(_) => None,
+            }
+        };
+        audited.unwrap_or_else(|| AuditOutcome::skipped(audit::stopped_at_once(level, ledgers)))
+    }
+
+    /// The record with what was found.
+    fn concluded(self, outcome: AuditOutcome) -> Result<RunRecord, RunError> {
+        let mut record = self.record;
+        let is_done = matches!(
+            outcome.record.status,
+            AuditStatus::Done | AuditStatus::NothingWritten
+        );
+        record.audit = outcome.record;
+        let of_first = [IncidentKind::AuditInterrupted, IncidentKind::NotIdle];
+        record.incidents.retain(|i| !of_first.contains(&i.kind));
+        record.notes.retain(|note| note.code != AUDITED_LATER);
+        let how = if self.stored.ended {
+            "after the run"
+        } else {
+            "after the program was killed; what it had in flight was searched for"
+        };
+        record.notes.push(RunNote {
+            code: AUDITED_LATER.to_owned(),
+            message: format!(
+                "audited {how}, at {}, from the run's ledger; rows of other runs were not looked at",
+                self.request.now
+            ),
+        });
+        record.judgments = analysis::judge(&record);
+        if is_done {
+            self.directory.write_record(&record)?;
+        }
+        Ok(record)
+    }
+
+    fn phase(&self, about: &str) {
+        self.observer.event(&Event::Phase {
+            name: "audit".to_owned(),
+            about: about.to_owned(),
+        });
+    }
+}
+
+/// Code of the note of a record that was audited again.
+const AUDITED_LATER: &str = "audited_later";
+
+/// The index after the last row of a table; 0 where there is no such table.
+async fn last_row(admin: &mut dyn Admin, table: &BoundTable) -> Result<u64, TargetError> {
+    match end_of(admin, table).await {
+        Ok((end, _)) => Ok(end),
+        Err(error) if error.kind == TargetErrorKind::MissingTable => Ok(0),
+        Err(error) => Err(error),
+    }
+}
