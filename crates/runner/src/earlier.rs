@@ -7,6 +7,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::ledger::spans::Spans;
 use crate::ledger::stored::StoredLedger;
 use crate::store::{self, LedgerHead, PROBES};
 
@@ -38,7 +39,7 @@ pub(crate) fn find(directory: &Path, head: &LedgerHead, tables: usize) -> Vec<Ea
         let Some(ledger) = ledger(&path, tables) else {
             break;
         };
-        let last = ledger.tables.iter().map(|spans| spans.end()).max();
+        let last = ledger.tables.iter().map(Spans::end).max();
         let last = last.unwrap_or(0);
         if last == 0 {
             // It wrote nothing.

@@ -184,7 +184,9 @@ mod tests {
         let ends: Vec<u64> = list.iter().map(Span::end).collect();
         assert_eq!(ends, [10, 20, 40]);
         let mut spans = Spans::default();
-        list.into_iter().for_each(|span| spans.add(span));
+        for span in list {
+            spans.add(span);
+        }
         assert_eq!(spans.len(), 3);
     }
 

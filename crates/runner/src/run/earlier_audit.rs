@@ -19,6 +19,7 @@ use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, Patien
 use crate::earlier::{self, EarlierRun};
 use crate::executor;
 use crate::ledger::Ledger;
+use crate::ledger::spans::Spans;
 use crate::ledger::stored::restore;
 use crate::table_setup::rows_in;
 
@@ -68,14 +69,10 @@ impl Run {
         }
         self.phase("audit", &audit::about(level, estimate));
         let of_all = self.compare(bound, &runs, &audited.record, admin).await;
-        match &of_all.record.error {
-            Some(error) => found.error = Some(error.clone()),
-            None => {
-                found.acknowledged = of_all.record.acknowledged;
-                found.runs = self.by_run(bound, &runs, &of_all.record, admin).await;
-            }
-        }
+        found.error.clone_from(&of_all.record.error);
         if found.error.is_none() {
+            found.acknowledged = of_all.record.acknowledged;
+            found.runs = self.by_run(bound, &runs, &of_all.record, admin).await;
             add(&mut audited.record, &of_all.record);
             self.raise_rows_due(audited, &of_all, found.from_row);
         }
@@ -158,9 +155,10 @@ impl Run {
         for (table, (ledger, spans)) in ledgers.iter_mut().zip(&run.ledger.tables).enumerate() {
             let make = |first, rows| workload.row_batch(table, first, rows);
             // What a killed run had in flight has no span.
-            let open = match run.ledger.ended {
-                true => 0..0,
-                false => run.rows.clone(),
+            let open = if run.ledger.ended {
+                0..0
+            } else {
+                run.rows.clone()
             };
             restore(ledger, spans, open, &make);
         }
@@ -190,11 +188,7 @@ fn rows_of(runs: &[EarlierRun]) -> Range<u64> {
 }
 
 fn acknowledged(run: &EarlierRun) -> u64 {
-    run.ledger
-        .tables
-        .iter()
-        .map(|spans| spans.acknowledged())
-        .sum()
+    run.ledger.tables.iter().map(Spans::acknowledged).sum()
 }
 
 /// Adds what became of earlier rows; what was counted as missing or foreign before is among it.

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::StoreError;
-use super::write_whole;
+use super::whole_file::write_whole;
 
 /// A longer first line is none of ours.
 const HEAD_BYTES_MAX: u64 = 1 << 16;

@@ -20,6 +20,7 @@ mod error;
 mod journal;
 mod ledger_file;
 mod spill;
+mod whole_file;
 
 use std::fs;
 use std::io::{BufWriter, Write};
@@ -40,6 +41,7 @@ pub use error::StoreError;
 pub use journal::{Journal, JournalLine};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
+use whole_file::write_whole;
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
@@ -67,7 +69,7 @@ pub struct RunDirectory {
     /// Scratch files so far.
     spills: Arc<AtomicU32>,
     /// Shows other processes that the run is at work; absent where files cannot be locked.
-    _lock: Option<Arc<fs::File>>,
+    lock: Option<Arc<fs::File>>,
 }
 
 impl RunDirectory {
@@ -88,11 +90,11 @@ impl RunDirectory {
                     let mut run = Self {
                         path,
                         spills: Arc::default(),
-                        _lock: None,
+                        lock: None,
                     };
                     return match run.write_whole(PLAN, (json + "\n").as_bytes()) {
                         Ok(()) => {
-                            run._lock = lock(&run.path).unwrap_or_default();
+                            run.lock = lock(&run.path).unwrap_or_default();
                             Ok(run)
                         }
                         Err(error) => {
@@ -188,19 +190,6 @@ pub fn write_page(run: &Path, record: &RunRecord, merged: bool) -> Result<PathBu
     Ok(page)
 }
 
-/// Writes a file that is there in full, or not at all.
-fn write_whole(whole: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let mut partial = whole.as_os_str().to_owned();
-    partial.push(".partial");
-    let partial = PathBuf::from(partial);
-    let written = fs::write(&partial, bytes).and_then(|()| fs::rename(&partial, whole));
-    written.map_err(|error| {
-        // What is left of it only takes room on a full disk.
-        drop(fs::remove_file(&partial));
-        StoreError::new(whole, error)
-    })
-}
-
 /// One line per (phase, stream, op) and kind of time; values in nanoseconds, as tags say.
 fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
     let mut serializer = V2DeflateSerializer::new();
@@ -293,7 +282,7 @@ pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
     };
     let lock = lock(directory)?;
     let scratch = fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_spill = |name: &str| name.starts_with(SPILL) && name.ends_with(".bin");
+    let is_spill = |name: &str| name.starts_with(SPILL);
     for file in scratch.filter(|file| file.file_name().to_str().is_some_and(is_spill)) {
         // A run that was killed left it; its ledger file says the same.
         drop(fs::remove_file(file.path()));
@@ -301,7 +290,7 @@ pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
     Ok(RunDirectory {
         path: directory.to_owned(),
         spills: Arc::default(),
-        _lock: lock,
+        lock,
     })
 }
 
