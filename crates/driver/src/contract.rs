@@ -13,7 +13,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle};
+use highwater_core::model::op::{
+    BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle, Value,
+};
 use highwater_core::model::outcome::Outcome;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::stored::{KeyRange, StoredRow};
@@ -344,6 +346,13 @@ pub trait Admin {
         ranges: &'a [KeyRange],
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>>;
+    /// A condition in SQL, without the table's key, that every row with these values fulfils; they are in
+    /// the order of the columns, as [`highwater_core::model::stored::value_at`] gives them. Values
+    /// with more than one form, such as fractions, are left out, so that it may hold for other rows
+    /// too; it is empty where nothing is left. None for a target without SQL.
+    fn condition(&self, _table: &BoundTable, _row: &[Value]) -> Option<String> {
+        None
+    }
     /// Runs a query and returns its rows as text, null as none.
     fn query<'a>(
         &'a mut self,

@@ -149,7 +149,9 @@ impl StoredAudit {
         let ends = ledgers.iter().map(|ledger| ledger.rows().end).max();
         let end = self.stored.next_row.or(ends).unwrap_or(0);
         let own = rows_in(&bound, tables.first_row.min(end)..end);
-        let outcome = self.audit(&own, &tables, &mut ledgers, &mut admin).await;
+        let outcome = self
+            .audit(&bound, &own, &tables, &mut ledgers, &mut admin)
+            .await;
         self.concluded(outcome)
     }
 
@@ -178,6 +180,7 @@ impl StoredAudit {
 
     async fn audit(
         &mut self,
+        bound: &BoundWorkload,
         own: &BoundWorkload,
         tables: &ExistingTables,
         ledgers: &mut [Ledger],
@@ -202,6 +205,7 @@ impl StoredAudit {
             seed: plan.seed,
             share: &plan.share,
             bound: own,
+            whole: bound,
             tables,
             workload: &self.request.workload,
             changed: &changed,

@@ -19,6 +19,7 @@ mod literals;
 mod live;
 mod outputs;
 mod own;
+mod own_sql;
 mod pseudo;
 mod secrets;
 mod shares;

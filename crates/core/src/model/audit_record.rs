@@ -68,6 +68,10 @@ pub struct AuditRecord {
     /// Tables that lost their rows all at once during the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gone: Vec<GoneTable>,
+    /// Where the audit's own SQL was wrong about rows that are known; nothing is said of the rows of
+    /// these tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrong_sql: Vec<WrongSql>,
     /// Of `missing`, rows that earlier runs had left in the tables.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missing_before: u64,
@@ -133,7 +137,59 @@ pub enum Removal {
     Empty,
 }
 
+/// What the audit asked of a table in vain: its SQL is wrong about rows that are there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WrongSql {
+    /// The table.
+    pub table: String,
+    /// Which part of the workload's table it comes from.
+    pub part: SqlPart,
+    /// The column; absent where it is of the whole row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub column: Option<String>,
+    /// The expression in the target's dialect; of a column without one its type.
+    pub expression: String,
+    /// A known row, and what came out for it.
+    pub evidence: String,
+}
+
+impl std::fmt::Display for WrongSql {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (table, evidence) = (&self.table, &self.evidence);
+        // Workload files break long expressions into lines.
+        let expression: Vec<&str> = self.expression.split_whitespace().collect();
+        let expression = expression.join(" ");
+        let column = self.column.as_deref().unwrap_or("?");
+        match self.part {
+            SqlPart::Key => write!(formatter, "`key` of table `{table}`"),
+            SqlPart::Locate => write!(formatter, "`locate` of table `{table}`"),
+            SqlPart::Value => write!(formatter, "`values` of column `{table}.{column}`"),
+            SqlPart::Type => write!(formatter, "the type of column `{table}.{column}`"),
+        }?;
+        write!(formatter, ": {evidence}; it is `{expression}`")
+    }
+}
+
+/// A part of a workload's table that the audit's SQL is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SqlPart {
+    /// The expression for a row's index.
+    Key,
+    /// The condition that an index answers.
+    Locate,
+    /// The expression for what stands for a column's value.
+    Value,
+    /// A column's type, which decides what stands for its value.
+    Type,
+}
+
 impl AuditRecord {
+    /// Whether rows are missing, too many or altered.
+    pub const fn is_wrong(&self) -> bool {
+        self.missing + self.surplus + self.altered > 0
+    }
+
     /// Nothing was written and nothing compared.
     pub fn empty(level: AuditLevel) -> Self {
         Self {
@@ -163,6 +219,7 @@ impl AuditRecord {
             replaced: None,
             invariants: Vec::new(),
             gone: Vec::new(),
+            wrong_sql: Vec::new(),
             missing_before: 0,
             earlier: None,
             error: None,

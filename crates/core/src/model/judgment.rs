@@ -182,6 +182,7 @@ reason_codes! {
     StoresNothing = "stores_nothing", "data", "The target keeps nothing that could be checked.";
     AuditTimeout = "audit_timeout", "data", "The audit did not end within its limit.";
     AuditFailed = "audit_failed", "data", "An audit query failed.";
+    AuditSqlWrong = "audit_sql_wrong", "data", "The audit's own SQL is wrong about rows that are there: an expression or a type of the workload does not fit the table.";
     OneShare = "one_share", "data", "The target holds the rows of all shares; this record covers one.";
     ValueTooShort = "value_too_short", "data", "Rows replace each other, and their values are too short to identify their write.";
     NotAudited = "not_audited", "data", "Another tool measured, and did not look for acknowledged rows.";
@@ -212,6 +213,7 @@ impl ReasonCode {
                 | Self::LatencyUnknown
                 | Self::RowsLost
                 | Self::RowsAltered
+                | Self::AuditSqlWrong
                 | Self::InvariantBroken
                 | Self::ResentUnknown
                 | Self::CounterDiffers

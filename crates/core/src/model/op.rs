@@ -105,6 +105,21 @@ pub enum ColumnType {
     Object,
 }
 
+impl ColumnType {
+    /// Its word in workload files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Integer => "integer",
+            Self::Bigint => "bigint",
+            Self::Float => "float",
+            Self::Boolean => "boolean",
+            Self::Timestamp => "timestamp",
+            Self::Text => "text",
+            Self::Object => "object",
+        }
+    }
+}
+
 /// How a dialect writes the n-th parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceholderStyle {

@@ -219,6 +219,11 @@ const RULES: &[Rule] = &[
         "rows are read back with every value, for one key, many ranges and keys that are not there"
     ),
     rule!(
+        storing::rows_are_found_by_their_values,
+        StoredValues,
+        "a condition made of a row's values finds that row, whatever the key"
+    ),
+    rule!(
         storing::abandoned_batches_are_whole,
         StoredValues,
         "after an abandoned batch and quiescence its rows are all there or none, if the target \

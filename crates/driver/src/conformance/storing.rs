@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::{ColumnType, OpId, Value};
+use highwater_core::model::op::{BoundTable, ColumnType, OpId, Value};
 use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within};
+use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within, value_at};
 
 use super::broken::{Broken, require};
 use super::dialect::placeholder;
@@ -247,6 +247,43 @@ pub(super) async fn rows_are_read_back_exactly(subject: &Subject) -> Result<(), 
             "{} rows of {} came back for {ranges:?}",
             found.len(),
             expected_keys.len()
+        );
+    }
+    Ok(())
+}
+
+pub(super) async fn rows_are_found_by_their_values(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("found", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let table = &workload.tables[0];
+    let batch = sample::batch(0, MANY_ROWS);
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(batch.clone()).await;
+    expect_applied(&outcome, MANY_ROWS, "default")?;
+    subject.quiesce(admin.as_mut()).await?;
+    for row in 0..2 * sample::CYCLE {
+        let at = usize::try_from(row).unwrap_or(usize::MAX);
+        let columns = table.columns.iter().zip(&batch.columns);
+        let values: Vec<Value> = columns.map(|(c, data)| value_at(c, data, at)).collect();
+        let Some(condition) = admin.condition(table, &values) else {
+            return Ok(());
+        };
+        let sought = BoundTable {
+            key: format!("CASE WHEN {condition} THEN ({}) END", table.key),
+            locate: None,
+            ..table.clone()
+        };
+        let mut keys = Vec::new();
+        let mut take = |found: StoredRow| keys.push(found.key);
+        let all = [KeyRange {
+            first: 0,
+            end: 1 << 40,
+        }];
+        admin.read_rows(&sought, &all, &mut take).await?;
+        require!(
+            keys == [row],
+            "row {row} is sought by {condition}: {keys:?}"
         );
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::op::{self, BoundTable, BoundWorkload};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
@@ -305,6 +305,10 @@ impl Admin for HttpAdmin {
         workload: &'a BoundWorkload,
     ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
         Box::pin(audit::copies(&mut self.connection, workload))
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[op::Value]) -> Option<String> {
+        Some(Dialect::CrateDb.condition(table, row))
     }
 
     fn query<'a>(

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::op::{BoundTable, BoundWorkload, Value};
 use highwater_core::model::stored::{KeyRange, is_within};
 use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
@@ -293,6 +293,10 @@ impl Admin for WireAdmin {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(self.read(table, ranges, take))
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        Some(self.connection.dialect().condition(table, row))
     }
 
     fn query<'a>(

@@ -2,10 +2,12 @@
 //!
 //! Must be the only place with such differences.
 
+use highwater_core::model::op::{BoundTable, Value};
 use postgres_protocol::escape::escape_literal;
 
+use super::condition::{ConditionWords, condition};
 use super::leases::LeaseWords;
-use super::quoting::literal;
+use super::quoting::{literal, quoted};
 use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
@@ -171,6 +173,18 @@ impl Dialect {
             Self::PostgreSql | Self::CockroachDb => format!("{column} ->> {attribute}"),
             Self::CrateDb => format!("{column}[{attribute}]"),
         }
+    }
+
+    /// See [`crate::contract::Admin::condition`].
+    pub(crate) fn condition(self, table: &BoundTable, row: &[Value]) -> String {
+        let words = ConditionWords {
+            quoted,
+            // Without backslashes, all of them write a text alike.
+            literal,
+            milliseconds: &|column| self.exact_milliseconds(column),
+            attribute: &|column, attribute| self.attribute(column, attribute),
+        };
+        condition(&words, table, row)
     }
 
     /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.

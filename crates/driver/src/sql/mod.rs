@@ -5,6 +5,7 @@
 //! statements itself.
 
 pub(crate) mod audit;
+pub(crate) mod condition;
 pub(crate) mod cratedb_describe;
 pub(crate) mod cratedb_telemetry;
 pub(crate) mod describe;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join, select};
-use highwater_core::model::op::{BoundTable, BoundWorkload};
+use highwater_core::model::op::{BoundTable, BoundWorkload, Value};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::table_shape::TableShape;
 use highwater_core::model::units::Nanos;
@@ -19,6 +19,7 @@ use crate::contract::{
 use crate::disk::DiskSpace;
 use crate::lease::{Lease, LeaseAction};
 use crate::rights::{self, Right, Rights};
+use crate::sql::condition::{ConditionWords, condition};
 use crate::sql::describe::{SqlQuery, Texts};
 use crate::sql::leases::{self, LeaseWords};
 use crate::sql::quoting::{literal, quoted};
@@ -220,6 +221,16 @@ impl Admin for SqliteAdmin {
             };
             join(reading, taking).await.0
         })
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        let words = ConditionWords {
+            quoted,
+            literal,
+            milliseconds: &str::to_owned,
+            attribute: &|column, attribute| format!("{column} ->> {attribute}"),
+        };
+        Some(condition(&words, table, row))
     }
 
     fn query<'a>(

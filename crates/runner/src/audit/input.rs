@@ -1,9 +1,12 @@
 //! What an audit compares, and with which limits. What must not be here: queries and comparisons.
 
+use std::rc::Rc;
+
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Share};
 use highwater_core::model::units::{Nanos, Seed};
 use highwater_core::workload::{Invariant, Workload};
+use highwater_driver::Timeline;
 
 use super::progress::AuditProgressReporter;
 use crate::store::RunDirectory;
@@ -17,6 +20,8 @@ pub(crate) struct AuditInput<'a> {
     pub(crate) seed: Seed,
     pub(crate) share: &'a Share,
     pub(crate) bound: &'a BoundWorkload,
+    /// The same with the workload's own keys.
+    pub(crate) whole: &'a BoundWorkload,
     /// The tables before this run; in `bound`, rows of earlier runs have no key.
     pub(crate) tables: &'a ExistingTables,
     pub(crate) workload: &'a Workload,
@@ -29,4 +34,13 @@ pub(crate) struct AuditInput<'a> {
     pub(crate) stored: bool,
     /// Reports the current stage and its progress.
     pub(crate) progress: AuditProgressReporter<'a>,
+}
+
+/// The times of the comparison of one table.
+#[derive(Clone, Copy)]
+pub(crate) struct TableTimes<'a> {
+    /// The run's time.
+    pub(super) timeline: &'a Rc<dyn Timeline>,
+    /// Wrong buckets are narrowed to their rows until then.
+    pub(super) narrow_until: Nanos,
 }

@@ -8,6 +8,7 @@ use highwater_core::model::record::{AuditExample, Fault};
 use highwater_core::model::stored::{KeyRange, StoredRow, difference};
 use highwater_driver::TargetError;
 
+use super::input::TableTimes;
 use super::patient::Waits;
 use super::progress::rows_of;
 use super::table::{Figures, TableAudit};
@@ -21,7 +22,11 @@ const ALL: KeyRange = KeyRange {
 
 impl TableAudit<'_, '_> {
     /// Reads all rows; `column` decides which of them replace each other.
-    pub(super) async fn run_replaced(mut self, column: usize) -> Result<Figures, TargetError> {
+    pub(super) async fn run_replaced(
+        &mut self,
+        column: usize,
+        times: TableTimes<'_>,
+    ) -> Result<(), TargetError> {
         let kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
@@ -51,7 +56,10 @@ impl TableAudit<'_, '_> {
             one_in: kept.one_in(),
             marked,
         });
-        Ok(self.figures)
+        if marked {
+            self.recheck(times).await?;
+        }
+        Ok(())
     }
 
     /// Reads all rows once and judges each; the value at `at` is its key.

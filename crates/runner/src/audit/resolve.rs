@@ -66,7 +66,8 @@ impl TableAudit<'_, '_> {
         Ok(suspects)
     }
 
-    fn sampled_rows(&self) -> BTreeSet<u64> {
+    /// Rows of this run, drawn by its seed.
+    pub(super) fn sampled_rows(&self) -> BTreeSet<u64> {
         let rows = self.ledger.rows();
         let draws = Draws::of(self.input.seed, &["audit", &self.table.name]);
         let count = rows.end - rows.start;

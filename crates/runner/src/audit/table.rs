@@ -1,20 +1,18 @@
 //! The audit of one table, at its level: what is expected, what is found, what is wrong.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use futures_util::future::{Either, select};
 use highwater_core::analysis::buckets::{self, Comparison, EXAMPLES_MAX};
-use highwater_core::model::audit_record::{Removal, ReplacedRecord};
+use highwater_core::model::audit_record::{Removal, ReplacedRecord, WrongSql};
 use highwater_core::model::op::BoundTable;
 use highwater_core::model::plan::AuditLevel;
 use highwater_core::model::record::{
     AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
 };
-use highwater_core::model::units::Nanos;
-use highwater_driver::{KeySums, TargetError, Timeline};
+use highwater_driver::{KeySums, TargetError};
 
-use super::input::AuditInput;
+use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;
 use super::progress::rows_of;
 use super::rows::Regenerator;
@@ -23,6 +21,9 @@ use crate::ledger::Ledger;
 
 /// Examples of one fault, so that none crowds out another.
 const EXAMPLES_OF_A_FAULT: usize = EXAMPLES_MAX / 4;
+
+/// Rows of wrong buckets that the audit's SQL is tried on.
+const ROWS_IN_BUCKETS: usize = 8;
 
 /// One table of an audit.
 pub(crate) struct TableAudit<'a, 'p> {
@@ -67,6 +68,8 @@ pub(crate) struct Figures {
     pub(crate) replaced: Option<ReplacedRecord>,
     /// How the table lost its rows all at once.
     pub(crate) removal: Option<Removal>,
+    /// What is wrong with the audit's own SQL; then nothing else is said.
+    pub(crate) wrong_sql: Option<WrongSql>,
     /// Missing rows of earlier runs.
     pub(crate) missing_before: u64,
 }
@@ -105,20 +108,17 @@ impl Figures {
 }
 
 impl TableAudit<'_, '_> {
-    /// Audits; wrong buckets are narrowed to their rows if there is time until `narrow_until`.
-    pub(super) async fn run(
-        mut self,
-        timeline: &Rc<dyn Timeline>,
-        narrow_until: Nanos,
-    ) -> Result<Figures, TargetError> {
+    /// Audits; wrong buckets are narrowed to their rows if there is time.
+    pub(super) async fn run(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
         let level = self.input.level;
         let mut wrong = BTreeSet::new();
+        let mut suspects = BTreeSet::new();
         if level >= AuditLevel::Sums {
             self.begin_stage(
                 "searching for rows of unknown outcome, and reading a sample",
                 0,
             );
-            let suspects = self.resolve(level == AuditLevel::Sums).await?;
+            suspects = self.resolve(level == AuditLevel::Sums).await?;
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
         let stage = match level {
@@ -141,6 +141,13 @@ impl TableAudit<'_, '_> {
         if !self.input.stored {
             self.compare_others(sums.without_key);
         }
+        self.suspect(&comparison, &mut suspects);
+        if !suspects.is_empty()
+            && level < AuditLevel::Full
+            && self.distrusts_own_sql(&suspects, times).await?
+        {
+            return Ok(());
+        }
         if level == AuditLevel::Full {
             let expected = expectation.expected.iter().map(|bucket| bucket.bucket);
             wrong.extend(expected.chain(expectation.found.iter().map(|bucket| bucket.bucket)));
@@ -149,25 +156,60 @@ impl TableAudit<'_, '_> {
         if self.input.share.of > 1 {
             self.figures.expectation = Some(expectation);
             self.figures.compared(&comparison);
-            return Ok(self.figures);
+            return Ok(());
         }
         if level < AuditLevel::Sums || wrong.is_empty() {
             self.figures.narrowed = wrong.is_empty();
             self.figures.compared(&comparison);
-            return Ok(self.figures);
+            return Ok(());
         }
         let wrong: Vec<u64> = wrong.into_iter().collect();
         let in_wrong = self.ledger.width().saturating_mul(wrong.len() as u64);
         self.begin_stage("reading back rows", in_wrong.min(rows_of(self.ledger)));
-        let narrowed = {
-            let narrow = std::pin::pin!(self.narrow(&wrong));
-            match select(narrow, timeline.sleep_until(narrow_until)).await {
-                Either::Left((narrowed, _)) => Some(narrowed?),
-                Either::Right(_) => None,
-            }
-        };
+        let narrowed = self.narrow_in_time(&wrong, times).await?;
         self.conclude(&comparison, narrowed);
-        Ok(self.figures)
+        if level == AuditLevel::Full {
+            self.recheck(times).await?;
+        }
+        Ok(())
+    }
+
+    /// Reads back the rows of wrong buckets; none if the time is up before.
+    async fn narrow_in_time(
+        &mut self,
+        wrong: &[u64],
+        times: TableTimes<'_>,
+    ) -> Result<Option<Figures>, TargetError> {
+        let narrow = std::pin::pin!(self.narrow(wrong));
+        let limit = times.timeline.sleep_until(times.narrow_until);
+        match select(narrow, limit).await {
+            Either::Left((narrowed, _)) => narrowed.map(Some),
+            Either::Right(_) => Ok(None),
+        }
+    }
+
+    /// Adds some rows of wrong buckets to the rows that seem to be wrong.
+    fn suspect(&self, comparison: &Comparison, suspects: &mut BTreeSet<u64>) {
+        if self.input.share.of > 1 && comparison.missing == 0 {
+            // What other shares wrote is too much here, and no suspicion.
+            suspects.clear();
+            return;
+        }
+        let (width, rows) = (self.ledger.width(), self.ledger.rows());
+        let step = comparison.wrong.len().div_ceil(ROWS_IN_BUCKETS).max(1);
+        let some = comparison.wrong.iter().step_by(step);
+        suspects.extend(some.map(|bucket| rows.start.max(bucket * width)));
+    }
+
+    /// Tries the SQL by which rows were found to be wrong.
+    pub(super) async fn recheck(&mut self, times: TableTimes<'_>) -> Result<(), TargetError> {
+        let figures = &self.figures;
+        if figures.missing + figures.surplus + figures.altered > 0 {
+            let named = figures.examples.iter().map(|example| example.first_key);
+            let suspects: BTreeSet<u64> = named.collect();
+            self.distrusts_own_sql(&suspects, times).await?;
+        }
+        Ok(())
     }
 
     /// Rows without a key of this run: those of earlier runs, and what nobody sent.

@@ -103,6 +103,7 @@ impl Run {
             seed: self.request.plan.seed,
             share: &self.request.plan.share,
             bound: &self.tables.own_rows(bound),
+            whole: bound,
             tables: &self.tables,
             workload: &self.request.workload,
             changed: &changed,

@@ -129,6 +129,7 @@ impl Run {
             seed: plan.seed,
             share: &plan.share,
             bound: &rows_in(bound, rows),
+            whole: bound,
             tables: &self.tables,
             workload: &self.request.workload,
             changed: &[],

@@ -7,6 +7,7 @@
 
 mod levels;
 mod named;
+mod own_sql;
 mod plans;
 mod proxy;
 mod random;

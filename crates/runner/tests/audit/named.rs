@@ -127,6 +127,30 @@ fn changes_too_small_for_the_sums_are_found_by_the_sample() {
 }
 
 #[test]
+fn digits_below_a_millisecond_and_added_attributes_are_seen_by_reading_back() {
+    if skipped() {
+        return;
+    }
+    let root = tempfile::tempdir().unwrap();
+    let database = Database::Postgres(Arc::new(Postgres::start()));
+    let later = "UPDATE meters SET at = at + interval '100 microseconds' WHERE id = 123;";
+    let added = "UPDATE meters SET tags = tags || '{\"extra\": 1}' WHERE id = 123;";
+    for (besides, column) in [(later, "at"), (added, "tags")] {
+        let plan = FaultPlan {
+            besides,
+            ..FaultPlan::default()
+        };
+        let (record, _) = carry_out(&plan, &database, AuditLevel::Full, root.path());
+        let audit = &record.audit;
+        assert_eq!((audit.altered, audit.missing), (1, 0), "{audit:?}");
+        assert_eq!(audit.examples[0].column.as_deref(), Some(column));
+        // No sum has it, and the sample is of other rows.
+        let (record, _) = carry_out(&plan, &database, AuditLevel::Sums, root.path());
+        assert_eq!(record.judgments.data.value, Data::Clean, "{column}");
+    }
+}
+
+#[test]
 fn lost_answers_and_late_batches_are_resolved_by_key_and_no_fault() {
     on_both(|database, root, name| {
         let plan = FaultPlan {

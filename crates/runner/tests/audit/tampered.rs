@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle};
+use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle, Value};
 use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use highwater_core::model::stored::KeyRange;
 use highwater_core::model::units::Nanos;
@@ -29,6 +29,8 @@ pub(crate) struct Faults {
     pub(crate) made: Option<Box<dyn FnOnce() + Send>>,
     /// Ops, by index, that are acknowledged and not applied.
     pub(crate) not_applied: BTreeSet<u64>,
+    /// The column, by position, whose checksums the target makes otherwise.
+    pub(crate) other_sums_of: Option<usize>,
     /// Runs on a connection of its own.
     pub(crate) tamper: Option<Tamper>,
 }
@@ -258,7 +260,16 @@ impl Admin for Tampering {
         table: &'a BoundTable,
         width: u64,
     ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
-        self.inner.sums_by_key(table, width)
+        let other = self.state.lock().unwrap().faults.other_sums_of;
+        Box::pin(async move {
+            let mut sums = self.inner.sums_by_key(table, width).await?;
+            for bucket in &mut sums.buckets {
+                if let Some(sum) = other.and_then(|at| bucket.sums.get_mut(at)) {
+                    *sum = sum.wrapping_add(bucket.rows);
+                }
+            }
+            Ok(sums)
+        })
     }
 
     fn read_rows<'a>(
@@ -268,6 +279,10 @@ impl Admin for Tampering {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         self.inner.read_rows(table, ranges, take)
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        self.inner.condition(table, row)
     }
 
     fn rows_inserted<'a>(

@@ -50,6 +50,7 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
     let refused = push(&mut reasons, refused_found(audit));
     let foreign = push(&mut reasons, foreign(record));
     push(&mut reasons, not_narrowed(audit));
+    let wrong_sql = push(&mut reasons, wrong_sql(audit));
     let not_idle = push(&mut reasons, not_idle(record));
     let copies = push(&mut reasons, copies_differ(audit));
     // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
@@ -61,7 +62,7 @@ fn compared(record: &RunRecord) -> Judgment<Data> {
         altered,
         duplicated,
         refused,
-        foreign || not_idle || copies || counter || too_short,
+        foreign || wrong_sql || not_idle || copies || counter || too_short,
     ) {
         (true, ..) => Data::Lost,
         (_, true, ..) => Data::Altered,
@@ -224,10 +225,18 @@ fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
     reason(ReasonCode::InvariantBroken, message, &broken, hint)
 }
 
+/// Nothing is said of rows that were looked at with a wrong expression.
+fn wrong_sql(audit: &AuditRecord) -> Option<Reason> {
+    let places: Vec<String> = audit.wrong_sql.iter().map(ToString::to_string).collect();
+    let message = "the audit's own SQL is wrong about rows that are there";
+    let hint = "correct the workload file, or the column's type in its `create`; then run again with \
+                --drop";
+    reason(ReasonCode::AuditSqlWrong, message, &places, hint)
+}
+
 /// A note: what is wrong is known by bucket only.
 fn not_narrowed(audit: &AuditRecord) -> Option<Reason> {
-    let wrong = audit.missing + audit.surplus + audit.altered > 0;
-    if !wrong || audit.narrowed || audit.level < AuditLevel::Sums {
+    if !audit.is_wrong() || audit.narrowed || audit.level < AuditLevel::Sums {
         return None;
     }
     let why = audit.error.clone();
@@ -317,6 +326,12 @@ fn not_idle(record: &RunRecord) -> Option<Reason> {
 
 fn unverified(record: &RunRecord) -> Vec<Reason> {
     let audit = &record.audit;
+    if let Some(reason) = wrong_sql(audit) {
+        return [Some(reason), not_idle(record)]
+            .into_iter()
+            .flatten()
+            .collect();
+    }
     let share = &record.plan.definition.share;
     let why = audit.error.clone();
     let ended = Ended::of(&record.incidents);

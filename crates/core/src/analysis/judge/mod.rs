@@ -13,7 +13,7 @@ mod reasons;
 #[cfg(test)]
 mod tests;
 
-use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue};
+use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::record::RunRecord;
 
 pub use crate::model::record::Ended;
@@ -36,8 +36,8 @@ pub fn judge(record: &RunRecord) -> Judgments {
 
 /// The exit code of a run.
 ///
-/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 3: measurement not
-/// sound, or data unverified although an audit was asked; 1: objective missed; 0: all well. Where
+/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's
+/// expressions, with which the audit asks, are wrong; 3: measurement not sound, or data unverified although an audit was asked; 1: objective missed; 0: all well. Where
 /// several hold the first in this order wins: what happened to the data matters most, and why a
 /// run ended explains why it is not sound.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
@@ -49,6 +49,11 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
         Ended::TargetLost => return 5,
         Ended::Interrupted => return 130,
         Ended::Complete => {}
+    }
+    // What the user gave is wrong; how sound the rest is comes after that.
+    let reasons = &judgments.data.reasons;
+    if reasons.iter().any(|r| r.code == ReasonCode::AuditSqlWrong) {
+        return 2;
     }
     let sound = judgments.measurement.value == Measurement::Valid;
     if !sound || judgments.data.value == Data::Unverified {

@@ -40,6 +40,7 @@ pub(super) fn merged(shares: &[&RunRecord]) -> AuditRecord {
         columns: Vec::new(),
         narrowed: false,
         server_counter: None,
+        wrong_sql: audits().flat_map(|audit| audit.wrong_sql.clone()).collect(),
         examples: audits().flat_map(|audit| audit.examples.clone()).collect(),
         expectations: Vec::new(),
         error: None,
@@ -97,6 +98,12 @@ fn expectations(share: &RunRecord) -> Result<&[Expectation], (AuditStatus, Strin
     let audit = &share.audit;
     let index = share.plan.definition.share.index;
     match (audit.status, audit.expectations.as_slice()) {
+        _ if !audit.wrong_sql.is_empty() => {
+            let wrong = audit.wrong_sql.iter().map(ToString::to_string);
+            let wrong: Vec<String> = wrong.collect();
+            let error = format!("share {index}: {}", wrong.join("; "));
+            Err((AuditStatus::Failed, error))
+        }
         (AuditStatus::Partial | AuditStatus::Done, [])
             if audit.acknowledged + audit.unknown > 0 =>
         {

@@ -52,6 +52,9 @@ pub(super) fn command(
             let again = run(record, begin, measured, Factors::new(1.0, 1));
             return format!("{again} --audit-timeout {}", flag_span(limit));
         }
+        Data::Unverified if !record.audit.wrong_sql.is_empty() => {
+            return base("run", record, &["drop"]) + " --drop";
+        }
         Data::Unverified => return check(record),
         Data::Clean | Data::NotChecked => {}
     }

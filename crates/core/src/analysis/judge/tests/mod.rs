@@ -1,6 +1,7 @@
 //! Every rule with a record that must break it and one that must not.
 
 use super::*;
+use crate::model::audit_record::{SqlPart, WrongSql};
 use crate::model::histogram::LatencySummary;
 use crate::model::judgment::ReasonCode;
 use crate::model::plan::{Arrivals, AuditLevel, Objective, Share};
@@ -591,6 +592,40 @@ fn an_audit_that_was_not_done_verifies_nothing() {
     );
 }
 
+fn wrong_key() -> WrongSql {
+    WrongSql {
+        table: "cpu".to_owned(),
+        part: SqlPart::Key,
+        column: None,
+        expression: "a +\n  b".to_owned(),
+        evidence: "0 came out for row 7".to_owned(),
+    }
+}
+
+#[test]
+fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
+    for status in [AuditStatus::Failed, AuditStatus::Partial, AuditStatus::Done] {
+        let mut record = closed();
+        record.audit.status = status;
+        record.audit.wrong_sql.push(wrong_key());
+        assert_eq!(
+            data(&record),
+            (Data::Unverified, vec![ReasonCode::AuditSqlWrong]),
+            "{status:?}"
+        );
+        assert_eq!(
+            judge(&record).data.reasons[0].evidence,
+            "`key` of table `cpu`: 0 came out for row 7; it is `a + b`"
+        );
+    }
+    // What another table lost is lost.
+    let mut record = closed();
+    record.audit.wrong_sql.push(wrong_key());
+    lose_rows(&mut record, 1);
+    let expected = vec![ReasonCode::RowsLost, ReasonCode::AuditSqlWrong];
+    assert_eq!(data(&record), (Data::Lost, expected));
+}
+
 #[test]
 fn an_audit_among_running_statements_proves_no_cleanness() {
     let mut record = closed();
@@ -634,6 +669,10 @@ fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
     assert_eq!(code(&record), 1);
     record.clients[0].cpu_fraction = 1.0;
     assert_eq!(code(&record), 3);
+    record.audit.status = AuditStatus::Failed;
+    record.audit.wrong_sql.push(wrong_key());
+    assert_eq!(code(&record), 2);
+    record.audit.status = AuditStatus::Done;
     incident(&mut record, IncidentKind::Interrupted, "by the user");
     assert_eq!(code(&record), 130);
     incident(&mut record, IncidentKind::TargetLost, "no session for 30 s");
