@@ -16,3 +16,5 @@ mod simulated;
 mod support;
 mod tampered;
 mod terms;
+mod wire;
+mod wire_faults;
