@@ -147,6 +147,36 @@ fn one_measured_cluster_needs_a_growth() {
     assert_eq!(plan["needs"][0]["growth"]["kind"], "published");
 }
 
+/// What `size` says of a rate that one cluster of so many nodes, and a published growth, cannot carry.
+fn beyond_one_cluster(nodes: u32) -> String {
+    let directory = TempDir::new().unwrap();
+    let mut size = highwater(&directory);
+    let one = format!("nodes,rows_per_s\n{nodes},338390.5\n");
+    fs::write(directory.path().join("one.csv"), one).unwrap();
+    let words = ["size", "30M", "--from", "one.csv", "--assume", "cratedb-1m"];
+    let refused = size.args(words).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    String::from_utf8(refused.stderr).unwrap()
+}
+
+#[test]
+fn the_range_of_an_assumed_growth_is_not_called_measured() {
+    assert_snapshot!(beyond_one_cluster(3), @"
+    error: 10 nodes are not expected to be enough: the rates would use 3188 % of their capacity, and more than twice the largest size of the assumed growth (5 nodes) is not named
+
+    hint: measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate
+    ");
+}
+
+#[test]
+fn a_measured_size_beyond_the_range_of_an_assumed_growth_is_named() {
+    assert_snapshot!(beyond_one_cluster(20), @"
+    error: 20 nodes are not expected to be enough: the rates would use 8865 % of their capacity, and more than the largest measured size (20 nodes; the assumed growth ends at 5) is not named
+
+    hint: measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate
+    ");
+}
+
 #[test]
 fn beyond_twice_the_measured_range_nothing_is_named_unless_asked() {
     assert_snapshot!(refused(&["size", "3M", "--from", "sweep.csv"]));

@@ -264,6 +264,9 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
             recorder.record_dropped(key, intended, ticket.phase_start);
             not_sent(pass, stream, ticket.index, &mut record.ledgers);
         }
+        for index in stream.source.never_due() {
+            not_sent(pass, stream, index, &mut record.ledgers);
+        }
         // Of the other shares' lanes nothing is known, and nothing is needed.
         if pass.plan.share.of == 1 {
             for index in stream.source.skipped() {

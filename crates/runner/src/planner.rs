@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use highwater_core::model::display;
+use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
     RetryPlan, Share, StopRule, StreamPlan, Unit, WorkloadPlan,
@@ -72,6 +74,12 @@ pub struct PlanError {
     pub hint: String,
 }
 
+/// Ops that one load generator hands out to the sessions of a stream: each takes a lock that all of
+/// them share, and none takes and returns it in less than 100 ns.
+const OPS_PER_SECOND_MAX: u64 = 10_000_000;
+/// Units that one load generator can account for: times are whole nanoseconds.
+const UNITS_PER_SECOND_MAX: u64 = 1_000_000_000;
+
 /// Sessions that open load may use when the user says nothing: enough for a thousand ops a second
 /// that take a quarter of a second each.
 const OPEN_SESSIONS_MIN: u32 = 64;
@@ -86,6 +94,7 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
     check_writers(workload, &streams)?;
     check_spawn_rate(&streams, input)?;
     check_share(&streams, &input.share)?;
+    check_rates(&streams, &input.share)?;
     check_identity(workload, input)?;
     check_literals(workload, input)?;
     let steps = streams
@@ -122,6 +131,38 @@ pub fn plan(workload: &Workload, input: &PlanInput) -> Result<Plan, PlanError> {
         audit: input.audit,
         share: input.share.clone(),
     })
+}
+
+/// What no load generator offers is a slip of the keyboard, whatever the target's disk has room for.
+fn check_rates(streams: &[StreamPlan], share: &Share) -> Result<(), PlanError> {
+    for stream in streams {
+        let most = OPS_PER_SECOND_MAX
+            .saturating_mul(stream.units_per_op)
+            .min(UNITS_PER_SECOND_MAX)
+            .saturating_mul(u64::from(share.of));
+        let rates = stream.paces.iter().filter_map(|pace| match pace {
+            Pace::Open { rate } => Some(*rate),
+            Pace::Closed { .. } => None,
+        });
+        let unit = stream.unit.name();
+        if let Some(rate) = rates.max().filter(|rate| *rate > Rate::per_second(most)) {
+            return Err(PlanError {
+                message: format!(
+                    "stream `{}` is planned at {} {unit}/s, and {} load generator{} can pace \
+                     {} {unit}/s at most",
+                    stream.name,
+                    display::rate(rate.as_f64()),
+                    share.of,
+                    if share.of == 1 { "" } else { "s" },
+                    display::rate(to_f64(most)),
+                ),
+                hint:
+                    "lower --rate, or leave it out: then sessions send as fast as they are answered"
+                        .to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A share without sessions would wait for the others' end and measure nothing.
@@ -377,5 +418,43 @@ pub(crate) fn load_plan(plan: &Plan, op_name: &str, sessions: u32) -> Plan {
         stop: StopRule::default(),
         objectives: Vec::new(),
         ..plan.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether one of so many load generators can pace a rate of ops of so many rows.
+    #[track_caller]
+    fn check(rate: Rate, units_per_op: u64, shares: u32, expected: bool) {
+        let stream = StreamPlan {
+            name: "insert".to_owned(),
+            unit: Unit::Rows,
+            units_per_op,
+            paces: vec![Pace::Closed { sessions: 1 }, Pace::Open { rate }],
+            sessions: 1,
+            arrivals: Arrivals::Constant,
+            spawn_rate: None,
+        };
+        let share = Share {
+            of: shares,
+            ..Share::WHOLE
+        };
+        let found = check_rates(&[stream], &share);
+        assert_eq!(found.is_ok(), expected, "{rate:?} {found:?}");
+    }
+
+    #[test]
+    fn a_rate_is_bounded_by_its_ops_and_by_its_rows() {
+        let more = |units: u64| Rate {
+            micro_per_s: Rate::per_second(units).micro_per_s + 1,
+        };
+        check(Rate::per_second(OPS_PER_SECOND_MAX), 1, 1, true);
+        check(more(OPS_PER_SECOND_MAX), 1, 1, false);
+        check(more(OPS_PER_SECOND_MAX), 1, 2, true);
+        check(Rate::per_second(UNITS_PER_SECOND_MAX), 1_000, 1, true);
+        check(more(UNITS_PER_SECOND_MAX), 1_000, 1, false);
+        check(more(UNITS_PER_SECOND_MAX), u64::MAX, 1, false);
     }
 }

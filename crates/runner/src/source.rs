@@ -5,6 +5,7 @@
 //! served, and no queue of requests has to be bounded: what is due and not claimed *is* the
 //! queue. An arrival that is still unclaimed when its phase ends is handed out as dropped.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -74,6 +75,8 @@ struct State {
     pace: Pace,
     /// Ops dealt out so far, per lane; an op's index continues from phase to phase.
     issued: Vec<u64>,
+    /// Given back before they were sent, in order of intended time: at most one a session.
+    returned: VecDeque<Ticket>,
 }
 
 impl Source {
@@ -92,6 +95,7 @@ impl Source {
             pacer,
             pace,
             issued: vec![0; lanes.len()],
+            returned: VecDeque::new(),
         };
         Self {
             plan,
@@ -105,6 +109,9 @@ impl Source {
     /// The next op for session `slot` (its number within the stream) at time `now`.
     pub fn claim(&self, slot: u32, now: Nanos) -> Claim {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(claim) = self.claim_returned(&mut state, now) {
+            return claim;
+        }
         loop {
             if state.phase >= self.plan.plan.phases.len() {
                 return Claim::End;
@@ -144,6 +151,40 @@ impl Source {
                 return Claim::Op(ticket);
             }
         }
+    }
+
+    /// An op that was given back comes before all that were never claimed: it is due earlier.
+    fn claim_returned(&self, state: &mut State, now: Nanos) -> Option<Claim> {
+        let at = state
+            .returned
+            .iter()
+            .position(|ticket| self.is_due(ticket))?;
+        let ticket = state.returned.remove(at)?;
+        if now >= self.phase_end(&ticket) {
+            return Some(Claim::Dropped(ticket));
+        }
+        if self.is_limited() {
+            self.in_flight.fetch_add(1, Ordering::AcqRel);
+        }
+        Some(Claim::Op(ticket))
+    }
+
+    /// Takes back an op of an open load whose session was closed before it could send it: another
+    /// session may be free sooner than this one is there again.
+    pub fn give_back(&self, ticket: Ticket) {
+        self.finished();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = |other: &Ticket| other.intended > ticket.intended;
+        let at = state.returned.iter().position(later);
+        let at = at.unwrap_or(state.returned.len());
+        state.returned.insert(at, ticket);
+    }
+
+    /// Indexes of ops that were given back and never came due, as their phase ended before; meant
+    /// for when all is over.
+    pub fn never_due(&self) -> Vec<u64> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.returned.iter().map(|ticket| ticket.index).collect()
     }
 
     /// The session is done with its op, or gives it back unasked.

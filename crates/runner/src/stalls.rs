@@ -41,9 +41,9 @@ impl StallDetector {
         let passed = now.monotonic.saturating_sub(last.monotonic);
         let late = passed.saturating_sub(TICK);
         let jump = now.wall.saturating_sub(last.wall).saturating_sub(passed);
-        // Of a pause that both clocks show, the longer reading is the whole of it.
+        // Of a pause that both clocks show, each shows a part.
         let (length, kind) = if jump.0 >= STALL_NS {
-            (passed.max(jump), StallKind::MachinePaused)
+            (late.saturating_add(jump), StallKind::MachinePaused)
         } else {
             (late, StallKind::NotRunning)
         };
@@ -146,6 +146,29 @@ mod tests {
         check(&readings, &[(10, 3_000, StallKind::MachinePaused)]);
         // A clock that is set back, or slewed, says nothing.
         check(&[[0, 9_000], [10, 10], [20, 70]], &[]);
+    }
+
+    #[test]
+    fn a_pause_that_both_clocks_show_is_as_long_as_both_parts_of_it() {
+        // The machine stood for three seconds, and the process was let run five seconds after.
+        let readings = [[0, 0], [10, 10], [5_020, 8_020], [5_030, 8_030]];
+        check(&readings, &[(10, 8_000, StallKind::MachinePaused)]);
+        // A wall clock that is set back meanwhile hides nothing of what the other one shows.
+        let readings = [[0, 9_000], [10, 9_010], [5_020, 20]];
+        check(&readings, &[(10, 5_000, StallKind::NotRunning)]);
+    }
+
+    #[test]
+    fn pauses_shorter_than_a_stall_do_not_add_up_to_one() {
+        let readings = [[0, 0], [10, 109], [20, 218], [30, 327], [40, 436]];
+        check(&readings, &[]);
+        check(
+            &[[0, 0], [10, 110], [20, 220]],
+            &[
+                (0, 100, StallKind::MachinePaused),
+                (10, 100, StallKind::MachinePaused),
+            ],
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! It chooses series and fills in defaults. Must not compute; that is the core's job.
 
 use highwater_core::analysis::plausibility::{ModelRequest, audit};
-use highwater_core::analysis::scaling::ScalingModel;
+use highwater_core::analysis::scaling::{FARTHEST, ScalingModel};
 use highwater_core::analysis::series::{self, PUBLISHED, Point, SeriesSet};
 use highwater_core::analysis::sizing::{
     Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
@@ -398,18 +398,28 @@ fn not_reached(request: &Request, unreached: &Unreached) -> Failure {
         ),
     };
     if unreached.refused {
-        let largest = request
-            .needs
-            .iter()
-            .map(|need| need.basis.average.largest());
-        let largest = largest.fold(f64::INFINITY, f64::min);
-        return Failure::usage(format!(
-            "{within}, and more than twice the largest measured size ({} nodes) is not named",
-            display::plain(largest)
-        ))
-        .with_hint(
+        let bases = request.needs.iter().map(|need| &need.basis);
+        let least = bases.min_by(|one, other| {
+            let (one, other) = (&one.average, &other.average);
+            one.farthest().total_cmp(&other.farthest())
+        });
+        let limit = least.map(range).unwrap_or_default();
+        return Failure::usage(format!("{within}, and more than {limit} is not named")).with_hint(
             "measure a larger cluster, lower --confidence or --tolerate-failures, or add --extrapolate",
         );
     }
     Failure::usage(within).with_hint("choose a lower rate; the measured growth ends below this one")
+}
+
+/// How far a basis is used: what was measured at which sizes, the cluster or only the growth.
+fn range(basis: &Basis) -> String {
+    let (own, grown) = (basis.sweep.largest(), basis.average.largest());
+    let (shown, growth) = (display::plain(own), display::plain(grown));
+    if basis.growth == basis.origin {
+        format!("twice the largest measured size ({growth} nodes)")
+    } else if own > FARTHEST * grown {
+        format!("the largest measured size ({shown} nodes; the assumed growth ends at {growth})")
+    } else {
+        format!("twice the largest size of the assumed growth ({growth} nodes)")
+    }
 }

@@ -52,6 +52,21 @@ fn a_wrong_target() {
 }
 
 #[test]
+fn a_rate_that_no_load_generator_can_pace() {
+    let place = Place::new();
+    assert_snapshot!(said(&place, &["run", "sim:", "--rate", "100G"]), @"
+    error: stream `insert` is planned at 100,000,000,000 rows/s, and 1 load generator can pace 1,000,000,000 rows/s at most
+
+    hint: lower --rate, or leave it out: then sessions send as fast as they are answered
+    ");
+    assert_snapshot!(said(&place, &["run", "sim:", "--rate", "50M", "--set", "batch=1"]), @"
+    error: stream `insert` is planned at 50,000,000 rows/s, and 1 load generator can pace 10,000,000 rows/s at most
+
+    hint: lower --rate, or leave it out: then sessions send as fast as they are answered
+    ");
+}
+
+#[test]
 fn what_tables_of_a_target_do_not_have() {
     let place = Place::new();
     assert_snapshot!(said(&place, &["run", "cpu", "sqlite:mine.db", "--shards", "6"]), @"

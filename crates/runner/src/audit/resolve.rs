@@ -203,6 +203,8 @@ impl TableAudit<'_, '_> {
         let surplus = found.saturating_sub(most.into());
         self.figures.missing += missing;
         self.figures.surplus += surplus;
+        // A key counts once here, so what is there beyond the applied rows was refused.
+        self.figures.refused_found += surplus;
         let fault = match (missing, surplus) {
             (0, 0) => return,
             (0, _) => Fault::Surplus,

@@ -43,17 +43,21 @@ impl TelemetryReader for Host {
     }
 }
 
-/// Shares of all processors together.
-fn cpu(stats: &KernelStats) -> [MetricSample; 3] {
+/// Shares of all processors together; what a kernel does not say is left out.
+fn cpu(stats: &KernelStats) -> Vec<MetricSample> {
     let total = &stats.total;
     let cores = to_f64(u64::try_from(stats.cpu_time.len()).unwrap_or(1).max(1));
     let second = to_f64(procfs::ticks_per_second()) * cores;
     let share = |name, ticks: u64| MetricSample::seconds(name, to_f64(ticks) / second);
-    [
-        share(names::CPU_BUSY, busy(total)),
-        share(names::CPU_STEAL, total.steal.unwrap_or(0)),
-        share(names::CPU_IOWAIT, total.iowait.unwrap_or(0)),
-    ]
+    let reported = [
+        (names::CPU_BUSY, Some(busy(total))),
+        (names::CPU_STEAL, total.steal),
+        (names::CPU_IOWAIT, total.iowait),
+    ];
+    reported
+        .into_iter()
+        .filter_map(|(name, ticks)| Some(share(name, ticks?)))
+        .collect()
 }
 
 fn memory(readings: &mut Vec<MetricSample>) {
@@ -144,6 +148,8 @@ mod tests {
             ("cpu_iowait", None, Measure::Seconds, 1.0),
         ];
         assert_eq!(parts(&cpu(&of_kernel(&lines))), expected);
+        let old = cpu(&of_kernel("cpu  100 0 0 100\ncpu0 100 0 0 100"));
+        assert_eq!(old.len(), 1, "neither stolen nor waiting: {old:?}");
     }
 
     #[test]

@@ -145,7 +145,7 @@ impl Worker {
                     continue;
                 }
                 Due::Closed => {
-                    ready = Some(prepared);
+                    self.source.give_back(prepared.ticket);
                     self.rest_after(link.since).await;
                     connected = None;
                     continue;

@@ -17,3 +17,5 @@ mod simulated;
 mod support;
 mod tampered;
 mod terms;
+mod wire;
+mod wire_faults;

@@ -38,7 +38,7 @@ fn record(
             other.execute(tamper);
         }
     }));
-    let target = Tampered::target(database.open(None), faults);
+    let target = Tampered::target(database.open(None, None), faults);
     let mut request = job.request(target, root);
     request.drop_tables = true;
     let (_keep, interrupts) = interrupts::channel();

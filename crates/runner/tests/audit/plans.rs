@@ -196,10 +196,10 @@ impl Database {
         }
     }
 
-    /// The target, behind a proxy at `port`.
-    pub(crate) fn open(&self, port: Option<u16>) -> Arc<dyn Target> {
+    /// The target, behind a proxy at `port`, with that insert mode.
+    pub(crate) fn open(&self, port: Option<u16>, insert: Option<&str>) -> Arc<dyn Target> {
         let options = TargetOptions {
-            insert: None,
+            insert: insert.map(str::to_owned),
             data_directory: None,
             application_name: "audit".to_owned(),
             seed: Seed(42),
@@ -261,7 +261,7 @@ pub(crate) fn carry_out(
         }
         _ => None,
     };
-    let inner = database.open(proxy.as_ref().map(|proxy| proxy.port));
+    let inner = database.open(proxy.as_ref().map(|proxy| proxy.port), None);
     if plan.by_trigger {
         let triggers: String = plan.planted.iter().map(|p| database.trigger(*p)).collect();
         let database = database.clone_for_tamper();
@@ -275,7 +275,7 @@ pub(crate) fn carry_out(
             })),
             ..Faults::default()
         };
-        let record = execute(Tampered::target(inner, faults), level, root);
+        let record = execute(&job(level), Tampered::target(inner, faults), root);
         return (record, plan.planted.clone());
     }
     let done = Arc::new(Mutex::new(Vec::new()));
@@ -301,13 +301,14 @@ pub(crate) fn carry_out(
         })),
         ..Faults::default()
     };
-    let record = execute(Tampered::target(inner, faults), level, root);
+    let record = execute(&job(level), Tampered::target(inner, faults), root);
     let planted = done.lock().unwrap().clone();
     (record, planted)
 }
 
-fn execute(target: Arc<dyn Target>, level: AuditLevel, root: &Path) -> RunRecord {
-    let mut request = job(level).request(target, root);
+/// Runs a job on tables of its own.
+pub(crate) fn execute(job: &Job, target: Arc<dyn Target>, root: &Path) -> RunRecord {
+    let mut request = job.request(target, root);
     request.drop_tables = true;
     let (_keep, interrupts) = interrupts::channel();
     run(request, Rc::new(Silent), interrupts).unwrap().record

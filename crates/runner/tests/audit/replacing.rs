@@ -42,7 +42,7 @@ fn upserts(settings: &[(&'static str, &str)]) -> Job {
 }
 
 fn run(job: &Job, database: &Database, faults: Faults, root: &Path) -> RunRecord {
-    let target = Tampered::target(database.open(None), faults);
+    let target = Tampered::target(database.open(None, None), faults);
     job.run_on(target, root).record
 }
 

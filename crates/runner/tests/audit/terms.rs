@@ -223,7 +223,7 @@ struct Sent {
 fn check(database: &Database, dialect: &str, root: &std::path::Path) {
     carry_out(&FaultPlan::default(), database, AuditLevel::Off, root);
     database.execute("DROP TABLE IF EXISTS sent; CREATE TABLE sent AS SELECT * FROM meters;");
-    let target = database.open(None);
+    let target = database.open(None, None);
     let workload = job(AuditLevel::Off).workload();
     let bound = workload
         .bind(&[dialect.to_owned()], target.placeholders())

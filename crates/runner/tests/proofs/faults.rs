@@ -185,6 +185,32 @@ fn an_idle_session_that_is_closed_is_replaced_before_its_next_op() {
     assert_eq!(insert.acknowledged, insert.offered);
 }
 
+/// Whoever waits takes the place of a session that is closed so soon that it rests before it comes
+/// again, and the op that it had claimed must not rest with it.
+#[test]
+fn an_op_whose_session_cannot_come_back_is_sent_by_another() {
+    let faults = Arc::new(Faults {
+        closes_after: Some(Nanos::from_millis(570)),
+        sessions_max: Some(32),
+        ..Faults::default()
+    });
+    let target = one_node("cores=4&service=constant&request=1ms");
+    let mut job = Job::new(&target, &[("insert", open(400))]);
+    job.sessions = 64;
+    let record = job.run_faulty(&faults).record;
+    let insert = measured(&record, "insert");
+    assert_eq!(insert.offered, 400);
+    assert_eq!(insert.offered, insert.sent + insert.dropped);
+    assert_eq!(insert.acknowledged, insert.sent);
+    // All of them may be closed at once, and rest for 100 ms; so long does the first one of those that
+    // wait pause between two attempts. Then the next op is 25 ms away, and takes 1 ms.
+    let latest = Nanos(insert.latency_ns.max.unwrap());
+    let bound = Nanos::from_millis(226);
+    assert!(latest <= bound, "{latest:?}");
+    // What the end of the phase cuts off is at most as old: nine of forty a second.
+    assert!(insert.dropped <= 9, "{}", insert.dropped);
+}
+
 #[test]
 fn a_server_that_closes_every_session_at_once_is_not_stormed() {
     let (record, opened) = closed_after(Nanos::ZERO);

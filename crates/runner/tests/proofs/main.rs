@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod combined;
 mod endings;
 mod faults;
 mod hunting;
@@ -20,3 +21,4 @@ mod stall;
 mod stopping;
 mod telemetry;
 mod tunings;
+mod witness;

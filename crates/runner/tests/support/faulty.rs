@@ -36,6 +36,10 @@ pub(crate) struct Faults {
     pub(crate) never_quiet: bool,
     /// A session is closed so long after it was opened.
     pub(crate) closes_after: Option<Nanos>,
+    /// Sessions that it has at one time, at most.
+    pub(crate) sessions_max: Option<u64>,
+    /// Sessions that it has.
+    pub(crate) open: Arc<AtomicU64>,
     /// Sessions that were opened.
     pub(crate) opened: AtomicU64,
     /// How often the size of the tables was asked.
@@ -70,6 +74,11 @@ impl Target for Faulty {
             let timeline = Rc::clone(&connect.timeline);
             let inner = self.inner.connect(connect).await?;
             let faults = Arc::clone(&self.faults);
+            let place = Place::take(&faults.open);
+            let open = faults.open.load(Ordering::Relaxed);
+            if faults.sessions_max.is_some_and(|most| open > most) {
+                return Err(TargetError::unreachable("too many clients already"));
+            }
             faults.opened.fetch_add(1, Ordering::Relaxed);
             let closes_at = faults
                 .closes_after
@@ -80,6 +89,7 @@ impl Target for Faulty {
                 requests: 0,
                 closes: closes_at.map(|at| (at, timeline.sleep_until(at))),
                 timeline,
+                _place: place,
             });
             Ok(session)
         })
@@ -105,6 +115,23 @@ struct FaultySession {
     /// When it is closed.
     closes: Option<(Nanos, BoxFuture<'static, ()>)>,
     timeline: Rc<dyn Timeline>,
+    _place: Place,
+}
+
+/// One of the sessions that the target has.
+struct Place(Arc<AtomicU64>);
+
+impl Place {
+    fn take(open: &Arc<AtomicU64>) -> Self {
+        open.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Session for FaultySession {

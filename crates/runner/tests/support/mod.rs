@@ -31,7 +31,7 @@ use highwater_runner::store::RunDirectory;
 use self::faulty::{Faults, Faulty};
 
 /// A run to be.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct Job {
     pub(crate) target: String,
     pub(crate) settings: Vec<(&'static str, String)>,

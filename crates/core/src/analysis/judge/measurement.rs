@@ -305,7 +305,9 @@ fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>)
 fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
     let mut places = Vec::new();
     for stream in measured {
-        let sessions = u64::from(stream.stream.sessions);
+        // Those that never worked are a reason of their own, and no time of the others is lost.
+        let sessions = stream.stream.working.unwrap_or(stream.stream.sessions);
+        let sessions = u64::from(sessions);
         let ops = stream.acknowledged();
         let enough = ops >= sessions * LITTLES_LAW_OPS_PER_SESSION;
         let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {

@@ -60,6 +60,8 @@ pub struct Member {
 pub struct Average {
     members: Vec<Member>,
     largest: f64,
+    /// The largest size of another cluster that the growth is applied to; 0 where there is none.
+    anchor: f64,
     /// Relative standard deviation of a new measurement.
     error: f64,
     /// What the error is multiplied by because no model comes as near to the points as it says.
@@ -154,6 +156,7 @@ impl Average {
         Self {
             members: weighed(beliefs(models, &sweep), sweep.sizes()),
             largest: sweep.largest(),
+            anchor: 0.0,
             error: sweep.error(),
             widened,
             surprise: 1.0,
@@ -171,6 +174,7 @@ impl Average {
         Self {
             members: self.members.iter().filter_map(anchored).collect(),
             error: self.error.max(own.error()),
+            anchor: own.largest(),
             ..self.clone()
         }
     }
@@ -185,14 +189,15 @@ impl Average {
         self.error
     }
 
-    /// The largest size that was measured.
+    /// The largest size that the growth was measured at.
     pub fn largest(&self) -> f64 {
         self.largest
     }
 
-    /// The largest size that is predicted without being asked to extrapolate.
+    /// The largest size that is predicted without being asked to extrapolate: at least one that was
+    /// measured, whatever the growth's own range.
     pub fn farthest(&self) -> f64 {
-        FARTHEST * self.largest
+        self.anchor.max(FARTHEST * self.largest)
     }
 
     /// What a new measurement at a size from 1 would show.

@@ -207,12 +207,23 @@ fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
 
 #[test]
 fn sessions_that_never_worked_are_missed_in_closed_load() {
-    let working = |n| spoilt(|record| record.streams[0].working = Some(n));
-    assert_eq!(working(4), (Measurement::Valid, vec![]));
-    let missing = (Measurement::Invalid, vec![ReasonCode::SessionsMissing]);
-    assert_eq!(working(3), missing);
-    let fills = spoilt(|record| {
+    // Three of four sessions do three quarters of their ops, and Little's law holds of the three.
+    let three_work = |record: &mut RunRecord| {
         record.streams[0].working = Some(3);
+        record.streams[0].throughput.ops_per_s *= 0.75;
+    };
+    let all = spoilt(|record| record.streams[0].working = Some(4));
+    assert_eq!(all, (Measurement::Valid, vec![]));
+    let missing = (Measurement::Invalid, vec![ReasonCode::SessionsMissing]);
+    assert_eq!(spoilt(three_work), missing);
+    let lost = spoilt(|record| {
+        three_work(record);
+        record.streams[0].throughput.ops_per_s *= 0.75;
+    });
+    let both = vec![ReasonCode::SessionsMissing, ReasonCode::LittlesLaw];
+    assert_eq!(lost, (Measurement::Invalid, both));
+    let fills = spoilt(|record| {
+        three_work(record);
         record.plan.definition.stop.fills = true;
     });
     assert_eq!(fills, (Measurement::Valid, vec![]));

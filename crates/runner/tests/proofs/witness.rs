@@ -1,0 +1,152 @@
+//! A target that notes what became of every batch: what its client heard, and what the model
+//! behind it did. From that follows what an audit must find, without a look at the ledger.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use highwater_core::model::op::{OpBody, PlaceholderStyle};
+use highwater_core::model::outcome::{Certainty, Outcome};
+use highwater_driver::sim::{Planted, SimTarget};
+use highwater_driver::{
+    Admin, BoxFuture, Capabilities, Connect, Encoder, Request, Session, Target, TargetError,
+    Timeline,
+};
+
+/// A batch, after its last attempt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Batch {
+    pub(crate) rows: u64,
+    /// What the client knows.
+    pub(crate) answer: Answer,
+    /// Whether the model applied it.
+    pub(crate) applied: bool,
+    /// What the model did wrong as it applied it.
+    pub(crate) dropped: u64,
+    pub(crate) duplicated: u64,
+    pub(crate) altered: u64,
+}
+
+/// What a client knows of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Applied,
+    Refused,
+    /// Or it heard nothing before it gave up.
+    Unknown,
+}
+
+/// What was seen of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// By the first row.
+    pub(crate) batches: BTreeMap<u64, Batch>,
+    /// Sessions that sent an op.
+    pub(crate) worked: BTreeSet<u32>,
+}
+
+/// The target; `inner` is what makes the faults around the model.
+pub(crate) struct Witness {
+    pub(crate) inner: Arc<dyn Target>,
+    pub(crate) model: Arc<SimTarget>,
+    pub(crate) seen: Arc<Mutex<Seen>>,
+}
+
+impl Target for Witness {
+    fn capabilities(&self) -> Capabilities {
+        self.inner.capabilities()
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.inner.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.inner.urls()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        self.inner.host_of(number, attempt)
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let number = connect.number;
+            let session = Watched {
+                number,
+                inner: self.inner.connect(connect).await?,
+                model: Arc::clone(&self.model),
+                seen: Arc::clone(&self.seen),
+            };
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        self.inner.administer(timeline)
+    }
+}
+
+struct Watched {
+    number: u32,
+    inner: Box<dyn Session>,
+    model: Arc<SimTarget>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Session for Watched {
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.inner.poll_closed(context)
+    }
+
+    fn encoder(&self) -> Box<dyn Encoder> {
+        self.inner.encoder()
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        let OpBody::Insert(batch) = &request.op.body else {
+            return self.inner.execute(request);
+        };
+        let (first, rows) = (batch.first_row, request.op.rows());
+        let (model, seen) = (&self.model, &self.seen);
+        seen.lock().unwrap().worked.insert(self.number);
+        let mut op = self.inner.execute(request);
+        let mut begun = false;
+        Box::pin(std::future::poll_fn(move |context| {
+            let before = model.planted();
+            let polled = op.as_mut().poll(context);
+            let mut seen = seen.lock().unwrap();
+            // The model decides everything about an op when it arrives: at the first look.
+            if !std::mem::replace(&mut begun, true) {
+                let reached = polled.is_pending();
+                let batch = batch_of(rows, before, model.planted(), reached);
+                seen.batches.insert(first, batch);
+            }
+            if let (Poll::Ready(outcome), Some(batch)) = (&polled, seen.batches.get_mut(&first)) {
+                batch.answer = match outcome.certainty {
+                    Certainty::Applied => Answer::Applied,
+                    Certainty::NotApplied => Answer::Refused,
+                    Certainty::Unknown => Answer::Unknown,
+                };
+            }
+            polled
+        }))
+    }
+}
+
+/// A batch that just arrived at the model, or that never `reached` it.
+fn batch_of(rows: u64, before: Planted, now: Planted, reached: bool) -> Batch {
+    let turned_away = now.failed_ops + now.rejected_ops > before.failed_ops + before.rejected_ops;
+    Batch {
+        rows,
+        answer: Answer::Unknown,
+        applied: reached && !turned_away,
+        dropped: now.dropped_rows - before.dropped_rows,
+        duplicated: now.duplicated_rows - before.duplicated_rows,
+        altered: now.altered_rows - before.altered_rows,
+    }
+}
