@@ -19,6 +19,7 @@ mod literals;
 mod live;
 mod outputs;
 mod own;
+mod proxy;
 mod pseudo;
 mod secrets;
 mod shares;

@@ -80,8 +80,8 @@ impl Counts {
             return Self::of_closed(sum(closed));
         }
         // A record of an earlier version does not tell when ops were offered.
-        let told = open.iter().all(|r| !r.windows.offered.is_empty());
-        told.then(|| Self {
+        let reported = open.iter().all(|r| !r.windows.offered.is_empty());
+        reported.then(|| Self {
             offered: sum(open.iter().map(|r| &r.windows.offered)),
             acknowledged: sum(open.iter().map(|r| &r.windows.acknowledged)),
             failed: sum(open.iter().map(|r| &r.windows.failed)),

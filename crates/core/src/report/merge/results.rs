@@ -70,8 +70,8 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
 
 fn add_windows(sum: &mut Windows, other: &Windows) {
     add_each(&mut sum.acknowledged, &other.acknowledged);
-    add_told(&mut sum.offered, &other.offered);
-    add_told(&mut sum.failed, &other.failed);
+    add_reported(&mut sum.offered, &other.offered);
+    add_reported(&mut sum.failed, &other.failed);
     add_each(&mut sum.ended, &other.ended);
     if sum.over.len() < other.over.len() {
         sum.over.resize(other.over.len(), Vec::new());
@@ -82,7 +82,7 @@ fn add_windows(sum: &mut Windows, other: &Windows) {
 }
 
 /// Nothing, if a share does not tell: without its part the sum would be another load.
-fn add_told(sum: &mut Vec<u64>, other: &[u64]) {
+fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
     if sum.is_empty() || other.is_empty() {
         sum.clear();
     }
