@@ -20,6 +20,7 @@ mod live;
 mod outputs;
 mod own;
 mod own_sql;
+mod proxy;
 mod pseudo;
 mod secrets;
 mod shares;

@@ -40,6 +40,9 @@ pub(crate) struct Script {
     pub(crate) before_insert: Option<(u64, &'static str)>,
     /// The server dies when the insert of this number arrives.
     pub(crate) dies_at_insert: Option<u64>,
+    /// Inserts are answered at once, as a server does that stores them all, also where they are not on
+    /// the tape.
+    pub(crate) stores_all: bool,
 }
 
 struct State {
@@ -115,6 +118,10 @@ impl Stage {
         format!("crate://127.0.0.1:{}/{}", self.port, state.schema)
     }
 
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
     /// How many inserts came.
     pub(crate) fn inserts(&self) -> u64 {
         self.state.lock().unwrap().inserts
@@ -181,6 +188,16 @@ enum Played {
     Nothing,
 }
 
+impl Played {
+    /// A response with this body.
+    fn answer(body: &str) -> Self {
+        let length = body.len();
+        Self::Answer(format!(
+            "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}"
+        ))
+    }
+}
+
 impl State {
     /// What a heartbeat is answered: the lease is there.
     fn beat(&self, request: &str) -> Played {
@@ -190,12 +207,23 @@ impl State {
         let read = self.tape.iter().find(is_read);
         let answer = match read {
             Some(read) => read.answer.replace(&self.recorded_token, &self.token),
-            None => format!(
-                "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{DONE}",
-                DONE.len()
-            ),
+            None => return Played::answer(DONE),
         };
         Played::Answer(answer)
+    }
+
+    /// What is answered to an insert that is stored; none to another request.
+    fn stored(&self, request: &str, is_insert: bool) -> Option<Played> {
+        if !self.script.stores_all
+            || !request.contains("INSERT INTO")
+            || lease_token(request).is_some()
+        {
+            return None;
+        }
+        let rows = request.matches("],[").count() + 1;
+        let results = vec![r#"{"rowcount":1}"#; rows].join(",");
+        let bulk = format!(r#"{{"cols":[],"duration":1.0,"results":[{results}]}}"#);
+        Some(Played::answer(if is_insert { &bulk } else { DONE }))
     }
 
     fn play(&mut self, request: &str, is_insert: bool) -> Played {
@@ -223,6 +251,9 @@ impl State {
             }
             return Played::Forward(live.clone());
         }
+        if let Some(stored) = self.stored(request, is_insert) {
+            return stored;
+        }
         if let Some(token) = lease_token(request) {
             token.clone_into(&mut self.token);
         }
@@ -248,11 +279,12 @@ fn serve(mut stream: TcpStream, state: &Mutex<State>) {
     state.lock().unwrap().open.push(clone);
     let mut upstream: Option<TcpStream> = None;
     let mut is_heart = false;
+    let pauses = !state.lock().unwrap().script.stores_all;
     while let Some((head, request)) = message(&mut stream) {
         let is_insert = request.contains("\"bulk_args\"");
         // A heartbeat comes when it comes, and is on no tape.
         is_heart |= request.contains("UPDATE highwater_leases");
-        if is_insert {
+        if is_insert && pauses {
             thread::sleep(INSERT_PAUSE);
         }
         let played = match state.lock() {

@@ -1,4 +1,5 @@
-//! Whether the target answered all the time: gaps, slow seconds, and how fast it came back.
+//! Whether the target answered all the time: gaps, slow seconds, and whole seconds of recovery. The
+//! recovery from a gap, which is finer, is that of `recovery`.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::model::plan::PhaseKind;
-use crate::model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, StallRecord};
+use crate::model::record::{
+    AvailabilityRecord, IntervalRecord, PhaseRecord, RecoveryRecord, ResultRecord, StallRecord,
+};
 use crate::model::units::Nanos;
+
+use super::recovery::recovery;
 
 /// Gaps that a record keeps, the longest ones.
 pub const GAPS_KEPT: usize = 64;
@@ -118,13 +123,14 @@ fn without_stalls(gaps: Vec<[u64; 2]>, stalls: &[StallRecord]) -> Vec<[u64; 2]> 
     stalls.iter().fold(gaps, cut)
 }
 
-/// What a record says of gaps, [start, length] in any order, and of what was acknowledged in the
-/// seconds of its measured phases. Gaps in which the load generator itself stood still are not the
-/// target's.
+/// What a record says of gaps, [start, length] in any order, of what was acknowledged in the seconds
+/// of its measured phases, and of its results per window. Gaps in which the load generator itself
+/// stood still are not the target's.
 pub fn of_gaps(
     gaps: Vec<[u64; 2]>,
     acknowledged_per_s: Vec<u64>,
     phases: &[PhaseRecord],
+    results: &[ResultRecord],
     stalls: &[StallRecord],
 ) -> AvailabilityRecord {
     let mut gaps = without_stalls(gaps, stalls);
@@ -137,9 +143,26 @@ pub fn of_gaps(
         seconds_below_half: seen.seconds_below_half,
         dips: seen.dips,
         recovery_ns: seen.recovery_ns,
+        recovery: recovery_from([start, length], phases, results),
         gaps,
         acknowledged_per_s,
     }
+}
+
+/// The recovery from a gap within the measured phase that it lies in.
+fn recovery_from(
+    gap: [u64; 2],
+    phases: &[PhaseRecord],
+    results: &[ResultRecord],
+) -> Option<RecoveryRecord> {
+    let mut measured = phases
+        .iter()
+        .filter(|phase| phase.kind == PhaseKind::Measure);
+    let phase = measured.find(|phase| {
+        let end = phase.start_ns.saturating_add(phase.duration_ns);
+        (phase.start_ns..end).contains(&gap[0])
+    });
+    recovery(gap, phase?, results)
 }
 
 /// Sorts gaps, of equal ones the first first, and keeps as many as a record does.
@@ -294,7 +317,7 @@ mod tests {
     fn a_record_keeps_the_longest_gaps_and_of_equal_ones_the_first() {
         let mut gaps: Vec<[u64; 2]> = (0..100).map(|at| [1_000 * at, 5 + at / 50]).collect();
         gaps.push([500_000, 9]);
-        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)], &[]);
+        let record = of_gaps(gaps, vec![10, 0, 10], &[step(1, 0, 3)], &[], &[]);
         assert_eq!(record.gaps.len(), GAPS_KEPT);
         assert_eq!(record.gaps[..2], [[500_000, 9], [50_000, 6]]);
         assert_eq!(record.gaps[GAPS_KEPT - 1], [12_000, 5]);

@@ -17,6 +17,7 @@ mod long_run;
 pub mod periodicity;
 pub mod plausibility;
 pub mod queueing;
+pub mod recovery;
 pub mod scaling;
 pub mod search;
 pub mod series;

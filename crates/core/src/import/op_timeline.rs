@@ -370,5 +370,5 @@ fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
     };
     let phases = [phase];
     let per_s = acknowledged_per_s(&run.intervals, &phases);
-    of_gaps(gaps, per_s, &phases, &[])
+    of_gaps(gaps, per_s, &phases, &[], &[])
 }

@@ -165,6 +165,7 @@ reason_codes! {
     DiskFull = "disk_full", "measurement", "The run was stopped to keep the target's disk from filling up.";
     NothingAcknowledged = "nothing_acknowledged", "measurement", "No op was acknowledged in a measured phase.";
     LatencyUnknown = "latency_unknown", "measurement", "No op that was due in a measured phase was answered, although others were.";
+    OutcomeUnknown = "outcome_unknown", "measurement", "Of more than 5 % of the offered rows nobody can say whether they were stored.";
     Imported = "imported", "measurement", "Another tool measured, and does not report what a judgment needs.";
     WaitingNotCounted = "waiting_not_counted", "measurement", "Latency may not count from the intended start.";
     RecordIncomplete = "record_incomplete", "measurement", "Part of the record could not be written.";
@@ -211,6 +212,7 @@ impl ReasonCode {
                 | Self::TooShort
                 | Self::NothingAcknowledged
                 | Self::LatencyUnknown
+                | Self::OutcomeUnknown
                 | Self::RowsLost
                 | Self::RowsAltered
                 | Self::AuditSqlWrong

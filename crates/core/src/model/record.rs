@@ -253,12 +253,29 @@ pub struct AvailabilityRecord {
     pub seconds_below_half: u64,
     /// Whole seconds without any.
     pub dips: u64,
-    /// From the end of the longest dip until half of the median was reached again.
+    /// From the end of the longest dip until half of the median was reached again, in whole seconds.
     pub recovery_ns: Option<u64>,
+    /// How the target recovered from the longest gap; absent if that was no outage, and without
+    /// counts per 100 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryRecord>,
     /// The longest gaps, [start, length] in nanoseconds, at most 64, for merging shares.
     pub gaps: Vec<[u64; 2]>,
     /// Acknowledged ops per whole second of the measured phases.
     pub acknowledged_per_s: Vec<u64>,
+}
+
+/// How the target recovered from an outage: a gap in which more was offered than in 300 ms, and two
+/// ops. Counts are per 100 ms, and no time is before the gap's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryRecord {
+    /// The last acknowledgement before it, from the start of the run.
+    pub start_ns: u64,
+    /// From there until the offered rate was acknowledged again, for 10 s or to the phase's end;
+    /// absent if it never was.
+    pub rate_again_ns: Option<u64>,
+    /// From there until what waited was worked off too; absent if it never was.
+    pub recovered_ns: Option<u64>,
 }
 
 /// One load generator.

@@ -182,6 +182,12 @@ pub struct Histograms {
 pub struct Windows {
     /// Acknowledged ops, by finished.
     pub acknowledged: Vec<u64>,
+    /// Ops due, by intended; open load only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub offered: Vec<u64>,
+    /// Failed ops, by finished; open load only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failed: Vec<u64>,
     /// Ended or dropped ops, by intended; only where an objective bounds a percentile.
     pub ended: Vec<u64>,
     /// Per latency or row latency objective of the plan, in order: ended ops above its bound; for

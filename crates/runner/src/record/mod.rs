@@ -164,13 +164,8 @@ pub(crate) fn record(
     }
     let stalls = passes.main.as_ref().map(|main| main.stalls.clone());
     let stalls = stalls.unwrap_or_default();
-    record.availability = availability_record(
-        &measured,
-        &record.phases,
-        &collector.acknowledgements,
-        &record.intervals,
-        &stalls,
-    );
+    record.availability =
+        availability_record(&measured, &collector.acknowledgements, &record, &stalls);
     let executors = if request.target.capabilities().simulated_clock {
         1
     } else {

@@ -153,7 +153,7 @@ fn result_of(
 fn availability_of(record: &RunRecord) -> AvailabilityRecord {
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);
     let seconds = measured_seconds(&record.phases).zip(per_s.iter().copied());
-    of_gaps(silent(seconds), per_s, &record.phases, &[])
+    of_gaps(silent(seconds), per_s, &record.phases, &[], &[])
 }
 
 /// Where seconds without an acknowledgement follow each other: start and length.

@@ -8,7 +8,7 @@ use highwater_core::model::histogram::LatencyHistogram;
 use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
-    AvailabilityRecord, ClientRecord, Histograms, IntervalRecord, PhaseRecord, ResultRecord,
+    AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
     StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
 };
 use highwater_core::model::units::Nanos;
@@ -81,6 +81,8 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
         },
         windows: Windows {
             acknowledged: widen(&whole_windows(&stats.windows, figures.duration)),
+            offered: of_open(figures, &stats.offered_windows),
+            failed: of_open(figures, &stats.failed_windows),
             ended: widen(&stats.ended),
             over: stats.over.iter().map(|windows| widen(windows)).collect(),
         },
@@ -117,6 +119,15 @@ fn whole_windows(windows: &[u32], duration: Nanos) -> Vec<u32> {
     let mut all = windows.to_vec();
     all.resize(whole, 0);
     all
+}
+
+/// Counts that only open load has.
+fn of_open(figures: &Figures, windows: &[u32]) -> Vec<u64> {
+    if figures.open {
+        widen(&whole_windows(windows, figures.duration))
+    } else {
+        Vec::new()
+    }
 }
 
 fn widen(windows: &[u32]) -> Vec<u64> {
@@ -199,12 +210,11 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -
     (acknowledged > 0).then(|| ops_per_s * weighted / to_f64(acknowledged))
 }
 
-/// Availability over the measured phases.
+/// Availability over the measured phases, from the phases, seconds and results of the record.
 pub(crate) fn availability_record(
     measured: &[PhaseTimes],
-    phases: &[PhaseRecord],
     maps: &BTreeMap<u64, AcknowledgementMap>,
-    intervals: &[IntervalRecord],
+    record: &RunRecord,
     stalls: &[StallRecord],
 ) -> AvailabilityRecord {
     let maps: Vec<AcknowledgementMap> = maps.values().cloned().collect();
@@ -213,7 +223,8 @@ pub(crate) fn availability_record(
         .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT))
         .map(|gap| [gap.start.0, gap.length.0])
         .collect();
-    of_gaps(gaps, acknowledged_per_s(intervals, phases), phases, stalls)
+    let per_s = acknowledged_per_s(&record.intervals, &record.phases);
+    of_gaps(gaps, per_s, &record.phases, &record.results, stalls)
 }
 
 /// The load generator, over the measured phases.

@@ -114,6 +114,10 @@ pub struct KeyStats {
     pub error_latency: LatencyHistogram,
     /// Acknowledged ops per 100 ms, by finished.
     pub windows: Vec<u32>,
+    /// Ops due per 100 ms, by intended; open load only.
+    pub offered_windows: Vec<u32>,
+    /// Failed ops per 100 ms, by finished; open load only.
+    pub failed_windows: Vec<u32>,
     /// Ended or dropped ops per 100 ms, by intended; only where an objective bounds a latency.
     pub ended: Vec<u32>,
     /// Those above each bound.
@@ -142,6 +146,8 @@ impl KeyStats {
             row_latency: None,
             error_latency: Self::histogram(),
             windows: Vec::new(),
+            offered_windows: Vec::new(),
+            failed_windows: Vec::new(),
             ended: Vec::new(),
             over: vec![Vec::new(); bounds],
         }
@@ -197,6 +203,8 @@ impl KeyStats {
                 .merge(rows);
         }
         add_windows(&mut self.windows, &other.windows);
+        add_windows(&mut self.offered_windows, &other.offered_windows);
+        add_windows(&mut self.failed_windows, &other.failed_windows);
         add_windows(&mut self.ended, &other.ended);
         for (mine, theirs) in self.over.iter_mut().zip(&other.over) {
             add_windows(mine, theirs);
@@ -235,6 +243,16 @@ impl KeyStats {
         self.answered.ops += 1;
         self.answered.rows += rows;
         count(&mut self.windows, offset, 1);
+    }
+
+    /// Notes an op that was due at a time of its own.
+    pub(super) fn note_due(&mut self, offset: Nanos) {
+        count(&mut self.offered_windows, offset, 1);
+    }
+
+    /// Notes a failed op by the time of its end.
+    pub(super) fn note_failure(&mut self, offset: Nanos) {
+        count(&mut self.failed_windows, offset, 1);
     }
 
     /// Counts an op towards the latency bounds; `latency` is `None` where it ranks as infinite.

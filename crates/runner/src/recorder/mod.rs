@@ -101,6 +101,9 @@ impl Recorder {
         let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
         stats.offered += 1;
         stats.sent += 1;
+        if !op.closed {
+            stats.note_due(op.intended.saturating_sub(op.phase_start));
+        }
         stats.retries += u64::from(op.retries);
         stats
             .session_wait
@@ -125,12 +128,6 @@ impl Recorder {
                     .record(latency.saturating_sub(lag));
             }
             stats.service.record(op.finished.saturating_sub(op.started));
-            if let Some((key, phase_start)) = op.finished_in {
-                stats_of(&mut self.stats, key, self.bounds.len()).note_answer(
-                    op.finished.saturating_sub(phase_start),
-                    op.outcome.rows_applied,
-                );
-            }
             self.note_acknowledged(op.finished);
         } else {
             stats.note_error(op.outcome, latency);
@@ -138,6 +135,7 @@ impl Recorder {
                 stats.latency.record_beyond(1, latency);
             }
         }
+        self.note_end(op, acknowledged);
         let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
         if acknowledged || timed_out {
             let shown = if timed_out { None } else { Some(latency) };
@@ -149,6 +147,20 @@ impl Recorder {
             );
         }
         self.record_intervals(op, acknowledged, timed_out, latency);
+    }
+
+    /// Notes an op in the phase in which it ended, if that is any.
+    fn note_end(&mut self, op: &Ended<'_>, acknowledged: bool) {
+        let Some((key, phase_start)) = op.finished_in else {
+            return;
+        };
+        let stats = stats_of(&mut self.stats, key, self.bounds.len());
+        let offset = op.finished.saturating_sub(phase_start);
+        if acknowledged {
+            stats.note_answer(offset, op.outcome.rows_applied);
+        } else if !op.closed {
+            stats.note_failure(offset);
+        }
     }
 
     fn record_intervals(
@@ -194,6 +206,7 @@ impl Recorder {
         let stats = stats_of(&mut self.stats, key, self.bounds.len());
         stats.offered += 1;
         stats.dropped += 1;
+        stats.note_due(intended.saturating_sub(phase_start));
         stats.latency.record_beyond(1, Nanos::ZERO);
         stats.count_over(
             intended.saturating_sub(phase_start),

@@ -143,6 +143,32 @@ fn row_latency_is_the_waiting_for_the_batch_and_the_latency_of_the_op() {
 }
 
 #[test]
+fn open_load_counts_what_was_due_and_what_failed_per_window() {
+    let refused = Outcome::unknown(OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: "gone".into(),
+    });
+    let mut recorder = recorder(None, &[]);
+    recorder.record(&ended([120, 0, 120, 130], &Outcome::applied(10)));
+    recorder.record(&ended([130, 0, 130, 350], &refused));
+    recorder.record_dropped(0, ms(210), Nanos::ZERO);
+    // Its session asked because it was free: nothing was offered.
+    let closed = Ended {
+        closed: true,
+        ..ended([0, 0, 0, 10], &refused)
+    };
+    recorder.record(&closed);
+    let stats = recorder.finish().remove(0).unwrap();
+    assert_eq!(stats.offered_windows, [0, 2, 1]);
+    assert_eq!(stats.failed_windows, [0, 0, 0, 1]);
+    let mut sum = (*stats).clone();
+    sum.merge(&stats);
+    assert_eq!(sum.offered_windows, [0, 4, 2]);
+    assert_eq!(sum.failed_windows, [0, 0, 0, 2]);
+}
+
+#[test]
 fn gaps_are_found_across_seconds_and_at_the_edges() {
     let mut maps = vec![AcknowledgementMap::new(0), AcknowledgementMap::new(2)];
     for at in (0..500).chain(700..=700) {

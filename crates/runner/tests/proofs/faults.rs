@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
+use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
@@ -146,6 +146,30 @@ fn only_what_was_not_applied_for_certain_is_asked_again_and_not_where_the_sessio
         let found = (result.retries > 0, failed > 0);
         assert_eq!(found, (is_asked_again, !is_asked_again), "{result:?}");
     }
+}
+
+#[test]
+fn a_run_of_which_many_acknowledgements_are_lost_says_so_in_its_measurement() {
+    let lost: fn(u64) -> Outcome = |_| Outcome {
+        session_usable: true,
+        ..Outcome::unknown(unavailable())
+    };
+    let judged = |of: u64| {
+        let faults = Arc::new(Faults {
+            exhausted: 1,
+            round: of,
+            fails_with: Some(lost),
+            ..Faults::default()
+        });
+        let target = one_node("cores=4&service=constant&request=1ms");
+        let job = Job::new(&target, &[("insert", open(4_000))]);
+        let measurement = job.run_faulty(&faults).record.judgments.measurement;
+        let codes = measurement.reasons.iter().map(|reason| reason.code);
+        (measurement.value, codes.collect::<Vec<_>>())
+    };
+    assert_eq!(judged(25), (Measurement::Valid, vec![]));
+    let much = (Measurement::Inconclusive, vec![ReasonCode::OutcomeUnknown]);
+    assert_eq!(judged(10), much);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod endings;
 mod faults;
 mod hunting;
 mod marks;
+mod outages;
 mod percentiles;
 mod queues;
 mod recovery;

@@ -143,6 +143,13 @@ fn a_stall_is_found_as_gap_and_dips() {
         );
         assert_eq!((seen.dips, seen.seconds_below_half), (2, 2), "{load:?}");
         assert_eq!(seen.recovery_ns, Some(0), "{load:?}");
+        let recovery = seen.recovery.unwrap();
+        assert_eq!(recovery.start_ns, seen.longest_gap_start_ns, "{load:?}");
+        let again = recovery.rate_again_ns.unwrap();
+        assert!(
+            again.abs_diff(seen.longest_gap_ns) <= 100_000_000,
+            "{recovery:?}"
+        );
     }
 }
 

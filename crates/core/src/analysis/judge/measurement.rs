@@ -14,6 +14,7 @@ use super::client_lag;
 use super::measured::{MeasuredStream, littles_law_sessions};
 use super::objective::{Shown, latency_verdicts};
 use super::reasons::{incident, judgment, reason};
+use super::unknown;
 
 /// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
 /// run queue grows without bound, and one core of several may be full long before all are.
@@ -76,6 +77,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         not_steady(measured),
         nothing_acknowledged(record, measured),
         latency_unknown(measured),
+        outcome_unknown(measured),
         too_few_samples(record, measured),
         phase_too_short(record),
         not_tested(measured),
@@ -400,6 +402,14 @@ fn latency_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) 
     let message = "no op that was due in a measured phase was answered, so its latency is unknown";
     let hint = "use fewer sessions, or measure longer than an op takes (-d, --timeout)";
     let code = ReasonCode::LatencyUnknown;
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let message = "the outcome of many rows is unknown";
+    let hint = "see `errors` in the record; a longer --timeout waits for more of the answers";
+    let code = ReasonCode::OutcomeUnknown;
+    let places = unknown::places(measured);
     (Effect::Unknown, reason(code, message, &places, hint))
 }
 

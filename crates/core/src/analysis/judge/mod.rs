@@ -12,6 +12,7 @@ pub mod objective;
 mod reasons;
 #[cfg(test)]
 mod tests;
+pub mod unknown;
 
 use crate::model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
 use crate::model::record::RunRecord;

@@ -70,11 +70,23 @@ fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeE
 
 fn add_windows(sum: &mut Windows, other: &Windows) {
     add_each(&mut sum.acknowledged, &other.acknowledged);
+    add_reported(&mut sum.offered, &other.offered);
+    add_reported(&mut sum.failed, &other.failed);
     add_each(&mut sum.ended, &other.ended);
     if sum.over.len() < other.over.len() {
         sum.over.resize(other.over.len(), Vec::new());
     }
     for (sum, other) in sum.over.iter_mut().zip(&other.over) {
+        add_each(sum, other);
+    }
+}
+
+/// Nothing, if a share does not tell: without its part the sum would be another load.
+fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
+    if sum.is_empty() || other.is_empty() {
+        sum.clear();
+    }
+    if !sum.is_empty() {
         add_each(sum, other);
     }
 }

@@ -318,6 +318,40 @@ fn a_gap_of_one_share_is_none_of_the_target() {
     assert_eq!(merged.longest_gap_start_ns, 4 * S + 10 * MS);
 }
 
+/// A share of ten ops a second, of which none was acknowledged from the fifth second on until `back`,
+/// a window, and then all that waited.
+fn away_until(share: &mut RunRecord, back: usize) {
+    let waited = u64::try_from(back - 40).unwrap();
+    let result = &mut share.results[0];
+    result.windows.offered = vec![1; WINDOWS];
+    result.windows.failed = vec![0; WINDOWS];
+    result.windows.acknowledged = vec![1; WINDOWS];
+    result.windows.acknowledged[40..back].fill(0);
+    result.windows.acknowledged[back] += waited;
+    let mut phases = share.phases.iter();
+    let start = phases.find(|p| p.name == result.phase).unwrap().start_ns;
+    share.availability.gaps = vec![[start + 4 * S, waited * 100 * MS]];
+}
+
+#[test]
+fn shares_recover_together_when_the_last_of_them_keeps_up() {
+    let mut shares = three();
+    for (share, back) in shares.iter_mut().zip([55, 58, 55]) {
+        away_until(share, back);
+    }
+    let seen = merge(&shares).unwrap().availability;
+    assert_eq!(seen.longest_gap_ns, 1_500 * MS);
+    // A third of the rate is missing for 300 ms more: that is within what may stay behind, and yet 18
+    // ops wait so long.
+    let recovery = seen.recovery.unwrap();
+    assert_eq!(recovery.start_ns, seen.longest_gap_start_ns);
+    assert_eq!(recovery.rate_again_ns, Some(1_500 * MS));
+    assert_eq!(recovery.recovered_ns, Some(1_900 * MS));
+    // Without the counts of a share there is no sum to tell it.
+    shares[1].results[0].windows.offered.clear();
+    assert_eq!(merge(&shares).unwrap().availability.recovery, None);
+}
+
 #[test]
 fn an_interrupted_share_interrupts_the_whole_and_is_named() {
     let mut shares = three();

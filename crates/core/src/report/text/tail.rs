@@ -9,7 +9,7 @@ use crate::analysis::judge::client_lag::overstated_by;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
 use crate::model::import_record::MissingField;
-use crate::model::record::RunRecord;
+use crate::model::record::{AvailabilityRecord, RunRecord};
 
 use super::target;
 use crate::report::layout::labeled;
@@ -55,7 +55,7 @@ pub(in crate::report) fn availability(record: &RunRecord) -> String {
     }
     let seen = &record.availability;
     let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
-    if seen.dips == 0 && seen.seconds_below_half == 0 {
+    if seen.dips == 0 && seen.seconds_below_half == 0 && seen.recovery.is_none() {
         parts.push("no dips".to_owned());
         return parts.join(" · ");
     }
@@ -66,12 +66,29 @@ pub(in crate::report) fn availability(record: &RunRecord) -> String {
     }
     if seen.dips > 0 {
         parts.push(format!("{} s without an acknowledgement", count(seen.dips)));
-        parts.push(match seen.recovery_ns {
-            Some(recovery) => format!("recovered after {}", duration(recovery)),
-            None => "not recovered".to_owned(),
-        });
     }
+    parts.extend(recovery(seen));
     parts.join(" · ")
+}
+
+/// From an outage, in what a record knows finest.
+fn recovery(seen: &AvailabilityRecord) -> Vec<String> {
+    let after = |recovery: Option<u64>| match recovery {
+        Some(recovery) => format!("recovered after {}", duration(recovery)),
+        None => "not recovered".to_owned(),
+    };
+    match seen.recovery {
+        None if seen.dips == 0 => Vec::new(),
+        None => vec![after(seen.recovery_ns)],
+        Some(finer) => {
+            let again = finer
+                .rate_again_ns
+                .filter(|_| finer.recovered_ns != finer.rate_again_ns);
+            let again = again.map(|ns| format!("offered rate again after {}", duration(ns)));
+            let recovered = after(finer.recovered_ns);
+            again.into_iter().chain([recovered]).collect()
+        }
+    }
 }
 
 pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {

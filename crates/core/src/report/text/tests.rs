@@ -5,7 +5,7 @@ use crate::analysis;
 use crate::model::judgment::ReasonCode;
 use crate::model::plan::Share;
 use crate::model::plan::Unit;
-use crate::model::record::{AuditStatus, IncidentKind};
+use crate::model::record::{AuditStatus, IncidentKind, RecoveryRecord};
 use crate::model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
@@ -67,6 +67,33 @@ fn an_interrupted_run_says_so() {
         "stopped by the user after 6 s of 12 s",
     );
     insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn an_outage_says_when_the_rate_was_back_and_when_nothing_waited() {
+    let line = |recovery: Option<[Option<u64>; 2]>, dips| {
+        let mut record = fixture::closed();
+        let seen = &mut record.availability;
+        (seen.dips, seen.recovery_ns) = (dips, Some(fixture::S));
+        seen.recovery = recovery.map(|[rate_again_ns, recovered_ns]| RecoveryRecord {
+            start_ns: 4 * fixture::S,
+            rate_again_ns,
+            recovered_ns,
+        });
+        let line = tail::availability(&record);
+        let (_, rest) = line.split_once(" at ").unwrap();
+        rest.split_once(" · ").unwrap().1.to_owned()
+    };
+    let (soon, late) = (Some(1_620 * fixture::MS), Some(2_100 * fixture::MS));
+    let both = "offered rate again after 1.62 s · recovered after 2.10 s";
+    assert_eq!(line(Some([soon, late]), 0), both);
+    let never = "offered rate again after 1.62 s · not recovered";
+    assert_eq!(line(Some([soon, None]), 0), never);
+    assert_eq!(line(Some([soon, soon]), 0), "recovered after 1.62 s");
+    assert_eq!(line(Some([None, None]), 0), "not recovered");
+    // Whole seconds are all that a record of an earlier version knows.
+    let coarse = "2 s without an acknowledgement · recovered after 1.00 s";
+    assert_eq!(line(None, 2), coarse);
 }
 
 #[test]

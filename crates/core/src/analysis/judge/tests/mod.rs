@@ -206,6 +206,33 @@ fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
 }
 
 #[test]
+fn a_run_of_which_more_than_a_twentieth_is_unknown_is_inconclusive() {
+    let unknown = |rows| spoilt(|record| record.results[0].rows.unknown = rows);
+    let sent = closed().results[0].rows.sent;
+    assert_eq!(unknown(sent / 20), (Measurement::Valid, vec![]));
+    let too_much = vec![ReasonCode::OutcomeUnknown];
+    assert_eq!(
+        unknown(sent / 20 + 1),
+        (Measurement::Inconclusive, too_much.clone())
+    );
+    // Ops that were never sent were offered too: as many again.
+    let dropped = spoilt(|record| {
+        let result = &mut record.results[0];
+        result.rows.unknown = sent / 20 + 1;
+        result.offered = 2 * result.sent;
+    });
+    assert!(!dropped.1.contains(&ReasonCode::OutcomeUnknown));
+    // Rows that are loaded are in no measured phase.
+    let loaded = spoilt(|record| {
+        let mut load = record.results[0].clone();
+        load.phase = "load".to_owned();
+        load.rows.unknown = sent;
+        record.results.push(load);
+    });
+    assert_eq!(loaded, (Measurement::Valid, vec![]));
+}
+
+#[test]
 fn sessions_that_never_worked_are_missed_in_closed_load() {
     // Three of four sessions do three quarters of their ops, and Little's law holds of the three.
     let three_work = |record: &mut RunRecord| {

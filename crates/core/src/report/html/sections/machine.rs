@@ -14,7 +14,8 @@ pub(in crate::report::html) fn availability(record: &RunRecord) -> Markup {
         p class="lead" { "Availability: " (tail_text::availability(record)) "." }
         p class="term" {
             "The longest gap is the longest time without any acknowledgement; a dip is a whole second \
-             without one."
+             without one. A target has recovered from when on it answers the offered rate, and all \
+             that waited, for 10 s or to the end; the time counts from its last acknowledgement before."
         }
     }
 }
