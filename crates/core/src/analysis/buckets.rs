@@ -92,7 +92,8 @@ pub fn compare(expectation: &Expectation) -> Comparison {
 /// Whether a table lost its rows all at once, given how many are missing.
 ///
 /// It is empty; or, before the first bucket that holds any row, buckets that were written are empty,
-/// and nine tenths of what is missing are missing there. The rest was under way at that time.
+/// and nine tenths of what is missing are missing there or in that first one. The rest was under way at
+/// that time.
 pub fn removal(expectation: &Expectation, missing: u64) -> Option<Removal> {
     let written = |buckets: &mut dyn Iterator<Item = &ExpectedBucket>| -> u64 {
         buckets.map(|bucket| bucket.acknowledged).sum()
@@ -103,7 +104,11 @@ pub fn removal(expectation: &Expectation, missing: u64) -> Option<Removal> {
     };
     let mut before = expectation.expected.iter().filter(|b| b.bucket < first);
     let empty = written(&mut before);
-    let nearly_all = empty.saturating_mul(10) >= missing.saturating_mul(9);
+    let mut in_first = expectation.expected.iter().filter(|b| b.bucket == first);
+    let held = expectation.found.iter().filter(|b| b.bucket == first);
+    let held: u64 = held.map(|bucket| bucket.rows).sum();
+    let gone = empty.saturating_add(written(&mut in_first).saturating_sub(held));
+    let nearly_all = gone.saturating_mul(10) >= missing.saturating_mul(9);
     (empty > 0 && nearly_all).then_some(Removal::Truncated)
 }
 
@@ -266,6 +271,13 @@ mod tests {
         // At the boundary some batches were under way.
         let later = [found(2, 80, 0), found(3, 100, 0), found(4, 100, 0)];
         check(&later, Some(Removal::Truncated));
+        let all_from = |bucket: u64| (bucket..5).map(|b| found(b, 100, 0));
+        let within: Vec<FoundBucket> = [found(1, 40, 0)].into_iter().chain(all_from(2)).collect();
+        check(&within, Some(Removal::Truncated));
+        check(
+            &[found(1, 100, 0), found(3, 100, 0), found(4, 100, 0)],
+            None,
+        );
         // A crash takes the last rows, and a fault takes any.
         check(&[found(0, 100, 0)], None);
         let holes = [found(1, 20, 0), found(2, 30, 0), found(4, 100, 0)];
