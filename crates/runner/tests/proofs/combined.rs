@@ -294,11 +294,19 @@ fn drifts(plan: &Combined, record: &RunRecord, seen: &Seen, context: &str) -> bo
     let said = |code| judgment.reasons.iter().any(|reason| reason.code == code);
     assert_eq!(said(ReasonCode::SessionsMissing), few, "{context}");
     assert!(!few || plan.kinds.contains(&Kind::FewSessions), "{context}");
+    let unknown = seen.batches.values();
+    let unknown = unknown.filter(|batch| batch.answer == Answer::Unknown);
+    let unknown: u64 = unknown.map(|batch| batch.rows).sum();
+    let result = measured(record, "insert");
+    let offered = result.offered * result.rows.sent / result.sent.max(1);
+    let much_unknown = unknown * 20 > offered;
+    assert_eq!(said(ReasonCode::OutcomeUnknown), much_unknown, "{context}");
     let drifts = said(ReasonCode::NotSteady);
     let others = judgment.reasons.iter().filter(|reason| {
         let known = [
             ReasonCode::SessionsMissing,
             ReasonCode::NotSteady,
+            ReasonCode::OutcomeUnknown,
             ReasonCode::TooShort,
         ];
         !known.contains(&reason.code)

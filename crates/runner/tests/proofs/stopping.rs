@@ -160,8 +160,8 @@ fn errors_by(record: &RunRecord, second: u64) -> u64 {
 
 #[test]
 fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
-    // A tenth of a hundred ops a second fails.
-    let target = one_node("cores=inf&service=constant&request=1ms&fail=0.1");
+    // Of a hundred ops a second four fail: too few to leave open what the target did.
+    let target = one_node("cores=inf&service=constant&request=1ms&fail=0.04");
     let mut job = Job::new(&target, &[("insert", open(1_000))]);
     job.step = Nanos::from_secs(60);
     job.stop.until = Some(Predicate::ErrorsAbove { count: 50 });
@@ -170,7 +170,7 @@ fn a_run_ends_on_errors_with_what_was_measured_kept_and_judged() {
     let nanos = phase(record, "measure").duration_ns;
     let whole = nanos / Nanos::SECOND.0;
     assert_eq!(nanos % Nanos::SECOND.0, LOOK);
-    assert!((3..9).contains(&whole), "ended after {whole} s");
+    assert!((8..19).contains(&whole), "ended after {whole} s");
     assert!(
         errors_by(record, whole) > 50,
         "the last second that it knew"
