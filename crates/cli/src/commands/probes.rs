@@ -5,16 +5,56 @@ use std::rc::Rc;
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
+use highwater_core::workload::Workload;
 use highwater_runner::observer::Observer;
+use highwater_runner::request::RunError;
+use highwater_runner::store::StoreError;
 
 use crate::exit;
 use crate::failure::Failure;
 use crate::progress::{SearchProgress, WarningsOnly};
-use crate::settings::RunOutput;
+use crate::settings::{RunOutput, WorkloadChoice};
 use crate::terminal;
+use crate::workload_file;
 
 /// Time of a probe outside its phases with a pace: connecting, drain, audit.
 pub(super) const AROUND: Nanos = Nanos::from_secs(2);
+
+/// What ends a search or a tuning without a record.
+pub(super) enum ProbeFailure {
+    /// A probe's run failed.
+    Run(RunError),
+    /// Something else did.
+    Other(Failure),
+}
+
+impl ProbeFailure {
+    /// The failure; where the target refused a statement of the workload's file, with its place there.
+    pub(super) fn located(self, choice: &WorkloadChoice, workload: &Workload) -> Failure {
+        match self {
+            Self::Run(error) => workload_file::located(error, choice, workload),
+            Self::Other(failure) => failure,
+        }
+    }
+}
+
+impl From<RunError> for ProbeFailure {
+    fn from(error: RunError) -> Self {
+        Self::Run(error)
+    }
+}
+
+impl From<StoreError> for ProbeFailure {
+    fn from(error: StoreError) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<Failure> for ProbeFailure {
+    fn from(failure: Failure) -> Self {
+        Self::Other(failure)
+    }
+}
 
 /// Prints the preview, and returns the observer.
 pub(super) fn observer(output: RunOutput, preview: &str) -> Rc<dyn Observer> {

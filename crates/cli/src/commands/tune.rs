@@ -15,7 +15,7 @@ use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_runner::tune::{self as runner, TrialMaker, TrialRequest, TuneRequest};
 
-use super::probes::{self, AROUND};
+use super::probes::{self, AROUND, ProbeFailure};
 use super::run;
 use crate::exit;
 use crate::failure::Failure;
@@ -49,7 +49,14 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
         directory,
         settle: settings.settle,
     };
-    let record = runner::tune(request, &runs, &observer, &run::signals()?)?;
+    let record = match runner::tune(request, &runs, &observer, &run::signals()?) {
+        Ok(record) => record,
+        Err(failure) => {
+            // Axes change values, and never the statements of a file.
+            let (run, workload, _) = runs.trial(&vec![0; settings.axes.len()])?;
+            return Err(failure.located(&run.workload, &workload));
+        }
+    };
     // Ends the drawing.
     drop(observer);
     probes::print(settings.run.output, &record, &shown)
@@ -217,11 +224,11 @@ impl TrialRuns<'_> {
 }
 
 impl TrialMaker for TrialRuns<'_> {
-    type Error = Failure;
+    type Error = ProbeFailure;
 
-    fn plan(&self, request: &TrialRequest) -> Result<Plan, Failure> {
+    fn plan(&self, request: &TrialRequest) -> Result<Plan, ProbeFailure> {
         let (run, workload, urls) = self.trial(&request.at)?;
-        run::plan(&run, &workload, &urls)
+        Ok(run::plan(&run, &workload, &urls)?)
     }
 
     fn request(
@@ -229,14 +236,15 @@ impl TrialMaker for TrialRuns<'_> {
         request: &TrialRequest,
         plan: Plan,
         directory: RunDirectory,
-    ) -> Result<RunRequest, Failure> {
+    ) -> Result<RunRequest, ProbeFailure> {
         let own = self.directory.as_ref().unwrap_or(&directory);
         let data = own.path().to_owned();
         let (mut run, workload, urls) = self.trial(&request.at)?;
         if request.tables_kept && !run.drop && self.varies_tables() {
             let cause = "the tables held rows before, and each trial needs new tables";
             return Err(Failure::usage(cause)
-                .with_hint("drop these rows with --drop, or tune in another schema"));
+                .with_hint("drop these rows with --drop, or tune in another schema")
+                .into());
         }
         run.drop = if request.is_first {
             run.drop
@@ -250,6 +258,6 @@ impl TrialMaker for TrialRuns<'_> {
             directory,
             data,
         };
-        run::request_in(&run, workload, stored, &urls)
+        Ok(run::request_in(&run, workload, stored, &urls)?)
     }
 }

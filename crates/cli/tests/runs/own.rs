@@ -358,6 +358,19 @@ fn refused(target: &str, file: &str, sql: &str) -> String {
 }
 
 #[test]
+fn a_search_and_a_tuning_show_the_place_of_a_refused_statement_too() {
+    let sql = "\\set id random(1, 1000)\nSELECT title\nFROM book WHERE nope = :id\n";
+    for command in [&["find"][..], &["tune", "--over", "sessions=1,2"]] {
+        let place = Place::with_books();
+        place.file("get.sql", sql);
+        let called = place.call(&[command, &["-f", "get.sql", "sqlite:own.db", "-q"]].concat());
+        assert_eq!(called.code, Some(2), "{called:?}");
+        let found = called.stderr.contains("  --> get.sql:3:17\n");
+        assert!(found, "{called:?}");
+    }
+}
+
+#[test]
 fn a_statement_that_the_target_refuses_is_shown_with_its_place() {
     let sqlite = "sqlite:own.db";
     let sql = "\\set id random(1, 1000)\nSELECT title\nFROM book WHERE nope = :id\n";

@@ -17,7 +17,8 @@ use highwater_runner::search::{self as runner, ProbeMaker, ProbeRequest, SearchR
 use highwater_runner::store::RunDirectory;
 
 use self::preview::{Preview, searched};
-use super::{probes, run};
+use super::probes::{self, ProbeFailure};
+use super::run;
 use crate::exit;
 use crate::failure::Failure;
 use crate::settings::{FindSettings, PaceSetting, RunSettings, Streams};
@@ -50,7 +51,8 @@ fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
         purpose: ProbePurpose::Search,
         at: settings.first,
         tables_kept: false,
-    })?;
+    });
+    let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     let preview = Preview::new(settings, &runs.workload, &first)?;
     Ok(Prepared {
         runs,
@@ -80,7 +82,8 @@ pub(super) fn record(
         directory,
         settle: settings.settle,
     };
-    let record = runner::search(request, &runs, &observer, interrupts)?;
+    let record = runner::search(request, &runs, &observer, interrupts)
+        .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     Ok((record, shown))
 }
 
@@ -135,9 +138,9 @@ impl ProbeRuns<'_> {
 }
 
 impl ProbeMaker for ProbeRuns<'_> {
-    type Error = Failure;
+    type Error = ProbeFailure;
 
-    fn plan(&self, request: &ProbeRequest) -> Result<Plan, Failure> {
+    fn plan(&self, request: &ProbeRequest) -> Result<Plan, ProbeFailure> {
         let mut run = self.run(request);
         let plan = run::plan(&run, &self.workload, &self.urls)?;
         if request.purpose != ProbePurpose::Estimate || self.settings.axis != SearchAxis::Rate {
@@ -148,7 +151,7 @@ impl ProbeMaker for ProbeRuns<'_> {
             let all = searched(self.settings, &plan).sessions;
             streams[self.settings.searched].paces = vec![PaceSetting::Closed(Some(all))];
         }
-        run::plan(&run, &self.workload, &self.urls)
+        Ok(run::plan(&run, &self.workload, &self.urls)?)
     }
 
     fn request(
@@ -156,7 +159,7 @@ impl ProbeMaker for ProbeRuns<'_> {
         request: &ProbeRequest,
         plan: Plan,
         directory: RunDirectory,
-    ) -> Result<RunRequest, Failure> {
+    ) -> Result<RunRequest, ProbeFailure> {
         let data = self
             .directory
             .as_ref()
@@ -173,7 +176,7 @@ impl ProbeMaker for ProbeRuns<'_> {
             directory,
             data,
         };
-        run::request_in(&run, workload, stored, &self.urls)
+        Ok(run::request_in(&run, workload, stored, &self.urls)?)
     }
 }
 
