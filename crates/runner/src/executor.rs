@@ -9,6 +9,7 @@ use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
 use highwater_core::model::op::BoundWorkload;
 use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
+use highwater_core::model::record::SchedulingClass;
 use highwater_core::model::units::Nanos;
 use highwater_driver::{Target, Timeline};
 use tokio::sync::mpsc;
@@ -19,6 +20,7 @@ use crate::ledger::spans::Span;
 use crate::planner::spawn_delay;
 use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
 use crate::schedule::{PhaseTimes, Schedule};
+use crate::scheduling::Scheduling;
 use crate::source::Source;
 use crate::store::RunDirectory;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
@@ -87,6 +89,15 @@ impl Pass {
             .collect()
     }
 
+    /// Whether ops are due beside a database on the same host. One inside this process would be in the
+    /// executors' scheduling class.
+    fn must_send_on_time(&self) -> bool {
+        let capabilities = self.target.capabilities();
+        let is_elsewhere = !self.target.is_local();
+        let is_paced = self.streams.iter().any(|stream| !stream.closed);
+        is_paced && !(is_elsewhere || capabilities.embedded || capabilities.simulated_clock)
+    }
+
     pub(crate) fn recorder(&self) -> Recorder {
         Recorder::new(self.keys.clone(), &self.plan.objectives, self.start)
     }
@@ -105,6 +116,8 @@ impl Pass {
             fatal: None,
             away: 0,
             away_for: None,
+            acknowledged_at: None,
+            scheduling: SchedulingClass::default(),
         }
     }
 }
@@ -118,6 +131,8 @@ pub(crate) async fn execute(
 ) -> ThreadRecord {
     let record = Rc::new(RefCell::new(pass.record()));
     let watchdog = Rc::new(Watchdog::default());
+    let scheduling = Scheduling::enter(pass.must_send_on_time(), timeline.now());
+    record.borrow_mut().scheduling = scheduling.class();
     let workers = workers_of(&pass, executor, &timeline, &record, &watchdog);
     {
         let all = std::pin::pin!(work(workers));
@@ -128,7 +143,9 @@ pub(crate) async fn execute(
             pass.plan.drain_limit,
         );
         let patrol = std::pin::pin!(patrol);
-        let report = std::pin::pin!(report_seconds(&timeline, pass.start, &record, &ticks));
+        let report = std::pin::pin!(report_seconds(
+            &timeline, pass.start, &record, &ticks, scheduling
+        ));
         let beside = select(patrol, report);
         // The workers' end ends what runs beside them; the reverse cannot happen first.
         if let Either::Right((_, all)) = select(all, beside).await {
@@ -161,12 +178,15 @@ async fn report_seconds(
     origin: Nanos,
     record: &Rc<RefCell<ThreadRecord>>,
     ticks: &mpsc::Sender<Tick>,
+    mut scheduling: Scheduling,
 ) {
     loop {
         let seconds = timeline.now().saturating_sub(origin).0 / Nanos::SECOND.0;
         timeline
             .sleep_until(origin.saturating_add(Nanos::from_secs(seconds + 1)))
             .await;
+        scheduling.review(timeline.now());
+        record.borrow_mut().scheduling = scheduling.class();
         send_tick(record, ticks).await;
     }
 }

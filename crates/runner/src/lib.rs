@@ -28,6 +28,7 @@ mod refusals;
 pub mod request;
 pub mod run;
 pub mod schedule;
+mod scheduling;
 pub mod search;
 pub mod source;
 mod stalls;

@@ -6,7 +6,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::record::StallRecord;
+use highwater_core::model::record::{SchedulingClass, StallRecord};
 use highwater_core::model::units::Nanos;
 use highwater_driver::{TargetError, Timeline};
 use tokio::sync::mpsc;
@@ -53,6 +53,9 @@ pub(crate) struct PassRecord {
     pub(crate) interrupted: bool,
     /// Times at which this process stood still.
     pub(crate) stalls: Vec<StallRecord>,
+    /// The class in which executors were scheduled; where they differ, the one that is further from
+    /// what was sought.
+    pub(crate) scheduling: SchedulingClass,
     /// By stream: sessions that had work.
     pub(crate) worked: Vec<SessionsWorked>,
     /// By stream: greater than the index of every op that was dealt out.
@@ -201,6 +204,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
         fatal: None,
         interrupted: false,
         stalls: Vec::new(),
+        scheduling: SchedulingClass::default(),
         worked: vec![SessionsWorked::default(); pass.streams.len()],
         ends: Vec::new(),
     };
@@ -223,6 +227,7 @@ fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRe
                 whole.fatal = whole.fatal.take().or(record.fatal);
                 away += record.away;
                 away_for = away_for.or(record.away_for);
+                whole.scheduling = whole.scheduling.max(record.scheduling);
             }
             Err(error) => whole.fatal = Some(error),
         }

@@ -1,5 +1,7 @@
 //! What one executor thread has measured, and how many of its sessions had work.
 
+use highwater_core::model::record::SchedulingClass;
+use highwater_core::model::units::Nanos;
 use highwater_driver::TargetError;
 
 use crate::ledger::Ledger;
@@ -14,19 +16,23 @@ pub(crate) struct ThreadRecord {
     pub(crate) hosts: Vec<(u64, u64)>,
     /// By stream: sessions that had work.
     pub(crate) worked: Vec<SessionsWorked>,
+    /// When the last op was acknowledged.
+    pub(crate) acknowledged_at: Option<Nanos>,
     /// Why the run cannot go on.
     pub(crate) fatal: Option<TargetError>,
     /// Sessions that were trying to reconnect when the phases ended, and why they had to.
     pub(crate) away: u32,
     pub(crate) away_for: Option<TargetError>,
+    /// In which class the thread was scheduled.
+    pub(crate) scheduling: SchedulingClass,
 }
 
 /// Sessions of a stream that had work, and why others could not connect.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SessionsWorked {
-    /// Sessions that executed any op.
+    /// Sessions that executed any op, without those that were lost while others went on.
     pub(crate) working: u32,
-    /// Why the last session that never connected could not.
+    /// Why the last session that could not connect could not.
     pub(crate) missing_because: Option<TargetError>,
 }
 

@@ -1,7 +1,8 @@
 //! Real databases for tests, started on loopback in a private directory and ended by process ID,
-//! and the programs that tests need.
+//! the programs that tests need, and a thread that makes a core busy.
 //!
 //! A development dependency only, and one of the repository's tasks; the product never links it.
 
+pub mod busy;
 pub mod postgres;
 pub mod programs;

@@ -90,18 +90,7 @@ impl Postgres {
             port: free_port()?,
             child: None,
         };
-        run(server
-            .program("initdb")
-            .args([
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--locale=C",
-                "--no-sync",
-                "-U",
-                SUPERUSER,
-            ])
-            .arg("-D")
-            .arg(server.data()))?;
+        server.make_data()?;
         server.write("pg_hba.conf", &Self::access(setup))?;
         server.write_tls(setup)?;
         server.append("postgresql.conf", &server.settings(setup))?;
@@ -185,6 +174,41 @@ impl Postgres {
         self.end("immediate");
     }
 
+    /// Makes the data directory: a copy of the first one, because `initdb` takes longer than many tests.
+    fn make_data(&self) -> io::Result<()> {
+        let Some(template) = template(&self.programs) else {
+            return self.initdb();
+        };
+        if template.is_dir() {
+            return copy(&template, &self.data());
+        }
+        self.initdb()?;
+        let Some(place) = template.parent() else {
+            return Ok(());
+        };
+        let fresh = tempfile::tempdir_in(place)?;
+        let data = fresh.path().join("data");
+        copy(&self.data(), &data)?;
+        // If another test was faster, its template is as good.
+        drop(fs::rename(data, &template));
+        Ok(())
+    }
+
+    fn initdb(&self) -> io::Result<()> {
+        run(self
+            .program("initdb")
+            .args([
+                "--auth=trust",
+                "--encoding=UTF8",
+                "--locale=C",
+                "--no-sync",
+                "-U",
+                SUPERUSER,
+            ])
+            .arg("-D")
+            .arg(self.data()))
+    }
+
     fn data(&self) -> PathBuf {
         self.directory.path().join("data")
     }
@@ -227,7 +251,7 @@ impl Postgres {
             ),
             "fsync = off".to_owned(),
             "shared_buffers = 32MB".to_owned(),
-            "max_connections = 40".to_owned(),
+            "max_connections = 100".to_owned(),
         ];
         if setup.tls.is_some() {
             lines.push("ssl = on".to_owned());
@@ -323,6 +347,21 @@ impl Drop for Postgres {
     fn drop(&mut self) {
         self.end("immediate");
     }
+}
+
+/// Where the data directory that others are copied from is kept: among what Cargo builds, by the
+/// version of the server. None if this program was not built by Cargo.
+fn template(programs: &Path) -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let profile = program.parent()?.parent()?;
+    let version = programs.parent()?.file_name()?.to_str()?;
+    let is_cargos = profile.join("deps").is_dir();
+    is_cargos.then(|| profile.join(format!("postgresql-{version}-data")))
+}
+
+/// Copies a directory with its owners.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    run(Command::new("cp").arg("-a").arg(from).arg(to))
 }
 
 fn is_root() -> bool {

@@ -304,6 +304,26 @@ pub struct ClientRecord {
     /// Times at which the load generator itself stood still; the longest ones.
     #[serde(default)]
     pub stalls: Vec<StallRecord>,
+    /// The scheduling class of the executor threads.
+    #[serde(default)]
+    pub scheduling: SchedulingClass,
+}
+
+/// In which class the kernel scheduled the threads of a load generator that send.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SchedulingClass {
+    /// The normal one: nothing had to be sent on time beside a database on the same host.
+    #[default]
+    Normal,
+    /// The real-time class.
+    RealTime,
+    /// The real-time class, until a thread used more than a quarter of a core.
+    RealTimeGivenUp,
+    /// The normal one, because the real-time class was not permitted.
+    NotPermitted,
 }
 
 /// A shorter stall of the load generator shows in its lag alone, nanoseconds.

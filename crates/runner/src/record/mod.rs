@@ -178,8 +178,10 @@ pub(crate) fn record(
         executors,
         stalls,
     )];
+    let scheduling = passes.main.as_ref().map(|main| main.scheduling);
     for client in &mut record.clients {
         client.calibrated_ceiling = parts.ceiling;
+        client.scheduling = scheduling.unwrap_or_default();
     }
     record.target.bytes_before = parts.bytes_before;
     record.target.bytes_after = parts.bytes_after;

@@ -9,7 +9,8 @@ use highwater_core::model::numbers::to_f64;
 use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
 use highwater_core::model::record::{
     AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
-    StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS, Windows,
+    SchedulingClass, StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS,
+    Windows,
 };
 use highwater_core::model::units::Nanos;
 
@@ -249,6 +250,7 @@ pub(crate) fn client_record(
         calibrated_ceiling: None,
         executors,
         stalls,
+        scheduling: SchedulingClass::default(),
     }
 }
 

@@ -46,6 +46,9 @@ pub use crate::request::{Ended, RunEnd, RunError, RunRequest, TableRequest, Tele
 
 /// What there is to say about a sink.
 const STORES_NOTHING: &str = "a sink stores nothing: no audit, and no figure is a database's";
+/// What there is to say about a database on this host.
+const SHARES_HOST: &str = "the database and the load generator share this host: the figures are of both \
+                           together, and with the host to itself the database has more CPU";
 /// How long the size of the tables is waited for after the audit.
 const STORAGE_LIMIT: Nanos = Nanos::from_secs(10);
 
@@ -269,12 +272,15 @@ impl Run {
         features: TableFeatures,
         earlier: Option<&EarlierAudit>,
     ) -> Vec<RunNote> {
-        let sink = self.request.target.is_sink();
+        let target = &self.request.target;
+        let sink = target.is_sink();
+        let shares_host = target.is_local() && !target.capabilities().embedded;
         let all = [
             ("not_noted", not_noted.map(|error| error.message)),
             ("continued", self.tables.continued_note(earlier)),
             ("spread_as_created", self.tables.spread_note(features)),
             ("sink", sink.then(|| STORES_NOTHING.to_owned())),
+            ("shares_host", shares_host.then(|| SHARES_HOST.to_owned())),
             (
                 "invariants_not_asked",
                 auditing::skipped_invariants(&self.request),

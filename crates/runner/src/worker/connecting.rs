@@ -23,12 +23,11 @@ const SHORT_LIFE: Nanos = Nanos::SECOND;
 impl Worker {
     /// Connects, with bounded back-off; `None` when the run is over or cannot go on.
     ///
-    /// A session that never had any work ends alone: others may be at work, and the target there.
+    /// While others work, the target is there, and the session ends alone.
     pub(super) async fn connect(&self, has_worked: bool) -> Option<Connected> {
-        let time_out = self
-            .timeline
-            .now()
-            .saturating_add(self.retry.reconnect_limit);
+        let since = self.timeline.now();
+        let had = has_worked.then_some(since);
+        let time_out = since.saturating_add(self.retry.reconnect_limit);
         let mut attempt = 0;
         let mut backoff = BACKOFF_MIN;
         let mut first = None;
@@ -57,7 +56,7 @@ impl Worker {
                         ))
                     });
                     if self.timeline.now() >= time_out {
-                        self.lose(error, has_worked);
+                        self.lose(error, had);
                     } else {
                         self.note_missing(error);
                     }
@@ -76,7 +75,7 @@ impl Worker {
                         return None;
                     }
                     if self.timeline.now().saturating_add(backoff) >= time_out {
-                        self.lose(error, has_worked);
+                        self.lose(error, had);
                         return None;
                     }
                     failed = Some(error);
@@ -145,13 +144,20 @@ impl Worker {
         self.record.borrow_mut().worked[self.stream].missing_because = Some(error);
     }
 
-    /// No session could be had for as long as is waited for one.
-    fn lose(&self, error: TargetError, has_worked: bool) {
-        let others_work = self.record.borrow().worked.iter().any(|w| w.working > 0);
-        if others_work && !has_worked {
-            return self.note_missing(error);
+    /// No session could be had for as long as is waited for one. `had`: until when this session was
+    /// one that worked.
+    fn lose(&self, error: TargetError, had: Option<Nanos>) {
+        let others_work = match had {
+            None => self.record.borrow().worked.iter().any(|w| w.working > 0),
+            Some(until) => self.record.borrow().acknowledged_at > Some(until),
+        };
+        if !others_work {
+            return self.time_out(error);
         }
-        self.time_out(error);
+        if had.is_some() {
+            self.record.borrow_mut().worked[self.stream].working -= 1;
+        }
+        self.note_missing(error);
     }
 
     /// Ends the run for everybody.

@@ -245,6 +245,7 @@ impl Worker {
         self.note(&mut record.ledgers, &prepared.request.op, write, &outcome);
         if outcome.is_success() {
             record.hosts[link.host].1 += 1;
+            record.acknowledged_at = Some(finished);
         }
         link.free = finished;
         drop(record);

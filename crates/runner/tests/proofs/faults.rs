@@ -7,6 +7,8 @@ use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
 use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
+use highwater_core::report;
+use highwater_runner::run::Ended;
 
 use crate::support::faulty::Faults;
 use crate::support::{Job, closed, data_reasons, exit_code, measured, one_node, open};
@@ -233,6 +235,27 @@ fn an_op_whose_session_cannot_come_back_is_sent_by_another() {
     assert!(latest <= bound, "{latest:?}");
     // What the end of the phase cuts off is at most as old: nine of forty a second.
     assert!(insert.dropped <= 9, "{}", insert.dropped);
+}
+
+#[test]
+fn a_session_that_cannot_come_back_while_others_work_is_missing_and_ends_no_run() {
+    let faults = Arc::new(Faults {
+        closes_after: Some(Nanos::from_millis(1_500)),
+        closes_for_good: Some(0),
+        ..Faults::default()
+    });
+    let target = one_node("cores=4&service=constant&request=10ms");
+    let mut job = Job::new(&target, &[("insert", closed(4))]);
+    job.step = Nanos::from_secs(40);
+    let end = job.run_faulty(&faults);
+    let (record, text) = (&end.record, report::text(&end.record));
+    assert_eq!(end.ended, Ended::Complete, "{text}");
+    assert_eq!(record.streams[0].working, Some(3), "{text}");
+    let reasons = &record.judgments.measurement.reasons;
+    let codes: Vec<ReasonCode> = reasons.iter().map(|reason| reason.code).collect();
+    assert!(codes.contains(&ReasonCode::SessionsMissing), "{text}");
+    assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");
+    assert_eq!(record.judgments.data.value, Data::Clean, "{text}");
 }
 
 #[test]

@@ -36,10 +36,14 @@ pub(crate) struct Faults {
     pub(crate) never_quiet: bool,
     /// A session is closed so long after it was opened.
     pub(crate) closes_after: Option<Nanos>,
+    /// Only the session of this number is, and it is never let in again.
+    pub(crate) closes_for_good: Option<u32>,
     /// Sessions that it has at one time, at most.
     pub(crate) sessions_max: Option<u64>,
     /// Sessions that it has.
     pub(crate) open: Arc<AtomicU64>,
+    /// How often the session that is closed for good was let in.
+    pub(crate) let_in: AtomicU64,
     /// Sessions that were opened.
     pub(crate) opened: AtomicU64,
     /// How often the size of the tables was asked.
@@ -72,8 +76,15 @@ impl Target for Faulty {
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
         Box::pin(async move {
             let timeline = Rc::clone(&connect.timeline);
+            let number = connect.number;
             let inner = self.inner.connect(connect).await?;
             let faults = Arc::clone(&self.faults);
+            let closes = faults.closes_for_good.is_none_or(|only| only == number);
+            if faults.closes_for_good == Some(number)
+                && faults.let_in.fetch_add(1, Ordering::Relaxed) > 0
+            {
+                return Err(TargetError::unreachable("this one is not let in again"));
+            }
             let place = Place::take(&faults.open);
             let open = faults.open.load(Ordering::Relaxed);
             if faults.sessions_max.is_some_and(|most| open > most) {
@@ -82,6 +93,7 @@ impl Target for Faulty {
             faults.opened.fetch_add(1, Ordering::Relaxed);
             let closes_at = faults
                 .closes_after
+                .filter(|_| closes)
                 .map(|life| timeline.now().saturating_add(life));
             let session: Box<dyn Session> = Box::new(FaultySession {
                 inner,

@@ -5,12 +5,18 @@ use crate::model::display::{duration, percent};
 use crate::model::histogram::LatencySummary;
 use crate::model::numbers::to_f64;
 use crate::model::plan::Objective;
-use crate::model::record::ResultRecord;
+use crate::model::record::{ResultRecord, RunRecord, SchedulingClass};
+
+use super::measured::MeasuredStream;
 
 /// A delay that no latency worth reporting notices, nanoseconds.
 pub const FLOOR_NS: u64 = 1_000_000;
 /// A percentile may be overstated by this share of itself.
 pub const OVERSTATED_LIMIT: f64 = 0.05;
+
+/// Where only the delays are known, they may be this part of the median latency: what they add is lost
+/// in its spread.
+const LAG_PART: u64 = 10;
 
 /// A percentile that is reported, by its name.
 type Percentile = (&'static str, fn(&LatencySummary) -> Option<u64>);
@@ -61,9 +67,49 @@ pub fn overstated_by(result: &ResultRecord) -> Option<u64> {
     percentiles(result).map(Overstated::by).max()
 }
 
+/// The results that are spoiled, each with its figures.
+pub(super) fn places(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let objectives = &record.plan.definition.objectives;
+    let mut places = Vec::new();
+    for stream in measured {
+        for result in stream.results.iter().filter(|result| result.open) {
+            let why = match result.undelayed_ns {
+                Some(_) => spoiled(result, objectives),
+                None => late(result),
+            };
+            let place = stream.place_of(result);
+            places.extend(why.map(|why| format!("{place}: {why}")));
+        }
+    }
+    places
+}
+
+/// What helps.
+pub(super) fn hint(record: &RunRecord) -> &'static str {
+    let mut clients = record.clients.iter();
+    if clients.any(|client| client.scheduling == SchedulingClass::NotPermitted) {
+        "permit the real-time class (`ulimit -r 1`, or the capability CAP_SYS_NICE), or run the load \
+         generator on a host of its own"
+    } else {
+        "give the load generator more idle CPU, or split the load with --share"
+    }
+}
+
+/// Of a record that was made before latencies without the delay were kept.
+fn late(result: &ResultRecord) -> Option<String> {
+    let tenth = result.latency_ns.p50.unwrap_or(0) / LAG_PART;
+    let limit = tenth.max(FLOOR_NS);
+    let lag = result.client_lag_ns.p99.filter(|lag| *lag > limit)?;
+    Some(format!(
+        "the load generator sent ops late: client lag p99 was {}; the limit is {}",
+        duration(lag),
+        duration(limit)
+    ))
+}
+
 /// Why a result is spoiled: a percentile is overstated by more than a share of itself that matters,
 /// or a bound is missed that would be met.
-pub(super) fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
+fn spoiled(result: &ResultRecord, objectives: &[Objective]) -> Option<String> {
     let worst = percentiles(result).filter(|of| of.share() > OVERSTATED_LIMIT);
     let worst = worst.filter(|of| of.by() >= FLOOR_NS);
     if let Some(of) = worst.max_by(|a, b| a.share().total_cmp(&b.share())) {

@@ -21,8 +21,6 @@ use super::unknown;
 pub const CLIENT_CPU_LIMIT: f64 = 0.85;
 /// A load generator must be able to offer this much more than it measures, else it shapes the result.
 pub const CEILING_HEADROOM: f64 = 1.5;
-/// Client lag may be this fraction of the median latency: what it adds is lost in its spread.
-pub const CLIENT_LAG_SHARE: u64 = 10;
 /// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
 pub const OFFERED_SHORTFALL: f64 = 0.01;
 /// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
@@ -170,35 +168,15 @@ pub(crate) fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static
     Some((phases.fold(0.0, f64::max), unit.name()))
 }
 
-/// Judged by its effect: what percentiles would be without the delay of each op is known.
+/// Judged by its effect.
 fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
-    let objectives = &record.plan.definition.objectives;
-    let mut places = Vec::new();
-    for stream in measured {
-        for result in stream.results.iter().filter(|result| result.open) {
-            if result.undelayed_ns.is_some() {
-                let place = stream.place_of(result);
-                let spoiled = client_lag::spoiled(result, objectives);
-                places.extend(spoiled.map(|spoiled| format!("{place}: {spoiled}")));
-                continue;
-            }
-            // A record that was made before that was kept.
-            let tenth = result.latency_ns.p50.unwrap_or(0) / CLIENT_LAG_SHARE;
-            let limit = tenth.max(client_lag::FLOOR_NS);
-            if let Some(lag) = result.client_lag_ns.p99.filter(|lag| *lag > limit) {
-                places.push(format!(
-                    "{}: the load generator sent ops late: client lag p99 was {}; the limit is {}",
-                    stream.place_of(result),
-                    duration(lag),
-                    duration(limit)
-                ));
-            }
-        }
-    }
+    let places = client_lag::places(record, measured);
     let message = "the load generator sent ops late";
-    let hint = "give the load generator more idle CPU, or split the load with --share";
     let code = ReasonCode::ClientLag;
-    (Effect::Invalid, reason(code, message, &places, hint))
+    (
+        Effect::Invalid,
+        reason(code, message, &places, client_lag::hint(record)),
+    )
 }
 
 /// The load generator itself stood still.

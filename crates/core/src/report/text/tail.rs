@@ -9,7 +9,7 @@ use crate::analysis::judge::client_lag::overstated_by;
 use crate::analysis::judge::measurement::{ceiling, greatest};
 use crate::model::display::{count, duration, foreign, rate, significant};
 use crate::model::import_record::MissingField;
-use crate::model::record::{AvailabilityRecord, RunRecord};
+use crate::model::record::{AvailabilityRecord, RunRecord, SchedulingClass};
 
 use super::target;
 use crate::report::layout::labeled;
@@ -117,6 +117,8 @@ pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'
         });
         parts.push(format!("lag p99 {}{by}", duration(lag)));
     }
+    let class = clients.iter().map(|client| client.scheduling).max();
+    parts.extend(class.and_then(scheduled));
     parts.push(match (ceiling(record), greatest(measured)) {
         _ if record.target.sink => "this is its ceiling".to_owned(),
         (Some(ceiling), Some((reached, unit))) if reached > 0.0 => format!(
@@ -128,6 +130,17 @@ pub(in crate::report) fn client(record: &RunRecord, measured: &[MeasuredStream<'
         (None, _) => "ceiling not calibrated (highwater check)".to_owned(),
     });
     parts.join(" · ")
+}
+
+/// The class of the threads that sent, where that may be news.
+fn scheduled(class: SchedulingClass) -> Option<String> {
+    match class {
+        SchedulingClass::Normal | SchedulingClass::NotPermitted => None,
+        SchedulingClass::RealTime => Some("in the real-time class".to_owned()),
+        SchedulingClass::RealTimeGivenUp => {
+            Some("in the real-time class until it took more than a quarter of a core".to_owned())
+        }
+    }
 }
 
 fn labels(record: &RunRecord) -> Option<String> {

@@ -1,0 +1,94 @@
+//! Lateness of the load generator beside a database on the same host. In a program of its own: a core that
+//! is taken would make other tests late.
+#![expect(clippy::unwrap_used, reason = "functions that only tests call")]
+
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use highwater_core::model::judgment::{Measurement, ReasonCode};
+use highwater_core::model::record::{RunRecord, SchedulingClass};
+use highwater_testing::busy::{BusyCore, cores, is_permitted, pin};
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+
+/// For so long the load generator's core is taken, again and again: many times what an insert of ten rows
+/// takes.
+const TAKEN: Duration = Duration::from_millis(40);
+
+/// One test at a time.
+static CORES: Mutex<()> = Mutex::new(());
+
+/// The server on one core, and the program on another one if there are two.
+fn run(server_core: usize, own_core: usize, busy: Option<Duration>, pace: &[&str]) -> RunRecord {
+    pin(server_core);
+    let server = Postgres::start();
+    pin(own_core);
+    let directory = tempfile::tempdir().unwrap();
+    let _busy = busy.map(|length| BusyCore::start(own_core, length));
+    let output = Command::new(env!("CARGO_BIN_EXE_highwater"))
+        .args(["run", "cpu", &server.url(SUPERUSER, "postgres")])
+        .args([
+            "--set",
+            "hosts=200",
+            "--batch",
+            "10",
+            "--warm-up",
+            "0s",
+            "-d",
+            "3s",
+            "--json",
+        ])
+        .args(pace)
+        .current_dir(directory.path())
+        .env("XDG_STATE_HOME", directory.path())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout)
+        .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn notes(record: &RunRecord, code: &str) -> usize {
+    let notes = record.notes.iter();
+    notes.filter(|note| note.code == code).count()
+}
+
+#[test]
+fn a_load_generator_that_is_kept_from_its_core_is_late_and_says_so() {
+    if skipped() {
+        return;
+    }
+    if !is_permitted() || cores() < 2 {
+        eprintln!("left out: the real-time class is not permitted here, or there is one core");
+        return;
+    }
+    let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let record = run(1, 0, Some(TAKEN), &["--rate", "1k"]);
+    let judgment = &record.judgments.measurement;
+    assert_eq!(judgment.value, Measurement::Invalid);
+    let mut reasons = judgment.reasons.iter();
+    assert!(
+        reasons.any(|reason| reason.code == ReasonCode::ClientLag),
+        "{judgment:?}"
+    );
+}
+
+#[test]
+fn what_is_due_beside_a_local_database_is_sent_in_the_real_time_class_where_it_is_permitted() {
+    if skipped() {
+        return;
+    }
+    let expected = if is_permitted() {
+        SchedulingClass::RealTime
+    } else {
+        SchedulingClass::NotPermitted
+    };
+    let _alone = CORES.lock().unwrap_or_else(PoisonError::into_inner);
+    let last = cores() - 1;
+    let paced = run(last, 0, None, &["--rate", "1k"]);
+    assert_eq!(paced.clients[0].scheduling, expected);
+    assert_eq!(notes(&paced, "shares_host"), 1, "{:?}", paced.notes);
+    // Nothing is due in a closed load.
+    let closed = run(last, 0, None, &["-c", "2"]);
+    assert_eq!(closed.clients[0].scheduling, SchedulingClass::Normal);
+    assert_eq!(notes(&closed, "shares_host"), 1, "{:?}", closed.notes);
+}
