@@ -130,7 +130,7 @@ fn open_load(rows_per_s: u64, queries_per_s: u64, arrivals: Arrivals, seed: u64)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 4, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 2, failure_persistence: None, max_shrink_iters: 0, ..ProptestConfig::default() })]
 
     #[test]
     fn open_load_over_shares_equals_the_whole(
