@@ -159,6 +159,11 @@ pub trait Target: Send + Sync {
     fn host_of(&self, number: u32, attempt: u32) -> usize;
     /// Opens a session and prepares its statements.
     fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>>;
+    /// Fails with a statement of the workload that the target refuses, executing none. Connecting does
+    /// that, where it prepares statements.
+    fn check_statements(&self, connect: Connect) -> BoxFuture<'_, Result<(), TargetError>> {
+        Box::pin(async move { self.connect(connect).await.map(drop) })
+    }
     /// Opens what is needed around the load.
     fn administer(
         &self,

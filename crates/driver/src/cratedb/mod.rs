@@ -43,6 +43,7 @@ mod json;
 mod judge;
 mod options;
 mod pools;
+mod preparing;
 mod query;
 #[cfg(test)]
 mod recordings;
@@ -150,6 +151,15 @@ impl Target for CrateDbTarget {
             let connection = connect::open(node, &connect.timeline).await?;
             let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
             Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn check_statements(&self, connect: Connect) -> BoxFuture<'_, Result<(), TargetError>> {
+        Box::pin(async move {
+            statements::plans(&connect.workload, self.insert)?;
+            let open = async |node| connect::open(node, &connect.timeline).await;
+            let (node, mut connection) = hosts::first_to_open(&self.nodes, open).await?;
+            preparing::check(&mut connection, node, &connect.workload).await
         })
     }
 

@@ -23,10 +23,10 @@ pub(super) async fn check_statements(
         attempt: 0,
         timeline: Rc::clone(timeline),
     };
-    match target.connect(connect).await {
+    match target.check_statements(connect).await {
         Err(error) if is_of_workload(error.kind) => Err(error),
         // A session that cannot be opened now is tried again under load, as the plan has it.
-        Ok(_) | Err(_) => Ok(()),
+        Ok(()) | Err(_) => Ok(()),
     }
 }
 
