@@ -237,7 +237,6 @@ impl StoredAudit {
         record.audit = outcome.record;
         let of_first = [IncidentKind::AuditInterrupted, IncidentKind::NotIdle];
         record.incidents.retain(|i| !of_first.contains(&i.kind));
-        record.notes.retain(|note| note.code != AUDITED_LATER);
         let how = if self.stored.ended {
             "after the run"
         } else {

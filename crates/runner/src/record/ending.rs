@@ -5,7 +5,7 @@ use highwater_core::model::record::{Incident, IncidentKind};
 /// Why an audit cannot be trusted.
 const STILL_RUNNING: &str = "statements of this run may still have been at work";
 /// What the record says when its user stopped the run before the end of the measurement.
-const STOPPED: &str = "the run was stopped by the user";
+const STOPPED: &str = "Ctrl-C, or a signal";
 /// What it says when the user stopped the run after that.
 const STOPPED_MEASURED: &str = "you stopped the run after the measurement was complete";
 

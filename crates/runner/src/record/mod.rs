@@ -202,7 +202,7 @@ pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let phases = plan.phases.iter().zip(&main.phases).zip(&main.early);
     let ended = phases.filter_map(|((planned, times), early)| {
         let why = match (*early)? {
-            EarlyEnd::Rows => format!("its {} rows were asked", count(plan.stop.rows?)),
+            EarlyEnd::Rows => format!("its {} rows were sent", count(plan.stop.rows?)),
             EarlyEnd::Predicate => format!("{} held", plan.stop.until?.flag()),
         };
         let lasted = duration(times.end.saturating_sub(times.start).0);

@@ -206,7 +206,7 @@ fn a_run_that_ended_by_its_rows_says_so() {
         panic!("{:?}", record.notes);
     };
     assert!(
-        why.ends_with(" of 10 s: its 12,340 rows were asked"),
+        why.ends_with(" of 10 s: its 12,340 rows were sent"),
         "{why}"
     );
 }

@@ -49,13 +49,13 @@ pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let (sessions, door, service) = waiting.next()?;
     Some(RuleFinding {
         code: "sessions_busy",
-        sentence: "ops waited longer for a free session than for their answer".to_owned(),
+        sentence: "ops waited longer for a session than for the response".to_owned(),
         evidence: format!(
-            "medians {} and {}, {sessions} sessions",
+            "medians {} and {}, with {sessions} sessions",
             duration(door),
             duration(service)
         ),
-        hint: "more sessions (-c); if answers then only take longer, the target is at its limit",
+        hint: "add sessions (-c); if responses only get slower, the target is at its limit",
     })
 }
 

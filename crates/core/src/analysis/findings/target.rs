@@ -122,11 +122,11 @@ pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
     Some(RuleFinding {
         code: "slows_with_data",
         sentence: format!(
-            "throughput fell by {} over the phase while rows came in",
+            "throughput fell by {} while rows were added",
             percent(-drift / 100.0)
         ),
-        evidence: format!("{} rows were added", count(rows)),
-        hint: "run again with these rows there before (--set rows=…): if it begins where this one \
-               ended, the volume is the reason; else look for merges, caches and credits of disks",
+        evidence: format!("{} rows", count(rows)),
+        hint: "rerun with these rows preloaded (--set rows=…): if it starts where this run ended, data \
+               volume is the cause; if not, check merges, caches, and disk credits",
     })
 }

@@ -49,7 +49,7 @@ pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judg
         ended(
             record,
             IncidentKind::Interrupted,
-            "the run ended before its plan did",
+            "you stopped the run before its plan was complete",
         ),
         ended(
             record,

@@ -64,7 +64,7 @@ fn an_interrupted_run_says_so() {
     incident(
         &mut record,
         IncidentKind::Interrupted,
-        "stopped by the user after 6 s of 12 s",
+        "Ctrl-C after 6 s of 12 s",
     );
     insta::assert_snapshot!(text(&judged(record)));
 }

@@ -291,9 +291,9 @@ pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
         .all(|client| client.cpu_fraction < IDLE);
     (closed && idle && !locked && client).then(|| RuleFinding {
         code: "few_sessions",
-        sentence: "nothing of the target was busy: its sessions were too few to load it".to_owned(),
-        evidence: format!("cpu {}, nothing queued, {sessions} sessions", percent(cpu)),
-        hint: "more sessions (-c); highwater find says how many it takes",
+        sentence: "the target was mostly idle: its sessions are too few to load it".to_owned(),
+        evidence: format!("CPU {}, no queue, {sessions} sessions", percent(cpu)),
+        hint: "add sessions (-c); `highwater find` shows how many",
     })
 }
 
@@ -312,9 +312,9 @@ pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
     let evidence = stated.cloned().or(of_table)?;
     Some(RuleFinding {
         code: "durability_relaxed",
-        sentence: "what was acknowledged may be lost when the machine stops".to_owned(),
+        sentence: "acknowledged rows may be lost if the machine crashes".to_owned(),
         evidence,
-        hint: "compare only with runs of the same durability, and say it beside the figure",
+        hint: "compare only with runs at the same durability, and state the setting with the result",
     })
 }
 
