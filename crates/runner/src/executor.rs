@@ -91,7 +91,7 @@ impl Pass {
 
     /// Whether ops are due beside a database on the same host. One inside this process would be in the
     /// executors' scheduling class.
-    fn must_send_on_time(&self) -> bool {
+    pub(crate) fn must_send_on_time(&self) -> bool {
         let capabilities = self.target.capabilities();
         let is_elsewhere = !self.target.is_local();
         let is_paced = self.streams.iter().any(|stream| !stream.closed);

@@ -110,7 +110,7 @@ pub(crate) async fn run(
             (vec![Ok(record)], interrupted)
         }
         Executors::Threads(clock) => {
-            stalls = StallWatch::start(clock);
+            stalls = StallWatch::start(clock, pass.must_send_on_time());
             let threads: Vec<_> = (0..pass.executors)
                 .map(|number| spawn(Arc::clone(pass), number, clock, sender.clone()))
                 .collect();

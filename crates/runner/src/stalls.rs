@@ -13,6 +13,7 @@ use highwater_core::model::record::{STALL_NS, StallKind, StallRecord};
 use highwater_core::model::units::Nanos;
 
 use crate::clock::{RealClock, wall_clock};
+use crate::scheduling::Scheduling;
 
 /// Time between two wake-ups.
 const TICK: Nanos = Nanos::from_millis(10);
@@ -72,12 +73,14 @@ pub(crate) struct StallWatch {
 }
 
 impl StallWatch {
-    /// Starts to watch; absent where no thread can be had.
-    pub(crate) fn start(clock: RealClock) -> Option<Self> {
+    /// Starts to watch, in the class of the executors, which may run where another thread would not;
+    /// absent where no thread can be had.
+    pub(crate) fn start(clock: RealClock, must_send_on_time: bool) -> Option<Self> {
         let over = Arc::new(AtomicBool::new(false));
         let ends = Arc::clone(&over);
         let builder = thread::Builder::new().name("stall-watch".to_owned());
         let thread = builder.spawn(move || {
+            let _scheduling = Scheduling::enter(must_send_on_time, clock.now());
             let mut detector = StallDetector::default();
             while !ends.load(Ordering::Relaxed) {
                 detector.read(Reading {

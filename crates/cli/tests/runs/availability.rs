@@ -124,7 +124,10 @@ struct Reported {
 fn reported(beside: &Beside) -> Reported {
     let (record, away) = (&beside.record, &beside.away);
     let tolerance = TOLERANCE_S + 2.0 / f64::from(beside.ops_per_s);
-    let near = |s: f64| s >= away.start() - tolerance && s <= away.end() + tolerance;
+    // What the load generator missed is left out of a gap.
+    let stalls = record.clients.iter().flat_map(|client| &client.stalls);
+    let stalled = s(stalls.map(|stall| stall.duration_ns).sum());
+    let near = |s: f64| s >= away.start() - tolerance - stalled && s <= away.end() + tolerance;
     let seen = &record.availability;
     let after = |of: fn(&RecoveryRecord) -> Option<u64>| {
         let ns = seen.recovery.as_ref().and_then(of);
@@ -138,7 +141,7 @@ fn reported(beside: &Beside) -> Reported {
         right: near(gap) && (!keeps_up || near(again) && recovered >= again),
         line: format!(
             "{} sessions, {} ops/s: away {:.3} to {:.3} s, gap {gap:.3} s, rate again after {again:.3} s, \
-             recovered after {recovered:.3} s, tolerance {tolerance:.3} s, keeps up: {keeps_up}",
+             recovered after {recovered:.3} s, tolerance {tolerance:.3} s, stalled {stalled:.3} s, keeps up: {keeps_up}",
             beside.sessions,
             beside.ops_per_s,
             away.start(),

@@ -8,7 +8,7 @@ use highwater_core::model::units::Seed;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin_connection::{AdminConnection, number};
-use crate::contract::TargetError;
+use crate::contract::{TargetError, TargetErrorKind};
 use crate::sql::with_clause::with_settings;
 use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
@@ -16,19 +16,37 @@ use crate::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePol
 const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`crate::contract::Admin::create_tables`].
+///
+/// Shares of a plan begin at one moment: the server may refuse what two of them create at once, although
+/// it is created only if it is not there. Whoever was second finds it there; an error that lasts comes again.
 pub(super) async fn create(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    connection
-        .run(&format!(
-            "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name text NOT NULL PRIMARY KEY, \
-             fingerprint text NOT NULL, seed text NOT NULL, \"rows\" bigint, \
-             next_index bigint NOT NULL, writing boolean NOT NULL)"
-        ))
-        .await?;
+    let registry = format!(
+        "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name text NOT NULL PRIMARY KEY, \
+         fingerprint text NOT NULL, seed text NOT NULL, \"rows\" bigint, \
+         next_index bigint NOT NULL, writing boolean NOT NULL)"
+    );
+    if connection.run(&registry).await.is_err() {
+        connection.run(&registry).await?;
+    }
     refresh(connection).await?;
+    let drops = policy.drop || !policy.drop_foreign.is_empty();
+    match create_registered(connection, workload, policy).await {
+        Err(error) if error.kind == TargetErrorKind::Statement && !drops => {
+            create_registered(connection, workload, policy).await
+        }
+        created => created,
+    }
+}
+
+async fn create_registered(
+    connection: &mut AdminConnection,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
     // Check all before changing any.
     let mut steps = Vec::with_capacity(workload.tables.len());
     for table in &workload.tables {

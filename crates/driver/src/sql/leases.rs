@@ -76,7 +76,11 @@ async fn create(connection: &mut impl SqlQuery, words: &LeaseWords) -> Result<()
          PRIMARY KEY (table_name, share)){}",
         words.table_options
     );
-    connection.texts(&create).await.map(drop)
+    if connection.texts(&create).await.is_err() {
+        // Somebody created it at the same moment; an error that lasts comes again.
+        connection.texts(&create).await?;
+    }
+    Ok(())
 }
 
 fn insert(words: &LeaseWords, lease: &Lease) -> String {

@@ -12,6 +12,7 @@ mod support;
 mod client;
 mod cockroach;
 mod connecting;
+mod creating;
 mod describing;
 mod failing;
 mod inserting;
