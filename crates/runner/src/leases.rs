@@ -4,6 +4,7 @@
 //! busy executor makes it late for long, and an outage makes it only wait. What must not be here: SQL,
 //! and the rules of who may share a table.
 
+use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -42,6 +43,7 @@ pub(crate) struct LeaseRequest<'a> {
 
 /// The tables of a run, held until this is ended.
 pub(crate) struct HeldLeases {
+    target: Arc<dyn Target>,
     token: String,
     lost: Arc<AtomicBool>,
     stop: Option<oneshot::Sender<()>>,
@@ -188,11 +190,23 @@ impl HeldLeases {
         let builder = std::thread::Builder::new().name("leases".to_owned());
         let thread = builder.spawn(beating)?;
         Ok(Self {
+            target: Arc::clone(target),
             token,
             lost,
             stop: Some(stop),
             thread: Some(thread),
         })
+    }
+
+    /// Whether these tables of this target are held by it.
+    async fn covers(&self, admin: &mut dyn Admin, tables: &[&str]) -> Result<bool, TargetError> {
+        let found = admin.leases(LeaseAction::Read).await?;
+        let is_held = |table: &&str| {
+            found
+                .iter()
+                .any(|lease| lease.token == self.token && lease.table == **table)
+        };
+        Ok(tables.iter().all(is_held))
     }
 
     /// Whether another run took the tables over.
@@ -218,6 +232,48 @@ impl HeldLeases {
 impl Drop for HeldLeases {
     fn drop(&mut self) {
         self.stop_beating();
+    }
+}
+
+/// What the runs of a search or a tuning hand to each other, so that their tables are never free in between.
+#[derive(Clone, Default)]
+pub(crate) struct KeptLeases(Rc<RefCell<Option<HeldLeases>>>);
+
+impl KeptLeases {
+    /// Keeps what a run held.
+    pub(crate) fn keep(&self, held: HeldLeases) {
+        drop(self.0.replace(Some(held)));
+    }
+
+    /// Hands over what the run before held, if it is what this one needs.
+    pub(crate) async fn hand_over(
+        &self,
+        admin: &mut dyn Admin,
+        request: &LeaseRequest<'_>,
+    ) -> Result<Option<HeldLeases>, TargetError> {
+        let Some(held) = self.0.take() else {
+            return Ok(None);
+        };
+        let covers = held.covers(admin, &request.tables).await?;
+        Ok(covers.then_some(held))
+    }
+
+    /// Gives the tables back, if the target can be reached soon.
+    pub(crate) fn end(&self) {
+        let Some(held) = self.0.take() else {
+            return;
+        };
+        let ending = |timeline: Rc<RealTimeline>| async move {
+            let limit = timeline.sleep_until(timeline.now().saturating_add(END_LIMIT));
+            let timeline: Rc<dyn Timeline> = timeline;
+            let target = Arc::clone(&held.target);
+            let administer = target.administer(Rc::clone(&timeline));
+            if let Either::Left((Ok(mut admin), _)) = select(administer, limit).await {
+                held.end(admin.as_mut(), timeline.as_ref()).await;
+            }
+        };
+        // Without a timeline the lease ends by itself.
+        drop(RealTimeline::block_on(RealClock::start(), ending));
     }
 }
 

@@ -14,6 +14,7 @@ use highwater_driver::{TargetErrorKind, Timeline};
 
 use crate::clock::{RealClock, RealTimeline};
 use crate::interrupts::Interrupts;
+use crate::leases::KeptLeases;
 use crate::observer::{Event, Observer};
 use crate::request::{Ended, RunError, RunRequest};
 use crate::run;
@@ -31,6 +32,8 @@ pub(crate) struct Probes<'a> {
     pub(crate) last: Option<RunRecord>,
     /// The first one found rows of the workload.
     pub(crate) tables_kept: bool,
+    /// The hold on the tables, from one to the next.
+    leases: KeptLeases,
 }
 
 /// One that was run.
@@ -57,6 +60,7 @@ impl<'a> Probes<'a> {
             interrupts,
             last: None,
             tables_kept: false,
+            leases: KeptLeases::default(),
         }
     }
 
@@ -93,7 +97,8 @@ impl<'a> Probes<'a> {
         }
         self.observer.event(begin);
         let started_at = request.started_at.clone();
-        let end = run::run(request, Rc::clone(self.observer), self.interrupts.clone());
+        let (observer, interrupts) = (Rc::clone(self.observer), self.interrupts.clone());
+        let end = run::one_of(request, observer, interrupts, Some(self.leases.clone()));
         let reached = match end {
             Ok(end) => {
                 if is_first {
@@ -167,6 +172,12 @@ impl<'a> Probes<'a> {
                 "stopped by the user between two probes",
             ));
         }
+    }
+}
+
+impl Drop for Probes<'_> {
+    fn drop(&mut self) {
+        self.leases.end();
     }
 }
 

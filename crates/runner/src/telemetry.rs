@@ -6,9 +6,10 @@
 use highwater_core::model::record::TelemetrySample;
 use highwater_core::model::units::Nanos;
 use procfs::{CpuTime, CurrentSI};
+use serde::{Deserialize, Serialize};
 
 /// Counters as they stand at one time.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
     /// When they were read.
     pub at: Nanos,
@@ -25,7 +26,7 @@ pub struct Counters {
 }
 
 /// Ticks of all processors of a machine since it was started.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct MachineTicks {
     /// In which they worked.
     pub busy: u64,

@@ -1,6 +1,8 @@
 //! One run at a time fills a table: the second one is refused, whatever it asks, and the first one's
 //! result does not show that it tried.
 
+use std::time::Duration;
+
 use highwater_core::model::judgment::Data;
 use highwater_core::model::units::Nanos;
 use highwater_driver::lease::{HEARTBEAT_OVERDUE, WATCH};
@@ -86,6 +88,35 @@ fn a_second_run_on_postgresql_is_refused() {
 fn a_second_run_on_one_sqlite_file_is_refused() {
     let place = Place::new();
     one_at_a_time(&format!("sqlite:{}", place.path().join("one.db").display()));
+}
+
+#[test]
+fn between_two_probes_of_a_search_its_tables_are_held() {
+    let (place, other) = (Place::new(), Place::new());
+    let url = format!("sqlite:{}", place.path().join("one.db").display());
+    let words = ["find", "cpu", &url, "--set", "hosts=200", "--batch", "50"];
+    let slow = ["-c", "2", "--quick", "--settle", "300s"];
+    let search = place.start(&[&words[..], &slow].concat());
+    let first_probe_is_over = || {
+        let probes = place.runs().pop().map(|run| run.join("probes"));
+        let probes = probes.and_then(|probes| std::fs::read_dir(probes).ok());
+        let mut probes = probes.into_iter().flatten().flatten();
+        probes.any(|probe| probe.path().join("record.json").exists())
+    };
+    while !first_probe_is_over() {
+        std::thread::yield_now();
+    }
+    // The first probe ends what it has begun.
+    std::thread::sleep(Duration::from_secs(2));
+    refused(&again(&other, &url, &["--drop"]));
+    search.signal(Signal::INT);
+    search.end();
+    let after = again(&other, &url, &[]);
+    assert_eq!(
+        record(&after).judgments.data.value,
+        Data::Clean,
+        "{after:?}"
+    );
 }
 
 #[test]

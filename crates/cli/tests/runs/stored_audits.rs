@@ -6,6 +6,7 @@ use std::path::Path;
 use highwater_core::model::judgment::Data;
 use highwater_core::model::record::{AuditStatus, RunRecord};
 use highwater_core::workload::builtin;
+use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
 use crate::called::{Called, Place, Running, record};
@@ -240,4 +241,36 @@ fn rows_of_runs_whose_ledgers_are_elsewhere_are_counted_and_that_is_said() {
         .unwrap();
     let says = format!("those from index {} on were compared", earlier.from_row);
     assert!(note.message.contains(&says), "{note:?}");
+}
+
+/// What a server acknowledged and then lost is found by a later audit, and by the next run, which says
+/// whose rows are missing.
+#[test]
+fn what_a_server_loses_after_a_run_is_named_by_the_audit_and_by_the_next_run() {
+    if skipped() {
+        return;
+    }
+    let server = Postgres::start();
+    let url = server.url(SUPERUSER, "postgres");
+    let place = Place::new();
+    let words = ["run", "cpu", &url, "-d", "1s"];
+    let run = || place.call(&[&words[..], &LOAD, &["--insert", "unnest"]].concat());
+    let first = record(&run());
+    assert_eq!(first.judgments.data.value, Data::Clean);
+
+    server.sql(
+        "postgres",
+        "DELETE FROM cpu WHERE ctid IN (SELECT ctid FROM cpu LIMIT 3)",
+    );
+    let (code, lost) = audit(&place, &[]);
+    assert_eq!((code, lost.judgments.data.value), (Some(4), Data::Lost));
+    assert_eq!(lost.audit.missing, 3);
+
+    let next = run();
+    assert_eq!(next.code, Some(4), "{}", next.stderr);
+    let next = record(&next);
+    assert_eq!(next.judgments.data.value, Data::Lost);
+    let earlier = next.audit.earlier.as_ref().unwrap();
+    let missing: Vec<_> = earlier.runs.iter().map(|run| run.missing).collect();
+    assert_eq!(missing, [3], "{earlier:?}");
 }

@@ -1,6 +1,7 @@
 //! Puts together what executors report once a second: intervals, gaps, progress, the journal.
 //!
-//! Bounded: latencies of a second are kept as a histogram only until no op can add to it.
+//! Bounded: latencies of a second are kept as a histogram only until no op can add to it, and what is known
+//! of it then is in scratch files until the end.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,7 @@ use crate::observer::{Event, Observer};
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
 use crate::stop::StopCounts;
-use crate::store::{Journal, JournalLine, StoreError};
+use crate::store::{Journal, JournalLine, RunDirectory, Spool, StoreError};
 use crate::telemetry::{self, Counters};
 
 /// Names behind the keys of a pass.
@@ -103,16 +104,28 @@ fn offered(plan: &Plan, phase: &PhasePlan) -> Vec<Option<f64>> {
 /// Reads the embedded target's CPU.
 pub(crate) type EmbeddedCpu<'a> = Box<dyn Fn() -> Nanos + 'a>;
 
+/// What came in of each second of the last pass; its intervals are those of all passes.
+pub(crate) struct Seconds {
+    pub(crate) intervals: Vec<IntervalRecord>,
+    pub(crate) telemetry: Vec<TelemetrySample>,
+    pub(crate) counters: Vec<Counters>,
+    /// Ascending.
+    pub(crate) acknowledgements: Vec<AcknowledgementMap>,
+}
+
 /// What has come in so far.
 pub(crate) struct Collector<'a> {
     names: KeyNames,
+    /// Seconds to which an op may still add.
     open: BTreeMap<(u64, usize), IntervalDelta>,
-    pub(crate) closed: Vec<IntervalRecord>,
-    pub(crate) acknowledgements: BTreeMap<u64, AcknowledgementMap>,
+    open_maps: BTreeMap<u64, AcknowledgementMap>,
+    closed: Spool<IntervalRecord>,
+    closed_maps: Spool<AcknowledgementMap>,
     /// What the stop rule of the pass looks at.
     pub(crate) stop: StopCounts,
-    pub(crate) telemetry: Vec<TelemetrySample>,
-    pub(crate) counters: Vec<Counters>,
+    telemetry: Spool<TelemetrySample>,
+    counters: Spool<Counters>,
+    last_counters: Option<Counters>,
     journal: Option<Journal>,
     /// Absent where no rows are audited, and where it could not be written.
     ledger: Option<LedgerLog>,
@@ -128,27 +141,29 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     pub(crate) fn new(
         plan: &Plan,
-        journal: Journal,
+        directory: &RunDirectory,
         observer: &'a dyn Observer,
         embedded_cpu: EmbeddedCpu<'a>,
         measures_machine: bool,
-    ) -> Self {
-        Self {
+    ) -> Result<Self, StoreError> {
+        Ok(Self {
             names: KeyNames::default(),
             open: BTreeMap::new(),
-            closed: Vec::new(),
-            acknowledgements: BTreeMap::new(),
+            open_maps: BTreeMap::new(),
+            closed: directory.spool(),
+            closed_maps: directory.spool(),
             stop: StopCounts::default(),
-            telemetry: Vec::new(),
-            counters: Vec::new(),
-            journal: Some(journal),
+            telemetry: directory.spool(),
+            counters: directory.spool(),
+            last_counters: None,
+            journal: Some(directory.journal()?),
             ledger: None,
             journal_error: None,
             observer,
             embedded_cpu,
             measures_machine,
             settle_s: (plan.timeout.0 + plan.drain_limit.0) / Nanos::SECOND.0 + 2,
-        }
+        })
     }
 
     /// Keeps the outcomes of rows there as well.
@@ -159,8 +174,9 @@ impl<'a> Collector<'a> {
     /// Keys mean something else from here on.
     pub(crate) fn begin_pass(&mut self, plan: &Plan, names: KeyNames) {
         self.close_before(u64::MAX);
-        self.acknowledgements.clear();
+        self.closed_maps.clear();
         self.counters.clear();
+        self.last_counters = None;
         self.telemetry.clear();
         self.stop = StopCounts::new(plan);
         self.names = names;
@@ -170,7 +186,7 @@ impl<'a> Collector<'a> {
     pub(crate) fn add(&mut self, tick: Tick) {
         for map in tick.acknowledgements {
             let second = map.second;
-            self.acknowledgements
+            self.open_maps
                 .entry(second)
                 .or_insert_with(|| AcknowledgementMap::new(second))
                 .merge(&map);
@@ -214,17 +230,32 @@ impl<'a> Collector<'a> {
     /// Reads the machine's counters now.
     pub(crate) fn sample(&mut self, at: Nanos) {
         let counters = telemetry::read(at, (self.embedded_cpu)());
-        if let Some(before) = self.counters.last().filter(|before| before.at < at) {
-            self.telemetry.push(telemetry::between(before, &counters));
+        if let Some(before) = self.last_counters.filter(|before| before.at < at) {
+            self.telemetry.push(telemetry::between(&before, &counters));
         }
+        self.last_counters = Some(counters);
         self.counters.push(counters);
     }
 
-    /// Everything is over: all intervals in order.
-    pub(crate) fn finish(&mut self) -> Vec<IntervalRecord> {
+    /// Everything is over: all seconds in order.
+    pub(crate) fn finish(&mut self) -> Seconds {
         self.close_before(u64::MAX);
         self.flush_journal();
-        std::mem::take(&mut self.closed)
+        let (intervals, telemetry) = (self.closed.take(), self.telemetry.take());
+        let (counters, maps) = (self.counters.take(), self.closed_maps.take());
+        Seconds {
+            intervals: self.read_back(intervals),
+            telemetry: self.read_back(telemetry),
+            counters: self.read_back(counters),
+            acknowledgements: self.read_back(maps),
+        }
+    }
+
+    fn read_back<T>(&mut self, values: Result<Vec<T>, StoreError>) -> Vec<T> {
+        values.unwrap_or_else(|error| {
+            self.warn_of(&error.to_string());
+            Vec::new()
+        })
     }
 
     fn close_before(&mut self, second: u64) {
@@ -232,6 +263,10 @@ impl<'a> Collector<'a> {
         for ((second, key), delta) in std::mem::replace(&mut self.open, rest) {
             let names = self.names.interval(key);
             self.closed.push(interval_record(second, names, &delta));
+        }
+        let rest = self.open_maps.split_off(&second);
+        for map in std::mem::replace(&mut self.open_maps, rest).into_values() {
+            self.closed_maps.push(map);
         }
     }
 

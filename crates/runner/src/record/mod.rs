@@ -148,8 +148,9 @@ pub(crate) fn record(
     let plan = &request.plan;
     let mut record = parts.skeleton;
     record.started_at = later(&record.started_at, passes.origin());
-    record.intervals = collector.finish();
-    record.telemetry = std::mem::take(&mut collector.telemetry);
+    let seconds = collector.finish();
+    record.intervals = seconds.intervals;
+    record.telemetry = seconds.telemetry;
     if let Some(load) = &passes.load {
         add_load(&mut record, request, load);
     }
@@ -165,7 +166,7 @@ pub(crate) fn record(
     let stalls = passes.main.as_ref().map(|main| main.stalls.clone());
     let stalls = stalls.unwrap_or_default();
     record.availability =
-        availability_record(&measured, &collector.acknowledgements, &record, &stalls);
+        availability_record(&measured, &seconds.acknowledgements, &record, &stalls);
     let executors = if request.target.capabilities().simulated_clock {
         1
     } else {
@@ -174,7 +175,7 @@ pub(crate) fn record(
     record.clients = vec![client_record(
         plan,
         &measured,
-        &collector.counters,
+        &seconds.counters,
         executors,
         stalls,
     )];

@@ -1,7 +1,5 @@
 //! Totals become the figures of a record. Pure.
 
-use std::collections::BTreeMap;
-
 use highwater_core::analysis;
 use highwater_core::analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
 use highwater_core::model::histogram::LatencyHistogram;
@@ -214,14 +212,13 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -
 /// Availability over the measured phases, from the phases, seconds and results of the record.
 pub(crate) fn availability_record(
     measured: &[PhaseTimes],
-    maps: &BTreeMap<u64, AcknowledgementMap>,
+    maps: &[AcknowledgementMap],
     record: &RunRecord,
     stalls: &[StallRecord],
 ) -> AvailabilityRecord {
-    let maps: Vec<AcknowledgementMap> = maps.values().cloned().collect();
     let gaps = measured
         .iter()
-        .flat_map(|times| AcknowledgementMap::gaps(&maps, times.start, times.end, GAPS_KEPT))
+        .flat_map(|times| AcknowledgementMap::gaps(maps, times.start, times.end, GAPS_KEPT))
         .map(|gap| [gap.start.0, gap.length.0])
         .collect();
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);

@@ -1,6 +1,7 @@
 //! In which milliseconds of a second something was acknowledged: merges exactly, costs a bit.
 
 use highwater_core::model::units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// Milliseconds that one map covers.
 pub const MILLIS_PER_MAP: u64 = 1_000;
@@ -8,7 +9,7 @@ pub const MILLIS_PER_MAP: u64 = 1_000;
 const MILLI_NS: u64 = 1_000_000;
 
 /// One second as a bit per millisecond.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AcknowledgementMap {
     /// From the start of the run.
     pub second: u64,

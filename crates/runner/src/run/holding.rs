@@ -35,8 +35,21 @@ impl Run {
             share: share.index,
             shares: share.of,
         };
+        if let Some(kept) = &self.kept
+            && let Some(held) = kept.hand_over(admin, &request).await?
+        {
+            return Ok(Some(held));
+        }
         let watching = |what: &str| self.phase("tables", what);
         let token = leases::take(admin, &request, self.timeline.as_ref(), watching).await?;
         Ok(Some(HeldLeases::keep(&self.request.target, token)?))
+    }
+
+    /// Gives the tables back, or keeps them for the next run of a search.
+    pub(super) async fn release_tables(&self, held: HeldLeases, admin: &mut dyn Admin) {
+        match &self.kept {
+            Some(kept) => kept.keep(held),
+            None => held.end(admin, self.timeline.as_ref()).await,
+        }
     }
 }

@@ -30,7 +30,7 @@ use crate::clock::{RealClock, RealTimeline, SimulatedTimeline};
 use crate::empty_responses;
 use crate::executor;
 use crate::interrupts::Interrupts;
-use crate::leases::HeldLeases;
+use crate::leases::{HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};
 use crate::pass::{Executors, Passes};
@@ -58,8 +58,18 @@ pub fn run(
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
 ) -> Result<RunEnd, RunError> {
+    one_of(request, observer, interrupts, None)
+}
+
+/// Runs one of several, which hand the hold on their tables to each other.
+pub(crate) fn one_of(
+    request: RunRequest,
+    observer: Rc<dyn Observer>,
+    interrupts: Interrupts,
+    kept: Option<KeptLeases>,
+) -> Result<RunEnd, RunError> {
     let directory = request.directory.clone();
-    let end = run_on_its_timeline(request, observer, interrupts);
+    let end = run_on_its_timeline(request, observer, interrupts, kept);
     if end.is_err() {
         directory.discard();
     }
@@ -70,6 +80,7 @@ fn run_on_its_timeline(
     request: RunRequest,
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,
+    kept: Option<KeptLeases>,
 ) -> Result<RunEnd, RunError> {
     let clock = RealClock::start();
     if request.target.capabilities().simulated_clock {
@@ -81,7 +92,8 @@ fn run_on_its_timeline(
     } else {
         RealTimeline::block_on(clock, |timeline| {
             let executors = Executors::Threads(clock);
-            Run::new(request, observer, interrupts, timeline, executors).whole()
+            let run = Run::new(request, observer, interrupts, timeline, executors);
+            Run { kept, ..run }.whole()
         })?
     }
 }
@@ -98,7 +110,7 @@ impl Run {
         let leases = self.hold_tables(&bound, admin.as_mut()).await?;
         let end = Box::pin(self.loaded(facts, bound, &mut admin, leases.as_ref())).await;
         if let Some(leases) = leases {
-            leases.end(admin.as_mut(), self.timeline.as_ref()).await;
+            self.release_tables(leases, admin.as_mut()).await;
         }
         end
     }
@@ -131,15 +143,14 @@ impl Run {
         self.request.directory.write_draft(&parts.draft())?;
         self.announce(&parts);
         self.phase("estimate", &expected);
-        let journal = self.request.directory.journal()?;
         let embedded = Arc::clone(&target);
         let mut collector = Collector::new(
             &plan,
-            journal,
+            &self.request.directory,
             observer.as_ref(),
             Box::new(move || embedded.embedded_cpu()),
             matches!(self.executors, Executors::Threads(_)),
-        );
+        )?;
         if plan.audit.level != AuditLevel::Off {
             let file = self.request.directory.ledger()?;
             collector.keep_ledger(LedgerLog::begin(file, self.ledger_head())?);

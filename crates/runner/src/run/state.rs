@@ -5,6 +5,7 @@ use std::rc::Rc;
 use highwater_driver::{DiskSpace, Timeline};
 
 use crate::interrupts::Interrupts;
+use crate::leases::KeptLeases;
 use crate::observer::{Event, Observer};
 use crate::pass::Executors;
 use crate::request::RunRequest;
@@ -26,6 +27,8 @@ pub(super) struct Run {
     pub(super) disk_full: Option<String>,
     /// Polls the target for telemetry during the load.
     pub(super) poller: TelemetryPoller,
+    /// Where this is one of several runs: the hold on their tables between them.
+    pub(super) kept: Option<KeptLeases>,
 }
 
 impl Run {
@@ -60,6 +63,7 @@ impl Run {
             space: None,
             disk_full: None,
             poller,
+            kept: None,
         }
     }
 

@@ -8,7 +8,8 @@
 //!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
 //!   record.json      the record; written whole, or not at all
 //!   report.html      the record as a page, with it
-//!   exceptions-N.bin while it runs, where refused and unknown batches are more than fit memory
+//!   scratch-N.bin    while it runs, what is not kept in memory: refused and unknown batches where there
+//!                    are many, and what is known of each second
 //!   probes/          of a search: the runs of its probes
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
@@ -20,6 +21,7 @@ mod error;
 mod journal;
 mod ledger_file;
 mod spill;
+mod spool;
 mod whole_file;
 
 use std::fs;
@@ -37,10 +39,14 @@ use highwater_core::model::record::RunRecord;
 use highwater_core::model::units::Nanos;
 use highwater_core::report;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 pub use error::StoreError;
 pub use journal::{Journal, JournalLine};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
+pub use spool::Spool;
 use whole_file::write_whole;
 
 /// The file that makes a directory a run's.
@@ -52,7 +58,7 @@ const JOURNAL: &str = "intervals.jsonl";
 /// Outcomes of rows.
 const LEDGER: &str = "ledger.jsonl";
 /// How names of scratch files begin.
-const SPILL: &str = "exceptions-";
+const SPILL: &str = "scratch-";
 /// The record.
 const RECORD: &str = "record.json";
 /// The record as a page.
@@ -144,6 +150,11 @@ impl RunDirectory {
     pub fn spill(&self) -> Spill {
         let number = self.spills.fetch_add(1, Ordering::Relaxed);
         Spill::at(self.path.join(format!("{SPILL}{number}.bin")))
+    }
+
+    /// Values of this run, the older ones in a scratch file.
+    pub fn spool<T: Serialize + DeserializeOwned>(&self) -> Spool<T> {
+        Spool::new(self.spill())
     }
 
     /// Opens the journal.

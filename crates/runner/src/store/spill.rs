@@ -43,18 +43,29 @@ impl Spill {
 
     /// Fills the buffer from a position on.
     pub fn read(&self, from: u64, buffer: &mut [u8]) -> Result<(), StoreError> {
-        let failed = |error: std::io::Error| StoreError::new(&self.path, error);
-        let missing = || StoreError::new(&self.path, "nothing was written");
+        let missing = || self.failed("nothing was written");
         let file = self.file.as_ref().ok_or_else(missing)?;
-        file.read_exact_at(buffer, from).map_err(failed)
+        file.read_exact_at(buffer, from)
+            .map_err(|error| self.failed(error))
+    }
+
+    /// Removes what was written.
+    pub fn clear(&mut self) {
+        self.bytes = 0;
+        if self.file.take().is_some() {
+            // What is left of a scratch file does no harm.
+            drop(std::fs::remove_file(&self.path));
+        }
+    }
+
+    /// An error of its file.
+    pub(super) fn failed(&self, error: impl std::fmt::Display) -> StoreError {
+        StoreError::new(&self.path, error)
     }
 }
 
 impl Drop for Spill {
     fn drop(&mut self) {
-        if self.file.take().is_some() {
-            // What is left of a scratch file does no harm.
-            drop(std::fs::remove_file(&self.path));
-        }
+        self.clear();
     }
 }

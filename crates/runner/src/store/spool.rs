@@ -1,0 +1,149 @@
+//! What a run keeps of each of its seconds until its end: the newest in memory, the older ones in a
+//! scratch file, so that memory does not grow with the length of a run.
+//!
+//! Where the file cannot be written, everything stays in memory.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::StoreError;
+use super::spill::Spill;
+
+/// Values in memory at a time.
+const RECENT_MAX: usize = 256;
+
+/// Values in the order in which they came.
+#[derive(Debug)]
+pub struct Spool<T> {
+    recent: Vec<T>,
+    /// One JSON value a line.
+    spill: Spill,
+    spilled_bytes: u64,
+    /// Cleared for good where the file could not be written: a value is in one place or the other.
+    is_writable: bool,
+}
+
+impl<T: Serialize + DeserializeOwned> Spool<T> {
+    /// Empty, with a scratch file of its own.
+    pub fn new(spill: Spill) -> Self {
+        Self {
+            recent: Vec::new(),
+            spill,
+            spilled_bytes: 0,
+            is_writable: true,
+        }
+    }
+
+    /// Adds a value behind the others.
+    pub fn push(&mut self, value: T) {
+        self.recent.push(value);
+        if self.is_writable && self.recent.len() >= RECENT_MAX {
+            match self.write() {
+                Ok(bytes) => {
+                    self.spilled_bytes += bytes;
+                    self.recent.clear();
+                }
+                Err(_) => self.is_writable = false,
+            }
+        }
+    }
+
+    /// All values, of which none is left behind; an error where the scratch file cannot be read back.
+    pub fn take(&mut self) -> Result<Vec<T>, StoreError> {
+        let mut text = vec![0; usize::try_from(self.spilled_bytes).unwrap_or(usize::MAX)];
+        if self.spilled_bytes > 0 {
+            self.spill.read(0, &mut text)?;
+        }
+        let lines = serde_json::Deserializer::from_slice(&text).into_iter();
+        let mut values = lines
+            .collect::<Result<Vec<T>, _>>()
+            .map_err(|error| self.spill.failed(error))?;
+        values.append(&mut self.recent);
+        self.clear();
+        Ok(values)
+    }
+
+    /// Forgets all values.
+    pub fn clear(&mut self) {
+        self.recent.clear();
+        self.spill.clear();
+        self.spilled_bytes = 0;
+    }
+
+    /// Bytes that were written.
+    fn write(&mut self) -> Result<u64, StoreError> {
+        let mut lines = Vec::new();
+        for value in &self.recent {
+            serde_json::to_writer(&mut lines, value).map_err(|error| self.spill.failed(error))?;
+            lines.push(b'\n');
+        }
+        self.spill.append(&lines)?;
+        Ok(lines.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const MANY: u64 = 3 * RECENT_MAX as u64 + 7;
+
+    fn filled(at: &std::path::Path) -> Spool<(u64, f64)> {
+        let mut spool = Spool::new(Spill::at(at.to_owned()));
+        for number in 0..MANY {
+            spool.push(value(number));
+            assert!(!spool.is_writable || spool.recent.len() < RECENT_MAX);
+        }
+        spool
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+    fn value(number: u64) -> (u64, f64) {
+        (number, 1.0 / (number as f64 + 3.0))
+    }
+
+    #[test]
+    fn what_went_into_the_file_comes_back_in_order_and_exactly() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("scratch");
+        let mut spool = filled(&path);
+        assert!(path.exists());
+        assert_eq!(
+            spool.take().unwrap(),
+            (0..MANY).map(value).collect::<Vec<_>>()
+        );
+        assert!(!path.exists());
+        assert!(spool.take().unwrap().is_empty());
+    }
+
+    #[test]
+    fn without_a_file_everything_stays_in_memory() {
+        let mut spool = filled(std::path::Path::new("/nowhere/at/all"));
+        assert_eq!(
+            spool.take().unwrap(),
+            (0..MANY).map(value).collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn what_is_forgotten_does_not_come_back() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("scratch");
+        let mut spool = filled(&path);
+        spool.clear();
+        assert!(!path.exists());
+        spool.push(value(1));
+        assert_eq!(spool.take().unwrap(), [value(1)]);
+    }
+
+    #[test]
+    fn a_file_that_was_changed_by_others_is_an_error_with_its_path() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("scratch");
+        let mut spool = filled(&path);
+        fs::write(&path, "x").unwrap();
+        assert!(spool.take().unwrap_err().to_string().contains("scratch"));
+    }
+}
