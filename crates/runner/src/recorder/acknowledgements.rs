@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub const MILLIS_PER_MAP: u64 = 1_000;
 
 const MILLI_NS: u64 = 1_000_000;
+/// Gaps that are held before all but the longest are let go.
+const GAPS_AT_ONCE: usize = 4_096;
 
 /// One second as a bit per millisecond.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,6 +66,10 @@ impl AcknowledgementMap {
                     start: Nanos(quiet_since * MILLI_NS),
                     length: Nanos((at - quiet_since) * MILLI_NS),
                 });
+                // Between ops that are seldom there is one after each: a long run has millions.
+                if gaps.len() >= limit.saturating_mul(2).max(GAPS_AT_ONCE) {
+                    keep_longest(&mut gaps, limit);
+                }
             }
         };
         for map in maps {
@@ -76,8 +82,13 @@ impl AcknowledgementMap {
             }
         }
         close(quiet_since, behind);
-        gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.length), gap.start));
-        gaps.truncate(limit);
+        keep_longest(&mut gaps, limit);
         gaps
     }
+}
+
+/// Longest first.
+fn keep_longest(gaps: &mut Vec<Gap>, limit: usize) {
+    gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.length), gap.start));
+    gaps.truncate(limit);
 }

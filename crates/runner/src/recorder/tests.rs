@@ -168,6 +168,33 @@ fn open_load_counts_what_was_due_and_what_failed_per_window() {
     assert_eq!(sum.failed_windows, [0, 0, 0, 2]);
 }
 
+/// A long run has more gaps than are held at once; the longest come from all of it.
+#[test]
+fn the_longest_of_many_gaps_are_found_wherever_they_are() {
+    let seconds = 40;
+    let maps: Vec<AcknowledgementMap> = (0..seconds)
+        .map(|second| {
+            let mut map = AcknowledgementMap::new(second);
+            for at in (0..1_000).step_by(5) {
+                // One answer is missing in the second, and one in the last but one.
+                if (second, at) != (1, 500) && (second, at) != (seconds - 2, 500) {
+                    map.note(ms(second * 1_000 + at));
+                }
+            }
+            map
+        })
+        .collect();
+    let gaps = AcknowledgementMap::gaps(&maps, ms(0), ms(seconds * 1_000), 3);
+    let starts: Vec<Nanos> = gaps.iter().map(|gap| gap.start).collect();
+    assert_eq!(
+        starts,
+        [ms(1_496), ms((seconds - 2) * 1_000 + 496), ms(1)],
+        "{gaps:?}"
+    );
+    assert_eq!(gaps[0].length, ms(9));
+    assert_eq!(gaps[2].length, ms(4));
+}
+
 #[test]
 fn gaps_are_found_across_seconds_and_at_the_edges() {
     let mut maps = vec![AcknowledgementMap::new(0), AcknowledgementMap::new(2)];

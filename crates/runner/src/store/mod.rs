@@ -47,7 +47,7 @@ pub use journal::{Journal, JournalLine};
 pub use ledger_file::{LedgerFile, LedgerHead, LedgerLine};
 pub use spill::Spill;
 pub use spool::Spool;
-use whole_file::write_whole;
+use whole_file::{write_whole, write_whole_by};
 
 /// The file that makes a directory a run's.
 const PLAN: &str = "plan.json";
@@ -169,7 +169,11 @@ impl RunDirectory {
 
     /// Writes the record, its page and its histograms.
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
-        self.write_whole(RECORD, report::json(record).as_bytes())?;
+        // The bytes of `report::json`; the text of a long run's is longer than all that it keeps in memory.
+        write_whole_by(&self.path.join(RECORD), |file| {
+            serde_json::to_writer_pretty(&mut *file, record)?;
+            file.write_all(b"\n")
+        })?;
         self.write_whole(PAGE, report::html(record).as_bytes())?;
         self.write_histogram_log(record)
     }

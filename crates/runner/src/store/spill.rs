@@ -2,6 +2,7 @@
 //! not be here: what its bytes mean.
 
 use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
@@ -49,6 +50,15 @@ impl Spill {
             .map_err(|error| self.failed(error))
     }
 
+    /// Reads so many bytes from the first one on.
+    pub(super) fn reader(&self, bytes: u64) -> impl Read + '_ {
+        SpillReader {
+            spill: self,
+            at: 0,
+            end: bytes,
+        }
+    }
+
     /// Removes what was written.
     pub fn clear(&mut self) {
         self.bytes = 0;
@@ -61,6 +71,26 @@ impl Spill {
     /// An error of its file.
     pub(super) fn failed(&self, error: impl std::fmt::Display) -> StoreError {
         StoreError::new(&self.path, error)
+    }
+}
+
+/// Reads on where it stopped.
+struct SpillReader<'a> {
+    spill: &'a Spill,
+    at: u64,
+    end: u64,
+}
+
+impl Read for SpillReader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        if length > 0 {
+            let read = self.spill.read(self.at, &mut buffer[..length]);
+            read.map_err(|error| io::Error::other(error.to_string()))?;
+            self.at += length as u64;
+        }
+        Ok(length)
     }
 }
 

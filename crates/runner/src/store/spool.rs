@@ -3,6 +3,8 @@
 //!
 //! Where the file cannot be written, everything stays in memory.
 
+use std::io::BufReader;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -19,6 +21,7 @@ pub struct Spool<T> {
     /// One JSON value a line.
     spill: Spill,
     spilled_bytes: u64,
+    spilled: usize,
     /// Cleared for good where the file could not be written: a value is in one place or the other.
     is_writable: bool,
 }
@@ -30,6 +33,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
             recent: Vec::new(),
             spill,
             spilled_bytes: 0,
+            spilled: 0,
             is_writable: true,
         }
     }
@@ -41,6 +45,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
             match self.write() {
                 Ok(bytes) => {
                     self.spilled_bytes += bytes;
+                    self.spilled += self.recent.len();
                     self.recent.clear();
                 }
                 Err(_) => self.is_writable = false,
@@ -50,14 +55,12 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
 
     /// All values, of which none is left behind; an error where the scratch file cannot be read back.
     pub fn take(&mut self) -> Result<Vec<T>, StoreError> {
-        let mut text = vec![0; usize::try_from(self.spilled_bytes).unwrap_or(usize::MAX)];
-        if self.spilled_bytes > 0 {
-            self.spill.read(0, &mut text)?;
+        let written = self.spill.reader(self.spilled_bytes);
+        let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
+        let mut values = Vec::with_capacity(self.spilled + self.recent.len());
+        for value in lines {
+            values.push(value.map_err(|error| self.spill.failed(error))?);
         }
-        let lines = serde_json::Deserializer::from_slice(&text).into_iter();
-        let mut values = lines
-            .collect::<Result<Vec<T>, _>>()
-            .map_err(|error| self.spill.failed(error))?;
         values.append(&mut self.recent);
         self.clear();
         Ok(values)
@@ -68,6 +71,7 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
         self.recent.clear();
         self.spill.clear();
         self.spilled_bytes = 0;
+        self.spilled = 0;
     }
 
     /// Bytes that were written.
