@@ -6,11 +6,11 @@
 
 use std::fs;
 
-use highwater_core::analysis::plausibility::Rule;
-use highwater_core::analysis::series;
-use highwater_core::model::judgment::ReasonCode;
-use highwater_core::report;
-use highwater_core::workload::file_schema;
+use highwater_model::judgment::ReasonCode;
+use highwater_report as report;
+use highwater_sizing::plausibility::Rule;
+use highwater_sizing::series;
+use highwater_workload::file_schema;
 
 use crate::bench;
 use crate::blocks;

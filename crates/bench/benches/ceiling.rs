@@ -8,8 +8,8 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, cpu_workload, measured, target_inserting, workload};
 use highwater_bench::sending::{Parts, parts};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::Nanos;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::PaceInput;
 

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::observer::{Event, Observer};
 use highwater_runner::planner::PaceInput;
 

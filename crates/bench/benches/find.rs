@@ -11,8 +11,8 @@ use std::process::Command;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::measured;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::SearchOutcome;
+use highwater_model::record::RunRecord;
+use highwater_model::search::SearchOutcome;
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup};
 

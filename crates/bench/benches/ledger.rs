@@ -6,8 +6,8 @@ use std::hint::black_box;
 use highwater_bench::figures::{self, Figure, median};
 use highwater_bench::job::{cpu_workload, workload};
 use highwater_bench::meters::thread_cpu;
-use highwater_core::model::op::{PlaceholderStyle, RowBatch};
-use highwater_core::model::outcome::Outcome;
+use highwater_model::op::{PlaceholderStyle, RowBatch};
+use highwater_model::outcome::Outcome;
 use highwater_runner::ledger::Ledger;
 use highwater_runner::store::Spill;
 

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload, measured, workload};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
-use highwater_core::model::display::rate;
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::op::ColumnData;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_model::display::rate;
+use highwater_model::numbers::to_f64;
+use highwater_model::op::ColumnData;
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::RunRecord;
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::PaceInput;
 

@@ -7,11 +7,11 @@ use hdrhistogram::Histogram;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::SEED;
 use highwater_bench::meters::thread_cpu;
-use highwater_core::model::outcome::Outcome;
-use highwater_core::model::plan::Objective;
-use highwater_core::model::units::{Nanos, Rate};
-use highwater_core::workload::random::Draws;
+use highwater_model::outcome::Outcome;
+use highwater_model::plan::Objective;
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::recorder::{Ended, KeyPlan, Recorder, RowWait};
+use highwater_workload::random::Draws;
 
 /// Different ops that are recorded over and over; few enough to stay in the cache.
 const SHAPES: u64 = 4_096;

@@ -17,12 +17,12 @@ use std::fs;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::meters::thread_cpu;
-use highwater_core::import::{Format, Import, Stamp, plan, record};
-use highwater_core::model::record::{RunRecord, TelemetrySample};
-use highwater_core::model::target_telemetry::{
+use highwater_model::record::{RunRecord, TelemetrySample};
+use highwater_model::target_telemetry::{
     SeriesKind, TargetTelemetry, TelemetrySeries, TelemetrySource, names,
 };
-use highwater_core::report;
+use highwater_report as report;
+use highwater_report::import::{Format, Import, Stamp, plan, record};
 
 const SECONDS: u64 = 3_600;
 const OPS: u64 = 10;
@@ -114,7 +114,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
     record.imported = None;
     record.telemetry = (1..=SECONDS).map(own).collect();
     record.target_telemetry = Some(target());
-    record.judgments = highwater_core::analysis::judge(&record);
+    record.judgments = highwater_analysis::judge(&record);
     Ok(record)
 }
 

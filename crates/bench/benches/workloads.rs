@@ -7,13 +7,13 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, target_inserting, workload};
 use highwater_bench::sending::parts;
-use highwater_core::model::display::rate;
-use highwater_core::model::plan::{AuditLevel, PhaseKind};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::builtin;
+use highwater_model::display::rate;
+use highwater_model::plan::{AuditLevel, PhaseKind};
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
 use highwater_runner::observer::Silent;
 use highwater_runner::planner::PaceInput;
+use highwater_workload::builtin;
 
 const ROUNDS: usize = 3;
 const SESSIONS: u32 = 8;
@@ -149,10 +149,7 @@ fn text(name: &str) -> Result<&'static str, Box<dyn Error>> {
 
 /// The sum of a count over all ops of the measured phase.
 #[expect(clippy::cast_precision_loss, reason = "figures for people")]
-fn measured(
-    record: &RunRecord,
-    count: fn(&highwater_core::model::record::ResultRecord) -> u64,
-) -> f64 {
+fn measured(record: &RunRecord, count: fn(&highwater_model::record::ResultRecord) -> u64) -> f64 {
     let is_measured = |name: &str| {
         let mut phases = record.phases.iter();
         phases.any(|phase| phase.kind == PhaseKind::Measure && phase.name == name)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use highwater_core::model::display::rate;
+use highwater_model::display::rate;
 
 /// What a figure may be at most, or must be at least.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -5,16 +5,16 @@ use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
-use highwater_core::model::record::{ResultRecord, RunRecord};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{Workload, WorkloadSpec, builtin};
 use highwater_driver::{Target, TargetError, TargetOptions, registry};
+use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunRequest, TableRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
+use highwater_workload::{Workload, WorkloadSpec, builtin};
 
 /// The seed of all benchmarks.
 pub const SEED: Seed = Seed(42);

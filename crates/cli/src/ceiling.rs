@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::plan::{AuditLevel, AuditPlan, Plan, RetryPlan, Share, StopRule};
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{Workload, WorkloadSpec, builtin};
 use highwater_driver::{TargetOptions, registry};
+use highwater_model::plan::{AuditLevel, AuditPlan, Plan, RetryPlan, Share, StopRule};
+use highwater_model::quantity::print_instant;
+use highwater_model::record::RunRecord;
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::ceilings::{self, Ceiling};
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts;
@@ -20,6 +19,7 @@ use highwater_runner::observer::Silent;
 use highwater_runner::planner::{self, PaceInput, PlanError, PlanInput, StreamInput};
 use highwater_runner::run::{self as runner, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
+use highwater_workload::{Workload, WorkloadSpec, builtin};
 
 use crate::failure::Failure;
 use crate::terminal;

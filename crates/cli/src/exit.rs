@@ -1,7 +1,7 @@
 //! Exit codes: the whole list. Which one wins is decided where records are judged.
 
-use highwater_core::analysis::{Ended, exit_code};
-use highwater_core::model::record::RunRecord;
+use highwater_analysis::{Ended, exit_code};
+use highwater_model::record::RunRecord;
 
 /// The command did everything that was requested.
 pub const SUCCESS: u8 = 0;

@@ -15,9 +15,9 @@
 use std::fmt;
 use std::ops::Range;
 
-use highwater_core::model::display::harmless;
 use highwater_driver::redaction::{redacted, without_passwords};
 use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::display::harmless;
 
 use crate::exit;
 

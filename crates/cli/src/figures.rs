@@ -6,8 +6,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use highwater_core::analysis::series::{self, SeriesSet};
 use highwater_runner::{record, store};
+use highwater_sizing::series::{self, SeriesSet};
 
 use crate::failure::Failure;
 use crate::workload_file;

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use highwater_core::report::{self, Filling, IntervalLine};
+use highwater_report::{self as report, Filling, IntervalLine};
 use highwater_runner::observer::{Event, Observer};
 
 use crate::screen::Screen;

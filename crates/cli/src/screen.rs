@@ -1,14 +1,14 @@
 //! Draws the progress a few times a second on a separate thread, so that a slow terminal delays only
 //! itself.
 //!
-//! Must not make the lines (the core does) or write to the terminal (`terminal` does).
+//! Must not make the lines (the report does) or write to the terminal (`terminal` does).
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use highwater_core::model::units::Nanos;
-use highwater_core::report::Live;
+use highwater_model::units::Nanos;
+use highwater_report::Live;
 use highwater_runner::clock::RealClock;
 
 use crate::terminal;

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::tune::{TuneOutcome, TuneRecord};
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{TuneOutcome, TuneRecord};
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;

@@ -7,11 +7,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use highwater_core::workload::{
-    CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
-};
 use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
 use highwater_runner::run::RunError;
+use highwater_workload::{
+    CatalogEntry, InputError, Script, Workload, WorkloadSpec, builtin, catalog,
+};
 
 use crate::failure::{Failure, Place, did_you_mean};
 use crate::settings::WorkloadChoice;

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use highwater_core::model::judgment::{Measurement, ReasonCode};
-use highwater_core::model::record::{RunRecord, SchedulingClass};
+use highwater_model::judgment::{Measurement, ReasonCode};
+use highwater_model::record::{RunRecord, SchedulingClass};
 use highwater_testing::busy::{BusyCore, cores, is_permitted, pin};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 

@@ -13,14 +13,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use highwater_core::model::op::{
-    BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle, Value,
-};
-use highwater_core::model::outcome::Outcome;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::stored::{KeyRange, StoredRow};
-use highwater_core::model::table_shape::TableShape;
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle, Value};
+use highwater_model::outcome::Outcome;
+use highwater_model::plan::AuditLevel;
+use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::{Nanos, Seed};
 
 use crate::disk::DiskSpace;
 pub use crate::error::{TargetError, TargetErrorKind};
@@ -244,7 +242,7 @@ pub struct KeyCounts {
     pub without_key: u64,
 }
 
-/// Rows of a table and their checksums, by key. See [`highwater_core::model::checksum`].
+/// Rows of a table and their checksums, by key. See [`highwater_model::checksum`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct KeySums {
     /// Ascending, buckets without rows left out.
@@ -331,9 +329,9 @@ pub trait Admin {
     ) -> BoxFuture<'a, Result<KeyCounts, TargetError>>;
     /// Counts rows and adds up their checksums by key div `width`, a power of two.
     ///
-    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_core::model::checksum) keys, so
+    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so
     /// that 64-bit sums cannot overflow; wider buckets are put together afterwards, modulo 2⁶⁴. A
-    /// column's value is its [`value`](highwater_core::model::op::BoundColumn::value) expression,
+    /// column's value is its [`value`](highwater_model::op::BoundColumn::value) expression,
     /// or the dialect's expression for its type. Called only if [`Capabilities::auditable`] allows
     /// it.
     fn sums_by_key<'a>(
@@ -352,7 +350,7 @@ pub trait Admin {
         take: &'a mut RowTaker<'a>,
     ) -> BoxFuture<'a, Result<(), TargetError>>;
     /// A condition in SQL, without the table's key, that every row with these values fulfils; they are in
-    /// the order of the columns, as [`highwater_core::model::stored::value_at`] gives them. Values
+    /// the order of the columns, as [`highwater_model::stored::value_at`] gives them. Values
     /// with more than one form, such as fractions, are left out, so that it may hold for other rows
     /// too; it is empty where nothing is left. None for a target without SQL.
     fn condition(&self, _table: &BoundTable, _row: &[Value]) -> Option<String> {

@@ -3,7 +3,7 @@
 //! A lease is a row of `highwater_leases`, renewed by a heartbeat. The rules are here, once; the
 //! statements are in `sql::leases`. Must not contain SQL, read a clock, or look at processes.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 /// Name of the table of leases.
 pub const LEASES_TABLE: &str = "highwater_leases";

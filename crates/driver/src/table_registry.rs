@@ -4,7 +4,7 @@
 //! Every driver keeps the registry in its database, in its own dialect; the rules are here, once.
 //! Must not contain SQL, or do I/O.
 
-use highwater_core::model::units::Seed;
+use highwater_model::units::Seed;
 
 use crate::error::{TargetError, TargetErrorKind};
 

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use crate::error::TargetError;
 use crate::future::BoxFuture;
 
-pub use highwater_core::model::target_telemetry::{names, units};
+pub use highwater_model::target_telemetry::{names, units};
 
 /// The current value of one metric.
 #[derive(Debug, Clone, PartialEq)]

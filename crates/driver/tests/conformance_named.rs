@@ -6,9 +6,9 @@
 
 mod support;
 
-use highwater_core::model::op::ColumnType;
 use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_driver::{TargetError, registry};
+use highwater_model::op::ColumnType;
 
 /// Where the URLs are.
 const NAMED: &str = "HIGHWATER_TEST_URLS";

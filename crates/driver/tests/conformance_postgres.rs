@@ -2,8 +2,8 @@
 
 mod support;
 
-use highwater_core::model::op::ColumnType;
 use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_model::op::ColumnType;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 fn type_name(kind: ColumnType) -> &'static str {

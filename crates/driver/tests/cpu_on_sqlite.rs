@@ -9,11 +9,11 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use highwater_core::model::op::{
+use highwater_model::op::{
     BoundOpKind, BoundWorkload, ColumnData, OpBody, PlaceholderStyle, Value,
 };
-use highwater_core::model::units::Seed;
-use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
+use highwater_model::units::Seed;
+use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use rusqlite::{Connection, params_from_iter, types};
 
 const HOSTS: u64 = 60;

@@ -14,8 +14,8 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_driver::{Connect, TargetError, TargetErrorKind, registry};
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use support::{WallTimeline, block_on, options};
 
 /// What all of these tests together may hold at once, with room for the program itself; each was

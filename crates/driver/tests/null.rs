@@ -7,12 +7,12 @@ mod support;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{Op, OpBody, OpId};
-use highwater_core::model::outcome::{Certainty, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
 use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_driver::{Connect, Request, Target, TargetOptions, registry};
+use highwater_model::op::{Op, OpBody, OpId};
+use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use support::{WallTimeline, block_on};
 
 const SINKS: [&str; 2] = ["null:postgres", "null:crate"];

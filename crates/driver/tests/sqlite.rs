@@ -6,12 +6,12 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
     Connect, Request, Session, TablePolicy, Target, TargetError, TargetErrorKind, Timeline,
     registry,
 };
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::units::{Nanos, Seed};
 
 /// Never ends by itself.
 const ENDLESS: &str = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) \

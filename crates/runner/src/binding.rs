@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundWorkload, PlaceholderStyle, RowGenerator};
-use highwater_core::workload::Workload;
+use highwater_model::op::{BoundWorkload, PlaceholderStyle, RowGenerator};
+use highwater_workload::Workload;
 
 use crate::request::RunError;
 

@@ -7,9 +7,9 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan, Unit};
-use highwater_core::model::record::{Ended, RunRecord};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Pace, PhaseKind, Plan, Unit};
+use highwater_model::record::{Ended, RunRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::environment;

@@ -8,9 +8,9 @@ use std::future::Future;
 use std::rc::Rc;
 
 use futures_util::future::{Either, pending, select};
-use highwater_core::model::display::bytes;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{Admin, DiskSpace, Timeline};
+use highwater_model::display::bytes;
+use highwater_model::units::Nanos;
 
 use crate::estimate::{must_stop, reserve};
 

@@ -2,11 +2,11 @@
 //! mean little. The usual cause is a query for the current time on data of another time. What must
 //! not be here: anything that decides a judgment.
 
-use highwater_core::model::display::{count, percent_of};
-use highwater_core::model::op::OpId;
-use highwater_core::model::plan::PhaseKind;
-use highwater_core::model::record::{RunNote, RunRecord};
-use highwater_core::workload::Workload;
+use highwater_model::display::{count, percent_of};
+use highwater_model::op::OpId;
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::{RunNote, RunRecord};
+use highwater_workload::Workload;
 
 /// Fewer responses are not judged.
 const RESPONSES_MIN: u64 = 10;

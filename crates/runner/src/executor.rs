@@ -7,11 +7,11 @@ use std::sync::Arc;
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
 use futures_util::stream::FuturesUnordered;
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
-use highwater_core::model::record::SchedulingClass;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{Target, Timeline};
+use highwater_model::op::BoundWorkload;
+use highwater_model::plan::{AuditLevel, Pace, PhaseKind, Plan, Unit};
+use highwater_model::record::SchedulingClass;
+use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
 use crate::feed::Feed;

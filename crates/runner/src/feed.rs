@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::workload::{OpContext, ReplacedKeys, StreamSpec, Workload};
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_workload::{OpContext, ReplacedKeys, StreamSpec, Workload};
 
 /// Makes ops by index.
 pub(crate) trait Feed: Send + Sync {

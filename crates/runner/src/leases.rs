@@ -12,10 +12,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::display::duration;
-use highwater_core::model::units::Nanos;
 use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_model::display::duration;
+use highwater_model::units::Nanos;
 use procfs::ProcError;
 use procfs::process::Process;
 use tokio::sync::oneshot;

@@ -1,9 +1,9 @@
 //! What a run tells while it goes on. Observers cannot slow it: they are called about once a second,
 //! beside the load, and return nothing.
 
-use highwater_core::model::search::ProbeRecord;
-use highwater_core::model::tune::TrialRecord;
-use highwater_core::report::{AuditProgress, ExperimentProgress, IntervalLine, LoadBounds};
+use highwater_model::search::ProbeRecord;
+use highwater_model::tune::TrialRecord;
+use highwater_report::{AuditProgress, ExperimentProgress, IntervalLine, LoadBounds};
 
 /// Something worth showing.
 #[derive(Debug, Clone, PartialEq)]

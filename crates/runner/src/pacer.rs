@@ -7,9 +7,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use highwater_core::model::plan::{Arrivals, LANES, Pace};
-use highwater_core::model::units::{Nanos, Rate, Seed};
-use highwater_core::workload::random::Draws;
+use highwater_model::plan::{Arrivals, LANES, Pace};
+use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_workload::random::Draws;
 
 /// What a pacer needs to know of its stream.
 #[derive(Debug, Clone)]

@@ -6,9 +6,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::record::{SchedulingClass, StallRecord};
-use highwater_core::model::units::Nanos;
 use highwater_driver::{TargetError, Timeline};
+use highwater_model::record::{SchedulingClass, StallRecord};
+use highwater_model::units::Nanos;
 use tokio::sync::mpsc;
 
 use crate::clock::{RealClock, RealTimeline};

@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::display;
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::{
+use highwater_model::display;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan,
     RetryPlan, Share, StopRule, StreamPlan, Unit, WorkloadPlan,
 };
-use highwater_core::model::units::{Nanos, Rate};
-use highwater_core::workload::{StreamSpec, Workload};
+use highwater_model::units::{Nanos, Rate};
+use highwater_workload::{StreamSpec, Workload};
 
 /// A pace as asked for; a missing number of sessions is the default's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

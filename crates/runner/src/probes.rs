@@ -6,11 +6,11 @@
 use std::rc::Rc;
 
 use futures_util::future::select;
-use highwater_core::model::plan::Plan;
-use highwater_core::model::record::{Incident, IncidentKind, RunRecord, TableStart};
-use highwater_core::model::units::Nanos;
-use highwater_core::report::ExperimentProgress;
 use highwater_driver::{TargetErrorKind, Timeline};
+use highwater_model::plan::Plan;
+use highwater_model::record::{Incident, IncidentKind, RunRecord, TableStart};
+use highwater_model::units::Nanos;
+use highwater_report::ExperimentProgress;
 
 use crate::clock::{RealClock, RealTimeline};
 use crate::interrupts::Interrupts;

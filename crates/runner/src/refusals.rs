@@ -1,9 +1,9 @@
 //! Refusals of one session that end the run: more load does not help a target without disk or memory,
 //! nor a statement that cannot be repeated. Must not end it itself.
 
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
 use highwater_driver::{RefusedStatement, TargetError, TargetErrorKind};
+use highwater_model::op::BoundWorkload;
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 
 /// So many ops in a row refused for want of disk or memory.
 const OUT_OF_RESOURCES_MAX: u32 = 10;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use highwater_core::model::display::duration;
-use highwater_core::model::plan::Plan;
-pub use highwater_core::model::record::Ended;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Workload;
 use highwater_driver::metrics::Endpoint;
 use highwater_driver::{Target, TargetError, TargetFacts};
+use highwater_model::display::duration;
+use highwater_model::plan::Plan;
+pub use highwater_model::record::Ended;
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_workload::Workload;
 
 use crate::store::{RunDirectory, StoreError};
 

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use tokio::sync::watch;
 
 /// Begin and end of a phase on the run's timeline.

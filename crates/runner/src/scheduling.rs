@@ -5,8 +5,8 @@
 //! takes it where that is permitted, and gives it up when it works too much to leave the machine to
 //! others. What must not be here: what is sent, and when.
 
-use highwater_core::model::record::SchedulingClass;
-use highwater_core::model::units::Nanos;
+use highwater_model::record::SchedulingClass;
+use highwater_model::units::Nanos;
 use rustix::process::{getpriority_process, setpriority_process};
 use rustix::time::{ClockId, clock_gettime};
 use thread_priority::{

@@ -1,19 +1,17 @@
 //! A search: the loop over finished runs that the policy of `analysis::search` asks for.
 //!
-//! What to probe next is decided in the core; how probes are run is the business of `probes`.
+//! What to probe next is decided there; how probes are run is the business of `probes`.
 
 use std::rc::Rc;
 
-use highwater_core::analysis::search::{
-    Probed, Step, conclude, end_early, measured_ns, next, probed,
-};
-use highwater_core::model::plan::{PhaseKind, Plan};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::{
+use highwater_analysis::search::{Probed, Step, conclude, end_early, measured_ns, next, probed};
+use highwater_model::plan::{PhaseKind, Plan};
+use highwater_model::record::RunRecord;
+use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
-use highwater_core::model::units::Nanos;
-use highwater_core::report::ExperimentProgress;
+use highwater_model::units::Nanos;
+use highwater_report::ExperimentProgress;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};

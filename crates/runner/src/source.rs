@@ -9,8 +9,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan};
-use highwater_core::model::units::Nanos;
+use highwater_model::plan::{LANES, Pace, PhaseKind, Plan};
+use highwater_model::units::Nanos;
 
 use crate::pacer::{Arrival, Pacer, PacerPlan};
 use crate::schedule::{EarlyEnd, PhaseTimes, Schedule};

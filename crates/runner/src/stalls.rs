@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use highwater_core::model::record::{STALL_NS, StallKind, StallRecord};
-use highwater_core::model::units::Nanos;
+use highwater_model::record::{STALL_NS, StallKind, StallRecord};
+use highwater_model::units::Nanos;
 
 use crate::clock::{RealClock, wall_clock};
 use crate::scheduling::Scheduling;

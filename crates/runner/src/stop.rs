@@ -3,10 +3,10 @@
 //! TargetInspection at once a second, from what the executors have reported by then. It must not look at
 //! anything else of a run's own results.
 
-use highwater_core::analysis::throughput::throughput;
-use highwater_core::model::plan::{PhaseKind, Plan, Predicate, StopRule};
-use highwater_core::model::record::WINDOW_NS;
-use highwater_core::model::units::Nanos;
+use highwater_analysis::throughput::throughput;
+use highwater_model::plan::{PhaseKind, Plan, Predicate, StopRule};
+use highwater_model::record::WINDOW_NS;
+use highwater_model::units::Nanos;
 
 use crate::recorder::{IntervalDelta, WINDOWS_PER_SECOND};
 use crate::schedule::PhaseTimes;

@@ -9,13 +9,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use highwater_core::analysis;
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{AuditStatus, IncidentKind, RunNote, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Workload;
+use highwater_analysis as analysis;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{AuditStatus, IncidentKind, RunNote, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_workload::Workload;
 
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};
 use crate::binding;

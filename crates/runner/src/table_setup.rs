@@ -8,16 +8,16 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::audit_record::EarlierAudit;
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{TableRecord, TableStart};
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Workload;
 use highwater_driver::{
     Admin, KeyCounts, RegistryEntry, TableFeatures, TablePolicy, TargetError, TargetErrorKind,
     Timeline,
 };
+use highwater_model::audit_record::EarlierAudit;
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{TableRecord, TableStart};
+use highwater_model::units::Nanos;
+use highwater_workload::Workload;
 
 use crate::ledger::Ledger;
 use crate::pass::PassRecord;

@@ -3,8 +3,8 @@
 //! Read from the kernel's process files once a second. Missing files (another system) give
 //! absent figures, never invented ones.
 
-use highwater_core::model::record::TelemetrySample;
-use highwater_core::model::units::Nanos;
+use highwater_model::record::TelemetrySample;
+use highwater_model::units::Nanos;
 use procfs::{CpuTime, CurrentSI};
 use serde::{Deserialize, Serialize};
 

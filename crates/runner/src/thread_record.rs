@@ -1,8 +1,8 @@
 //! What one executor thread has measured, and how many of its sessions had work.
 
-use highwater_core::model::record::SchedulingClass;
-use highwater_core::model::units::Nanos;
 use highwater_driver::TargetError;
+use highwater_model::record::SchedulingClass;
+use highwater_model::units::Nanos;
 
 use crate::ledger::Ledger;
 use crate::recorder::Recorder;

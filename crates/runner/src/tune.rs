@@ -1,17 +1,17 @@
 //! A tuning: the loop over measured configurations that the policy of `analysis::tuning` asks for.
 //!
-//! What to measure next is decided in the core; how configurations are run is the business of `probes`.
+//! What to measure next is decided there; how configurations are run is the business of `probes`.
 
 use std::rc::Rc;
 
-use highwater_core::analysis::tuning::{Measured, TuneStep, conclude, end_early, measured, next};
-use highwater_core::model::plan::Plan;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::tune::{
+use highwater_analysis::tuning::{Measured, TuneStep, conclude, end_early, measured, next};
+use highwater_model::plan::Plan;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{
     NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneOutcome, TuneRecord,
 };
-use highwater_core::model::units::Nanos;
-use highwater_core::report::ExperimentProgress;
+use highwater_model::units::Nanos;
+use highwater_report::ExperimentProgress;
 
 use crate::interrupts::Interrupts;
 use crate::observer::{Event, Observer};

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::task::Waker;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::units::Nanos;
 use highwater_driver::Timeline;
+use highwater_model::units::Nanos;
 
 use crate::schedule::Schedule;
 

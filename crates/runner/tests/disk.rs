@@ -5,9 +5,9 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
 use highwater_runner::run::RunError;
 use highwater_testing::programs::report_left_out;
 use support::{Job, closed, open, try_run_on};

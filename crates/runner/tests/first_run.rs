@@ -2,8 +2,8 @@
 
 mod support;
 
-use highwater_core::model::judgment::{Data, Measurement};
-use highwater_core::report;
+use highwater_model::judgment::{Data, Measurement};
+use highwater_report as report;
 use support::{Job, closed, measured, open};
 
 #[test]
@@ -41,7 +41,7 @@ fn open_load_offers_exactly_what_was_asked() {
 fn closed_load_on_the_embedded_database_is_found_again() {
     let mut job = Job::new("sqlite:", &[("insert", closed(4))]);
     job.settings = vec![("batch", "1000".to_owned())];
-    job.step = highwater_core::model::units::Nanos::from_secs(2);
+    job.step = highwater_model::units::Nanos::from_secs(2);
     let end = job.run();
     println!("{}", report::text(&end.record));
     assert!(measured(&end.record, "insert").acknowledged > 0);

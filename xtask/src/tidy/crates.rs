@@ -3,28 +3,43 @@
 use super::finding::Finding;
 use super::tree::Tree;
 
+/// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
+pub(super) const PURE: [&str; 5] = [MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT];
+
+const MODEL: &str = "highwater-model";
+const WORKLOAD: &str = "highwater-workload";
+const ANALYSIS: &str = "highwater-analysis";
+const SIZING: &str = "highwater-sizing";
+const REPORT: &str = "highwater-report";
+const DRIVER: &str = "highwater-driver";
+const RUNNER: &str = "highwater-runner";
+
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 7] = [
-    ("highwater-core", &[]),
-    ("highwater-driver", &["highwater-core"]),
-    ("highwater-runner", &["highwater-core", "highwater-driver"]),
+const DIRECTION: [(&str, &[&str]); 11] = [
+    (MODEL, &[]),
+    (WORKLOAD, &[MODEL]),
+    (ANALYSIS, &[MODEL, WORKLOAD]),
+    (SIZING, &[MODEL, WORKLOAD, ANALYSIS]),
+    (REPORT, &[MODEL, WORKLOAD, ANALYSIS, SIZING]),
+    (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
+    (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (
         "highwater",
-        &["highwater-core", "highwater-driver", "highwater-runner"],
+        &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER],
     ),
     (
         "highwater-bench",
-        &["highwater-core", "highwater-driver", "highwater-runner"],
+        &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, RUNNER],
     ),
-    (TESTING, &["highwater-core", "highwater-driver"]),
-    ("xtask", &["highwater-core", TESTING]),
+    (TESTING, &[MODEL, WORKLOAD, DRIVER]),
+    ("xtask", &[MODEL, WORKLOAD, SIZING, REPORT, TESTING]),
 ];
 
 /// Servers for tests; every crate may have it as a dev-dependency, and only `xtask`, which installs
 /// them, as another.
 const TESTING: &str = "highwater-testing";
 
-/// What the core must not depend on: I/O, async, clocks, global randomness.
+/// What a pure crate must not depend on: I/O, async, clocks, global randomness.
 const WORLD: [&str; 16] = [
     "tokio",
     "futures",
@@ -55,7 +70,7 @@ const WIRES: [&str; 6] = [
 ];
 
 /// Crates that may hold them.
-const MAY_HOLD_WIRES: [&str; 2] = ["highwater-driver", TESTING];
+const MAY_HOLD_WIRES: [&str; 2] = [DRIVER, TESTING];
 
 /// A dependency that a manifest names.
 struct Dependency {
@@ -64,7 +79,7 @@ struct Dependency {
     line: usize,
 }
 
-/// Dependencies point from the command line towards the core, and the core stays pure.
+/// Dependencies point from the command line towards the nouns, and pure crates stay pure.
 pub(super) fn dependencies_point_one_way(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text, manifest) in manifests(tree) {
@@ -117,16 +132,16 @@ fn violation(
     if is_ours && !allowed.contains(&on) {
         return Some((
             format!("`{name}` depends on `{on}`"),
-            "dependencies run cli → runner → driver → core; move the code, not the arrow",
+            "see DIRECTION in xtask/src/tidy/crates.rs; move the code, not the arrow",
         ));
     }
     if dependency.only_for_tests {
         return None;
     }
-    if name == "highwater-core" && WORLD.contains(&on) {
+    if PURE.contains(&name) && WORLD.contains(&on) {
         return Some((
-            format!("the core depends on `{on}`"),
-            "the core has no I/O, no clock, no async and no randomness of its own",
+            format!("the pure crate `{name}` depends on `{on}`"),
+            "pure crates have no I/O, no clock, no async and no randomness of their own",
         ));
     }
     if WIRES.contains(&on) && !MAY_HOLD_WIRES.contains(&name) {

@@ -37,7 +37,7 @@ const RULES: [Rule; 21] = [
     words::nothing_is_left_open,
     words::no_path_of_one_machine,
     words::databases_stay_in_their_drivers,
-    purity::core_is_pure,
+    purity::pure_crates_are_pure,
     purity::one_clock,
     modules::every_file_is_reached,
     modules::one_style,

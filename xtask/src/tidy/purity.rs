@@ -1,9 +1,10 @@
-//! Rules about who may touch the outside world: the core never, and one module reads the clock.
+//! Rules about who may touch the outside world: pure crates never, and one module reads the clock.
 
+use super::crates::PURE;
 use super::finding::Finding;
 use super::tree::{Tree, code_lines, has_word, is_test};
 
-/// What the core must not mention, and what to do instead.
+/// What a pure crate must not mention, and what to do instead.
 const WORLD: [(&str, &str); 10] = [
     ("std::fs", "take bytes or text as an argument"),
     ("std::net", "only a driver talks to a network"),
@@ -31,28 +32,38 @@ const CLOCKS: [&str; 4] = [
     "ClockId::Realtime",
 ];
 
-/// The core has no I/O, no clock, no threads and no randomness of its own.
-pub(super) fn core_is_pure(tree: &Tree) -> Vec<Finding> {
+/// Pure crates have no I/O, no clock, no threads and no randomness of their own.
+pub(super) fn pure_crates_are_pure(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.with_extension("rs") {
-        if !path.starts_with("crates/core/src/") || is_test(path) {
+        if !is_pure(path) || is_test(path) {
             continue;
         }
         for (number, line) in code_lines(text) {
             for (word, hint) in WORLD.iter().filter(|(word, _)| has_word(line, word)) {
-                let what = format!("the core mentions `{word}`");
+                let what = format!("a pure crate mentions `{word}`");
                 findings.push(Finding::at(path, number, what, *hint));
             }
             let Some(group) = line.trim_start().strip_prefix("use std::{") else {
                 continue;
             };
             for module in WORLD_MODULES.iter().filter(|m| has_word(group, m)) {
-                let what = format!("the core imports `std::{module}`");
-                findings.push(Finding::at(path, number, what, "the core has no I/O"));
+                let what = format!("a pure crate imports `std::{module}`");
+                findings.push(Finding::at(path, number, what, "pure crates have no I/O"));
             }
         }
     }
     findings
+}
+
+/// Whether a file is source of a pure crate.
+fn is_pure(path: &str) -> bool {
+    let mut parts = path.split('/');
+    let in_source = parts.next() == Some("crates");
+    let name = parts.next().map(|name| format!("highwater-{name}"));
+    in_source
+        && name.is_some_and(|name| PURE.contains(&name.as_str()))
+        && parts.next() == Some("src")
 }
 
 /// Time is read in one module, so that a simulated clock can stand in for it everywhere.

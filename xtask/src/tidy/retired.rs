@@ -137,8 +137,8 @@ const EXCEPTIONS: [&str; 9] = [
     "crates/cli/src/settings/tests/old_names.rs",
     "crates/cli/tests/fixtures/version-1",
     "crates/cli/tests/version_1.rs",
-    "crates/core/src/import/samples/",
-    "crates/core/src/report/version1",
+    "crates/report/src/import/samples/",
+    "crates/report/src/version1",
     "xtask/src/tidy/retired.rs",
     "target/",
 ];
@@ -224,7 +224,7 @@ mod tests {
     fn identifiers_count_in_code_and_not_in_prose() {
         let code = "//! A Wish.\nstruct Wish;\nfn f() { let told = \"Told\"; wished_for() }\n";
         let found = ["2: `Wish` is retired", "3: `told` is retired"];
-        check("crates/core/src/a.rs", code, &found);
+        check("crates/model/src/a.rs", code, &found);
         check("docs/a.md", "You can tell, as told.\n", &[]);
     }
 
@@ -244,23 +244,19 @@ mod tests {
 
     #[test]
     fn files_and_folders_count() {
-        check("crates/core/src/desk.rs", "", &["1: `desk` is retired"]);
+        check("crates/model/src/desk.rs", "", &["1: `desk` is retired"]);
         check(
-            "crates/core/src/turns/mod.rs",
+            "crates/model/src/turns/mod.rs",
             "",
             &["1: `turns` is retired"],
         );
-        check("crates/core/src/golden_course.rs", "", &[]);
+        check("crates/model/src/golden_course.rs", "", &[]);
     }
 
     #[test]
     fn history_and_foreign_text_may_name_them() {
         check("CHANGELOG.md", "`--spare`, colour\n", &[]);
-        check(
-            "crates/core/src/report/version1.rs",
-            "// door_wait_ns\n",
-            &[],
-        );
+        check("crates/report/src/version1.rs", "// door_wait_ns\n", &[]);
         check("a.sql", "-- colour\n", &[]);
     }
 }

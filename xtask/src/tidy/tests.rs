@@ -56,16 +56,16 @@ fn files_are_short_and_tests_are_apart() {
     check_rule(
         files::is_short_enough,
         &[
-            ("crates/core/src/a.rs", &at_limit),
-            ("crates/core/src/b.rs", &over),
-            ("crates/core/src/b/tests.rs", &tests_at_limit),
-            ("crates/core/tests/c.rs", &tests_over),
-            ("crates/core/benches/d.rs", &tests_at_limit),
+            ("crates/model/src/a.rs", &at_limit),
+            ("crates/model/src/b.rs", &over),
+            ("crates/model/src/b/tests.rs", &tests_at_limit),
+            ("crates/model/tests/c.rs", &tests_over),
+            ("crates/model/benches/d.rs", &tests_at_limit),
             ("docs/long.md", &tests_over),
         ],
         &[
-            "crates/core/src/b.rs:501: 501 lines, more than 500",
-            "crates/core/tests/c.rs:1001: 1001 lines, more than 1000",
+            "crates/model/src/b.rs:501: 501 lines, more than 500",
+            "crates/model/tests/c.rs:1001: 1001 lines, more than 1000",
         ],
     );
 }
@@ -149,16 +149,16 @@ fn databases_are_named_by_their_drivers_only() {
             ("crates/cli/src/a.rs", "//! PostgreSQL\n"),
             ("crates/cli/src/help.txt", "sqlite:\n"),
             (
-                "crates/core/src/b.rs",
+                "crates/model/src/b.rs",
                 "use crate::model;\npub(crate) fn f() {}\n",
             ),
             (
-                "crates/core/src/c.rs",
+                "crates/model/src/c.rs",
                 "let u = \"crate://h\";\nlet n = \"crate\";\n",
             ),
-            ("crates/core/src/d.rs", inline_tests),
-            ("crates/core/tests/e.rs", "sqlite\n"),
-            ("crates/core/workloads/cpu.toml", "sqlite\n"),
+            ("crates/model/src/d.rs", inline_tests),
+            ("crates/model/tests/e.rs", "sqlite\n"),
+            ("crates/model/workloads/cpu.toml", "sqlite\n"),
             ("crates/driver/src/lib.rs", "pub mod sqlite;\n// sqlite\n"),
             ("crates/driver/src/postgres/a.rs", "cockroach postgres\n"),
             ("crates/driver/src/registry.rs", "sqlite\n"),
@@ -168,34 +168,34 @@ fn databases_are_named_by_their_drivers_only() {
         ],
         &[
             "crates/cli/src/a.rs:1: `postgres` is named outside its driver",
-            "crates/core/src/c.rs:1: `crate` is named outside its driver",
-            "crates/core/src/c.rs:2: `crate` is named outside its driver",
             "crates/driver/src/lib.rs:2: `sqlite` is named outside its driver",
             "crates/driver/src/sim/a.rs:1: `sqlite` is named outside its driver",
             "crates/driver/src/sqlite/a.rs:2: `mysql` is named outside its driver",
+            "crates/model/src/c.rs:1: `crate` is named outside its driver",
+            "crates/model/src/c.rs:2: `crate` is named outside its driver",
         ],
     );
 }
 
 #[test]
-fn the_core_touches_nothing() {
+fn pure_crates_touch_nothing() {
     check_rule(
-        purity::core_is_pure,
+        purity::pure_crates_are_pure,
         &[
-            ("crates/core/src/a.rs", "use std::fs;\n"),
+            ("crates/model/src/a.rs", "use std::fs;\n"),
             (
-                "crates/core/src/b.rs",
+                "crates/model/src/b.rs",
                 "//! no std::fs here\nlet Instants = 1;\n",
             ),
-            ("crates/core/src/c.rs", "use std::{fmt, net};\n"),
-            ("crates/core/src/d.rs", "let t = Instant::now();\n"),
-            ("crates/core/tests/e.rs", "use std::fs;\n"),
+            ("crates/model/src/c.rs", "use std::{fmt, net};\n"),
+            ("crates/model/src/d.rs", "let t = Instant::now();\n"),
+            ("crates/model/tests/e.rs", "use std::fs;\n"),
             ("crates/runner/src/f.rs", "use std::fs;\n"),
         ],
         &[
-            "crates/core/src/a.rs:1: the core mentions `std::fs`",
-            "crates/core/src/c.rs:1: the core imports `std::net`",
-            "crates/core/src/d.rs:1: the core mentions `Instant`",
+            "crates/model/src/a.rs:1: a pure crate mentions `std::fs`",
+            "crates/model/src/c.rs:1: a pure crate imports `std::net`",
+            "crates/model/src/d.rs:1: a pure crate mentions `Instant`",
         ],
     );
 }
@@ -260,9 +260,9 @@ fn manifest(name: &str, rest: &str) -> String {
 }
 
 #[test]
-fn dependencies_run_towards_the_core() {
-    let core = manifest(
-        "highwater-core",
+fn dependencies_run_towards_the_nouns() {
+    let model = manifest(
+        "highwater-model",
         "[dependencies]\nserde = \"1\"\ntokio = \"1\"\n[dev-dependencies]\nhighwater-testing = {}\n",
     );
     let driver = manifest(
@@ -272,22 +272,22 @@ fn dependencies_run_towards_the_core() {
     let runner = manifest(
         "highwater-runner",
         "[target.'cfg(unix)'.dependencies]\ndb = { package = \"rusqlite\" }\n\
-         [dependencies]\nhighwater-testing = {}\nhighwater-core = {}\n",
+         [dependencies]\nhighwater-testing = {}\nhighwater-model = {}\n",
     );
     let stranger = manifest("highwater-extras", "");
     check_rule(
         crates::dependencies_point_one_way,
         &[
-            ("crates/core/Cargo.toml", &core),
+            ("crates/model/Cargo.toml", &model),
             ("crates/driver/Cargo.toml", &driver),
             ("crates/extras/Cargo.toml", &stranger),
             ("crates/runner/Cargo.toml", &runner),
             ("Cargo.toml", "[workspace]\n"),
         ],
         &[
-            "crates/core/Cargo.toml:7: the core depends on `tokio`",
             "crates/driver/Cargo.toml:6: `highwater-driver` depends on `highwater-runner`",
             "crates/extras/Cargo.toml:1: crate `highwater-extras` has no place in the direction of dependencies",
+            "crates/model/Cargo.toml:7: the pure crate `highwater-model` depends on `tokio`",
             "crates/runner/Cargo.toml:8: `highwater-runner` depends on `highwater-testing`",
             "crates/runner/Cargo.toml:6: `highwater-runner` depends on `rusqlite`",
         ],
@@ -347,16 +347,19 @@ fn links_lead_somewhere() {
 
 #[test]
 fn the_map_names_what_exists() {
-    let core = manifest("highwater-core", "");
-    let map = "# Map\n\n`highwater-core` `highwater-gone` `crates/core/Cargo.toml` `crates/core`\n\
-               `crates/core/workloads/*.toml` `crates/core/src/lost.rs` `highwater run a/b`\n";
+    let model = manifest("highwater-model", "");
+    let map = "# Map\n\n`highwater-model` `highwater-gone` `crates/model/Cargo.toml` `crates/model`\n\
+               `crates/model/workloads/*.toml` `crates/model/src/lost.rs` `highwater run a/b`\n";
     check_rule(
         architecture::names_what_exists,
-        &[("ARCHITECTURE.md", map), ("crates/core/Cargo.toml", &core)],
+        &[
+            ("ARCHITECTURE.md", map),
+            ("crates/model/Cargo.toml", &model),
+        ],
         &[
             "ARCHITECTURE.md:3: crate `highwater-gone` does not exist",
-            "ARCHITECTURE.md:4: path `crates/core/workloads/*.toml` does not exist",
-            "ARCHITECTURE.md:4: path `crates/core/src/lost.rs` does not exist",
+            "ARCHITECTURE.md:4: path `crates/model/workloads/*.toml` does not exist",
+            "ARCHITECTURE.md:4: path `crates/model/src/lost.rs` does not exist",
         ],
     );
     check_rule(
@@ -368,12 +371,12 @@ fn the_map_names_what_exists() {
 
 #[test]
 fn the_map_names_every_crate() {
-    let (core, xtask) = (manifest("highwater-core", ""), manifest("xtask", ""));
+    let (model, xtask) = (manifest("highwater-model", ""), manifest("xtask", ""));
     check_rule(
         architecture::names_every_crate,
         &[
-            ("ARCHITECTURE.md", "# Map\n\n`highwater-core`\n"),
-            ("crates/core/Cargo.toml", &core),
+            ("ARCHITECTURE.md", "# Map\n\n`highwater-model`\n"),
+            ("crates/model/Cargo.toml", &model),
             ("xtask/Cargo.toml", &xtask),
         ],
         &["xtask/Cargo.toml:1: ARCHITECTURE.md does not name the crate `xtask`"],

@@ -103,16 +103,16 @@ impl Tree {
     }
 }
 
-/// Whether a Rust file holds tests or benchmarks only.
+/// Whether a Rust file holds tests, what they are made of, or benchmarks only.
 pub(super) fn is_test(path: &str) -> bool {
     let mut parts: Vec<&str> = path.split('/').collect();
     let name = parts.pop().unwrap_or_default();
-    name == "tests.rs"
+    matches!(name, "tests.rs" | "fixture.rs")
         || name.ends_with("_tests.rs")
         || path.starts_with("crates/testing/")
         || parts
             .iter()
-            .any(|part| matches!(*part, "tests" | "benches"))
+            .any(|part| matches!(*part, "tests" | "benches" | "fixture"))
 }
 
 /// The numbered lines of a Rust file before its test module, comments included.

@@ -4,16 +4,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
-use highwater_core::workload::Workload;
 use highwater_driver::{TargetOptions, TargetUrl, registry};
+use highwater_model::quantity::print_instant;
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::observer::Observer;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_runner::{record, store};
+use highwater_workload::Workload;
 
 use super::check;
 use super::run::{CONNECT_TIMEOUT, signals};

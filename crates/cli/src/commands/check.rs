@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::display::{bytes, duration, rate};
-use highwater_core::model::numbers::round_to_u64;
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{
     Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl,
     Timeline, registry,
 };
+use highwater_model::display::{bytes, duration, rate};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::op::BoundWorkload;
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::{RealClock, RealTimeline, SimulatedTimeline};
 
 use super::check_figures;

@@ -3,11 +3,11 @@
 
 use std::path::Path;
 
-use highwater_core::analysis::plausibility::{ModelRequest, Weight, audit};
-use highwater_core::analysis::scaling::ScalingModel;
-use highwater_core::analysis::series::{Role, SeriesSet};
-use highwater_core::model::display::foreign;
-use highwater_core::report::warnings_text;
+use highwater_model::display::foreign;
+use highwater_report::warnings_text;
+use highwater_sizing::plausibility::{ModelRequest, Weight, audit};
+use highwater_sizing::scaling::ScalingModel;
+use highwater_sizing::series::{Role, SeriesSet};
 
 use super::facts::{Fact, fact, table};
 use crate::failure::Failure;

@@ -5,9 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use highwater_core::analysis::comparison::{Verdict, compare as judged};
-use highwater_core::model::record::RunRecord;
-use highwater_core::report::{self, CompareReport, Group};
+use highwater_analysis::comparison::{Verdict, compare as judged};
+use highwater_model::record::RunRecord;
+use highwater_report::{self as report, CompareReport, Group};
 use highwater_runner::{record, store};
 
 use crate::exit;

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use highwater_core::report;
+use highwater_report as report;
 use highwater_runner::interrupts::Interrupts;
 
 use super::{find, run, size, table};

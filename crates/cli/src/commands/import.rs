@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use highwater_core::import::{self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp};
-use highwater_core::report;
+use highwater_report as report;
+use highwater_report::import::{self, Format, HEAD, Import, ImportError, LONGEST_LINE, Stamp};
 use highwater_runner::store::RunDirectory;
 
 use crate::exit;

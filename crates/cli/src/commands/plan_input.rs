@@ -1,8 +1,8 @@
 //! Translates the settings of a run into the planner's input. Must not decide anything.
 
-use highwater_core::model::plan::{AuditPlan, Objective, RetryPlan, Share, StopRule};
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::units::Nanos;
+use highwater_model::plan::{AuditPlan, Objective, RetryPlan, Share, StopRule};
+use highwater_model::quantity::print_instant;
+use highwater_model::units::Nanos;
 use highwater_runner::planner::{PaceInput, PlanInput, StreamInput};
 
 use crate::settings::{Objectives, PaceSetting, Quantile, RunSettings, StartAt, Streams};

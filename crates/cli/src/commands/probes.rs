@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
-use highwater_core::workload::Workload;
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::RunError;
 use highwater_runner::store::StoreError;
+use highwater_workload::Workload;
 
 use crate::exit;
 use crate::failure::Failure;

@@ -4,10 +4,10 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use highwater_core::analysis::comparison::PRACTICAL;
-use highwater_core::report;
+use highwater_analysis::comparison::PRACTICAL;
 use highwater_driver::redaction::redacted;
 use highwater_driver::registry::drivers;
+use highwater_report as report;
 
 use super::compare::{Loaded, against_first};
 use super::run;

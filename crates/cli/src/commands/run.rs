@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::plan::Plan;
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::report;
-use highwater_core::workload::{Workload, WorkloadSpec};
 use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
+use highwater_model::plan::Plan;
+use highwater_model::quantity::print_instant;
+use highwater_model::record::RunRecord;
+use highwater_model::units::{Nanos, Seed};
+use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
+use highwater_workload::{Workload, WorkloadSpec};
 
 use super::check;
 use super::plan_input::plan_input;

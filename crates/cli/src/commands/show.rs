@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use highwater_core::report;
+use highwater_report as report;
 use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
 

@@ -2,14 +2,15 @@
 //!
 //! It chooses series and fills in defaults. Must not compute; that is the core's job.
 
-use highwater_core::analysis::plausibility::{ModelRequest, audit};
-use highwater_core::analysis::scaling::{FARTHEST, ScalingModel};
-use highwater_core::analysis::series::{self, PUBLISHED, Point, SeriesSet};
-use highwater_core::analysis::sizing::{
-    Basis, Guidance, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
+use highwater_model::display;
+use highwater_report as report;
+use highwater_sizing::Guidance;
+use highwater_sizing::cluster::{
+    Basis, Need, Origin, Reading, Request, Traced, Unreached, size as plan,
 };
-use highwater_core::model::display;
-use highwater_core::report;
+use highwater_sizing::plausibility::{ModelRequest, audit};
+use highwater_sizing::scaling::{FARTHEST, ScalingModel};
+use highwater_sizing::series::{self, PUBLISHED, Point, SeriesSet};
 
 use crate::exit;
 use crate::failure::{Failure, did_you_mean};
@@ -67,7 +68,7 @@ fn warn_about(figures: &SeriesSet, model: Option<ScalingModel>) {
     }
 }
 
-/// Points of all published files; those compiled in are read by the tests of the core.
+/// Points of all published files; those compiled in are read by the tests of the sizing.
 fn published() -> Vec<Point> {
     let files = PUBLISHED
         .iter()
@@ -88,13 +89,13 @@ fn basis(
     let points = chosen(settings, requested, measured)?;
     let own = Basis::new(&points, &settings.reading).map_err(|error| {
         Failure::usage(format!("--from: {error}")).with_hint(match error {
-            highwater_core::analysis::sizing::BasisError::NoNodes => {
+            highwater_sizing::cluster::BasisError::NoNodes => {
                 "add --nodes N, or a column `nodes`; runs note it with --label nodes=N"
             }
-            highwater_core::analysis::sizing::BasisError::TooSlow => {
+            highwater_sizing::cluster::BasisError::TooSlow => {
                 "give a greater --p99, or measure at a lower rate"
             }
-            highwater_core::analysis::sizing::BasisError::Sweep(_) => {
+            highwater_sizing::cluster::BasisError::Sweep(_) => {
                 "nodes are from 1 and throughputs above 0"
             }
         })
@@ -345,7 +346,7 @@ fn replicas(given: &Conditions, needs: &[Need]) -> Traced<u32> {
     let Some(measured) = measured.map(|need| &need.basis.replicas) else {
         return Traced::assumed(survive, "as many as tolerated node failures");
     };
-    let value = highwater_core::model::numbers::round_to_u64(measured.value);
+    let value = highwater_model::numbers::round_to_u64(measured.value);
     match u32::try_from(value) {
         Ok(value) if value >= survive => Traced {
             value,

@@ -4,10 +4,10 @@
 
 use std::fmt;
 
-use highwater_core::analysis::plausibility::audit;
-use highwater_core::analysis::series::SeriesSet;
-use highwater_core::analysis::tables::{AxisError, tables};
-use highwater_core::report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
+use highwater_report::{FIGURES_SCHEMA, FiguresReport, figures_json, figures_text};
+use highwater_sizing::plausibility::audit;
+use highwater_sizing::series::SeriesSet;
+use highwater_sizing::tables::{AxisError, tables};
 
 use crate::exit;
 use crate::failure::{Failure, did_you_mean};

@@ -3,17 +3,17 @@
 
 use std::sync::Arc;
 
-use highwater_core::analysis::tuning::{is_small, probes_most};
-use highwater_core::model::display::{duration, plain, ratio};
-use highwater_core::model::plan::Plan;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
-use highwater_core::workload::Workload;
+use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
+use highwater_model::display::{duration, plain, ratio};
+use highwater_model::plan::Plan;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_runner::record;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
 use highwater_runner::tune::{self as runner, TrialMaker, TrialRequest, TuneRequest};
+use highwater_workload::Workload;
 
 use super::probes::{self, AROUND, ProbeFailure};
 use super::run;

@@ -5,10 +5,10 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
 use highwater_driver::{TargetOptions, TargetUrl, registry};
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::{RealClock, RealTimeline};
+use highwater_workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
 
 use crate::exit;
 use crate::failure::Failure;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::workload::{WorkloadSpec, catalog};
+use highwater_workload::{WorkloadSpec, catalog};
 
 use super::command::Command;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::quantity::QuantityError;
+use highwater_model::quantity::QuantityError;
 
 use super::value::{Origin, SettingValue};
 use crate::failure::Failure;

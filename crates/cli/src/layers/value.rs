@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use highwater_core::model::quantity::QuantityError;
+use highwater_model::quantity::QuantityError;
 
 use crate::failure::{Failure, Place};
 

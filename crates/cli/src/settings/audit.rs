@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
 
 use super::resolve::{as_targets, as_values, duration_above_zero, files, targets};
 use super::{TargetSchemes, WorkloadChoice, parsers};

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use highwater_core::analysis::comparison::PRACTICAL;
-use highwater_core::model::quantity::{Ppm, parse_percent};
+use highwater_analysis::comparison::PRACTICAL;
 use highwater_driver::TargetUrl;
+use highwater_model::quantity::{Ppm, parse_percent};
 
 use super::{CompareFormat, RunSettings, TargetSchemes, parsers, resolve};
 use crate::failure::Failure;

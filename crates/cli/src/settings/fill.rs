@@ -1,7 +1,7 @@
 //! Settings of `highwater load`: a run that fills the tables of a workload. Must not fill them.
 
-use highwater_core::model::quantity::parse_rate;
-use highwater_core::model::units::Nanos;
+use highwater_model::quantity::parse_rate;
+use highwater_model::units::Nanos;
 
 use super::{Length, Load, Objectives, RunSettings, Share, Streams, TargetSchemes, parsers};
 use crate::failure::Failure;

@@ -1,8 +1,8 @@
 //! Settings of `highwater find`: those of a run, and the limits of the search. Must not search.
 
-use highwater_core::model::quantity::{QuantityError, parse_duration, parse_rate};
-use highwater_core::model::search::SearchAxis;
-use highwater_core::model::units::Nanos;
+use highwater_model::quantity::{QuantityError, parse_duration, parse_rate};
+use highwater_model::search::SearchAxis;
+use highwater_model::units::Nanos;
 
 use super::probes::DefaultLength;
 use super::resolve::duration_above_zero;
@@ -42,7 +42,7 @@ impl FindSettings {
         let floor = run.objectives.min_rate.take();
         let no_errors = run.objectives.errors.is_none();
         if run.objectives.rejected.is_none() {
-            run.objectives.rejected = Some(highwater_core::model::quantity::Ppm(0));
+            run.objectives.rejected = Some(highwater_model::quantity::Ppm(0));
         }
         let value = |name| value(layers, name, axis);
         let first_sessions = (axis == SearchAxis::Sessions).then_some(1.0);
@@ -81,7 +81,7 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
     match axis {
         SearchAxis::Rate => {
             let rate = layers.parse(name, parse_rate)?;
-            Ok(rate.map(highwater_core::model::units::Rate::as_f64))
+            Ok(rate.map(highwater_model::units::Rate::as_f64))
         }
         SearchAxis::Sessions => Ok(layers.parse(name, parsers::positive)?.map(f64::from)),
     }
@@ -92,7 +92,7 @@ fn value(layers: &Layers, name: &str, axis: SearchAxis) -> Result<Option<f64>, F
 fn streams(layers: &Layers, axis: SearchAxis) -> Result<(Vec<StreamSetting>, usize), Failure> {
     let given = layers.list("stream");
     let searched_pace = match axis {
-        SearchAxis::Rate => PaceSetting::Open(highwater_core::model::units::Rate::per_second(1)),
+        SearchAxis::Rate => PaceSetting::Open(highwater_model::units::Rate::per_second(1)),
         SearchAxis::Sessions => PaceSetting::Closed(Some(1)),
     };
     let mut streams: Vec<StreamSetting> = Vec::new();

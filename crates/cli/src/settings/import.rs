@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use highwater_core::import::{TimeUnit, tools};
-use highwater_core::model::quantity::QuantityError;
+use highwater_model::quantity::QuantityError;
+use highwater_report::import::{TimeUnit, tools};
 
 use super::parsers;
 use super::resolve::pairs;

@@ -1,6 +1,6 @@
 //! The load: streams and their paces.
 
-use highwater_core::model::quantity::{QuantityError, parse_rate};
+use highwater_model::quantity::{QuantityError, parse_rate};
 
 use super::{Load, PaceSetting, StreamSetting, Streams, parsers};
 use crate::failure::Failure;

@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use highwater_core::analysis::scaling::ScalingModel;
-use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
-use highwater_core::model::quantity::Ppm;
-use highwater_core::model::search::SearchAxis;
-use highwater_core::model::units::{Nanos, Rate, Seed};
 use highwater_driver::{TargetUrl, registry};
+use highwater_model::plan::{Arrivals, AuditLevel, Predicate};
+use highwater_model::quantity::Ppm;
+use highwater_model::search::SearchAxis;
+use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_sizing::scaling::ScalingModel;
 
 mod audit;
 mod compare;

@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use highwater_core::analysis::scaling::ScalingModel;
-use highwater_core::model::plan::{Arrivals, AuditLevel, Predicate};
-use highwater_core::model::quantity::{
+use highwater_model::plan::{Arrivals, AuditLevel, Predicate};
+use highwater_model::quantity::{
     Ppm, QuantityError, parse_count, parse_duration, parse_instant, parse_percent,
 };
-use highwater_core::model::search::SearchAxis;
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::search::SearchAxis;
+use highwater_model::units::{Nanos, Seed};
+use highwater_sizing::scaling::ScalingModel;
 
 use super::{CompareFormat, Format, Share, StartAt};
 

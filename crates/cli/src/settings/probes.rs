@@ -1,7 +1,7 @@
 //! Settings that `find` and `tune` share: the lengths of a probe. Must not depend on either.
 
-use highwater_core::model::quantity::parse_duration;
-use highwater_core::model::units::Nanos;
+use highwater_model::quantity::parse_duration;
+use highwater_model::units::Nanos;
 
 use super::Length;
 use super::resolve::duration_above_zero;

@@ -4,11 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use highwater_core::model::quantity::{
-    parse_duration, parse_duration_range, parse_percent, parse_rate,
-};
-use highwater_core::model::units::Nanos;
 use highwater_driver::TargetUrl;
+use highwater_model::quantity::{parse_duration, parse_duration_range, parse_percent, parse_rate};
+use highwater_model::units::Nanos;
 
 use super::repeated_flags::repeated_flags;
 use super::{

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use highwater_core::analysis::scaling::Weighting;
-use highwater_core::analysis::sizing::{Origin, Reading, Traced};
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::quantity::{
+use highwater_model::numbers::to_f64;
+use highwater_model::quantity::{
     Ppm, QuantityError, parse_bytes, parse_count, parse_duration, parse_percent, parse_rate,
 };
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
+use highwater_sizing::cluster::{Origin, Reading, Traced};
+use highwater_sizing::scaling::Weighting;
 
 use super::parsers;
 use crate::failure::Failure;

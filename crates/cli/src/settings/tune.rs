@@ -3,11 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::quantity::{
-    Ppm, QuantityError, parse_count, parse_duration, parse_rate,
-};
-use highwater_core::model::tune::{TuneAxis, TuneFigure};
-use highwater_core::model::units::Nanos;
+use highwater_model::quantity::{Ppm, QuantityError, parse_count, parse_duration, parse_rate};
+use highwater_model::tune::{TuneAxis, TuneFigure};
+use highwater_model::units::Nanos;
 
 use super::probes::DefaultLength;
 use super::resolve::SIM_PARAMETERS;

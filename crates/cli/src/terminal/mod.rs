@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use block::Block;
-use highwater_core::model::display::harmless;
 use highwater_driver::redaction::without_passwords;
+use highwater_model::display::harmless;
 
 use crate::exit;
 use crate::failure::Failure;

@@ -60,7 +60,7 @@ fn a_target_that_cannot_be_used_has_its_own_exit_code() {
 #[test]
 fn check_reads_a_workload_file_and_shows_every_mistake_at_its_place() {
     let directory = TempDir::new().unwrap();
-    let cpu = highwater_core::workload::builtin("cpu").unwrap().text;
+    let cpu = highwater_workload::builtin("cpu").unwrap().text;
     std::fs::write(directory.path().join("mine.toml"), cpu).unwrap();
     let output = highwater(&directory)
         .args(["check", "mine.toml"])

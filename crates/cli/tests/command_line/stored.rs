@@ -36,7 +36,7 @@ fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
         &["sim:", "--json", "--label", "team=x", "--min-rate", "10M"],
     );
     assert_eq!(code, Some(1));
-    let record = highwater_core::report::parse(&json).unwrap();
+    let record = highwater_report::parse(&json).unwrap();
     assert_eq!(record.labels["team"], "x");
     let show = |words: &[&str]| {
         highwater(&directory)

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use highwater_core::model::record::RunRecord;
+use highwater_model::record::RunRecord;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -123,7 +123,7 @@ impl Place {
 /// The record that a call with `--json` printed.
 #[track_caller]
 pub(crate) fn record(called: &Called) -> RunRecord {
-    highwater_core::report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+    highwater_report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
 }
 
 fn finish(command: &mut Command) -> Called {

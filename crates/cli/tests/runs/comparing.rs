@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_core::model::record::RunRecord;
+use highwater_model::record::RunRecord;
 
 use crate::called::Place;
 
@@ -50,7 +50,7 @@ fn records(variant: &Path) -> Vec<RunRecord> {
         let run = entry.unwrap().path();
         assert!(run.join("report.html").exists());
         let text = fs::read_to_string(run.join("record.json")).unwrap();
-        highwater_core::report::parse(&text).unwrap()
+        highwater_report::parse(&text).unwrap()
     });
     let mut runs: Vec<RunRecord> = runs.collect();
     runs.sort_by(|a, b| a.labels["repeat"].cmp(&b.labels["repeat"]));

@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::process::Command;
 
-use highwater_core::model::record::RunRecord;
-use highwater_core::workload::builtin;
+use highwater_model::record::RunRecord;
+use highwater_workload::builtin;
 
 use crate::called::Place;
 
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_core::report::parse(&json).unwrap()
+    highwater_report::parse(&json).unwrap()
 }
 
 /// Pastes the proposed command into a shell that finds the program; its exit code.

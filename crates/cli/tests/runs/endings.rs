@@ -1,6 +1,6 @@
 //! Runs that end before their plan does keep and report what was measured.
 
-use highwater_core::model::record::RunRecord;
+use highwater_model::record::RunRecord;
 use rustix::process::Signal;
 
 use crate::called::{Called, Place};
@@ -171,7 +171,7 @@ fn ctrl_c_ends_the_wait_for_the_start() {
 /// The record of the newest run.
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_core::report::parse(&json).unwrap()
+    highwater_report::parse(&json).unwrap()
 }
 
 #[test]

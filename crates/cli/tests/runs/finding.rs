@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::search::SearchRecord;
+use highwater_model::judgment::Data;
+use highwater_model::search::SearchRecord;
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use highwater_core::model::display::is_unsafe;
+use highwater_model::display::is_unsafe;
 use proptest::prelude::*;
 
 use crate::called::Place;
@@ -32,7 +32,7 @@ proptest! {
             prop_assert_eq!(harmful(&page), None);
             let json = fs::read_to_string(run.join("record.json")).unwrap();
             prop_assert_eq!(harmful(&json), None);
-            let record = highwater_core::report::parse(&json).unwrap();
+            let record = highwater_report::parse(&json).unwrap();
             prop_assert_eq!(&record.labels["text"], &text);
             for format in ["json", "csv", "html"] {
                 let shown = place.call(&["show", "--format", format]);

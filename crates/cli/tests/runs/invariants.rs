@@ -1,7 +1,7 @@
 //! What a workload file says must be so of its data is asked after the load.
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::record::RunRecord;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::record::RunRecord;
 
 use crate::called::{Called, Place, record};
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::units::Nanos;
 use highwater_driver::lease::{HEARTBEAT_OVERDUE, WATCH};
+use highwater_model::judgment::Data;
+use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 

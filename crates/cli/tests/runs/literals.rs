@@ -1,6 +1,6 @@
 //! `--literals`: queries whose values stand in their text.
 
-use highwater_core::model::judgment::Data;
+use highwater_model::judgment::Data;
 
 use crate::called::{Place, record};
 

@@ -1,8 +1,8 @@
 //! Own statements on own tables, tables that are filled, and parameters as flags.
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::plan::Pace;
-use highwater_core::model::record::RunRecord;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::plan::Pace;
+use highwater_model::record::RunRecord;
 
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
@@ -303,7 +303,7 @@ fn one_line_has_the_words_of_the_article() {
     ];
     let called = place.call(&[&words[..], &urls].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
-    let plan: highwater_core::model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
+    let plan: highwater_model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
     assert_eq!(plan.workload.parameters["read_percent"], "0");
     assert_eq!(plan.workload.parameters["max_block_bytes"], "1");
     assert_eq!(plan.streams[0].paces, [Pace::Closed { sessions: 384 }]);
@@ -334,7 +334,7 @@ fn one_line_has_the_words_of_the_article() {
         options.map(|(name, value)| [format!("--{}", name.replace('_', "-")), value.to_owned()]);
     let flags: Vec<&str> = flags.iter().flatten().map(String::as_str).collect();
     let called = place.call(&[&["run", "kv", "--plan"], &flags[..], &urls].concat());
-    let plan: highwater_core::model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
+    let plan: highwater_model::plan::Plan = serde_json::from_str(&called.stdout).unwrap();
     assert_eq!(plan.workload.parameters.len(), options.len());
     for (name, value) in options {
         assert_eq!(plan.workload.parameters[name], value, "{name}");

@@ -1,6 +1,6 @@
 //! A workload file whose own expressions are wrong is no loss of the target.
 
-use highwater_core::model::judgment::{Data, ReasonCode};
+use highwater_model::judgment::{Data, ReasonCode};
 
 use crate::called::{Place, record};
 

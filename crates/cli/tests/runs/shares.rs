@@ -1,9 +1,9 @@
 //! Two processes take the shares of one plan against one server, and their records become one.
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::quantity::{parse_instant, print_instant};
-use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
-use highwater_core::model::units::Nanos;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::quantity::{parse_instant, print_instant};
+use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+use highwater_model::units::Nanos;
 use highwater_runner::clock::wall_clock;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 

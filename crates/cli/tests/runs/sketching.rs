@@ -1,7 +1,7 @@
 //! A table that is there becomes a workload file, which is checked, filled and asked.
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::record::RunRecord;
+use highwater_model::judgment::Data;
+use highwater_model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
 use crate::called::{Place, record};

@@ -1,6 +1,6 @@
 //! Runs that end by their own stop rule, and sessions that appear one after the other.
 
-use highwater_core::model::record::RunRecord;
+use highwater_model::record::RunRecord;
 use insta::assert_snapshot;
 
 use crate::called::Place;
@@ -9,7 +9,7 @@ use crate::called::Place;
 fn record(place: &Place, words: &[&str]) -> RunRecord {
     let called = place.call(&[&["run", "--json"], words].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
-    highwater_core::report::parse(&called.stdout).unwrap()
+    highwater_report::parse(&called.stdout).unwrap()
 }
 
 /// Seconds of a phase, in full.

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::record::{AuditStatus, RunRecord};
-use highwater_core::workload::builtin;
+use highwater_model::judgment::Data;
+use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
+use highwater_workload::builtin;
 use rustix::process::Signal;
 
 use crate::called::{Called, Place, Running, record};

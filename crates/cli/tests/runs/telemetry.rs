@@ -5,10 +5,10 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::target_telemetry::SeriesKind;
-use highwater_core::report;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::SeriesKind;
+use highwater_report as report;
 
 use crate::called::{Place, record};
 

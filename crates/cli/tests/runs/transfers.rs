@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::record::RunRecord;
+use highwater_model::record::RunRecord;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::called::{Place, record};

@@ -3,11 +3,11 @@
 //! judgment and the right exit code, on answers that a real CrateDB 6.4.3 gave; how to record them
 //! anew: `tapes/README.md`.
 
-use highwater_core::model::judgment::{Data, ObjectiveValue, ReasonCode};
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
+use highwater_model::quantity::print_instant;
+use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 
 use crate::called::{Called, Place, Running};

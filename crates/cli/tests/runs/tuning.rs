@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use highwater_core::model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRecord};
+use highwater_model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRecord};
 use highwater_runner::record;
 use rustix::process::Signal;
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use highwater_core::model::judgment::{Measurement, ReasonCode};
-use highwater_core::model::record::{RunRecord, StallKind};
+use highwater_model::judgment::{Measurement, ReasonCode};
+use highwater_model::record::{RunRecord, StallKind};
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 use rustix::process::Signal;
 
@@ -65,7 +65,7 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
         let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
         let record = record(&called);
         let outcome = record.search.unwrap().outcome.unwrap();
-        let highwater_core::model::search::SearchOutcome::Mark(mark) = outcome else {
+        let highwater_model::search::SearchOutcome::Mark(mark) = outcome else {
             panic!("{sessions}: {outcome:?}");
         };
         mark.confirmed

@@ -1,6 +1,6 @@
 //! The few words in which dialects differ, as far as the suite needs them.
 
-use highwater_core::model::op::{ColumnType, PlaceholderStyle};
+use highwater_model::op::{ColumnType, PlaceholderStyle};
 
 /// Words of a dialect.
 #[derive(Debug, Clone, Copy)]

@@ -1,6 +1,6 @@
 //! Rules about leases of tables.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::broken::{Broken, require};
 use super::subject::Subject;

@@ -1,7 +1,7 @@
 //! Rules about what is refused, and that a refusal changes nothing.
 
-use highwater_core::model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::op::{BoundWorkload, ColumnData, OpId, RowBatch};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 
 use crate::contract::{Admin, TargetErrorKind};
 use crate::table_registry::{RegistryEntry, TablePolicy};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{
+use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType,
     Dictionary, OpId, PlaceholderStyle, RowBatch, Value,
 };

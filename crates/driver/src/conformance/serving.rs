@@ -5,9 +5,9 @@ use std::future::poll_fn;
 use std::task::Poll;
 
 use futures_util::future::join;
-use highwater_core::model::op::OpBody;
-use highwater_core::model::outcome::{Certainty, Outcome};
-use highwater_core::model::units::Nanos;
+use highwater_model::op::OpBody;
+use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::units::Nanos;
 
 use crate::contract::Request;
 use crate::target_url::TargetUrl;

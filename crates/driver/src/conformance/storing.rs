@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::{BoundTable, ColumnType, OpId, Value};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::stored::{KeyRange, StoredRow, difference, is_within, value_at};
+use highwater_analysis::sums::Summer;
+use highwater_model::op::{BoundTable, ColumnType, OpId, Value};
+use highwater_model::plan::AuditLevel;
+use highwater_model::stored::{KeyRange, StoredRow, difference, is_within, value_at};
 
 use super::broken::{Broken, require};
 use super::dialect::placeholder;

@@ -3,9 +3,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch, Value};
-use highwater_core::model::outcome::Outcome;
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch, Value};
+use highwater_model::outcome::Outcome;
+use highwater_model::units::{Nanos, Seed};
 
 use crate::contract::{
     Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetErrorKind, TargetOptions,

@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::op::{self, BoundTable, BoundWorkload};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::table_shape::TableShape;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::{self, BoundTable, BoundWorkload};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
 use serde_json::Value;
 
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};

@@ -3,7 +3,7 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::http::HttpConnection;
 use super::options::Node;

@@ -2,8 +2,8 @@
 //! PostgreSQL wire; here are its answers, and that none of them grows too long: the server builds
 //! an answer in its memory before it sends the first byte.
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::stored::{KeyRange, is_within};
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::stored::{KeyRange, is_within};
 
 use super::admin_connection::AdminConnection;
 use super::query::{name_list, texts};

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use tokio::net::TcpStream;
 
 use super::health;

@@ -4,7 +4,7 @@
 //! partial write, or the loss of a node, is unknown. Must not guess. Source: responses of CrateDB
 //! 6.4.3; the recordings are beside the tests.
 
-use highwater_core::model::outcome::{ErrorClass, OpError};
+use highwater_model::outcome::{ErrorClass, OpError};
 
 use super::answer::{Answer, Reason};
 use crate::contract::{TargetError, TargetErrorKind};

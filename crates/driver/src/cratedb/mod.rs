@@ -11,8 +11,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::PlaceholderStyle;
-use highwater_core::model::plan::AuditLevel;
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
 
 use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,

@@ -1,7 +1,7 @@
 //! Lets the target explain the statements of a workload before the load, because nothing is prepared
 //! over HTTP. Must not execute one.
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload};
+use highwater_model::op::{BoundOpKind, BoundWorkload};
 
 use super::answer::Reason;
 use super::http::HttpConnection;

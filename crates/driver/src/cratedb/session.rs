@@ -6,8 +6,8 @@
 use std::rc::Rc;
 use std::task::Poll;
 
-use highwater_core::model::op::{Op, OpBody};
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
 use super::encode::BodyEncoder;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
 use super::health;

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 /// How long the cluster counts as unstable after a sign of it. A frozen node held requests for 63 s,
 /// and by default a lost copy is recreated after a minute.

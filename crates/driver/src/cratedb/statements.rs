@@ -2,8 +2,8 @@
 //!
 //! Must not handle values; see `encode`.
 
-use highwater_core::model::literal::LiteralSql;
-use highwater_core::model::op::{BoundOpKind, BoundTable, BoundWorkload};
+use highwater_model::literal::LiteralSql;
+use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
 
 use super::json;
 use crate::contract::TargetError;
@@ -69,7 +69,7 @@ pub(super) struct InsertPlan {
 
 /// The plans of every op, in the workload's order.
 pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, TargetError> {
-    let plan = |op: &highwater_core::model::op::BoundOp| match &op.kind {
+    let plan = |op: &highwater_model::op::BoundOp| match &op.kind {
         BoundOpKind::Query { sql, .. } => Ok(Plan::Query { head: head(sql) }),
         BoundOpKind::Literal(sql) => Ok(Plan::Literal(sql.clone())),
         BoundOpKind::Transaction(_) => Err(TargetError::no_transactions(&op.name)),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use highwater_core::model::quantity::QuantityError;
+use highwater_model::quantity::QuantityError;
 
 use super::text::Sample;
 use crate::telemetry::{Measure, MetricSample, units};

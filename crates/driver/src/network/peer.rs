@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 

@@ -4,9 +4,9 @@
 
 use std::future::ready;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 
 use super::protocol::Protocol;
 use crate::contract::{Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts};

@@ -4,7 +4,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use highwater_core::model::op::{BoundWorkload, ColumnType};
+use highwater_model::op::{BoundWorkload, ColumnType};
 
 /// The server's side of one connection; its responses are always the same.
 pub(super) trait Conversation {

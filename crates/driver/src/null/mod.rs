@@ -21,9 +21,9 @@ mod sql_body;
 use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 
-use highwater_core::model::op::PlaceholderStyle;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
 
 use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,

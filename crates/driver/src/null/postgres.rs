@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use highwater_core::model::op::ColumnType;
+use highwater_model::op::ColumnType;
 
 use super::conversation::{Conversation, WorkloadTables};
 use super::copy_rows::CopyRows;

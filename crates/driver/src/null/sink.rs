@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::BoundWorkload;
+use highwater_model::units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

@@ -4,10 +4,10 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Value};
-use highwater_core::model::stored::{KeyRange, is_within};
-use highwater_core::model::table_shape::TableShape;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::{KeyRange, is_within};
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin_connection::{AdminConnection, number, row};

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use postgres_protocol::escape::escape_identifier;
 
-use highwater_core::model::op::BoundTable;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::BoundTable;
+use highwater_model::units::Nanos;
 
 use super::connect::Opened;
 use super::message;

@@ -1,8 +1,8 @@
 //! Describes a table for a workload file that is sketched from it: its columns, a sample of their
 //! values, its indexes, and the server's statistics of statements. Must not change anything.
 
-use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{
     ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 use postgres_protocol::escape::{escape_identifier, escape_literal};

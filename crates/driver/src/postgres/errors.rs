@@ -5,7 +5,7 @@
 
 use std::io;
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError};
 
 use crate::contract::{TargetError, TargetErrorKind};
 use crate::network::{describe, one_line};

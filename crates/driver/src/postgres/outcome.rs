@@ -2,8 +2,8 @@
 //!
 //! Must not do I/O.
 
-use highwater_core::model::op::{Op, OpBody};
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::Answer;
 use crate::network::{describe, one_line};
@@ -74,7 +74,7 @@ pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::model::op::{OpId, RowBatch};
+    use highwater_model::op::{OpId, RowBatch};
 
     use super::*;
 

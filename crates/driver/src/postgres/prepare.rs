@@ -1,9 +1,7 @@
 //! Prepares a session's statements: requests types from the server, and chooses the form of each
 //! value.
 
-use highwater_core::model::op::{
-    BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
-};
+use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType};
 use postgres_protocol::escape::escape_identifier;
 
 use super::connect::Opened;
@@ -316,7 +314,7 @@ async fn describe(
 
 #[cfg(test)]
 mod tests {
-    use highwater_core::model::op::BoundColumn;
+    use highwater_model::op::BoundColumn;
 
     use super::*;
 

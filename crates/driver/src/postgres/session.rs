@@ -6,8 +6,8 @@
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::outcome::Outcome;
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::outcome::Outcome;
 
 use super::answer::Answer;
 use super::encode::{Mode, Plan, WireEncoder};

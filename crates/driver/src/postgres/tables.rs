@@ -3,8 +3,8 @@
 //! The rules are in `table_registry`; this is the SQL. Must not change a table that is not
 //! registered, unless the user named it.
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::units::Seed;
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::units::Seed;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin_connection::{AdminConnection, number};

@@ -4,8 +4,8 @@
 //! Up to COMMIT nothing of it counts, so that whatever happens before is *not applied*. From the
 //! first byte of COMMIT on, what is not answered is *unknown*.
 
-use highwater_core::model::op::Op;
-use highwater_core::model::outcome::{Certainty, Outcome};
+use highwater_model::op::Op;
+use highwater_model::outcome::{Certainty, Outcome};
 
 use super::answer::Answer;
 use super::message;

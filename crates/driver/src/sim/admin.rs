@@ -1,9 +1,9 @@
 //! Everything around the load of a simulated cluster. Must not cost simulated time, except to wait
 //! until the work in progress is done.
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 
 use super::capacity::capacity;
 use super::parameters::SimParameters;

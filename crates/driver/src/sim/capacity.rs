@@ -3,7 +3,7 @@
 //! Searches and size estimates are tested against these numbers, so nothing here may depend on a
 //! run.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::parameters::SimParameters;
 

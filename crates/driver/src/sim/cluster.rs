@@ -6,10 +6,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use highwater_core::model::numbers::{round_to_u64, to_f64};
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::op::BoundWorkload;
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::units::{Nanos, Seed};
 
 use super::disk::Disk;
 use super::node::{Node, stall_at};

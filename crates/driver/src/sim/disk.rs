@@ -4,8 +4,8 @@
 //! the rate; rows wait for what lies beyond the credit. (The generic cell rate algorithm; ITU-T
 //! I.371, annex A.)
 
-use highwater_core::model::numbers::{round_to_u64, to_f64};
-use highwater_core::model::units::Nanos;
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::units::Nanos;
 
 /// One disk.
 #[derive(Debug)]

@@ -27,9 +27,9 @@ mod tests;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::op::{BoundOpKind, BoundWorkload, PlaceholderStyle};
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::{Nanos, Seed};
 
 pub use self::capacity::capacity;
 pub use self::cluster::Planted;

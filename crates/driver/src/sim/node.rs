@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::disk::Disk;
 use super::parameters::Stall;

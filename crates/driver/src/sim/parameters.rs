@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 /// A simulated cluster. Valid when made by [`SimParameters::parse`](Self::parse) or by default;
 /// the bounds are those of `docs/reference/sim.md`.

@@ -1,7 +1,7 @@
 //! Random numbers that are pure functions of a key: seed, purpose, and the identity of the thing
 //! that they are for. Must not have state, so that a number does not depend on the order of calls.
 
-use highwater_core::model::units::Seed;
+use highwater_model::units::Seed;
 
 /// The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number
 /// generators", 2014): 2⁶⁴ divided by the golden ratio, made odd.

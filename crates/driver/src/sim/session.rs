@@ -5,8 +5,8 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::op::{Op, OpBody};
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::cluster::{Cluster, SimOp, Work};
 use super::view::lock;

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::RowBatch;
-use highwater_core::model::stored::{KeyRange, StoredRow, value_at};
-use highwater_core::model::units::Seed;
+use highwater_analysis::sums::Summer;
+use highwater_model::op::RowBatch;
+use highwater_model::stored::{KeyRange, StoredRow, value_at};
+use highwater_model::units::Seed;
 
 use super::random::{Purpose, RandomKey};
 use super::values::Values;

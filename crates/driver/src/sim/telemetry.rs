@@ -1,7 +1,7 @@
 //! The telemetry of the model: cores, queues and disks of its nodes, and rejected ops. Must not cost
 //! simulated time.
 
-use highwater_core::model::numbers::{len_to_f64, to_f64};
+use highwater_model::numbers::{len_to_f64, to_f64};
 
 use super::node::stall_at;
 use super::view::ClusterView;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::parameters::{ServiceDistribution, SimClock, SimParameters, Stall, Warm};
 use crate::contract::TargetError;

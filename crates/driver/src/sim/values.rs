@@ -1,10 +1,10 @@
 //! The values of stored rows: the workload's, generated again, except those that the model alters.
 //! Must not keep values: which ones are altered is a pure function of the row index.
 
-use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowGenerator};
-use highwater_core::model::stored::value_at;
-use highwater_core::model::units::Seed;
+use highwater_analysis::sums::Summer;
+use highwater_model::op::{BoundColumn, ColumnData, ColumnType, RowBatch, RowGenerator};
+use highwater_model::stored::value_at;
+use highwater_model::units::Seed;
 
 use super::parameters::SimParameters;
 use super::random::{Purpose, RandomKey};

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::cluster::Cluster;
 use super::parameters::SimParameters;

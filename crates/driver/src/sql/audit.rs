@@ -3,12 +3,12 @@
 //! The inner query computes each row's key and the integers of its values once; `OFFSET 0` keeps
 //! planners from computing them again in every sum. Must not know which rows are expected.
 
-use highwater_core::model::checksum::{
+use highwater_model::checksum::{
     ATTRIBUTE_SEPARATOR, FLOAT_BOUND, FLOAT_LARGE, FLOAT_SCALE, FLOAT_SMALL, GROUP_WIDTH_MAX,
     KEY_PRIME, NULL_RESIDUE, VALUE_PRIME,
 };
-use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_core::model::stored::{KeyRange, StoredRow};
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_model::stored::{KeyRange, StoredRow};
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::describe::AUDITED;

@@ -2,7 +2,7 @@
 //!
 //! Must leave out what one dialect compares otherwise than another.
 
-use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 
 /// Characters of a text that is compared, at most: a few others tell the rows apart.
 const TEXT_MAX: usize = 200;

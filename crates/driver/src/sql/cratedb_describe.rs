@@ -3,8 +3,8 @@
 //!
 //! Must not know a protocol: both run the same statements.
 
-use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{
     ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
 };
 

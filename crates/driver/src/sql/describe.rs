@@ -3,8 +3,8 @@
 //!
 //! Must not know a dialect.
 
-use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{ColumnShape, LISTED_MAX};
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, LISTED_MAX};
 
 use crate::contract::{TargetError, TargetErrorKind};
 

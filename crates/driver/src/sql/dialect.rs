@@ -2,7 +2,7 @@
 //!
 //! Must be the only place with such differences.
 
-use highwater_core::model::op::{BoundTable, Value};
+use highwater_model::op::{BoundTable, Value};
 use postgres_protocol::escape::escape_literal;
 
 use super::condition::{ConditionWords, condition};

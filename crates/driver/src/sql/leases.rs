@@ -3,7 +3,7 @@
 //! The rules are in `lease`. No transaction is needed: the primary key lets one of two takers win, and
 //! what ends a lease names its token.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::describe::SqlQuery;
 use crate::contract::TargetError;

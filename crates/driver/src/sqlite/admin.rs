@@ -6,10 +6,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join, select};
-use highwater_core::model::op::{BoundTable, BoundWorkload, Value};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::table_shape::TableShape;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 

@@ -6,10 +6,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use highwater_core::model::checksum::{self, NULL_RESIDUE};
-use highwater_core::model::numbers::signed_to_f64;
-use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_core::model::stored::{KeyRange, StoredRow, is_within};
+use highwater_model::checksum::{self, NULL_RESIDUE};
+use highwater_model::numbers::signed_to_f64;
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_model::stored::{KeyRange, StoredRow, is_within};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 

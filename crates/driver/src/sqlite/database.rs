@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 use tokio::sync::Notify;
 

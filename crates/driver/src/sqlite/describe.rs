@@ -1,8 +1,8 @@
 //! Describes a table for a workload file that is sketched from it. SQLite's columns hold values of
 //! any type, so the types of a sample count, not the declared ones. Must not change anything.
 
-use highwater_core::model::op::ColumnType;
-use highwater_core::model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use highwater_core::model::outcome::{ErrorClass, OpError};
+use highwater_model::outcome::{ErrorClass, OpError};
 use rusqlite::{Error, ErrorCode};
 
 use crate::contract::{TargetError, TargetErrorKind};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_core::model::op::{BoundTable, ColumnData, Dictionary, RowBatch};
+use highwater_model::op::{BoundTable, ColumnData, Dictionary, RowBatch};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Statement};
 

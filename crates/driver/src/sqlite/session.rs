@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundWorkload, Op, OpBody, OpId};
-use highwater_core::model::outcome::{ErrorClass, Outcome};
+use highwater_model::op::{BoundWorkload, Op, OpBody, OpId};
+use highwater_model::outcome::{ErrorClass, Outcome};
 use rusqlite::Connection;
 
 use crate::contract::{BoxFuture, Connect, Encoder, Request, Session, TargetError};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use crate::contract::{TargetError, TargetOptions};
 use crate::target_url::TargetUrl;

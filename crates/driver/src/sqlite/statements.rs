@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use highwater_core::model::literal::{LiteralSql, TimestampLiteral};
-use highwater_core::model::op::{
+use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::op::{
     BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, RowBatch, Value,
 };
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 use rusqlite::types::{Null, ValueRef};
 use rusqlite::{Connection, Statement};
 

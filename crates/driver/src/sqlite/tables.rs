@@ -3,8 +3,8 @@
 //! SQLite's DDL is transactional, so a workload's tables exist with their entries, or not at all.
 //! Must not acquire the writer lock: the caller holds it.
 
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::units::Seed;
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::units::Seed;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::contract::{KeyCounts, TargetError, TargetErrorKind};

@@ -5,9 +5,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::PlaceholderStyle;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::Nanos;
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
 
 use crate::contract::{
     Admin, BoxFuture, Capabilities, Connect, Session, Target, TargetError, Timeline,

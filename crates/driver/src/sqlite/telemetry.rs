@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use highwater_core::model::numbers::len_to_f64;
+use highwater_model::numbers::len_to_f64;
 
 use super::database::Database;
 use crate::contract::{BoxFuture, TargetError};

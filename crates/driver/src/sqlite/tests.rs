@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
-use highwater_core::model::op::{
+use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnData,
     ColumnType, Op, OpBody, OpId, RowBatch, Value,
 };
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::units::{Nanos, Seed};
 use rusqlite::Connection;
 
 use super::admin::SqliteAdmin;

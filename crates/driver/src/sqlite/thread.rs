@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use rusqlite::{Connection, InterruptHandle};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::sync::{mpsc, oneshot};

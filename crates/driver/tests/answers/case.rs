@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use highwater_core::model::literal::TimestampLiteral;
-use highwater_core::model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{OpContext, Workload, WorkloadSpec, builtin};
 use highwater_driver::{Connect, Request, TablePolicy, registry};
+use highwater_model::literal::TimestampLiteral;
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, RowBatch, Value};
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
 use rusqlite::{Connection, params_from_iter, types};
 
 use crate::support;

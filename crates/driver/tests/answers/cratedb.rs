@@ -3,7 +3,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
-use highwater_core::model::op::Value;
+use highwater_model::op::Value;
 
 use crate::case::{Answer, Database};
 

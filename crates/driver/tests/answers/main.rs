@@ -20,7 +20,7 @@ use std::path::Path;
 
 use case::{Case, Database};
 use cratedb::CrateDb;
-use highwater_core::model::op::{ColumnData, RowBatch, Value};
+use highwater_model::op::{ColumnData, RowBatch, Value};
 use highwater_testing::postgres::{Postgres, skipped};
 
 /// On a PostgreSQL where one is installed, and on all CrateDBs that were named.

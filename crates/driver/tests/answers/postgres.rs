@@ -1,6 +1,6 @@
 //! PostgreSQL, queried with its own client.
 
-use highwater_core::model::op::Value;
+use highwater_model::op::Value;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
 use crate::case::{Answer, Database};

@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{
+use highwater_driver::{Connect, Request, Session, Target, TargetError, TargetOptions, registry};
+use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType,
     Dictionary, Op, OpBody, OpId, RowBatch,
 };
-use highwater_core::model::outcome::Outcome;
-use highwater_core::model::units::Nanos;
-use highwater_driver::{Connect, Request, Session, Target, TargetError, TargetOptions, registry};
+use highwater_model::outcome::Outcome;
+use highwater_model::units::Nanos;
 use serde_json::Value;
 
 use crate::double::Recording;

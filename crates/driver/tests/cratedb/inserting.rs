@@ -1,6 +1,6 @@
 //! Batches whose answers were recorded.
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, RowSpan};
+use highwater_model::outcome::{Certainty, ErrorClass, RowSpan};
 use serde_json::json;
 
 use crate::client::{BLOCKED, CPU, Client, PK, open};

@@ -3,16 +3,16 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::{
-    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType, Op,
-    OpBody, OpId, RowBatch, Value,
-};
-use highwater_core::model::outcome::Outcome;
-use highwater_core::model::units::Seed;
 use highwater_driver::{
     Admin, Connect, Request, Session, TablePolicy, Target, TargetError, TargetOptions, Timeline,
     registry,
 };
+use highwater_model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnData, ColumnType, Op,
+    OpBody, OpId, RowBatch, Value,
+};
+use highwater_model::outcome::Outcome;
+use highwater_model::units::Seed;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::support;

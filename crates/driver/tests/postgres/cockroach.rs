@@ -7,11 +7,11 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use highwater_core::model::op::{BoundTable, ColumnType, OpBody, PlaceholderStyle, Value};
-use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::Seed;
-use highwater_core::workload::{WorkloadSpec, builtin};
+use highwater_model::op::{BoundTable, ColumnType, OpBody, PlaceholderStyle, Value};
+use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::units::Seed;
 use highwater_testing::postgres::{Postgres, skipped};
+use highwater_workload::{WorkloadSpec, builtin};
 
 use crate::client::{Client, admin, open, points, workload_of_queries};
 use crate::support;

@@ -19,7 +19,7 @@ fn try_url(url: &str) -> Result<u64, TargetError> {
         let mut client =
             Client::connect(target.as_ref(), &workload_of_queries(&[("SELECT 1", &[])])).await?;
         let outcome = client
-            .send(0, highwater_core::model::op::OpBody::Query(Vec::new()))
+            .send(0, highwater_model::op::OpBody::Query(Vec::new()))
             .await;
         assert!(outcome.is_success(), "{outcome:?}");
         Ok(outcome.response_rows)

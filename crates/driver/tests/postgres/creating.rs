@@ -1,8 +1,8 @@
 //! Tables that several programs create at one moment.
 
 use futures_util::future::join_all;
-use highwater_core::model::units::Seed;
 use highwater_driver::{LeaseAction, TablePolicy};
+use highwater_model::units::Seed;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{admin, open, points};

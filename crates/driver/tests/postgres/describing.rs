@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::units::Seed;
-use highwater_core::workload::{OpContext, WorkloadSpec, sketch};
 use highwater_driver::{TablePolicy, TargetErrorKind};
+use highwater_model::units::Seed;
 use highwater_testing::postgres::Postgres;
+use highwater_workload::{OpContext, WorkloadSpec, sketch};
 
 use crate::client::{Client, admin, started};
 use crate::support;

@@ -1,9 +1,9 @@
 //! What becomes of ops when statements, sessions and servers end early.
 
-use highwater_core::model::op::{ColumnType, OpBody, Value};
-use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::Nanos;
 use highwater_driver::{RefusedStatement, TargetErrorKind};
+use highwater_model::op::{ColumnType, OpBody, Value};
+use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, Stage, admin, key, open, started, workload_of_queries};

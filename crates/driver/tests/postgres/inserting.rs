@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
-use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::TablePolicy;
+use highwater_model::op::{BoundOp, BoundOpKind, ColumnData, OpBody};
+use highwater_model::outcome::{Certainty, ErrorClass};
+use highwater_model::units::{Nanos, Seed};
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 
 use crate::client::{Client, MODES, Stage, admin, batch, key, open, points, started};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{
+use highwater_driver::TargetErrorKind;
+use highwater_model::op::{
     BoundOp, BoundOpKind, BoundStatement, BoundWorkload, ColumnType, OpBody, Value,
 };
-use highwater_core::model::outcome::{Certainty, ErrorClass};
-use highwater_driver::TargetErrorKind;
+use highwater_model::outcome::{Certainty, ErrorClass};
 use highwater_testing::postgres::Postgres;
 
 use crate::client::{Client, open, started};

@@ -3,8 +3,8 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{BoxFuture, TargetOptions, Timeline};
+use highwater_model::units::{Nanos, Seed};
 
 /// Time by the wall, as precise as the executor's timers.
 pub(crate) struct WallTimeline {

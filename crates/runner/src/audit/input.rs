@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{AuditLevel, Share};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::{Invariant, Workload};
 use highwater_driver::Timeline;
+use highwater_model::op::BoundWorkload;
+use highwater_model::plan::{AuditLevel, Share};
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::{Invariant, Workload};
 
 use super::progress::AuditProgressReporter;
 use crate::store::RunDirectory;

@@ -19,15 +19,15 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use highwater_core::analysis::buckets::EXAMPLES_MAX;
-use highwater_core::model::audit_record::GoneTable;
-use highwater_core::model::display::duration;
-use highwater_core::model::op::BoundTable;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{AuditRecord, AuditStatus, InvariantRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Invariant;
+use highwater_analysis::buckets::EXAMPLES_MAX;
 use highwater_driver::{TargetError, TargetErrorKind, Timeline};
+use highwater_model::audit_record::GoneTable;
+use highwater_model::display::duration;
+use highwater_model::op::BoundTable;
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{AuditRecord, AuditStatus, InvariantRecord};
+use highwater_model::units::Nanos;
+use highwater_workload::Invariant;
 
 use crate::ledger::{Ledger, Totals};
 use patient::Waits;

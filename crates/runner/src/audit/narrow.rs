@@ -3,9 +3,9 @@
 //! All rows of some buckets are read back and compared with the rows that were sent, made again
 //! from their index. Rows are marked in bitmaps of a bounded size; more buckets take more passes.
 
-use highwater_core::model::record::{AuditExample, Fault};
-use highwater_core::model::stored::{Difference, KeyRange, StoredRow};
 use highwater_driver::TargetError;
+use highwater_model::record::{AuditExample, Fault};
+use highwater_model::stored::{Difference, KeyRange, StoredRow};
 
 use super::patient::Waits;
 use super::rows::{Marks, push_halves, push_range};

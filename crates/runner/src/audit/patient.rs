@@ -6,12 +6,12 @@
 use std::rc::Rc;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundTable, BoundWorkload};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{
     Admin, KeyCounts, RowTaker, ShardCopies, Target, TargetError, TargetErrorKind, Timeline,
 };
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 
 use super::progress::AuditProgressReporter;
 

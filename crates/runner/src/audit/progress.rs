@@ -2,9 +2,9 @@
 
 use std::cell::RefCell;
 
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::units::Nanos;
-use highwater_core::report::AuditProgress;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
+use highwater_report::AuditProgress;
 
 use crate::ledger::Ledger;
 use crate::observer::{Event, Observer};

@@ -1,12 +1,12 @@
 //! The audit of rows that replace each other: every row is read back, and of each key that the
 //! ledger kept its last value must be that of a write which no acknowledged one followed.
 
-use highwater_core::model::audit_record::ReplacedRecord;
-use highwater_core::model::op::{BoundTable, Value};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{AuditExample, Fault};
-use highwater_core::model::stored::{KeyRange, StoredRow, difference};
 use highwater_driver::TargetError;
+use highwater_model::audit_record::ReplacedRecord;
+use highwater_model::op::{BoundTable, Value};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{AuditExample, Fault};
+use highwater_model::stored::{KeyRange, StoredRow, difference};
 
 use super::input::TableTimes;
 use super::patient::Waits;

@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use highwater_core::model::record::{AuditExample, Fault};
-use highwater_core::model::stored::{KeyRange, StoredRow};
-use highwater_core::workload::random::Draws;
 use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::record::{AuditExample, Fault};
+use highwater_model::stored::{KeyRange, StoredRow};
+use highwater_workload::random::Draws;
 
 use super::patient::Waits;
 use super::rows::{Marks, push_halves, push_range};

@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use highwater_core::model::op::{BoundColumn, RowBatch};
-use highwater_core::model::stored::{Difference, KeyRange, StoredRow, difference};
-use highwater_core::workload::Workload;
+use highwater_model::op::{BoundColumn, RowBatch};
+use highwater_model::stored::{Difference, KeyRange, StoredRow, difference};
+use highwater_workload::Workload;
 
 /// Rows that are made at once.
 const BLOCK: u64 = 256;

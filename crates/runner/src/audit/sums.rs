@@ -3,8 +3,8 @@
 //!
 //! What must not be here: what the sums should be.
 
-use highwater_core::model::op::BoundTable;
 use highwater_driver::{BucketSums, KeyCounts, KeySums, TargetError};
+use highwater_model::op::BoundTable;
 
 use super::patient::{PatientAdmin, Waits, is_transient};
 

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use futures_util::future::{Either, select};
-use highwater_core::analysis::buckets::{self, Comparison, EXAMPLES_MAX};
-use highwater_core::model::audit_record::{Removal, ReplacedRecord, WrongSql};
-use highwater_core::model::op::BoundTable;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{
+use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
+use highwater_driver::{KeySums, TargetError};
+use highwater_model::audit_record::{Removal, ReplacedRecord, WrongSql};
+use highwater_model::op::BoundTable;
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{
     AuditExample, Expectation, ExpectedBucket, Fault, FoundBucket, Resolved,
 };
-use highwater_driver::{KeySums, TargetError};
 
 use super::input::{AuditInput, TableTimes};
 use super::patient::PatientAdmin;

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 /// Deadlines in order. Entries of equal deadlines wake in the order in which they were made, so
 /// that a simulated run is repeatable.

@@ -9,8 +9,8 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use highwater_core::model::units::Nanos;
 use highwater_driver::{BoxFuture, Timeline};
+use highwater_model::units::Nanos;
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
     timerfd_settime,

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{BoxFuture, Timeline};
+use highwater_model::units::Nanos;
 
 use super::heap::{DeadlineHeap, Sleep};
 

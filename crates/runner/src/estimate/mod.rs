@@ -2,14 +2,14 @@
 //!
 //! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
 
-use highwater_core::model::display::{bytes, count, span};
-use highwater_core::model::numbers::{ceil_to_u64, to_f64};
-use highwater_core::model::op::{ColumnData, RowBatch};
-use highwater_core::model::plan::{Pace, PhaseKind, PhasePlan, Plan};
-use highwater_core::model::record::{DiskRecord, EstimateRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Workload;
 use highwater_driver::{DiskSpace, TargetError};
+use highwater_model::display::{bytes, count, span};
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::op::{ColumnData, RowBatch};
+use highwater_model::plan::{Pace, PhaseKind, PhasePlan, Plan};
+use highwater_model::record::{DiskRecord, EstimateRecord};
+use highwater_model::units::Nanos;
+use highwater_workload::Workload;
 
 use crate::request::rows_per_op;
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
-use highwater_core::model::units::{Nanos, Rate, Seed};
-use highwater_core::workload::{WorkloadSpec, builtin};
+use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
+use highwater_model::units::{Nanos, Rate, Seed};
+use highwater_workload::{WorkloadSpec, builtin};
 
 use super::*;
 use crate::planner::{self, PaceInput, PlanInput, StreamInput};

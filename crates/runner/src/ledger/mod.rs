@@ -1,7 +1,7 @@
 //! The ledger: acknowledged, refused and unknown rows, per key bucket.
 //!
 //! Keys are row indexes. A bucket has the number of its acknowledged rows and, per column, their
-//! checksum ([`highwater_core::analysis::sums`]), in bounded memory; rows that were not acknowledged
+//! checksum ([`highwater_analysis::sums`]), in bounded memory; rows that were not acknowledged
 //! are kept by batch and row. What must not be here: queries, and comparisons with the target.
 
 pub(crate) mod exceptions;
@@ -11,12 +11,12 @@ pub(crate) mod stored;
 
 use std::ops::Range;
 
-use highwater_core::analysis::sums::Buckets;
-use highwater_core::model::op::{BoundColumn, RowBatch};
-use highwater_core::model::outcome::{Certainty, Outcome};
-use highwater_core::model::record::ExpectedBucket;
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::ReplacedKeys;
+use highwater_analysis::sums::Buckets;
+use highwater_model::op::{BoundColumn, RowBatch};
+use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::record::ExpectedBucket;
+use highwater_model::units::Nanos;
+use highwater_workload::ReplacedKeys;
 
 use crate::store::Spill;
 use exceptions::{Exceptions, RowOutcome};

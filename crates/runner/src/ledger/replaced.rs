@@ -9,8 +9,8 @@
 
 use std::collections::HashMap;
 
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::random::mix;
+use highwater_model::units::Nanos;
+use highwater_workload::random::mix;
 
 /// Keys that one executor keeps.
 const KEYS_MAX: usize = 1 << 17;

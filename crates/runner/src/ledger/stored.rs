@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use highwater_core::model::op::RowBatch;
+use highwater_model::op::RowBatch;
 
 use super::Ledger;
 use super::exceptions::RowOutcome;

@@ -1,10 +1,10 @@
 //! The ledger keeps counts and checksums exact, however batches come and widths double.
 
-use highwater_core::analysis::sums::BUCKETS_MAX;
-use highwater_core::model::checksum;
-use highwater_core::model::op::{ColumnData, ColumnType};
-use highwater_core::model::outcome::{ErrorClass, OpError};
-use highwater_core::model::units::Nanos;
+use highwater_analysis::sums::BUCKETS_MAX;
+use highwater_model::checksum;
+use highwater_model::op::{ColumnData, ColumnType};
+use highwater_model::outcome::{ErrorClass, OpError};
+use highwater_model::units::Nanos;
 use proptest::prelude::*;
 
 use super::exceptions::Exception;

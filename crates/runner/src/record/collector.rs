@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::plan::{Pace, PhasePlan, Plan, Unit};
-use highwater_core::model::record::{IntervalRecord, TelemetrySample};
-use highwater_core::model::units::Nanos;
-use highwater_core::report::{IntervalLine, StreamProgress};
+use highwater_model::plan::{Pace, PhasePlan, Plan, Unit};
+use highwater_model::record::{IntervalRecord, TelemetrySample};
+use highwater_model::units::Nanos;
+use highwater_report::{IntervalLine, StreamProgress};
 
 use super::interval_lines::{IntervalNames, interval_record, journal_line};
 use super::ledger_log::LedgerLog;

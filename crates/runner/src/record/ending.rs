@@ -1,6 +1,6 @@
 //! How a run ended, as the incidents of its record. What must not be here: what is done about it.
 
-use highwater_core::model::record::{Incident, IncidentKind};
+use highwater_model::record::{Incident, IncidentKind};
 
 /// Why an audit cannot be trusted.
 const STILL_RUNNING: &str = "statements of this run may still have been at work";

@@ -1,9 +1,9 @@
 //! One second of one op in its three shapes: counted, in the journal, and in the record. What must
 //! not be here: counting, and files.
 
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::record::IntervalRecord;
-use highwater_core::model::units::Nanos;
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::record::IntervalRecord;
+use highwater_model::units::Nanos;
 
 use crate::recorder::IntervalDelta;
 use crate::store::JournalLine;

@@ -12,19 +12,19 @@ mod results;
 
 use std::path::Path;
 
-use highwater_core::analysis;
-use highwater_core::model::display::{count, duration, span};
-use highwater_core::model::judgment::Judgments;
-use highwater_core::model::op::OpId;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
-use highwater_core::model::quantity::{parse_instant, print_instant};
-use highwater_core::model::record::{
+use highwater_analysis as analysis;
+use highwater_driver::TargetFacts;
+use highwater_model::display::{count, duration, span};
+use highwater_model::judgment::Judgments;
+use highwater_model::op::OpId;
+use highwater_model::plan::{Pace, PhaseKind, Plan};
+use highwater_model::quantity::{parse_instant, print_instant};
+use highwater_model::record::{
     AuditRecord, AvailabilityRecord, EstimateRecord, HostRecord, Incident, PhaseRecord, PlanRecord,
     ProgramRecord, RECORD_SCHEMA, ResultRecord, RunNote, RunRecord, StreamRecord, TargetRecord,
     WorkloadRecord,
 };
-use highwater_core::model::units::Nanos;
-use highwater_driver::TargetFacts;
+use highwater_model::units::Nanos;
 
 use self::results::{
     Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::analysis;
-use highwater_core::analysis::availability::{acknowledged_per_s, measured_seconds, of_gaps};
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::{Pace, PhaseKind, Plan};
-use highwater_core::model::record::{
+use highwater_analysis as analysis;
+use highwater_analysis::availability::{acknowledged_per_s, measured_seconds, of_gaps};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Pace, PhaseKind, Plan};
+use highwater_model::record::{
     AuditStatus, AvailabilityRecord, Incident, IncidentKind, PhaseRecord, ResultRecord, RunRecord,
     Steadiness, StreamRecord, ThroughputRecord, Windows,
 };
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::interval_lines::{IntervalNames, delta_of, interval_record};
 use super::results::{Figures, result_record};
@@ -189,9 +189,7 @@ fn stream_of(plan: &Plan, result: &ResultRecord) -> StreamRecord {
     StreamRecord {
         phase: result.phase.clone(),
         stream: result.stream.clone(),
-        unit: planned.map_or(highwater_core::model::plan::Unit::Queries, |stream| {
-            stream.unit
-        }),
+        unit: planned.map_or(highwater_model::plan::Unit::Queries, |stream| stream.unit),
         planned_rate: None,
         sessions: planned.map_or(0, |stream| stream.sessions),
         working: None,

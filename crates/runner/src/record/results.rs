@@ -1,16 +1,16 @@
 //! Totals become the figures of a record. Pure.
 
-use highwater_core::analysis;
-use highwater_core::analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
-use highwater_core::model::record::{
+use highwater_analysis as analysis;
+use highwater_analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
+use highwater_model::record::{
     AvailabilityRecord, ClientRecord, Histograms, PhaseRecord, ResultRecord, RunRecord,
     SchedulingClass, StallRecord, StreamRecord, TelemetrySample, ThroughputRecord, WINDOW_NS,
     Windows,
 };
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
 use crate::recorder::{AcknowledgementMap, KeyStats};

@@ -1,6 +1,6 @@
 //! In which milliseconds of a second something was acknowledged: merges exactly, costs a bit.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds that one map covers.

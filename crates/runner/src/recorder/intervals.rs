@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::record::WINDOW_NS;
-use highwater_core::model::units::Nanos;
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::record::WINDOW_NS;
+use highwater_model::units::Nanos;
 
 /// Windows of 100 ms.
 pub const WINDOWS_PER_SECOND: usize = 10;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::plan::Objective;
-use highwater_core::model::record::{AnsweredRecord, RowCounts, WINDOW_NS};
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::plan::Objective;
+use highwater_model::record::{AnsweredRecord, RowCounts, WINDOW_NS};
+use highwater_model::units::{Nanos, Rate};
 
 /// Bound of an error example, bytes.
 const EXAMPLE_BYTES_MAX: usize = 300;

@@ -8,9 +8,9 @@ mod acknowledgements;
 mod intervals;
 mod key_stats;
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::plan::Objective;
-use highwater_core::model::units::Nanos;
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::plan::Objective;
+use highwater_model::units::Nanos;
 
 pub use acknowledgements::{AcknowledgementMap, Gap, MILLIS_PER_MAP};
 pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};

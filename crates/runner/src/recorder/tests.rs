@@ -1,7 +1,7 @@
 //! What the recorder counts, and where.
 
-use highwater_core::model::outcome::{ErrorClass, OpError};
-use highwater_core::model::units::Rate;
+use highwater_model::outcome::{ErrorClass, OpError};
+use highwater_model::units::Rate;
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn the_three_times_give_latency_service_time_door_wait_and_lag() {
     let mut recorder = recorder(None, &[]);
     recorder.record(&ended([100, 400, 405, 905], &Outcome::applied(10)));
     let stats = recorder.finish().remove(0).unwrap();
-    let near = |histogram: &highwater_core::model::histogram::LatencyHistogram, millis: u64| {
+    let near = |histogram: &highwater_model::histogram::LatencyHistogram, millis: u64| {
         let seen = histogram.summary().max.unwrap();
         let want = ms(millis).0;
         assert!(seen.abs_diff(want) <= want / 500, "{seen} is not {want}");

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{AuditLevel, Share};
-use highwater_core::model::record::AuditStatus;
-use highwater_core::workload::Invariant;
 use highwater_driver::Admin;
+use highwater_model::op::BoundWorkload;
+use highwater_model::plan::{AuditLevel, Share};
+use highwater_model::record::AuditStatus;
+use highwater_workload::Invariant;
 
 use super::state::Run;
 use crate::audit::{self, AuditInput, AuditOutcome, AuditProgressReporter, PatientAdmin};

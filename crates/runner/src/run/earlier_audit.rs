@@ -6,12 +6,12 @@
 use std::ops::Range;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::audit_record::{EarlierAudit, EarlierRunRecord};
-use highwater_core::model::display::duration;
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::record::{AuditRecord, AuditStatus};
-use highwater_core::model::units::Nanos;
 use highwater_driver::Admin;
+use highwater_model::audit_record::{EarlierAudit, EarlierRunRecord};
+use highwater_model::display::duration;
+use highwater_model::op::BoundWorkload;
+use highwater_model::record::{AuditRecord, AuditStatus};
+use highwater_model::units::Nanos;
 
 use super::auditing::stop_at_once;
 use super::state::Run;
@@ -209,5 +209,5 @@ fn add(record: &mut AuditRecord, earlier: &AuditRecord) {
     record.examples.splice(0..0, earlier.examples.clone());
     record
         .examples
-        .truncate(highwater_core::analysis::buckets::EXAMPLES_MAX);
+        .truncate(highwater_analysis::buckets::EXAMPLES_MAX);
 }

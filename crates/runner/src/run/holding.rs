@@ -1,8 +1,8 @@
 //! A run's hold on its tables: whether it needs one, and what is said when it lost it. Must not know
 //! how a lease is kept.
 
-use highwater_core::model::op::BoundWorkload;
 use highwater_driver::Admin;
+use highwater_model::op::BoundWorkload;
 
 use super::RunError;
 use super::state::Run;

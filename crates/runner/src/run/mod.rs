@@ -13,16 +13,16 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use highwater_core::analysis;
-use highwater_core::model::audit_record::EarlierAudit;
-use highwater_core::model::op::{BoundOp, BoundOpKind, BoundWorkload};
-use highwater_core::model::plan::{AuditLevel, PhaseKind};
-use highwater_core::model::record::{
+use highwater_analysis as analysis;
+use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
+use highwater_model::audit_record::EarlierAudit;
+use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
+use highwater_model::plan::{AuditLevel, PhaseKind};
+use highwater_model::record::{
     AuditStatus, Incident, IncidentKind, PhaseRecord, RunNote, RunRecord,
 };
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::Invariant;
-use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
+use highwater_model::units::Nanos;
+use highwater_workload::Invariant;
 
 use crate::audit::AuditOutcome;
 use crate::binding;

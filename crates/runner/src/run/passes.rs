@@ -4,13 +4,13 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::display::duration;
-use highwater_core::model::op::BoundWorkload;
-use highwater_core::model::plan::{Pace, Plan, Unit};
-use highwater_core::model::units::Nanos;
-use highwater_core::report::LoadBounds;
-use highwater_core::workload::OpContext;
 use highwater_driver::{Admin, TargetError};
+use highwater_model::display::duration;
+use highwater_model::op::BoundWorkload;
+use highwater_model::plan::{Pace, Plan, Unit};
+use highwater_model::units::Nanos;
+use highwater_report::LoadBounds;
+use highwater_workload::OpContext;
 
 use super::state::{Run, executors_of};
 use crate::disk_guard::Watch;

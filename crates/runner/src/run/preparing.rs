@@ -4,8 +4,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::op::BoundWorkload;
 use highwater_driver::{Connect, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_model::op::BoundWorkload;
 
 /// Fails with what the target refuses of the workload's statements.
 pub(super) async fn check_statements(

@@ -32,12 +32,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::plan::Plan;
-use highwater_core::model::quantity::print_instant;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::plan::Plan;
+use highwater_model::quantity::print_instant;
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

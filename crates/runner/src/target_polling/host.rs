@@ -4,9 +4,9 @@
 
 use std::path::Path;
 
-use highwater_core::model::numbers::to_f64;
 use highwater_driver::telemetry::{names, units};
 use highwater_driver::{BoxFuture, MetricSample, TargetError, TelemetryReader};
+use highwater_model::numbers::to_f64;
 use procfs::net::DeviceStatus;
 use procfs::{Current, CurrentSI, DiskStat, KernelStats};
 

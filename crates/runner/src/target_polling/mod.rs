@@ -15,9 +15,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::{Either, join_all, select};
-use highwater_core::model::target_telemetry::{TargetTelemetry, TelemetrySource, sources};
-use highwater_core::model::units::Nanos;
 use highwater_driver::{BoxFuture, MetricSample, Target, TargetError, TelemetryReader, Timeline};
+use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySource, sources};
+use highwater_model::units::Nanos;
 
 use self::series::Table;
 

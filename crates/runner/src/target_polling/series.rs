@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::target_telemetry::{
-    POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetrySeries,
-};
-use highwater_core::model::units::Nanos;
 use highwater_driver::MetricSample;
 use highwater_driver::telemetry::Measure;
+use highwater_model::target_telemetry::{
+    POINTS_MAX, SERIES_MAX, SeriesKind, TargetTelemetry, TelemetrySeries,
+};
+use highwater_model::units::Nanos;
 
 /// Between two samples of a run that is not long.
 const INTERVAL: Nanos = Nanos::from_secs(1);

@@ -2,11 +2,9 @@
 
 use std::cell::Cell;
 
-use highwater_core::analysis::telemetry::values_of;
-use highwater_core::model::target_telemetry::{
-    POINTS_MAX, SERIES_MAX, SeriesKind, TelemetrySeries,
-};
+use highwater_analysis::telemetry::values_of;
 use highwater_driver::TargetErrorKind;
+use highwater_model::target_telemetry::{POINTS_MAX, SERIES_MAX, SeriesKind, TelemetrySeries};
 
 use super::*;
 use crate::clock::SimulatedTimeline;
@@ -132,7 +130,7 @@ fn a_long_run_keeps_sums_and_means_in_fewer_points() {
     let sum: f64 = ops.values.iter().flatten().sum();
     let last = telemetry.times_ns.last().unwrap() / S;
     assert_eq!(
-        highwater_core::model::numbers::to_f64(2 * last).to_bits(),
+        highwater_model::numbers::to_f64(2 * last).to_bits(),
         sum.to_bits()
     );
     let drawn = values_of(&telemetry, &ops);

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::future::select;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{Connect, Request, Session, TargetError, TargetErrorKind};
+use highwater_model::units::Nanos;
 
 use super::{Connected, Worker};
 use crate::refusals::Refusals;

@@ -15,11 +15,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_util::future::{Either, select};
-use highwater_core::model::op::{BoundWorkload, Op, OpBody};
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
-use highwater_core::model::plan::RetryPlan;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{Encoder, Request, Session, Target, Timeline};
+use highwater_model::op::{BoundWorkload, Op, OpBody};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::plan::RetryPlan;
+use highwater_model::units::Nanos;
 use tokio::sync::watch;
 
 pub(crate) use self::reconnect_order::ReconnectOrder;

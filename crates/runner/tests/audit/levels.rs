@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::RunRecord;
+use highwater_model::judgment::Data;
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::RunRecord;
 
 use crate::plans::{Database, FaultPlan, Planted, ROWS, assert_found, carry_out};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::plan::AuditLevel;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::plan::AuditLevel;
 use highwater_testing::postgres::{Postgres, skipped};
 
 use crate::plans::{BATCH, Database, FaultPlan, Planted, ROWS, assert_found, carry_out};

@@ -5,11 +5,11 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::analysis::{Ended, exit_code};
-use highwater_core::model::audit_record::SqlPart;
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::RunRecord;
+use highwater_analysis::{Ended, exit_code};
+use highwater_model::audit_record::SqlPart;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::RunRecord;
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::run;

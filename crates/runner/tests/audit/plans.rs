@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::plan::{AuditLevel, StopRule};
-use highwater_core::model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::random::Draws;
 use highwater_driver::{Target, TargetOptions, registry};
+use highwater_model::judgment::Data;
+use highwater_model::plan::{AuditLevel, StopRule};
+use highwater_model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::run;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
+use highwater_workload::random::Draws;
 
 use crate::support::{Job, closed};
 use crate::tampered::{Faults, Tampered};

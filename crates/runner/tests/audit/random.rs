@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use highwater_core::model::plan::AuditLevel;
+use highwater_model::plan::AuditLevel;
 use highwater_testing::postgres::{Postgres, skipped};
 
 use crate::plans::{Database, FaultPlan, assert_found, carry_out};

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::op::ColumnData;
-use highwater_core::model::plan::{AuditLevel, StopRule};
-use highwater_core::model::record::{Fault, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::workload::{Workload, builtin};
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::op::ColumnData;
+use highwater_model::plan::{AuditLevel, StopRule};
+use highwater_model::record::{Fault, RunRecord};
+use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, Setup, skipped};
+use highwater_workload::{Workload, builtin};
 
 use crate::plans::Database;
 use crate::support::{Job, closed, data_reasons};

@@ -1,15 +1,15 @@
 //! Faults that the model plants: found to the row, at every level that looks at values.
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::plan::AuditLevel;
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::SimTarget;
+use highwater_model::judgment::Data;
+use highwater_model::plan::AuditLevel;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::Target;
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::run;

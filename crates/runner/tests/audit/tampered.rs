@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle, Value};
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
     RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts,
     Timeline,
 };
+use highwater_model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle, Value};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 
 /// Changes rows, once, when the load is over; it is told which ops are of unknown fate.
 pub(crate) type Tamper = Box<dyn FnOnce(&BTreeSet<u64>) + Send>;

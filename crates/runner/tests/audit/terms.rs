@@ -5,13 +5,13 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::analysis::buckets::{self, Comparison};
-use highwater_core::analysis::sums::Buckets;
-use highwater_core::model::checksum::KEY_PRIME;
-use highwater_core::model::op::{BoundTable, ColumnData, RowBatch};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{Expectation, ExpectedBucket, FoundBucket};
+use highwater_analysis::buckets::{self, Comparison};
+use highwater_analysis::sums::Buckets;
 use highwater_driver::{KeySums, Target};
+use highwater_model::checksum::KEY_PRIME;
+use highwater_model::op::{BoundTable, ColumnData, RowBatch};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{Expectation, ExpectedBucket, FoundBucket};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_testing::postgres::{Postgres, skipped};
 

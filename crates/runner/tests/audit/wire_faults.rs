@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::record::{AuditStatus, Fault, RunRecord};
-use highwater_core::model::units::Nanos;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{AuditStatus, Fault, RunRecord};
+use highwater_model::units::Nanos;
 use highwater_testing::postgres::{Postgres, skipped};
 
 use crate::plans::{BATCH, BATCHES, Database, ROWS, execute, job};

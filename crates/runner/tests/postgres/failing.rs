@@ -5,11 +5,11 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use highwater_core::analysis::Ended;
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::{AuditStatus, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_analysis::Ended;
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::record::{AuditStatus, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::interrupts;
 use highwater_runner::observer::{Event, Observer};
 use highwater_runner::run::run;

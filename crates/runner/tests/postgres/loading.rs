@@ -1,8 +1,8 @@
 //! Runs that end well: every insert mode, and all queries beside an insert stream.
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::judgment::Data;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_testing::postgres::skipped;
 
 use crate::server::{Database, try_run};

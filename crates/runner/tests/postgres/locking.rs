@@ -1,11 +1,11 @@
 //! A lock that another session holds for longer than the run waits for an answer.
 
-use highwater_core::model::record::AuditStatus;
+use highwater_model::record::AuditStatus;
 use std::thread;
 
-use highwater_core::model::judgment::{Data, ReasonCode};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::run::RunEnd;
 use highwater_testing::postgres::skipped;
 

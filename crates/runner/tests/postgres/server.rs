@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use highwater_core::model::units::{Nanos, Seed};
 use highwater_driver::{Target, TargetOptions, registry};
+use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
 use highwater_runner::run::{RunEnd, RunError, run};

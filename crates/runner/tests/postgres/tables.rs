@@ -1,9 +1,9 @@
 //! Which tables a run touches, and how sessions are spread over hosts.
 
-use highwater_core::model::judgment::Data;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
 use highwater_driver::TargetErrorKind;
+use highwater_model::judgment::Data;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::run::RunError;
 use highwater_testing::postgres::{SUPERUSER, skipped};
 

@@ -6,14 +6,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
-use highwater_core::model::plan::Arrivals;
-use highwater_core::model::record::{AuditStatus, RunRecord};
-use highwater_core::model::units::{Nanos, Seed};
-use highwater_core::workload::random::Draws;
 use highwater_driver::sim::SimTarget;
 use highwater_driver::{Target, TargetUrl};
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::plan::Arrivals;
+use highwater_model::record::{AuditStatus, RunRecord};
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::random::Draws;
 
 use crate::support::faulty::{Faults, Faulty};
 use crate::support::{Job, closed, data_reasons, exit_code, measured, number, open};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::{AuditStatus, IncidentKind, RunRecord};
-use highwater_core::model::units::Nanos;
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::record::{AuditStatus, IncidentKind, RunRecord};
+use highwater_model::units::Nanos;
 use highwater_runner::run::{Ended, RunEnd};
 
 use crate::support::faulty::Faults;

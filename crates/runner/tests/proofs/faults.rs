@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::run::Ended;
 
 use crate::support::faulty::Faults;

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_core::model::plan::{Objective, Plan, Unit};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::{
+use highwater_model::plan::{Objective, Plan, Unit};
+use highwater_model::record::RunRecord;
+use highwater_model::search::{
     Mark, NoMark, ProbePurpose, SearchAxis, SearchObjective, SearchOutcome, SearchPolicy,
     SearchRecord,
 };
-use highwater_core::model::units::{Nanos, Rate};
-use highwater_core::report;
+use highwater_model::units::{Nanos, Rate};
+use highwater_report as report;
 use highwater_runner::interrupts;
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;

@@ -12,13 +12,13 @@
 //! many as n / τ count, τ = ((1 + ρ) / (1 − ρ))², and the share of late ops e^(−(μ−λ)S) changes by
 //! the factor 100^(x ρ / (1 − ρ)) when the rate changes by the share x.
 
-use highwater_core::analysis::queueing::{MD1, MMc};
-use highwater_core::model::plan::{Arrivals, Objective};
-use highwater_core::model::search::{ProbePurpose, SearchAxis, SearchOutcome};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_analysis::queueing::{MD1, MMc};
 use highwater_driver::TargetUrl;
 use highwater_driver::sim::{SimParameters, capacity};
+use highwater_model::plan::{Arrivals, Objective};
+use highwater_model::search::{ProbePurpose, SearchAxis, SearchOutcome};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 
 use crate::hunting::{Hunt, QUERY, mark, nanos, thousand, whole};
 use crate::support::one_node;

@@ -1,9 +1,9 @@
 //! An outage of the simulated cluster, whose begin and length are its URL's: what the record says of it,
 //! whatever the number of sessions and the rate.
 
-use highwater_core::model::numbers::to_f64;
-use highwater_core::model::record::{AvailabilityRecord, RunRecord};
-use highwater_core::model::units::Nanos;
+use highwater_model::numbers::to_f64;
+use highwater_model::record::{AvailabilityRecord, RunRecord};
+use highwater_model::units::Nanos;
 
 use crate::support::{Job, one_node, open};
 

@@ -1,11 +1,11 @@
 //! Ops that were dropped, timed out or never sent rank as infinite: a percentile that falls among
 //! them is printed as `≥ x`, and no other is.
 
-use highwater_core::model::histogram::LatencySummary;
-use highwater_core::model::judgment::Data;
-use highwater_core::model::record::{ResultRecord, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::histogram::LatencySummary;
+use highwater_model::judgment::Data;
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 
 use crate::support::{Job, measured, one_node, open};
 
@@ -75,7 +75,7 @@ fn check(record: &RunRecord, case: &str) -> ResultRecord {
             line(label)
         );
     }
-    let by_second = |of: fn(&highwater_core::model::record::IntervalRecord) -> u64| {
+    let by_second = |of: fn(&highwater_model::record::IntervalRecord) -> u64| {
         record.intervals.iter().map(of).sum::<u64>()
     };
     assert_eq!(by_second(|i| i.offered), result.offered, "{case}");

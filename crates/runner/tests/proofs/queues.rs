@@ -31,11 +31,11 @@
 //!
 //! All tolerances are four standard deviations; seeds are fixed.
 
-use highwater_core::analysis::queueing::{MD1, MMc};
-use highwater_core::model::histogram::LatencyHistogram;
-use highwater_core::model::plan::Arrivals;
-use highwater_core::model::record::ResultRecord;
-use highwater_core::model::units::Nanos;
+use highwater_analysis::queueing::{MD1, MMc};
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::plan::Arrivals;
+use highwater_model::record::ResultRecord;
+use highwater_model::units::Nanos;
 
 use crate::support::{Job, measured, number, one_node, open, seconds};
 

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use highwater_core::model::histogram::LatencySummary;
-use highwater_core::model::judgment::{Data, Measurement, ReasonCode};
-use highwater_core::model::record::{IntervalRecord, RunRecord};
-use highwater_core::report;
+use highwater_model::histogram::LatencySummary;
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::record::{IntervalRecord, RunRecord};
+use highwater_report as report;
 use highwater_runner::record;
 
 use crate::support::{Job, closed, measured, one_node, open};

@@ -1,9 +1,9 @@
 //! The measuring rules, one test each.
 
-use highwater_core::model::judgment::{Measurement, ReasonCode};
-use highwater_core::model::plan::{Arrivals, Pace, Share};
-use highwater_core::model::record::{ResultRecord, RunRecord};
-use highwater_core::model::units::{Nanos, Rate, Seed};
+use highwater_model::judgment::{Measurement, ReasonCode};
+use highwater_model::plan::{Arrivals, Pace, Share};
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::clock::RealClock;
 use highwater_runner::pacer::{Pacer, PacerPlan};
 

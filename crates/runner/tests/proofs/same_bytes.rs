@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use highwater_core::model::plan::Arrivals;
-use highwater_core::model::record::RunRecord;
-use highwater_core::report;
+use highwater_model::plan::Arrivals;
+use highwater_model::record::RunRecord;
+use highwater_report as report;
 use highwater_runner::record;
 
 use crate::support::{Job, closed, one_node, open};

@@ -4,12 +4,12 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::{
+use highwater_model::record::RunRecord;
+use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
 };
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::record;
@@ -122,8 +122,8 @@ fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
 }
 
 fn exit_code(record: &RunRecord) -> u8 {
-    let ended = highwater_core::analysis::Ended::of(&record.incidents);
-    highwater_core::analysis::exit_code(&record.judgments, ended)
+    let ended = highwater_analysis::Ended::of(&record.incidents);
+    highwater_analysis::exit_code(&record.judgments, ended)
 }
 
 #[test]

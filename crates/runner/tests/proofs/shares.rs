@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::model::plan::{Arrivals, Share};
-use highwater_core::model::record::{AuditStatus, ResultRecord, RunRecord};
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
 use highwater_driver::Target;
+use highwater_model::plan::{Arrivals, Share};
+use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+use highwater_model::units::Nanos;
+use highwater_report as report;
 use highwater_runner::clock::SimulatedTimeline;
 use proptest::prelude::*;
 

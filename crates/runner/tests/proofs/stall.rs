@@ -1,8 +1,8 @@
 //! A target that stalls must show in the latencies: latency counts from the intended time.
 
-use highwater_core::model::plan::Arrivals;
-use highwater_core::model::record::ResultRecord;
-use highwater_core::model::units::Nanos;
+use highwater_model::plan::Arrivals;
+use highwater_model::record::ResultRecord;
+use highwater_model::units::Nanos;
 
 use crate::support::{Job, measured, one_node, open, seconds};
 

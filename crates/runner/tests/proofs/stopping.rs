@@ -4,10 +4,10 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::judgment::{Data, Measurement};
-use highwater_core::model::plan::{PhaseKind, Predicate, Share};
-use highwater_core::model::record::{PhaseRecord, RunRecord};
-use highwater_core::model::units::{Nanos, Rate};
+use highwater_model::judgment::{Data, Measurement};
+use highwater_model::plan::{PhaseKind, Predicate, Share};
+use highwater_model::record::{PhaseRecord, RunRecord};
+use highwater_model::units::{Nanos, Rate};
 use highwater_runner::run::Ended;
 
 use crate::support::{Job, closed, exit_code, measured, one_node, open, seconds};

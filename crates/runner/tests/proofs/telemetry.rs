@@ -1,13 +1,11 @@
 //! What a simulated cluster says of itself, against what is known of it.
 
-use highwater_core::analysis::findings::findings;
-use highwater_core::analysis::telemetry::{
-    mean, measured as measured_range, named, rejected, values_of,
-};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::target_telemetry::names;
-use highwater_core::model::units::Nanos;
-use highwater_core::report;
+use highwater_analysis::findings::findings;
+use highwater_analysis::telemetry::{mean, measured as measured_range, named, rejected, values_of};
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::names;
+use highwater_model::units::Nanos;
+use highwater_report as report;
 
 use crate::support::{Job, closed, number, one_node, open};
 
@@ -24,7 +22,7 @@ fn cpu_is_the_utilization_and_the_queue_is_that_of_the_theory() {
     let target = one_node("cores=1&service=exp&request=1ms");
     let mut job = Job::new(&target, &[("insert", open(700))]);
     job.settings.push(("batch", "1".to_owned()));
-    job.arrivals = Some(highwater_core::model::plan::Arrivals::Poisson);
+    job.arrivals = Some(highwater_model::plan::Arrivals::Poisson);
     job.sessions = 400;
     job.step = Nanos::from_secs(600);
     let record = job.run().record;
@@ -41,7 +39,7 @@ fn what_the_target_says_it_rejected_is_what_we_were_refused() {
     let target = "sim:?nodes=1&shards=1&replicas=0&cores=1&request=1ms&row=0&queue=3&rtt=0";
     let mut job = Job::new(target, &[("insert", open(900))]);
     job.settings.push(("batch", "1".to_owned()));
-    job.arrivals = Some(highwater_core::model::plan::Arrivals::Poisson);
+    job.arrivals = Some(highwater_model::plan::Arrivals::Poisson);
     job.step = Nanos::from_secs(20);
     let record = job.run().record;
     let refused: u64 = record

@@ -4,14 +4,14 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_core::analysis::tuning::probes_most;
-use highwater_core::analysis::{Ended, exit_code};
-use highwater_core::model::plan::{Plan, Unit};
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::tune::{
+use highwater_analysis::tuning::probes_most;
+use highwater_analysis::{Ended, exit_code};
+use highwater_model::plan::{Plan, Unit};
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{
     NoBestReason, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupter, Interrupts};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::record;

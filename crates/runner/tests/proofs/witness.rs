@@ -6,13 +6,13 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use highwater_core::model::op::{OpBody, PlaceholderStyle};
-use highwater_core::model::outcome::{Certainty, Outcome};
 use highwater_driver::sim::{Planted, SimTarget};
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, Request, Session, Target, TargetError,
     Timeline,
 };
+use highwater_model::op::{OpBody, PlaceholderStyle};
+use highwater_model::outcome::{Certainty, Outcome};
 
 /// A batch, after its last attempt.
 #[derive(Debug, Clone, Copy)]

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
-use highwater_core::model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
-use highwater_core::model::outcome::{ErrorClass, OpError, Outcome};
-use highwater_core::model::stored::KeyRange;
-use highwater_core::model::units::Nanos;
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
     RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetErrorKind,
     TargetFacts, Timeline,
 };
+use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+use highwater_model::stored::KeyRange;
+use highwater_model::units::Nanos;
 
 /// What is wrong with it, and what it was asked.
 #[derive(Debug, Default)]

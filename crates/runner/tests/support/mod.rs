@@ -13,20 +13,20 @@ use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_core::analysis;
-use highwater_core::model::judgment::ReasonCode;
-use highwater_core::model::plan::{
+use highwater_analysis as analysis;
+use highwater_driver::{Target, TargetOptions, registry};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
 };
-use highwater_core::model::record::{ResultRecord, RunRecord};
-use highwater_core::model::units::{Nanos, Rate, Seed};
-use highwater_core::workload::{Workload, WorkloadSpec, builtin};
-use highwater_driver::{Target, TargetOptions, registry};
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::interrupts::{self, Interrupter};
 use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
+use highwater_workload::{Workload, WorkloadSpec, builtin};
 
 use self::faulty::{Faults, Faulty};
 

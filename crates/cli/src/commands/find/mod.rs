@@ -4,17 +4,17 @@ mod preview;
 
 use std::sync::Arc;
 
-use highwater_core::model::numbers::{round_to_u32, round_to_u64};
-use highwater_core::model::plan::Plan;
-use highwater_core::model::record::RunRecord;
-use highwater_core::model::search::{ProbePurpose, SearchAxis};
-use highwater_core::model::units::Rate;
-use highwater_core::workload::Workload;
 use highwater_driver::TargetUrl;
+use highwater_model::numbers::{round_to_u32, round_to_u64};
+use highwater_model::plan::Plan;
+use highwater_model::record::RunRecord;
+use highwater_model::search::{ProbePurpose, SearchAxis};
+use highwater_model::units::Rate;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::RunRequest;
 use highwater_runner::search::{self as runner, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_runner::store::RunDirectory;
+use highwater_workload::Workload;
 
 use self::preview::{Preview, searched};
 use super::probes::{self, ProbeFailure};

@@ -1,12 +1,12 @@
 //! The preview of a search, printed before its first probe: steps, lengths, time. Must not probe.
 
-use highwater_core::analysis::search::{OpsNeeded, ops_needed};
-use highwater_core::model::display::{duration, plain, quantile, rate};
-use highwater_core::model::numbers::{ceil_to_u64, to_f64};
-use highwater_core::model::plan::{Pace, Plan, StreamPlan};
-use highwater_core::model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
-use highwater_core::model::units::{Nanos, Rate};
-use highwater_core::workload::Workload;
+use highwater_analysis::search::{OpsNeeded, ops_needed};
+use highwater_model::display::{duration, plain, quantile, rate};
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::{Pace, Plan, StreamPlan};
+use highwater_model::search::{SearchAxis, SearchObjective, SearchPolicy, SearchRecord};
+use highwater_model::units::{Nanos, Rate};
+use highwater_workload::Workload;
 
 use super::super::probes::AROUND;
 use crate::failure::Failure;

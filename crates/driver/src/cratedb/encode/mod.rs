@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use highwater_core::model::literal::TimestampLiteral;
-use highwater_core::model::op::{ColumnData, Op, OpBody, RowBatch, Value};
+use highwater_model::literal::TimestampLiteral;
+use highwater_model::op::{ColumnData, Op, OpBody, RowBatch, Value};
 
 use super::json::{self, Numbers};
 use super::statements::{InsertPlan, Mode, Plan, head};

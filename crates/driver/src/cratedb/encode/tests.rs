@@ -3,8 +3,8 @@
 use std::io::Read as _;
 
 use flate2::read::GzDecoder;
-use highwater_core::model::literal::LiteralSql;
-use highwater_core::model::op::{
+use highwater_model::literal::LiteralSql;
+use highwater_model::op::{
     BoundColumn, BoundOp, BoundOpKind, BoundTable, BoundWorkload, ColumnType, Dictionary, OpId,
 };
 

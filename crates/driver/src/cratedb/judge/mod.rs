@@ -4,7 +4,7 @@
 //! refused. So a refusal counts only if the cluster is stable, or if the server decides it before
 //! it writes. Must not do I/O.
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
 
 use super::answer::{Answer, Unapplied};
 use super::errors::{self, Classification, NotAppliedIf};

@@ -2,7 +2,7 @@
 
 use super::super::recordings::{answer, recording};
 use super::*;
-use highwater_core::model::outcome::Certainty::{self, Applied, NotApplied, Unknown};
+use highwater_model::outcome::Certainty::{self, Applied, NotApplied, Unknown};
 
 const BULK: Context = Context {
     rows: 3,

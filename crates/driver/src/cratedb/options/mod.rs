@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::stability::ClusterStability;
 use crate::contract::{TargetError, TargetOptions};

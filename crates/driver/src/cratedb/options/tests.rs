@@ -1,6 +1,6 @@
 //! URLs and the environment.
 
-use highwater_core::model::units::Seed;
+use highwater_model::units::Seed;
 
 use super::*;
 

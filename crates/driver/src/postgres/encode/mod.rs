@@ -7,8 +7,8 @@
 
 use std::rc::Rc;
 
-use highwater_core::model::literal::{LiteralSql, TimestampLiteral};
-use highwater_core::model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
+use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
 
 use super::message::{
     COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr, query,

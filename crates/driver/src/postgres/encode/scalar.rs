@@ -5,8 +5,8 @@
 
 use std::io::Write;
 
-use highwater_core::model::numbers::{signed_to_f64, to_f32};
-use highwater_core::model::op::{ColumnData, ColumnType, Value};
+use highwater_model::numbers::{signed_to_f64, to_f32};
+use highwater_model::op::{ColumnData, ColumnType, Value};
 
 use crate::postgres::message::finish_field;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::op::{ColumnData, ColumnType, Dictionary, OpId};
+use highwater_model::op::{ColumnData, ColumnType, Dictionary, OpId};
 use proptest::prelude::*;
 
 use super::*;

@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::lingering::LingeringBackends;
 use crate::contract::{TargetError, TargetOptions};

@@ -1,6 +1,6 @@
 //! URLs and the environment, as a table of what they mean.
 
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::units::{Nanos, Seed};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The rules of every driver that apply to a model, on simulated time.
 
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::units::{Nanos, Seed};
 
 use super::Clock;
 use crate::conformance::{SqlWords, Subject, broken_rules};

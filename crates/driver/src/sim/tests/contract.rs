@@ -1,8 +1,8 @@
 //! The contract of any driver, and the facts of this one.
 
-use highwater_core::model::op::{BoundOpKind, PlaceholderStyle};
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::op::{BoundOpKind, PlaceholderStyle};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::units::{Nanos, Seed};
 
 use super::super::SimDriver;
 use super::{

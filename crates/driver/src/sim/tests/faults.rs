@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::units::{Nanos, Seed};
 
 use super::super::{Planted, SimTarget};
 use super::{Clock, connect, counts, found, insert, ms, query, ready, target, try_connect};

@@ -23,10 +23,10 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use highwater_core::model::op::{
+use highwater_model::op::{
     BoundOp, BoundOpKind, BoundTable, BoundWorkload, Op, OpBody, OpId, RowBatch,
 };
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::units::{Nanos, Seed};
 
 use super::{SimParameters, SimTarget};
 use crate::contract::{Admin, BoxFuture, Connect, Request, Session, Target, TargetError, Timeline};

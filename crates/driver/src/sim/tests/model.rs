@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::units::{Nanos, Seed};
 
 use super::super::capacity;
 use super::super::cluster::{Cluster, SimOp, Work};

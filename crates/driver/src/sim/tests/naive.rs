@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::units::{Nanos, Seed};
 use proptest::prelude::*;
 
 use super::super::cluster::{Cluster, SimOp, Work};

@@ -1,6 +1,6 @@
 //! The text form of the parameters, and the capacity that follows from them.
 
-use highwater_core::model::units::Nanos;
+use highwater_model::units::Nanos;
 
 use super::super::Stall;
 use super::super::{PARAMETERS, SimParameters, capacity};

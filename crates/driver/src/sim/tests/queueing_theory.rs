@@ -17,7 +17,7 @@
 
 use std::sync::Arc;
 
-use highwater_core::model::units::{Nanos, Seed};
+use highwater_model::units::{Nanos, Seed};
 
 use super::super::cluster::{Cluster, SimOp, Work};
 use super::super::random::{Purpose, RandomKey};

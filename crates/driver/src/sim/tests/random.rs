@@ -5,7 +5,7 @@
     reason = "counts of a million are exact in a double"
 )]
 
-use highwater_core::model::units::Seed;
+use highwater_model::units::Seed;
 
 use super::super::random::{Purpose, RandomKey};
 

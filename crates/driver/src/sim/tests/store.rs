@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use highwater_core::analysis::sums::Summer;
-use highwater_core::model::op::{
+use highwater_analysis::sums::Summer;
+use highwater_model::op::{
     BoundColumn, BoundTable, ColumnData, ColumnType, RowBatch, RowGenerator,
 };
-use highwater_core::model::stored::{KeyRange, difference};
-use highwater_core::model::units::Seed;
+use highwater_model::stored::{KeyRange, difference};
+use highwater_model::units::Seed;
 use proptest::prelude::*;
 
 use super::super::store::{RowFaultModel, RowFaults, RowSet, Table};

@@ -1,11 +1,11 @@
 //! Whether what stands for a column's value is right for known rows, which are found by their key.
 
-use highwater_core::analysis::sums::Summer;
-use highwater_core::model::audit_record::{SqlPart, WrongSql};
-use highwater_core::model::op::{BoundColumn, BoundTable, RowBatch, Value};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::stored::{Difference, KeyRange, StoredRow, difference, value_at};
+use highwater_analysis::sums::Summer;
 use highwater_driver::TargetError;
+use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::op::{BoundColumn, BoundTable, RowBatch, Value};
+use highwater_model::plan::AuditLevel;
+use highwater_model::stored::{Difference, KeyRange, StoredRow, difference, value_at};
 
 use super::super::sums::{self, SumRequest};
 use super::{KnownRow, OwnSql};

@@ -1,9 +1,9 @@
 //! Whether the key's expression gives the index of known rows, which are found by their values.
 
-use highwater_core::model::audit_record::{SqlPart, WrongSql};
-use highwater_core::model::op::{BoundColumn, BoundTable, ColumnType, Value};
-use highwater_core::model::stored::{KeyRange, StoredRow};
 use highwater_driver::TargetError;
+use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_model::stored::{KeyRange, StoredRow};
 
 use super::{KnownRow, OwnSql};
 

@@ -11,12 +11,12 @@ mod key;
 use std::collections::BTreeSet;
 
 use futures_util::future::{Either, select};
-use highwater_core::model::audit_record::{SqlPart, WrongSql};
-use highwater_core::model::op::{BoundTable, RowBatch, Value};
-use highwater_core::model::plan::AuditLevel;
-use highwater_core::model::stored::{KeyRange, StoredRow, difference, value_at};
-use highwater_core::model::units::Nanos;
 use highwater_driver::{TargetError, TargetErrorKind};
+use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::op::{BoundTable, RowBatch, Value};
+use highwater_model::plan::AuditLevel;
+use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
+use highwater_model::units::Nanos;
 
 use super::input::TableTimes;
 use super::patient::{PatientAdmin, Waits};

@@ -1,0 +1,266 @@
+//! The figures of a run that can be compared, matched by name between two groups.
+
+use crate::judge::{MeasuredStream, measured_streams};
+use crate::tuning::server_cpu_per_row;
+use highwater_model::import_record::MissingField;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Unit;
+use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::search::SearchOutcome;
+use highwater_model::target_telemetry::units;
+use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// As with throughput.
+    More,
+    /// As with latency.
+    Less,
+}
+
+/// On which scale a figure is compared, and so what a difference of it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// By the ratio of its values, all of them above 0.
+    Ratio,
+    /// By the difference of shares of ops: of 0, which most of them are, there is no ratio.
+    ShareOfOps,
+    /// By the difference of shares of seconds.
+    ShareOfSeconds,
+}
+
+impl Scale {
+    /// The difference that matters on this scale, where a ratio matters from `ratio` on.
+    ///
+    /// From one op in a thousand that fails, the finest percentile that is compared has no value:
+    /// what was never answered took longer than anything. A second is looked at as a whole, and a
+    /// run of some minutes has too few of them to show less than one in a hundred.
+    pub const fn practical(self, ratio: f64) -> f64 {
+        match self {
+            Self::Ratio => ratio,
+            Self::ShareOfOps => 0.001,
+            Self::ShareOfSeconds => 0.01,
+        }
+    }
+
+    /// Whether values are shares.
+    pub const fn is_share(self) -> bool {
+        !matches!(self, Self::Ratio)
+    }
+}
+
+/// A figure by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Figure {
+    /// Phase, stream and op, as far as they tell; may be empty.
+    pub place: String,
+    /// `throughput`, `p99` …
+    pub name: &'static str,
+    /// `rows/s`, `queries/s`, `ns`, `bytes`, `share`.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub better: Better,
+    /// How it is compared.
+    pub scale: Scale,
+}
+
+/// What a run says of a figure.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Value {
+    pub(super) value: f64,
+    /// How many ops or seconds a share is of; 1 for anything else.
+    pub(super) of: f64,
+}
+
+impl Value {
+    const fn plain(value: f64) -> Self {
+        Self { value, of: 1.0 }
+    }
+
+    /// Absent of nothing.
+    fn share(part: u64, of: u64) -> Option<Self> {
+        (of > 0).then(|| Self {
+            value: to_f64(part) / to_f64(of),
+            of: to_f64(of),
+        })
+    }
+
+    fn can_be_compared(self, scale: Scale) -> bool {
+        scale.is_share() || self.value > 0.0
+    }
+}
+
+/// A figure with its values in the runs of each group.
+pub(super) type Sampled = (Figure, [Vec<Value>; 2]);
+
+/// Figures that every run of both groups has, with their values; those whose ratio is compared are
+/// above 0 in all of them.
+pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
+    let values_of = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, Value)>> {
+        runs.iter().map(|record| of_record(record)).collect()
+    };
+    let (a, b) = (values_of(a), values_of(b));
+    let Some(first) = a.first() else {
+        return Vec::new();
+    };
+    let names = first.iter().map(|(figure, _)| figure.clone());
+    names
+        .filter_map(|figure| {
+            let values = |runs: &[Vec<(Figure, Value)>]| -> Option<Vec<Value>> {
+                runs.iter()
+                    .map(|run| {
+                        let (_, value) = run.iter().find(|(other, _)| *other == figure)?;
+                        value.can_be_compared(figure.scale).then_some(*value)
+                    })
+                    .collect()
+            };
+            let values = [values(&a)?, values(&b)?];
+            Some((figure, values))
+        })
+        .collect()
+}
+
+/// A search has one figure, its mark, a tuning that of its best cell; a run its throughputs and
+/// percentiles, what failed, whether it was answered all the time, and what a row costs.
+fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
+    if let Some(search) = &record.search {
+        let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+            return Vec::new();
+        };
+        let unit = per_s(search.unit);
+        let figure = figure(search.stream.clone(), "mark", unit, Better::More);
+        return vec![(figure, Value::plain(mark.confirmed))];
+    }
+    if let Some(tune) = &record.tune {
+        return best_configuration(tune).into_iter().collect();
+    }
+    let mut figures = Vec::new();
+    for stream in measured_streams(record) {
+        figures.extend(of_stream(&stream));
+        let failed = stream.results.iter().filter_map(|result| {
+            let share = failed(record, result)?;
+            let scale = Scale::ShareOfOps;
+            Some((
+                share_figure(stream.place_of(result), "failed", scale),
+                share,
+            ))
+        });
+        figures.extend(failed);
+    }
+    figures.extend(of_availability(record));
+    let less = |name, unit| figure(String::new(), name, unit, Better::Less);
+    if let Some(bytes) = record.target.disk_bytes_per_row {
+        figures.push((less("disk per row", "bytes"), Value::plain(bytes)));
+    }
+    if let Some(seconds) = server_cpu_per_row(record) {
+        let name = less("server cpu per row", "ns");
+        figures.push((name, Value::plain(seconds * 1e9)));
+    }
+    figures
+}
+
+/// The share of ops that failed or were never sent, as objectives count it; absent where a tool
+/// does not tell them apart.
+fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
+    let needed = [
+        MissingField::Offered,
+        MissingField::Acknowledged,
+        MissingField::Errors,
+    ];
+    if needed.into_iter().any(|what| leaves_out(record, what)) {
+        return None;
+    }
+    let failed = result.errors.values().sum::<u64>() + result.dropped;
+    Value::share(failed, result.offered.max(result.sent))
+}
+
+/// Gaps and seconds of all ops together.
+fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
+    if leaves_out(record, MissingField::Availability) {
+        return Vec::new();
+    }
+    let seen = &record.availability;
+    let gap = figure(String::new(), "longest gap", "ns", Better::Less);
+    let mut figures = vec![(gap, Value::plain(to_f64(seen.longest_gap_ns)))];
+    let seconds: u64 = seen.acknowledged_per_s.iter().map(|_| 1).sum();
+    let shares = [
+        ("seconds without answer", seen.dips),
+        ("slow seconds", seen.seconds_below_half),
+    ];
+    figures.extend(shares.into_iter().filter_map(|(name, part)| {
+        let figure = share_figure(String::new(), name, Scale::ShareOfSeconds);
+        Some((figure, Value::share(part, seconds)?))
+    }));
+    figures
+}
+
+fn leaves_out(record: &RunRecord, what: MissingField) -> bool {
+    let origin = record.imported.as_ref();
+    origin.is_some_and(|origin| origin.leaves_out(what))
+}
+
+fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
+    let Some(TuneOutcome::Best(best)) = &tune.outcome else {
+        return None;
+    };
+    let (name, unit, better, value) = match tune.by {
+        TuneFigure::Throughput => ("best cell", per_s(tune.unit), Better::More, best.figure),
+        TuneFigure::ServerCpuPerRow => ("best cpu per row", "ns", Better::Less, best.figure * 1e9),
+        TuneFigure::DiskBytesPerRow => ("best disk per row", "bytes", Better::Less, best.figure),
+    };
+    let figure = figure(tune.stream.clone(), name, unit, better);
+    Some((figure, Value::plain(value)))
+}
+
+fn of_stream(stream: &MeasuredStream<'_>) -> Vec<(Figure, Value)> {
+    let unit = per_s(stream.stream.unit);
+    let throughput = figure(stream.place(), "throughput", unit, Better::More);
+    let mut figures = vec![(throughput, Value::plain(stream.units_per_s()))];
+    for result in &stream.results {
+        let latency = &result.latency_ns;
+        let percentiles = [
+            ("p50", latency.p50),
+            ("p95", latency.p95),
+            ("p99", latency.p99),
+            ("p999", latency.p999),
+        ];
+        // A lower bound is no value to compare.
+        let known = percentiles
+            .into_iter()
+            .filter(|(name, _)| latency.at_least.iter().all(|bound| bound != name));
+        figures.extend(known.filter_map(|(name, value)| {
+            let name = if name == "p999" { "p99.9" } else { name };
+            let figure = figure(stream.place_of(result), name, "ns", Better::Less);
+            Some((figure, Value::plain(to_f64(value?))))
+        }));
+    }
+    figures
+}
+
+const fn per_s(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Rows => "rows/s",
+        Unit::Queries => "queries/s",
+    }
+}
+
+const fn figure(place: String, name: &'static str, unit: &'static str, better: Better) -> Figure {
+    Figure {
+        place,
+        name,
+        unit,
+        better,
+        scale: Scale::Ratio,
+    }
+}
+
+const fn share_figure(place: String, name: &'static str, scale: Scale) -> Figure {
+    Figure {
+        place,
+        name,
+        unit: units::SHARE,
+        better: Better::Less,
+        scale,
+    }
+}

@@ -1,0 +1,321 @@
+//! Verdicts on groups of runs: how often they are wrong, and what guards them.
+
+mod shares;
+
+use std::sync::LazyLock;
+
+use super::*;
+use crate::fixture;
+use highwater_model::record::RunRecord;
+use highwater_model::units::Seed;
+use highwater_workload::random::Draws;
+
+/// Runs that differ from each other by this, relative standard deviation.
+const SPREAD: f64 = 0.02;
+
+/// A closed run whose throughput and latencies are those of the fixture times these.
+fn run(faster: f64, slower: f64) -> RunRecord {
+    static FIXTURE: LazyLock<RunRecord> = LazyLock::new(fixture::closed);
+    let mut record = FIXTURE.clone();
+    record.streams[0].throughput.rows_per_s *= faster;
+    let scaled = |ns: Option<u64>| ns.map(|ns| scale(ns, slower));
+    let latency = &mut record.results[0].latency_ns;
+    latency.p50 = scaled(latency.p50);
+    latency.p95 = scaled(latency.p95);
+    latency.p99 = scaled(latency.p99);
+    latency.p999 = scaled(latency.p999);
+    record.availability.longest_gap_ns = scale(record.availability.longest_gap_ns, slower);
+    record
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "latencies of a fixture"
+)]
+fn scale(ns: u64, by: f64) -> u64 {
+    (highwater_model::numbers::to_f64(ns) * by) as u64
+}
+
+/// Runs with noise of their own, throughput changed by a part.
+fn group(runs: u64, faster: f64, random: &Draws, first: u64) -> Vec<RunRecord> {
+    spread_group(SPREAD, runs, faster, (random, first))
+}
+
+fn spread_group(
+    spread: f64,
+    runs: u64,
+    faster: f64,
+    (random, first): (&Draws, u64),
+) -> Vec<RunRecord> {
+    (0..runs)
+        .map(|n| {
+            let noise = |figure| (spread * random.normal(first + 10 * n + figure)).exp();
+            run(faster * noise(0), noise(1))
+        })
+        .collect()
+}
+
+fn verdict_of(a: &[RunRecord], b: &[RunRecord]) -> Comparison {
+    let [a, b] = [a, b].map(|group| group.iter().collect::<Vec<_>>());
+    compare(&a, &b, PRACTICAL)
+}
+
+fn throughput(comparison: &Comparison) -> &Compared {
+    let mut figures = comparison.figures.iter();
+    figures.find(|c| c.figure.name == "throughput").unwrap()
+}
+
+/// Of 200 pairs of equal groups at most 5 % may be called better or worse anywhere; the number is
+/// binomial, so that 10 are expected at most and 16 are exceeded in 2 of 100 such tests.
+#[test]
+fn equal_groups_are_seldom_called_different() {
+    const PAIRS: u64 = 200;
+    const MOST: usize = 10;
+    let random = Draws::of(Seed(7), &["equal groups"]);
+    // Noise below what matters, and far above it.
+    for (spread, runs) in [(SPREAD, 3), (SPREAD, 5), (SPREAD, 10), (0.2, 3), (0.2, 10)] {
+        let different = (0..PAIRS)
+            .filter(|pair| {
+                let first = pair * 1_000;
+                let a = spread_group(spread, runs, 1.0, (&random, first));
+                let b = spread_group(spread, runs, 1.0, (&random, first + 500));
+                let verdict = verdict_of(&a, &b).verdict();
+                matches!(verdict, Verdict::Better | Verdict::Worse)
+            })
+            .count();
+        assert!(
+            different <= MOST,
+            "{runs} runs, {spread}: {different} of {PAIRS}"
+        );
+    }
+}
+
+/// With the repeats that a comparison names, a difference of the practical size is found in 80 % of
+/// the cases or more; of 200 that is 160, and 148 with 98 % certainty.
+#[test]
+fn a_planted_difference_is_found_at_the_stated_power_with_the_stated_repeats() {
+    const PAIRS: u64 = 200;
+    const FEWEST: usize = 148;
+    // Two groups that differ by just that much between their runs.
+    let apart = |by: f64| [run(1.0, 1.0), run((by * 2f64.sqrt()).exp(), 1.0)];
+    let repeats = u64::from(throughput(&verdict_of(&apart(SPREAD), &apart(SPREAD))).repeats);
+    assert!((3..=20).contains(&repeats), "{repeats}");
+    let random = Draws::of(Seed(8), &["planted"]);
+    for (faster, expected) in [
+        (1.0 + PRACTICAL, Verdict::Better),
+        (1.0 / (1.0 + PRACTICAL), Verdict::Worse),
+    ] {
+        let found = (0..PAIRS)
+            .filter(|pair| {
+                let first = pair * 10_000;
+                let a = group(repeats, 1.0, &random, first);
+                let b = group(repeats, faster, &random, first + 5_000);
+                throughput(&verdict_of(&a, &b)).verdict == expected
+            })
+            .count();
+        assert!(found >= FEWEST, "{found} of {PAIRS} with {repeats} repeats");
+        assert!(
+            found < 200,
+            "a test with more repeats than it needs shows no power"
+        );
+    }
+}
+
+#[test]
+fn one_run_against_one_is_never_a_verdict_and_says_what_would_be() {
+    let comparison = verdict_of(&[run(1.0, 1.0)], &[run(0.5, 2.0)]);
+    assert_eq!(comparison.verdict(), Verdict::Inconclusive);
+    for compared in &comparison.figures {
+        assert_eq!(
+            (compared.verdict, compared.effect),
+            (Verdict::Inconclusive, None)
+        );
+        assert!(compared.repeats >= 3);
+    }
+    // SciPy 1.17: a spread of 3 %, a difference of 5 %, seven figures.
+    assert_eq!(throughput(&comparison).repeats, 12);
+    let several = group(5, 1.0, &Draws::of(Seed(9), &[]), 0);
+    let against_one = verdict_of(&several, &[run(0.5, 2.0)]);
+    assert_eq!(against_one.verdict(), Verdict::Inconclusive);
+}
+
+#[test]
+fn a_difference_that_does_not_matter_is_equal_and_one_that_does_has_a_direction() {
+    let around = |center: f64| -> Vec<RunRecord> {
+        [0.998, 1.0, 1.002, 0.999, 1.001]
+            .map(|noise| run(center * noise, 1.0))
+            .into()
+    };
+    for (faster, expected) in [
+        (1.0, Verdict::Equal),
+        (1.02, Verdict::Equal),
+        (0.97, Verdict::Equal),
+        (1.2, Verdict::Better),
+        (0.8, Verdict::Worse),
+    ] {
+        let comparison = verdict_of(&around(1.0), &around(faster));
+        assert_eq!(throughput(&comparison).verdict, expected, "{faster}");
+    }
+    let slower: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, 1.5 * noise)).into();
+    let base: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(1.0, noise)).into();
+    let comparison = verdict_of(&base, &slower);
+    let p99 = comparison
+        .figures
+        .iter()
+        .find(|c| c.figure.name == "p99")
+        .unwrap();
+    assert_eq!(p99.verdict, Verdict::Worse);
+}
+
+#[test]
+fn other_questions_are_guarded_against() {
+    let a: Vec<RunRecord> = [1.0, 1.01, 0.99].map(|noise| run(noise, 1.0)).into();
+    let ask = |change: fn(&mut RunRecord)| {
+        let mut b: Vec<RunRecord> = [0.5, 0.51, 0.49].map(|noise| run(noise, 1.0)).into();
+        b.iter_mut().for_each(change);
+        verdict_of(&a, &b)
+    };
+    assert_eq!(ask(|_| ()).verdict(), Verdict::Worse);
+    let changes: [fn(&mut RunRecord); 2] = [
+        |record| record.workload.fingerprint = "other".to_owned(),
+        |record| record.plan.hash = "other".to_owned(),
+    ];
+    for change in changes {
+        let guarded = ask(change);
+        assert!(guarded.is_guarded());
+        assert_eq!(guarded.verdict(), Verdict::Inconclusive);
+        assert_eq!(guarded.differences[0].kind, Kind::Question);
+    }
+    let other_version = ask(|record| record.target.version = "SQLite 4".to_owned());
+    assert!(!other_version.is_guarded());
+    assert_eq!(other_version.differences.len(), 1);
+    assert_eq!(other_version.verdict(), Verdict::Worse);
+}
+
+#[test]
+fn all_that_differs_is_listed() {
+    let mut b = run(1.0, 1.0);
+    b.environment.insert("cores".to_owned(), "8".to_owned());
+    b.target
+        .settings
+        .insert("cache".to_owned(), "1 GB".to_owned());
+    b.judgments.measurement.value = highwater_model::judgment::Measurement::Invalid;
+    let comparison = verdict_of(&[run(1.0, 1.0)], &[b]);
+    let names: Vec<&str> = comparison
+        .differences
+        .iter()
+        .map(|d| d.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        [
+            "2026-11-20T18-20-11-cpu-7f3a91",
+            "setting cache",
+            "machine cores"
+        ]
+    );
+}
+
+/// A tuning's own record is that of its last cell: the figures of that run are not the tuning's.
+#[test]
+fn of_tunings_the_best_cells_are_compared() {
+    use highwater_model::tune::{
+        BestConfiguration, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+    };
+    let tuning = |figure: f64, by| {
+        let mut record = run(1.0, 1.0);
+        let best = BestConfiguration {
+            at: vec![0],
+            values: std::collections::BTreeMap::new(),
+            figure,
+            runner_up: None,
+            cut_short: false,
+        };
+        record.tune = Some(TuneRecord {
+            axes: Vec::new(),
+            by,
+            stream: "insert".to_owned(),
+            unit: highwater_model::plan::Unit::Rows,
+            policy: TunePolicy {
+                seed: 1,
+                confirmations: 5,
+                probes_max: 20,
+                budget_ns: 1,
+                trial_cost_ns: 1,
+            },
+            definition_hash: String::new(),
+            trials: Vec::new(),
+            outcome: Some(TuneOutcome::Best(best)),
+        });
+        record
+    };
+    for (by, name, expected) in [
+        (TuneFigure::Throughput, "best cell", Verdict::Better),
+        (
+            TuneFigure::ServerCpuPerRow,
+            "best cpu per row",
+            Verdict::Worse,
+        ),
+        (
+            TuneFigure::DiskBytesPerRow,
+            "best disk per row",
+            Verdict::Worse,
+        ),
+    ] {
+        let group = |center: f64| -> Vec<RunRecord> {
+            [1.0, 1.01, 0.99]
+                .map(|noise| tuning(center * noise, by))
+                .into()
+        };
+        let comparison = verdict_of(&group(100.0), &group(130.0));
+        let figures = &comparison.figures;
+        assert_eq!(figures.len(), 1);
+        assert_eq!(
+            (figures[0].figure.name, figures[0].verdict),
+            (name, expected)
+        );
+    }
+    let mixed = verdict_of(&[tuning(1.0, TuneFigure::Throughput)], &[run(1.0, 1.0)]);
+    assert!(mixed.is_guarded() && mixed.figures.is_empty());
+}
+
+/// What SciPy 1.x says of the same logarithms: `ttest_ind(equal_var=False)`, and the formula of
+/// `repeats_needed` with its quantiles.
+#[test]
+fn interval_chance_and_detectable_difference_are_those_of_another_program() {
+    let (a, b) = ([100.0, 102.0, 98.0], [110.0, 113.0, 109.0, 108.0]);
+    let values = [a.to_vec(), b.to_vec()].map(|group| {
+        let values = group.into_iter();
+        values.map(|value| Value { value, of: 1.0 }).collect()
+    });
+    let pair = Pair::new(Scale::Ratio, &values);
+    let effect = pair.effect().unwrap();
+    let near = |ours: f64, theirs: f64| assert!((ours - theirs).abs() < 1e-5, "{ours} {theirs}");
+    near(effect.difference, 0.099_988_80);
+    near(effect.low, 0.056_257_62);
+    near(effect.high, 0.145_530_53);
+    near(effect.p_value, 0.002_362_73);
+    near(pair.detectable(6).unwrap(), 0.097_741_89);
+}
+
+#[test]
+fn cpu_of_the_server_per_row_is_compared_where_all_runs_tell_it() {
+    let cpu = |seconds: f64| {
+        let mut record = run(1.0, 1.0);
+        record.target.embedded = true;
+        record.clients[0].embedded_cpu_seconds = seconds;
+        record
+    };
+    let group = |seconds: f64| [1.0, 1.01, 0.99].map(|noise| cpu(seconds * noise));
+    let worse = verdict_of(&group(10.0), &group(13.0));
+    let named = |c: &&Compared| c.figure.name == "server cpu per row";
+    assert_eq!(
+        worse.figures.iter().find(named).unwrap().verdict,
+        Verdict::Worse
+    );
+    let mut unreported = group(10.0);
+    unreported[1].clients[0].embedded_cpu_seconds = 0.0;
+    let one_lacks_it = verdict_of(&unreported, &group(13.0));
+    assert!(one_lacks_it.figures.iter().find(named).is_none());
+}

@@ -1,0 +1,295 @@
+//! Shares of failed ops and of seconds without answers: most of them are 0, and no ratio helps.
+
+use super::*;
+use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
+
+/// A run in which so many ops failed, of those that the fixture has.
+fn failing(failed: u64) -> RunRecord {
+    let mut record = run(1.0, 1.0);
+    let errors = &mut record.results[0].errors;
+    errors.insert("rejected".to_owned(), failed);
+    record
+}
+
+/// A run of so many seconds, of which some were slow, and some of those without any answer.
+fn seconds(of: usize, slow: u64, silent: u64) -> RunRecord {
+    let mut record = run(1.0, 1.0);
+    record.availability.acknowledged_per_s = vec![100; of];
+    record.availability.seconds_below_half = slow;
+    record.availability.dips = silent;
+    record
+}
+
+fn figure<'a>(comparison: &'a Comparison, name: &str) -> Option<&'a Compared> {
+    let mut figures = comparison.figures.iter();
+    figures.find(|compared| compared.figure.name == name)
+}
+
+fn verdict_on(name: &str, a: &[RunRecord], b: &[RunRecord]) -> Verdict {
+    figure(&verdict_of(a, b), name).unwrap().verdict
+}
+
+#[test]
+fn ops_that_fail_are_worse_and_fewer_of_them_better() {
+    let well = [failing(0), failing(0), failing(0)];
+    // Of 4,212 ops: 1 %.
+    let badly = [failing(42), failing(40), failing(43)];
+    assert_eq!(verdict_on("failed", &well, &badly), Verdict::Worse);
+    assert_eq!(verdict_on("failed", &badly, &well), Verdict::Better);
+    let compared = verdict_of(&well, &badly);
+    let failed = figure(&compared, "failed").unwrap();
+    assert_eq!(failed.a, [0.0; 3]);
+    let difference = failed.effect.unwrap().difference;
+    assert!((difference - 125.0 / 3.0 / 4_212.0).abs() < 1e-12);
+    assert_eq!(compared.verdict(), Verdict::Worse, "and so is B altogether");
+}
+
+#[test]
+fn ops_that_were_never_sent_have_failed_too() {
+    let dropping = |dropped| {
+        let mut record = run(1.0, 1.0);
+        record.results[0].dropped = dropped;
+        record
+    };
+    let (well, badly) = ([0, 0, 0].map(dropping), [42, 40, 43].map(dropping));
+    assert_eq!(verdict_on("failed", &well, &badly), Verdict::Worse);
+}
+
+/// From one op in a thousand on: what is known to be less is equal, however sure it is.
+#[test]
+fn failures_that_do_not_matter_are_equal_and_few_ops_show_nothing() {
+    let many = |failed: u64| {
+        let mut record = failing(failed);
+        record.results[0].offered = 1_000_000;
+        record
+    };
+    let well = [many(0), many(0), many(0)];
+    let hardly = [many(500), many(505), many(495)];
+    assert_eq!(verdict_on("failed", &well, &hardly), Verdict::Equal);
+    let more = [many(1_500), many(1_505), many(1_495)];
+    assert_eq!(verdict_on("failed", &well, &more), Verdict::Worse);
+
+    let few = |offered: u64| {
+        let mut record = failing(0);
+        record.results[0].offered = offered;
+        record.results[0].sent = offered;
+        record
+    };
+    // Of 300 in all none failed: that one in a thousand does is not excluded.
+    let none = [few(100), few(100), few(100)];
+    assert_eq!(verdict_on("failed", &none, &none), Verdict::Inconclusive);
+    let none = [few(10_000), few(10_000), few(10_000)];
+    assert_eq!(verdict_on("failed", &none, &none), Verdict::Equal);
+}
+
+#[test]
+fn seconds_without_an_answer_and_slow_ones_are_figures_of_their_own() {
+    let names = ["seconds without answer", "slow seconds"];
+    let well = [seconds(60, 1, 0), seconds(60, 0, 0), seconds(60, 1, 0)];
+    let slow = [seconds(60, 18, 0), seconds(60, 20, 0), seconds(60, 16, 0)];
+    let verdicts = |a: &[RunRecord], b: &[RunRecord]| names.map(|name| verdict_on(name, a, b));
+    assert_eq!(
+        verdicts(&well, &slow),
+        [Verdict::Inconclusive, Verdict::Worse]
+    );
+    let silent = [
+        seconds(60, 18, 18),
+        seconds(60, 20, 20),
+        seconds(60, 16, 16),
+    ];
+    assert_eq!(verdicts(&well, &silent), [Verdict::Worse; 2]);
+    assert_eq!(verdicts(&silent, &well), [Verdict::Better; 2]);
+}
+
+/// Nothing was slow in either group. Of a few seconds that says little, of many it says that less
+/// than one in a hundred are.
+#[test]
+fn enough_seconds_without_any_slow_one_are_equal() {
+    for (length, expected) in [(20, Verdict::Inconclusive), (200, Verdict::Equal)] {
+        let well = [0, 1, 2].map(|_| seconds(length, 0, 0));
+        let compared = verdict_of(&well, &well);
+        let slow = figure(&compared, "slow seconds").unwrap();
+        assert_eq!(slow.verdict, expected, "{length}");
+        assert!(slow.effect.unwrap().difference.abs() < 1e-12);
+        // The repeats that are named are enough.
+        let needed = usize::try_from(slow.repeats).unwrap();
+        let repeated = vec![seconds(length, 0, 0); needed];
+        assert_eq!(
+            verdict_on("slow seconds", &repeated, &repeated),
+            Verdict::Equal
+        );
+    }
+}
+
+/// The chance of a false alarm is shared out among figures; a share that is 0 everywhere cannot
+/// raise one.
+#[test]
+fn shares_that_are_0_everywhere_make_no_other_figure_harder_to_show() {
+    let a = group(5, 1.0, &Draws::of(Seed(3), &[]), 0);
+    let without = |runs: &[RunRecord]| -> Vec<RunRecord> {
+        let mut runs = runs.to_vec();
+        for record in &mut runs {
+            record.availability.acknowledged_per_s.clear();
+        }
+        runs
+    };
+    let [with, without] = [a.clone(), without(&a)].map(|a| verdict_of(&a, &a));
+    assert_eq!(with.figures.len(), without.figures.len() + 2);
+    assert_eq!(throughput(&with).repeats, throughput(&without).repeats);
+    assert_eq!(
+        throughput(&with).detectable,
+        throughput(&without).detectable
+    );
+    // One slow second somewhere is something that could be taken for a difference.
+    let mut slow = a;
+    slow[0].availability.seconds_below_half = 1;
+    let slow = verdict_of(&slow, &slow);
+    assert!(throughput(&slow).detectable > throughput(&with).detectable);
+}
+
+/// As [`equal_groups_are_seldom_called_different`], where some runs have an outage, and others some
+/// failures that come one by one.
+#[test]
+fn equal_groups_with_failures_and_outages_are_seldom_called_different() {
+    const PAIRS: u64 = 200;
+    const MOST: usize = 10;
+    let random = Draws::of(Seed(11), &["outages"]);
+    for (outages, single, runs) in [(0.0, 0.5, 3), (0.3, 0.02, 3), (0.3, 0.5, 5), (0.9, 0.1, 5)] {
+        let one = |at: u64| {
+            let draw = |figure: u64| random.unit(1_000 * at + figure);
+            let mut slow = (0..60).filter(|s| draw(100 + s) < single / 60.0).count();
+            if draw(0) < outages {
+                slow += 1 + usize::from(draw(1) < 0.5) * 4 + usize::from(draw(2) < 0.2) * 20;
+            }
+            let slow = u64::try_from(slow).unwrap();
+            let mut record = seconds(60, slow, slow / 2);
+            let errors = &mut record.results[0].errors;
+            errors.insert("rejected".to_owned(), slow * 20);
+            let noise = (SPREAD * random.normal(1_000 * at + 9)).exp();
+            record.streams[0].throughput.rows_per_s *= noise;
+            record
+        };
+        let different = (0..PAIRS)
+            .filter(|pair| {
+                let group = |side: u64| -> Vec<RunRecord> {
+                    (0..runs).map(|n| one(100 * pair + 50 * side + n)).collect()
+                };
+                let verdict = verdict_of(&group(0), &group(1)).verdict();
+                matches!(verdict, Verdict::Better | Verdict::Worse)
+            })
+            .count();
+        assert!(
+            different <= MOST,
+            "{outages}, {single}, {runs} runs: {different} of {PAIRS}"
+        );
+    }
+}
+
+#[test]
+fn one_run_of_each_shows_no_share_and_says_how_many_would() {
+    let compared = verdict_of(&[failing(0)], &[failing(400)]);
+    let failed = figure(&compared, "failed").unwrap();
+    assert_eq!(
+        (failed.verdict, failed.effect, failed.detectable),
+        (Verdict::Inconclusive, None, None)
+    );
+    // SciPy 1.17: 401 of 8,426 with one more of each, a difference of 0.1 points, eight figures.
+    assert_eq!(failed.repeats, 277);
+    assert_eq!(compared.verdict(), Verdict::Inconclusive);
+}
+
+/// What pgbench wrote, in closed load.
+fn of_pgbench() -> ImportRecord {
+    ImportRecord {
+        tool: "pgbench".to_owned(),
+        version: Some("15.18".to_owned()),
+        files: Vec::new(),
+        begin: LatencyBegin::Sent,
+        pace: ImportedPace::Closed,
+        missing_fields: std::collections::BTreeSet::new(),
+    }
+}
+
+fn imported(origin: ImportRecord) -> RunRecord {
+    let mut record = run(1.0, 1.0);
+    record.imported = Some(origin);
+    record
+}
+
+/// Figures of two tools, of two beginnings of latency, of open and of closed load answer different
+/// questions; those of two versions of a tool do not.
+#[test]
+fn runs_that_were_measured_in_other_ways_are_guarded_against() {
+    let compared_with = |b: RunRecord| {
+        let a = imported(of_pgbench());
+        let compared = verdict_of(&[a.clone(), a], &[b.clone(), b]);
+        let found = compared
+            .differences
+            .iter()
+            .filter(|d| d.kind != Kind::Trust);
+        let found: Vec<String> = found
+            .map(|d| format!("{}: {} against {}", d.name, d.a, d.b))
+            .collect();
+        (compared.is_guarded(), found.join("; "))
+    };
+    for (origin, said) in [
+        (
+            ImportRecord {
+                tool: "sysbench".to_owned(),
+                ..of_pgbench()
+            },
+            "sysbench",
+        ),
+        (
+            ImportRecord {
+                begin: LatencyBegin::Intended,
+                ..of_pgbench()
+            },
+            "from the intended start",
+        ),
+        (
+            ImportRecord {
+                pace: ImportedPace::Open,
+                ..of_pgbench()
+            },
+            "closed against open",
+        ),
+    ] {
+        let (guarded, text) = compared_with(imported(origin));
+        assert!(guarded && text.contains(said), "{said}: {text}");
+    }
+    let (guarded, text) = compared_with(run(1.0, 1.0));
+    assert!(guarded && text.contains("Highwater"), "{text}");
+    let other = ImportRecord {
+        version: Some("16.1".to_owned()),
+        ..of_pgbench()
+    };
+    let (guarded, text) = compared_with(imported(other));
+    assert!(!guarded && text.contains("15.18 against 16.1"), "{text}");
+}
+
+#[test]
+fn what_another_tool_does_not_tell_is_not_compared() {
+    let imported = |missing: &[MissingField]| {
+        imported(ImportRecord {
+            missing_fields: missing.iter().copied().collect(),
+            ..of_pgbench()
+        })
+    };
+    let shares = |missing: &[MissingField]| -> Vec<&'static str> {
+        let runs = [imported(missing), imported(missing)];
+        let figures = verdict_of(&runs, &runs).figures;
+        let shares = figures.iter().filter(|c| c.figure.scale.is_share());
+        shares.map(|compared| compared.figure.name).collect()
+    };
+    let seconds = ["seconds without answer", "slow seconds"];
+    assert_eq!(shares(&[]), ["failed", seconds[0], seconds[1]]);
+    assert_eq!(shares(&[MissingField::Availability]), ["failed"]);
+    for what in [
+        MissingField::Offered,
+        MissingField::Acknowledged,
+        MissingField::Errors,
+    ] {
+        assert_eq!(shares(&[what]), seconds, "{what:?}");
+    }
+}

@@ -1,0 +1,150 @@
+//! Rules about the course of a run: changes for good, and slowdowns that come again.
+
+use crate::change_points::{ChangePoint, Figure, TelemetryShift, change_points, slowdowns};
+use highwater_model::display::{count, duration, percent, plain, rate};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::target_telemetry::{names, units};
+
+use super::rule::{RuleFinding, RuleInput};
+
+/// A smaller change of throughput, and of latency, is nothing to tell.
+const THROUGHPUT: f64 = 0.05;
+const LATENCY: f64 = 0.25;
+/// Slowdowns less deep are nothing to tell.
+const DEPTH: f64 = 0.1;
+/// Series of telemetry that are named with a change.
+const MOVED_SHOWN: usize = 4;
+
+/// Throughput changed for good.
+pub(super) fn throughput_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    changed(read, Figure::Throughput, THROUGHPUT, "throughput_changed")
+}
+
+/// Latency changed for good.
+pub(super) fn latency_changed(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    changed(read, Figure::Latency, LATENCY, "latency_changed")
+}
+
+fn changed(
+    read: &RuleInput<'_>,
+    figure: Figure,
+    least: f64,
+    code: &'static str,
+) -> Option<RuleFinding> {
+    let size =
+        |change: &ChangePoint| (change.after - change.before).abs() / change.before.abs().max(1.0);
+    let all = change_points(read.record);
+    let reported = all
+        .iter()
+        .filter(|change| change.figure == figure && size(change) >= least);
+    let number = reported.clone().count();
+    let change = reported.max_by(|a, b| size(a).total_cmp(&size(b)))?;
+    let more = match number {
+        1 => String::new(),
+        2 => "; one more change was smaller".to_owned(),
+        _ => format!("; {} more changes were smaller", number - 1),
+    };
+    Some(RuleFinding {
+        code,
+        sentence: sentence(change),
+        evidence: format!(
+            "{}, by chance at most once in {}{more}{}",
+            change.place,
+            plain((1.0 / change.p_value).round()),
+            then(&change.shifts)
+        ),
+        hint: hint(&change.shifts),
+    })
+}
+
+fn sentence(change: &ChangePoint) -> String {
+    let verb = if change.after < change.before {
+        "fell"
+    } else {
+        "rose"
+    };
+    let at = format!("{} s", count(change.at_ns / 1_000_000_000));
+    let by = percent((change.after - change.before).abs() / change.before.abs().max(1.0));
+    match change.figure {
+        Figure::Throughput => format!(
+            "throughput {verb} by {by} at {at}, from {} to {} {}/s",
+            rate(change.before),
+            rate(change.after),
+            change.unit.name()
+        ),
+        Figure::Latency => format!(
+            "the median latency {verb} by {by} at {at}, from {} to {}",
+            duration(round_to_u64(change.before)),
+            duration(round_to_u64(change.after))
+        ),
+    }
+}
+
+fn then(shifts: &[TelemetryShift]) -> String {
+    if shifts.is_empty() {
+        return "; no telemetry moved then".to_owned();
+    }
+    let shown: Vec<String> = shifts.iter().take(MOVED_SHOWN).map(one).collect();
+    format!("; then {}", shown.join(", "))
+}
+
+/// `cpu_busy of n1 98 % → 25 %`.
+fn one(shift: &TelemetryShift) -> String {
+    let value = |value: f64| match shift.unit.as_str() {
+        units::SHARE => percent(value),
+        _ => plain(value),
+    };
+    let node = shift
+        .node
+        .as_ref()
+        .map_or_else(String::new, |node| format!(" of {node}"));
+    let (before, after) = (value(shift.before), value(shift.after));
+    format!("{}{node} {before} → {after}", shift.name)
+}
+
+/// By what moved most likely first.
+fn hint(shifts: &[TelemetryShift]) -> &'static str {
+    let rose = |name: &str| shifts.iter().any(|m| m.name == name && m.after > m.before);
+    let fell = |name: &str| shifts.iter().any(|m| m.name == name && m.after < m.before);
+    if fell("disk_credit") || (rose(names::DISK_BUSY) && fell(names::CPU_BUSY)) {
+        "the disk became the limit, as when a credit of it ends: only what comes after it can be \
+         counted on; a disk with more throughput moves it"
+    } else if rose(names::REJECTED) {
+        "the target began to reject work: fewer sessions (-c), or a lower rate"
+    } else if rose(names::LOCK_WAITS) {
+        "sessions began to wait for locks: look for what else writes to these rows, or changes the \
+         table"
+    } else if rose(names::CHECKPOINTS) || rose("checkpoint_blocks") {
+        "checkpoints began: measure over several of them, or spread them over more time"
+    } else if rose(names::CPU_STEAL) {
+        "the hypervisor took CPU away, as when a credit of the machine ends"
+    } else if rose("health_severity") || fell("shards_started") {
+        "the target was not whole: look at its log at that time"
+    } else {
+        "look at the target's log at that time, and at what else began then"
+    }
+}
+
+/// Throughput falls again and again, at a regular distance, if not to below half.
+pub(super) fn regular_slowdowns(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    if super::target::periodic_stalls(read).is_some() {
+        return None;
+    }
+    let found = slowdowns(read.record).into_iter();
+    let reported = found.filter(|slowdown| slowdown.depth >= DEPTH);
+    let deepest = reported.max_by(|a, b| a.depth.total_cmp(&b.depth))?;
+    Some(RuleFinding {
+        code: "regular_slowdowns",
+        sentence: format!(
+            "throughput fell about every {} s, by {} of its mean",
+            plain(deepest.period_s),
+            percent(deepest.depth)
+        ),
+        evidence: format!("{} over {} s", deepest.place, deepest.seconds),
+        hint: "look at what the target does at that interval: checkpoints, merges, collecting \
+               garbage, backups",
+    })
+}
+
+#[cfg(test)]
+mod tests;

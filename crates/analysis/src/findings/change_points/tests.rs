@@ -1,0 +1,346 @@
+//! A course that changes, one that does not, and what is told of the time of the change.
+
+use super::super::findings;
+use super::*;
+use crate::fixture;
+use crate::synthetic::Noise;
+use highwater_model::record::{IntervalRecord, RunRecord};
+use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries};
+
+const S: u64 = 1_000_000_000;
+
+/// Ten minutes; ops of 1,000 rows each second around a level, and their median latency.
+fn record_of(
+    mut record: RunRecord,
+    ops: impl Fn(u64) -> f64,
+    p50_ms: impl Fn(u64) -> f64,
+) -> RunRecord {
+    let phase = record
+        .phases
+        .iter_mut()
+        .find(|phase| phase.name == "measure")
+        .unwrap();
+    phase.duration_ns = 600 * S;
+    let mut noise = Noise::new(7);
+    let pattern = record.intervals[0].clone();
+    record.intervals = (0..600)
+        .map(|t| {
+            let around =
+                |level: f64, noise: &mut Noise| round_to_u64(level * (1.0 + 0.03 * noise.normal()));
+            let acknowledged = around(ops(t), &mut noise);
+            IntervalRecord {
+                second: 2 + t,
+                acknowledged,
+                rows_acknowledged: 1_000 * acknowledged,
+                p50_ns: Some(around(p50_ms(t) * 1e6, &mut noise)),
+                ..pattern.clone()
+            }
+        })
+        .collect();
+    record
+}
+
+fn add_series(record: &mut RunRecord, name: &str, value: impl Fn(u64) -> f64) {
+    let telemetry = record
+        .target_telemetry
+        .get_or_insert_with(|| TargetTelemetry {
+            interval_ns: S,
+            times_ns: (0..=602).map(|second| second * S).collect(),
+            ..TargetTelemetry::default()
+        });
+    telemetry.series.push(TelemetrySeries {
+        source: "target".to_owned(),
+        name: name.to_owned(),
+        unit: "share".to_owned(),
+        node: Some("n1".to_owned()),
+        kind: SeriesKind::Level,
+        values: (0..=602).map(|second| Some(value(second))).collect(),
+    });
+}
+
+fn findings_over_time(record: &RunRecord) -> Vec<RuleFinding> {
+    let codes = ["throughput_changed", "latency_changed", "regular_slowdowns"];
+    let found = findings(record).into_iter();
+    found.filter(|found| codes.contains(&found.code)).collect()
+}
+
+#[test]
+fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
+    let closed = fixture::closed();
+    let mut record = record_of(closed, |t| if t < 400 { 1_000.0 } else { 250.0 }, |_| 4.0);
+    add_series(&mut record, "disk_credit", |s| {
+        if s < 402 {
+            1.0 - 0.0025 * f64::from(u32::try_from(s).unwrap())
+        } else {
+            0.0
+        }
+    });
+    add_series(&mut record, "disk_busy", |s| f64::from(u8::from(s >= 402)));
+    add_series(
+        &mut record,
+        "cpu_busy",
+        |s| if s < 402 { 0.97 } else { 0.25 },
+    );
+    add_series(&mut record, "memory_used", |_| 0.5);
+    let found = findings_over_time(&record);
+    let [found] = found.as_slice() else {
+        panic!("{found:?}");
+    };
+    assert!(
+        found.sentence.starts_with("throughput fell by 75"),
+        "{found:?}"
+    );
+    assert!(found.sentence.contains("at 402 s, from "), "{found:?}");
+    for part in ["disk_busy of n1 0 % → 100 %", "cpu_busy of n1 97", "→ 25"] {
+        assert!(found.evidence.contains(part), "{part}: {found:?}");
+    }
+    assert!(!found.evidence.contains("memory_used"), "{found:?}");
+    assert!(found.hint.contains("the disk became the limit"));
+}
+
+#[test]
+fn a_course_without_a_change_is_not_told_nor_is_a_small_one() {
+    let flat = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
+    assert_eq!(findings_over_time(&flat), []);
+    let small = record_of(
+        fixture::closed(),
+        |t| if t < 300 { 1_000.0 } else { 960.0 },
+        |_| 4.0,
+    );
+    assert_eq!(findings_over_time(&small), []);
+    let larger = record_of(
+        fixture::closed(),
+        |t| if t < 300 { 1_000.0 } else { 930.0 },
+        |_| 4.0,
+    );
+    assert_eq!(findings_over_time(&larger)[0].code, "throughput_changed");
+    assert!(
+        findings_over_time(&larger)[0]
+            .evidence
+            .contains("no telemetry moved then")
+    );
+}
+
+#[test]
+fn latency_is_looked_at_in_open_load_only() {
+    let slower = |t: u64| if t < 200 { 4.0 } else { 9.0 };
+    let open = record_of(fixture::open_gate(), |_| 1_000.0, slower);
+    let found = findings_over_time(&open);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0]
+            .sentence
+            .starts_with("the median latency rose by 12"),
+        "{found:?}"
+    );
+    assert!(found[0].sentence.contains("at 202 s"), "{found:?}");
+    assert_eq!(
+        findings_over_time(&record_of(fixture::closed(), |_| 1_000.0, slower)),
+        []
+    );
+}
+
+#[test]
+fn slowdowns_that_come_again_are_told_with_their_distance() {
+    let repeated = |depth: f64| {
+        let ops = move |t: u64| {
+            if t % 30 < 3 {
+                1_000.0 * (1.0 - depth)
+            } else {
+                1_000.0
+            }
+        };
+        findings_over_time(&record_of(fixture::closed(), ops, |_| 4.0))
+    };
+    let found = repeated(0.3);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].code, "regular_slowdowns");
+    assert!(found[0].sentence.contains("about every 30 s"), "{found:?}");
+    assert_eq!(repeated(0.06), [], "not deep");
+}
+
+#[test]
+fn short_phases_have_no_course() {
+    let mut record = record_of(
+        fixture::closed(),
+        |t| if t < 100 { 1_000.0 } else { 250.0 },
+        |_| 4.0,
+    );
+    let phase = record
+        .phases
+        .iter_mut()
+        .find(|phase| phase.name == "measure")
+        .unwrap();
+    phase.duration_ns = 200 * S;
+    assert_eq!(findings_over_time(&record), []);
+}
+
+/// What the only rule of the course that speaks of this record says.
+#[track_caller]
+fn only(record: &RunRecord) -> RuleFinding {
+    let mut found = findings_over_time(record);
+    assert_eq!(found.len(), 1, "{found:?}");
+    found.remove(0)
+}
+
+/// A level from each of these seconds of the phase on.
+fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
+    let steps = steps.to_vec();
+    move |t| {
+        let passed = steps.iter().rev().find(|(from, _)| *from <= t);
+        passed.map_or(0.0, |(_, level)| *level)
+    }
+}
+
+#[test]
+fn of_several_changes_the_largest_is_told_and_the_others_are_counted() {
+    let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
+    let found = only(&record_of(fixture::closed(), falls, |_| 4.0));
+    assert!(
+        found.sentence.starts_with("throughput fell by 68"),
+        "{found:?}"
+    );
+    assert!(found.sentence.contains("at 402 s"), "{found:?}");
+    assert!(
+        found.evidence.contains("; one more change was smaller;"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn telemetry_is_compared_up_to_the_changes_beside_one() {
+    // Half a minute lies between the two; a whole one is looked at elsewhere.
+    for (ops, busy) in [
+        ([1_000.0, 400.0, 700.0], [0.9, 0.3, 0.9]),
+        ([400.0, 700.0, 900.0], [0.3, 0.9, 0.5]),
+    ] {
+        let steps = |begin: u64, values: [f64; 3]| {
+            let from = [0, begin, begin + 30];
+            levels(&[0, 1, 2].map(|step| (from[step], values[step])))
+        };
+        let mut record = record_of(fixture::closed(), steps(300, ops), |_| 4.0);
+        // A sample tells of the second before it.
+        let busy = steps(303, busy);
+        add_series(&mut record, "cpu_busy", busy);
+        let found = only(&record);
+        assert!(
+            found.sentence.starts_with("throughput rose by 7"),
+            "{found:?}"
+        );
+        assert!(
+            found
+                .evidence
+                .ends_with("then cpu_busy of n1 30.0 % → 90.0 %"),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most() {
+    let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
+    let mut record = record_of(fixture::closed(), falls, |_| 4.0);
+    let moves = |before: f64, after: f64| levels(&[(0, before), (303, after)]);
+    add_series(&mut record, "cpu_busy", moves(0.9, 0.6));
+    add_series(&mut record, "cpu_busy", moves(0.9, 0.2));
+    add_series(&mut record, "memory_used", moves(0.5, 0.55));
+    // Scattered over all there is, it moves by chance.
+    let scattered = moves(0.0, 0.12);
+    add_series(&mut record, "heap_used", |second| {
+        scattered(second) + f64::from(u8::from(second % 2 == 0))
+    });
+    add_series(&mut record, "disk_busy", moves(0.1, 0.9));
+    let series = &mut record.target_telemetry.as_mut().unwrap().series;
+    series[1].node = Some("n2".to_owned());
+    // Two answers before the change and two behind it are hardly any.
+    let told_at = [250, 270, 320, 340];
+    for (second, value) in series[4].values.iter_mut().enumerate() {
+        *value = value.filter(|_| told_at.contains(&second));
+    }
+    let found = only(&record);
+    assert!(
+        found
+            .evidence
+            .ends_with("then cpu_busy of n2 90.0 % → 20.0 %"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_stream_is_told_of_by_its_own_seconds() {
+    let mut record = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
+    let own = record.intervals.clone();
+    let later = own.iter().filter(|interval| interval.second > 300);
+    for interval in later {
+        let mut of_other_stream = interval.clone();
+        "dashboards".clone_into(&mut of_other_stream.stream);
+        let mut of_other_phase = interval.clone();
+        "drain".clone_into(&mut of_other_phase.phase);
+        record.intervals.extend([of_other_stream, of_other_phase]);
+    }
+    assert_eq!(findings_over_time(&record), []);
+    // Where it was asked now and then only, there is no course.
+    record.intervals = own;
+    record.intervals.retain(|interval| interval.second % 3 == 0);
+    assert_eq!(findings_over_time(&record), []);
+}
+
+#[test]
+fn a_stream_of_queries_is_told_of_in_queries() {
+    let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
+    let mut record = record_of(fixture::closed(), falls, |_| 4.0);
+    record.streams[0].unit = highwater_model::plan::Unit::Queries;
+    for interval in &mut record.intervals {
+        interval.rows_acknowledged = 0;
+    }
+    let found = only(&record);
+    assert!(found.sentence.ends_with(" queries/s"), "{found:?}");
+}
+
+#[test]
+fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answered() {
+    let mut record = record_of(fixture::open_gate(), |_| 1_000.0, |_| 4.0);
+    let mut other = record.results[0].clone();
+    "other".clone_into(&mut other.op);
+    other.acknowledged /= 2;
+    record.results.push(other);
+    let slower = record_of(
+        fixture::open_gate(),
+        |_| 500.0,
+        levels(&[(0, 4.0), (200, 9.0)]),
+    );
+    let slower = slower.intervals.into_iter().map(|interval| IntervalRecord {
+        op: "other".to_owned(),
+        acknowledged: 0,
+        rows_acknowledged: 0,
+        ..interval
+    });
+    record.intervals.extend(slower);
+    assert_eq!(findings_over_time(&record), []);
+
+    let rises = levels(&[(0, 4.0), (200, 9.0)]);
+    let mut record = record_of(fixture::open_gate(), |_| 1_000.0, rises);
+    for interval in &mut record.intervals[50..100] {
+        interval.p50_ns = None;
+    }
+    let found = only(&record);
+    assert!(found.sentence.contains("at 202 s"), "{found:?}");
+}
+
+#[test]
+fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_told_once() {
+    let ops = |t: u64| {
+        let level = if t < 300 { 1_000.0 } else { 500.0 };
+        if t % 30 < 3 { 0.7 * level } else { level }
+    };
+    let mut record = record_of(fixture::closed(), ops, |_| 4.0);
+    let found = findings_over_time(&record);
+    let codes: Vec<&str> = found.iter().map(|found| found.code).collect();
+    assert_eq!(codes, ["throughput_changed", "regular_slowdowns"]);
+    assert!(found[1].sentence.contains("about every 30 s"), "{found:?}");
+    let seconds = (0..600).map(|t| if t % 30 == 3 { 0 } else { 1_000 });
+    record.availability.acknowledged_per_s = seconds.collect();
+    let found = findings(&record);
+    let codes: Vec<&str> = found.iter().map(|found| found.code).collect();
+    assert_eq!(codes, ["periodic_stalls", "throughput_changed"]);
+}

@@ -1,0 +1,322 @@
+//! Rules about what the target said of itself while it was measured.
+
+use crate::telemetry::{TimeRange, mean, measured, named, rejected};
+use highwater_model::display::{bytes, count, percent, plain};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::outcome::ErrorClass;
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::{TargetTelemetry, TelemetrySeries, names};
+
+use super::rule::{RuleFinding, RuleInput};
+
+/// A disk this busy is at its limit, where the CPU is no busier than that.
+const DISK_BUSY: f64 = 0.9;
+const CPU_FREE: f64 = 0.7;
+/// A node so many times as busy as all on average, and at least this busy.
+const UNEQUAL: f64 = 1.5;
+const NODE_BUSY: f64 = 0.5;
+/// This share of the sessions waits for locks, and one of them at least.
+const LOCKED: f64 = 0.1;
+/// Throughput in samples with a checkpoint is this much lower than in the others, of each of which
+/// there are at least so many.
+const CHECKPOINT_COST: f64 = 0.2;
+const CHECKPOINT_SAMPLES: usize = 5;
+/// Bytes per second of networks: 1, 2.5, 10, 25 and 100 Gbit/s.
+const NETWORKS: [f64; 5] = [125e6, 312.5e6, 1.25e9, 3.125e9, 12.5e9];
+/// A network between these shares of its speed is full: headers take the rest.
+const NETWORK_FULL: (f64, f64) = (0.9, 1.0);
+/// The last third of the measured time has so many times the queue of the first, and at least so
+/// many pieces.
+const BACKLOG: f64 = 2.0;
+const BACKLOG_PIECES: f64 = 10.0;
+/// The hypervisor took this share.
+const STOLEN: f64 = 0.05;
+/// A closed load that keeps nothing of the target busier than this has too few sessions.
+const IDLE: f64 = 0.5;
+const IDLE_QUEUE: f64 = 0.1;
+
+/// Telemetry over the measured time.
+struct Inside<'a> {
+    telemetry: &'a TargetTelemetry,
+    range: TimeRange,
+}
+
+impl<'a> Inside<'a> {
+    fn of(record: &'a RunRecord) -> Option<Self> {
+        Some(Self {
+            telemetry: record.target_telemetry.as_ref()?,
+            range: measured(record)?,
+        })
+    }
+
+    /// Each series of that name from the first source that tells it, with its mean.
+    fn means(&self, name: &'static str) -> Vec<(&'a TelemetrySeries, f64)> {
+        let first = named(self.telemetry, name).next();
+        let source = first.map_or("", |series| series.source.as_str());
+        named(self.telemetry, name)
+            .filter(|series| series.source == source)
+            .filter_map(|series| Some((series, mean(self.telemetry, series, self.range)?)))
+            .collect()
+    }
+
+    fn greatest(&self, name: &'static str) -> Option<(&'a TelemetrySeries, f64)> {
+        self.means(name)
+            .into_iter()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    fn sum(&self, name: &'static str) -> f64 {
+        self.means(name).iter().map(|(_, mean)| mean).sum()
+    }
+
+    /// Mean over all nodes.
+    fn cpu(&self) -> Option<f64> {
+        let nodes = self.means(names::CPU_BUSY);
+        let number = f64::from(u32::try_from(nodes.len()).ok()?);
+        (!nodes.is_empty()).then(|| nodes.iter().map(|(_, mean)| mean).sum::<f64>() / number)
+    }
+}
+
+fn of_node(series: &TelemetrySeries) -> String {
+    series.node.clone().unwrap_or_else(|| series.source.clone())
+}
+
+/// A disk is at work all the time while CPU is left.
+pub(super) fn disk_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let (series, busy) = inside.greatest(names::DISK_BUSY)?;
+    let cpu = inside.cpu()?;
+    (busy >= DISK_BUSY && cpu <= CPU_FREE).then(|| RuleFinding {
+        code: "disk_limits",
+        sentence: "a disk was at its limit while CPU was left".to_owned(),
+        evidence: format!("{} {} busy, cpu {}", of_node(series), percent(busy), percent(cpu)),
+        hint: "larger batches and fewer indexes write less; a disk with more throughput, or more of \
+               them, moves the limit",
+    })
+}
+
+/// One node works much more than the others.
+pub(super) fn unequal_nodes(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let (series, busiest) = inside.greatest(names::CPU_BUSY)?;
+    let (mean, nodes) = (inside.cpu()?, inside.means(names::CPU_BUSY).len());
+    (nodes > 1 && busiest >= NODE_BUSY && busiest > UNEQUAL * mean).then(|| RuleFinding {
+        code: "unequal_nodes",
+        sentence: "one node worked more than its share".to_owned(),
+        evidence: format!(
+            "{} {} busy, all {nodes} nodes {} on average",
+            of_node(series),
+            percent(busiest),
+            percent(mean)
+        ),
+        hint: "look at how shards and their primaries are spread, and at keys that all rows share",
+    })
+}
+
+/// Sessions wait for locks.
+pub(super) fn locks(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let waiting = Inside::of(read.record)?.sum(names::LOCK_WAITS);
+    let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
+    (waiting >= 1.0 && waiting >= LOCKED * f64::from(sessions)).then(|| RuleFinding {
+        code: "locks",
+        sentence: "sessions waited for locks".to_owned(),
+        evidence: format!("{} on average, {sessions} sessions", plain(waiting)),
+        hint: "ops that write the same rows take turns: more keys (--set), fewer sessions (-c), or \
+               shorter transactions",
+    })
+}
+
+/// Less was acknowledged while there were checkpoints.
+pub(super) fn checkpoints(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let telemetry = inside.telemetry;
+    let written = named(telemetry, "checkpoint_blocks").next();
+    let series = written.or_else(|| named(telemetry, names::CHECKPOINTS).next())?;
+    let (mut with, mut without) = (Vec::new(), Vec::new());
+    let times = telemetry
+        .times_ns
+        .windows(2)
+        .zip(series.values.iter().skip(1));
+    for (span, value) in times {
+        let &[from, to] = span else { continue };
+        if from < inside.range.from_ns || to > inside.range.to_ns {
+            continue;
+        }
+        let (Some(value), Some(rate)) = (value, rate_between(read.record, from, to)) else {
+            continue;
+        };
+        if *value > 0.0 {
+            with.push(rate);
+        } else {
+            without.push(rate);
+        }
+    }
+    if with.len().min(without.len()) < CHECKPOINT_SAMPLES {
+        return None;
+    }
+    let [during, else_] = [&with, &without].map(|rates| {
+        let number = f64::from(u32::try_from(rates.len()).unwrap_or(u32::MAX));
+        rates.iter().sum::<f64>() / number
+    });
+    (during < (1.0 - CHECKPOINT_COST) * else_).then(|| RuleFinding {
+        code: "checkpoints_slow",
+        sentence: "less was acknowledged while the target wrote a checkpoint".to_owned(),
+        evidence: format!(
+            "{} less, in {} of {} samples",
+            percent(1.0 - during / else_),
+            with.len(),
+            with.len() + without.len()
+        ),
+        hint: "checkpoints at greater distances, or spread over more of it; measure over several",
+    })
+}
+
+/// Ops acknowledged per second between two times.
+fn rate_between(record: &RunRecord, from: u64, to: u64) -> Option<f64> {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let half = SECOND_NS / 2;
+    let (first, last) = ((from + half) / SECOND_NS, (to + half) / SECOND_NS);
+    let seconds = last.checked_sub(first).filter(|seconds| *seconds > 0)?;
+    let loads = |name: &str| {
+        let phase = record.phases.iter().find(|phase| phase.name == name);
+        phase.is_some_and(|phase| phase.kind == PhaseKind::Load)
+    };
+    let intervals = record
+        .intervals
+        .iter()
+        .filter(|interval| (first..last).contains(&interval.second) && !loads(&interval.phase));
+    let acknowledged: u64 = intervals.map(|interval| interval.acknowledged).sum();
+    Some(highwater_model::display::ratio(acknowledged, seconds))
+}
+
+/// A network carries what its speed allows.
+pub(super) fn network_limits(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let directions = [names::NET_RECEIVED, names::NET_SENT];
+    let all = directions.into_iter().flat_map(|name| inside.means(name));
+    // What a machine says to itself passes no wire.
+    let mut wires = all.filter(|(series, _)| series.node.as_deref() != Some("lo"));
+    let (series, carried, speed) = wires.find_map(|(series, carried)| {
+        let (least, most) = NETWORK_FULL;
+        let mut speeds = NETWORKS.into_iter();
+        let speed = speeds.find(|speed| least * speed <= carried && carried <= most * speed)?;
+        Some((series, carried, speed))
+    })?;
+    Some(RuleFinding {
+        code: "network_limits",
+        sentence: "a network carried about all that one of its speed can".to_owned(),
+        evidence: format!(
+            "{}/s at {}, {} Gbit/s carry {}/s",
+            bytes(round_to_u64(carried)),
+            of_node(series),
+            plain(speed * 8.0 / 1e9),
+            bytes(round_to_u64(speed))
+        ),
+        hint: "more nodes or a faster network; an --insert mode or a compression that sends less",
+    })
+}
+
+/// Ever more work waits inside the target.
+pub(super) fn growing_queue(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let TimeRange {
+        from_ns: from,
+        to_ns: to,
+    } = inside.range;
+    let third = to.saturating_sub(from) / 3;
+    let over = |from_ns, to_ns| -> f64 {
+        let range = TimeRange { from_ns, to_ns };
+        let queues = named(inside.telemetry, names::QUEUE);
+        queues
+            .filter_map(|series| mean(inside.telemetry, series, range))
+            .sum()
+    };
+    let (first, last) = (over(from, from + third), over(to - third, to));
+    (last >= BACKLOG_PIECES && last >= BACKLOG * first).then(|| RuleFinding {
+        code: "growing_queue",
+        sentence: "ever more work waited inside the target".to_owned(),
+        evidence: format!(
+            "{} pieces in the first third of the measured time, {} in the last",
+            plain(first),
+            plain(last)
+        ),
+        hint: "it was asked for more than it does: a lower rate; what it acknowledged was not \
+               sustained yet",
+    })
+}
+
+/// The target rejected work that its clients did not hear of.
+pub(super) fn rejected_inside(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let pieces = rejected(read.record).filter(|pieces| *pieces > 0)?;
+    let results = read.measured.iter().flat_map(|stream| &stream.results);
+    let client_rejections: u64 = results
+        .filter_map(|result| result.errors.get(ErrorClass::Rejected.name()))
+        .sum();
+    (client_rejections == 0).then(|| RuleFinding {
+        code: "rejected_inside",
+        sentence: "the target rejected work for lack of capacity and tried it again itself"
+            .to_owned(),
+        evidence: format!("{} pieces of work by its own count, no op", count(pieces)),
+        hint: "it is at its limit: fewer sessions (-c) or a lower rate; --rejected 0 counts these, too",
+    })
+}
+
+/// Another machine got the CPU.
+pub(super) fn cpu_stolen(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let (_, stolen) = Inside::of(read.record)?.greatest(names::CPU_STEAL)?;
+    (stolen >= STOLEN).then(|| RuleFinding {
+        code: "cpu_stolen",
+        sentence: "the hypervisor gave CPU of the target's machine to others".to_owned(),
+        evidence: format!("{} of its time", percent(stolen)),
+        hint: "a machine of its own, or one without credits; compare runs only at equal steal",
+    })
+}
+
+/// A closed load that leaves everything idle.
+pub(super) fn few_sessions(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let inside = Inside::of(read.record)?;
+    let closed = read.measured.iter().all(|stream| !stream.is_open());
+    let sessions: u32 = read.measured.iter().map(|m| m.stream.sessions).max()?;
+    let cpu = inside.greatest(names::CPU_BUSY)?.1;
+    let disk = inside
+        .greatest(names::DISK_BUSY)
+        .map_or(0.0, |(_, busy)| busy);
+    let idle = cpu < IDLE && disk < IDLE && inside.sum(names::QUEUE) < IDLE_QUEUE;
+    let locked = inside.sum(names::LOCK_WAITS) + inside.sum(names::DISK_WAITS) >= IDLE_QUEUE;
+    let client = read
+        .record
+        .clients
+        .iter()
+        .all(|client| client.cpu_fraction < IDLE);
+    (closed && idle && !locked && client).then(|| RuleFinding {
+        code: "few_sessions",
+        sentence: "the target was mostly idle: its sessions are too few to load it".to_owned(),
+        evidence: format!("CPU {}, no queue, {sessions} sessions", percent(cpu)),
+        hint: "add sessions (-c); `highwater find` shows how many",
+    })
+}
+
+/// What is acknowledged may be lost.
+pub(super) fn durability_relaxed(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let settings = &read.record.target.settings;
+    let stated = settings
+        .get("durability.relaxed")
+        .filter(|stated| !stated.is_empty());
+    let of_table = settings.iter().find(|(name, value)| {
+        name.starts_with("with.")
+            && name.contains("durability")
+            && value.eq_ignore_ascii_case("async")
+    });
+    let of_table = of_table.map(|(name, value)| format!("{}={value}", &name["with.".len()..]));
+    let evidence = stated.cloned().or(of_table)?;
+    Some(RuleFinding {
+        code: "durability_relaxed",
+        sentence: "acknowledged rows may be lost if the machine crashes".to_owned(),
+        evidence,
+        hint: "compare only with runs at the same durability, and state the setting with the result",
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,333 @@
+//! Each rule with telemetry that must and must not trigger it, on both sides of its bound.
+
+use super::super::findings;
+use super::*;
+use crate::fixture;
+use highwater_model::target_telemetry::{SeriesKind, TelemetrySource};
+
+const S: u64 = 1_000_000_000;
+const NONE: [&str; 0] = [];
+
+/// A series over the fixture's run: two seconds of warm-up, ten measured.
+fn add_levels(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+    add(record, (name, node, SeriesKind::Level), value);
+}
+
+fn add_counts(record: &mut RunRecord, name: &str, node: &str, value: impl Fn(u32) -> f64) {
+    add(record, (name, node, SeriesKind::Count), value);
+}
+
+fn add(
+    record: &mut RunRecord,
+    (name, node, kind): (&str, &str, SeriesKind),
+    value: impl Fn(u32) -> f64,
+) {
+    let telemetry = record
+        .target_telemetry
+        .get_or_insert_with(|| TargetTelemetry {
+            interval_ns: S,
+            times_ns: (0..=12).map(|second| second * S).collect(),
+            sources: vec![TelemetrySource::default()],
+            ..TargetTelemetry::default()
+        });
+    telemetry.series.push(TelemetrySeries {
+        source: "target".to_owned(),
+        name: name.to_owned(),
+        unit: "1".to_owned(),
+        node: Some(node.to_owned()),
+        kind,
+        values: (0..=12).map(|second| Some(value(second))).collect(),
+    });
+}
+
+fn told_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+    change(&mut record);
+    findings(&record)
+        .iter()
+        .map(|codes_after| codes_after.code)
+        .collect()
+}
+
+fn codes_after(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+    told_of(fixture::closed(), change)
+}
+
+/// A busy enough CPU, so that no rule says that nothing was busy.
+fn cpu(record: &mut RunRecord, busy: f64) {
+    add_levels(record, "cpu_busy", "n1", |_| busy);
+}
+
+#[test]
+fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
+    let disk = |disk: f64, busy: f64| {
+        codes_after(|record| {
+            cpu(record, busy);
+            add_levels(record, "disk_busy", "sda", |_| disk);
+        })
+    };
+    assert_eq!(disk(0.91, 0.6), ["disk_limits"]);
+    assert_eq!(disk(0.89, 0.6), NONE);
+    assert_eq!(disk(0.95, 0.71), NONE, "both are busy");
+    let warming = |second: u32| if second <= 2 { 1.0 } else { 0.5 };
+    let in_warm_up = codes_after(|record| {
+        cpu(record, 0.6);
+        add_levels(record, "disk_busy", "sda", warming);
+    });
+    assert_eq!(in_warm_up, NONE, "the warm-up is not measured");
+}
+
+#[test]
+fn a_node_above_its_share_is_told() {
+    let nodes = |busy: [f64; 3]| {
+        codes_after(|record| {
+            for (number, busy) in busy.into_iter().enumerate() {
+                add_levels(record, "cpu_busy", &format!("n{number}"), |_| busy);
+            }
+        })
+    };
+    assert_eq!(nodes([0.9, 0.4, 0.4]), ["unequal_nodes"]);
+    assert_eq!(nodes([0.8, 0.5, 0.5]), NONE);
+    assert_eq!(nodes([0.49, 0.1, 0.1]), ["few_sessions"], "not busy at all");
+    assert_eq!(
+        codes_after(|record| cpu(record, 0.9)),
+        NONE,
+        "the only node"
+    );
+    let of_two_sources = codes_after(|record| {
+        cpu(record, 0.9);
+        add_levels(record, "cpu_busy", "this machine", |_| 0.1);
+        let codes_after = record.target_telemetry.as_mut().unwrap();
+        "host".clone_into(&mut codes_after.series[1].source);
+    });
+    assert_eq!(
+        of_two_sources, NONE,
+        "what another source tells is no further node"
+    );
+}
+
+#[test]
+fn waiting_for_locks_is_told_from_a_tenth_of_the_sessions_on() {
+    let locks = |waiting: f64, sessions: u32| {
+        codes_after(|record| {
+            record.streams[0].sessions = sessions;
+            add_levels(record, "lock_waits", "n1", |_| waiting);
+        })
+    };
+    assert_eq!(locks(1.0, 4), ["locks"]);
+    assert_eq!(locks(0.9, 4), NONE);
+    assert_eq!(locks(3.9, 40), NONE);
+}
+
+/// Ops per second of the fixture's run, by its seconds.
+fn seconds(record: &mut RunRecord, acknowledged: impl Fn(u64) -> u64) {
+    let pattern = record.intervals[0].clone();
+    record.intervals = (2..12)
+        .map(|second| highwater_model::record::IntervalRecord {
+            second,
+            acknowledged: acknowledged(second),
+            ..pattern.clone()
+        })
+        .collect();
+}
+
+#[test]
+fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
+    let checkpoints = |during: u64, from: u32| {
+        codes_after(|record| {
+            seconds(record, |second| if second >= 7 { during } else { 100 });
+            // A sample at the end of a second tells what happened in it.
+            let blocks = |second: u32| f64::from(u8::from(second > from)) * 50.0;
+            add_counts(record, "checkpoint_blocks", "n1", blocks);
+        })
+    };
+    assert_eq!(checkpoints(79, 7), ["checkpoints_slow"]);
+    assert_eq!(checkpoints(81, 7), NONE);
+    assert_eq!(checkpoints(79, 9), NONE, "too few samples");
+}
+
+#[test]
+fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() {
+    let slow_from = |second: u64| if second >= 7 { 50 } else { 100 };
+    let begun = |second: u32| f64::from(u8::from(second > 7));
+    let number_alone = codes_after(|record| {
+        seconds(record, slow_from);
+        add_counts(record, "checkpoints", "n1", begun);
+    });
+    assert_eq!(number_alone, ["checkpoints_slow"]);
+    // One begins in each second; but blocks are written in some only.
+    let both = |blocks: fn(u32) -> f64, number: fn(u32) -> f64| {
+        codes_after(|record| {
+            seconds(record, slow_from);
+            add_counts(record, "checkpoints", "n1", number);
+            add_counts(record, "checkpoint_blocks", "n1", blocks);
+        })
+    };
+    assert_eq!(both(begun, |_| 1.0), ["checkpoints_slow"]);
+    assert_eq!(both(|_| 0.0, begun), NONE);
+    // Of the warm-up nothing was measured: without it there are four seconds of checkpoints.
+    let early = codes_after(|record| {
+        let pattern = record.intervals[0].clone();
+        let interval = |second| highwater_model::record::IntervalRecord {
+            second,
+            acknowledged: if second < 6 { 50 } else { 100 },
+            ..pattern.clone()
+        };
+        record.intervals = (0..12).map(interval).collect();
+        add_counts(record, "checkpoint_blocks", "n1", |second| {
+            f64::from(u8::from(second <= 6))
+        });
+    });
+    assert_eq!(early, NONE);
+    let beside_a_load = codes_after(|record| {
+        seconds(record, slow_from);
+        let of_load = record.intervals[5..].iter().map(|measured| {
+            let mut interval = measured.clone();
+            "load".clone_into(&mut interval.phase);
+            interval
+        });
+        let of_load: Vec<_> = of_load.collect();
+        record.intervals.extend(of_load);
+        record.phases.push(highwater_model::record::PhaseRecord {
+            name: "load".to_owned(),
+            kind: highwater_model::plan::PhaseKind::Load,
+            ..record.phases[0].clone()
+        });
+        add_counts(record, "checkpoint_blocks", "n1", begun);
+    });
+    assert_eq!(
+        beside_a_load,
+        ["checkpoints_slow"],
+        "what filled the tables was not measured"
+    );
+}
+
+#[test]
+fn a_full_network_is_told_and_loopback_is_none() {
+    let network = |node: &str, carried: f64| {
+        let node = node.to_owned();
+        codes_after(move |record| add_counts(record, "net_received", &node, |_| carried))
+    };
+    assert_eq!(network("eth0", 118e6), ["network_limits"]);
+    assert_eq!(network("eth0", 1.2e9), ["network_limits"]);
+    assert_eq!(network("eth0", 111e6), NONE);
+    assert_eq!(network("eth0", 126e6), NONE, "faster than that speed");
+    assert_eq!(network("lo", 118e6), NONE);
+    let sent = codes_after(|record| add_counts(record, "net_sent", "eth0", |_| 118e6));
+    assert_eq!(sent, ["network_limits"]);
+}
+
+#[test]
+fn a_queue_that_grows_is_told() {
+    let queue =
+        |value: fn(u32) -> f64| codes_after(|record| add_levels(record, "queue", "n1", value));
+    assert_eq!(queue(|second| f64::from(second) * 4.0), ["growing_queue"]);
+    assert_eq!(queue(|_| 50.0), NONE, "long, but not growing");
+    assert_eq!(queue(|second| f64::from(second) * 0.5), NONE, "short");
+}
+
+#[test]
+fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
+    use crate::judge;
+    use highwater_model::judgment::ObjectiveValue;
+    use highwater_model::plan::Objective;
+    let rejecting = |pieces: f64, max_ppm: u32| {
+        let mut record = fixture::closed();
+        record.plan.definition.objectives = vec![Objective::Rejected { max_ppm }];
+        add_counts(&mut record, "rejected", "n1", |second| {
+            if second == 5 { pieces } else { 0.0 }
+        });
+        record
+    };
+    let codes = |record: RunRecord| told_of(record, |_| ());
+    assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
+    assert_eq!(codes(rejecting(0.0, 0)), NONE);
+    let mut seen_by_clients = rejecting(7.0, 0);
+    seen_by_clients.results[0]
+        .errors
+        .insert("rejected".to_owned(), 1);
+    assert_eq!(codes(seen_by_clients), NONE, "its clients know");
+    let value = |record: &RunRecord| judge(record).objective.value;
+    assert_eq!(value(&rejecting(7.0, 0)), ObjectiveValue::Missed);
+    assert_eq!(value(&rejecting(0.0, 0)), ObjectiveValue::Met);
+    assert_eq!(
+        value(&rejecting(7.0, 1_000)),
+        ObjectiveValue::Met,
+        "no share of ops"
+    );
+    let judged = judge(&rejecting(7.0, 0)).objective;
+    assert!(
+        judged.reasons[0].evidence.contains("7 tasks internally"),
+        "{judged:?}"
+    );
+}
+
+#[test]
+fn stolen_cpu_is_told() {
+    let stolen = |share: f64| {
+        codes_after(|record| {
+            cpu(record, 0.8);
+            add_levels(record, "cpu_steal", "host", |_| share);
+        })
+    };
+    assert_eq!(stolen(0.051), ["cpu_stolen"]);
+    assert_eq!(stolen(0.04), NONE);
+}
+
+#[test]
+fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
+    let idle = |busy: f64, name: &'static str, value: f64| {
+        move |record: &mut RunRecord| {
+            cpu(record, busy);
+            add_levels(record, name, "n1", |_| value);
+        }
+    };
+    assert_eq!(codes_after(idle(0.4, "queue", 0.0)), ["few_sessions"]);
+    assert_eq!(codes_after(idle(0.5, "queue", 0.0)), NONE, "busy");
+    assert_eq!(
+        codes_after(idle(0.4, "queue", 0.2)),
+        NONE,
+        "something waits"
+    );
+    assert_eq!(
+        codes_after(idle(0.4, "disk_busy", 0.6)),
+        NONE,
+        "the disk is busy"
+    );
+    assert_eq!(
+        codes_after(idle(0.4, "disk_waits", 1.0)),
+        NONE,
+        "they wait for the disk"
+    );
+    assert_eq!(
+        codes_after(idle(0.4, "lock_waits", 0.5)),
+        NONE,
+        "they wait for each other"
+    );
+    let open = told_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
+    assert_eq!(open, NONE, "the rate says what there is to do");
+    let client = |record: &mut RunRecord| {
+        idle(0.4, "queue", 0.0)(record);
+        record.clients[0].cpu_fraction = 0.9;
+    };
+    assert_eq!(codes_after(client), NONE, "the load generator is");
+}
+
+#[test]
+fn relaxed_durability_is_told_with_the_setting() {
+    let with = |name: &'static str, value: &'static str| {
+        codes_after(move |record| {
+            let settings = &mut record.target.settings;
+            settings.insert(name.to_owned(), value.to_owned());
+        })
+    };
+    assert_eq!(
+        with("durability.relaxed", "fsync=off"),
+        ["durability_relaxed"]
+    );
+    assert_eq!(with("durability.relaxed", ""), NONE);
+    assert_eq!(
+        with("with.translog.durability", "ASYNC"),
+        ["durability_relaxed"]
+    );
+    assert_eq!(with("with.translog.durability", "REQUEST"), NONE);
+}

@@ -1,0 +1,87 @@
+//! Rules about how the load met the target: rejections and sessions.
+
+use highwater_model::display::{count, duration, percent, rate, ratio};
+use highwater_model::outcome::ErrorClass;
+use highwater_model::search::{ProbeRecord, SearchAxis};
+
+use super::rule::{RuleFinding, RuleInput};
+
+/// Fewer rejected ops, or a smaller share of them, are no pattern.
+const REJECTED_OPS: u64 = 10;
+const REJECTED_SHARE: f64 = 0.001;
+/// Throughput below this share of its best, at more sessions, has fallen.
+const FALLEN: f64 = 0.95;
+
+/// The target refuses work for lack of capacity.
+pub(super) fn rejected_writes(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let results = read.measured.iter().flat_map(|stream| &stream.results);
+    let (mut rejected, mut offered) = (0_u64, 0_u64);
+    for result in results {
+        let of_class = result.errors.get(ErrorClass::Rejected.name());
+        rejected += of_class.copied().unwrap_or(0);
+        offered += result.offered;
+    }
+    let share = ratio(rejected, offered);
+    (rejected >= REJECTED_OPS && share >= REJECTED_SHARE).then(|| RuleFinding {
+        code: "rejected_ops",
+        sentence: "the target rejected ops for lack of capacity".to_owned(),
+        evidence: format!(
+            "{} of {} ops, {}",
+            count(rejected),
+            count(offered),
+            percent(share)
+        ),
+        hint: "fewer sessions (-c), a lower rate, or a longer queue of the target; highwater find \
+               tells the rate without rejections",
+    })
+}
+
+/// Open load waits for a free session for longer than for the answer.
+pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let open = read.measured.iter().filter(|stream| stream.is_open());
+    let mut waiting = open.flat_map(|stream| {
+        let sessions = stream.stream.sessions;
+        stream.results.iter().filter_map(move |result| {
+            let (door, service) = (result.session_wait_ns.p50?, result.service_ns.p50?);
+            (door > service).then_some((sessions, door, service))
+        })
+    });
+    let (sessions, door, service) = waiting.next()?;
+    Some(RuleFinding {
+        code: "sessions_busy",
+        sentence: "ops waited longer for a session than for the response".to_owned(),
+        evidence: format!(
+            "medians {} and {}, with {sessions} sessions",
+            duration(door),
+            duration(service)
+        ),
+        hint: "add sessions (-c); if responses only get slower, the target is at its limit",
+    })
+}
+
+/// A search over sessions saw throughput fall as they became more.
+pub(super) fn more_sessions_less(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let search = read.record.search.as_ref()?;
+    if search.axis != SearchAxis::Sessions {
+        return None;
+    }
+    let reached = |probe: &&ProbeRecord| probe.acknowledged_per_s > 0.0;
+    let probes = read.record.probes.iter().filter(reached);
+    let best = probes
+        .clone()
+        .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;
+    let most = probes.max_by(|a, b| a.at.total_cmp(&b.at))?;
+    (most.acknowledged_per_s < best.acknowledged_per_s * FALLEN).then(|| RuleFinding {
+        code: "too_many_sessions",
+        sentence: "throughput fell as sessions became more".to_owned(),
+        evidence: format!(
+            "{} {}/s at {} sessions, {} at {}",
+            rate(best.acknowledged_per_s),
+            search.unit.name(),
+            rate(best.at),
+            rate(most.acknowledged_per_s),
+            rate(most.at)
+        ),
+        hint: "no more sessions than where throughput was highest",
+    })
+}

@@ -1,0 +1,25 @@
+//! What a rule of the findings reads, and what it reports.
+//!
+//! Must not hold a rule.
+
+use crate::judge::MeasuredStream;
+use highwater_model::record::RunRecord;
+
+/// One sentence about a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFinding {
+    /// Stable name of the rule.
+    pub code: &'static str,
+    /// What is the case.
+    pub sentence: String,
+    /// The figures that say so.
+    pub evidence: String,
+    /// What to try.
+    pub hint: &'static str,
+}
+
+/// A record, read once for all rules.
+pub(super) struct RuleInput<'a> {
+    pub(super) record: &'a RunRecord,
+    pub(super) measured: Vec<MeasuredStream<'a>>,
+}

@@ -1,0 +1,132 @@
+//! Rules about the target itself: its layout, its hosts, its course over time.
+
+use highwater_model::display::{count, percent, plain, ratio};
+use highwater_model::record::Steadiness;
+
+use super::rule::{RuleFinding, RuleInput};
+
+/// So many primary shards for each core are far too many: each costs memory and merges of its own.
+const MANY_PER_CORE: u64 = 20;
+/// A host with so many times its equal share of the work does not share it equally.
+const UNEQUAL: f64 = 1.5;
+/// Fewer acknowledged ops on a host are no pattern.
+const OPS_OF_A_HOST: u64 = 1_000;
+/// So many dips, at distances that scatter by this share of their mean, come regularly.
+const DIPS: usize = 4;
+const SCATTER: f64 = 0.15;
+/// Throughput that fell by this much over the phase while the tables grew.
+const FALL_PERCENT: f64 = 10.0;
+
+/// Cores of the whole target, primary shards, and copies of each, where it tells them.
+fn layout(read: &RuleInput<'_>) -> Option<(u64, u64, u64)> {
+    let settings = &read.record.target.settings;
+    let parameters = &read.record.workload.parameters;
+    let number = |name: &str| {
+        // What the target tells is the better witness: it may not care for the parameter.
+        let stated = settings.get(name).or_else(|| parameters.get(name));
+        stated.and_then(|text| text.parse::<u64>().ok())
+    };
+    let per_node = number("cores").or_else(|| number("processors"))?;
+    let cores = per_node.checked_mul(number("nodes")?)?;
+    let copies = number("replicas").unwrap_or(0).saturating_add(1);
+    Some((cores, number("shards")?, copies)).filter(|_| writes(read))
+}
+
+fn writes(read: &RuleInput<'_>) -> bool {
+    let mut results = read.measured.iter().flat_map(|stream| &stream.results);
+    results.any(|result| result.rows.acknowledged > 0)
+}
+
+/// Not every core can have a shard to write to.
+pub(super) fn few_shards(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let (cores, shards, copies) = layout(read)?;
+    let written = shards.saturating_mul(copies);
+    (written < cores).then(|| RuleFinding {
+        code: "few_shards",
+        sentence: "there are fewer shards than cores, so some cores have none to write to"
+            .to_owned(),
+        evidence: format!("{shards} shards in {copies} copies, {cores} cores"),
+        hint: "more shards, up to one for each core",
+    })
+}
+
+/// Far more shards than cores.
+pub(super) fn many_shards(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let (cores, shards, _) = layout(read)?;
+    (shards > cores.saturating_mul(MANY_PER_CORE)).then(|| RuleFinding {
+        code: "many_shards",
+        sentence: "there are far more shards than cores; each costs memory and work of its own"
+            .to_owned(),
+        evidence: format!("{shards} shards, {cores} cores"),
+        hint: "fewer shards; highwater table shows what runs with other numbers reached",
+    })
+}
+
+/// One host does much more of the work than the others.
+pub(super) fn unequal_hosts(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let hosts = &read.record.target.hosts;
+    let all: u64 = hosts.iter().map(|host| host.acknowledged).sum();
+    let busiest = hosts.iter().max_by_key(|host| host.acknowledged)?;
+    let of = u64::try_from(hosts.len()).ok()?;
+    let share = ratio(busiest.acknowledged, all);
+    let enough = all >= OPS_OF_A_HOST.saturating_mul(of);
+    (of > 1 && enough && share > UNEQUAL / ratio(of, 1)).then(|| RuleFinding {
+        code: "unequal_hosts",
+        sentence: "one host did more than its share of the work".to_owned(),
+        evidence: format!("{} did {} of {of} hosts' ops", busiest.url, percent(share)),
+        hint: "a number of sessions that the hosts divide; look at why the others answer slower",
+    })
+}
+
+/// Throughput breaks down at regular distances.
+pub(super) fn periodic_stalls(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let series = &read.record.availability.acknowledged_per_s;
+    let mut sorted = series.clone();
+    sorted.sort_unstable();
+    let half = sorted.get(sorted.len() / 2)? / 2;
+    let begins: Vec<usize> = (1..series.len())
+        .filter(|second| series[*second] < half && series[second - 1] >= half)
+        .collect();
+    if begins.len() < DIPS {
+        return None;
+    }
+    let distances: Vec<f64> = begins
+        .windows(2)
+        .map(|pair| ratio(u64::try_from(pair[1] - pair[0]).unwrap_or(0), 1))
+        .collect();
+    let n = ratio(u64::try_from(distances.len()).ok()?, 1);
+    let mean = distances.iter().sum::<f64>() / n;
+    let variance = distances.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n;
+    (variance.sqrt() <= SCATTER * mean).then(|| RuleFinding {
+        code: "periodic_stalls",
+        sentence: format!(
+            "throughput broke down about every {} s",
+            plain((mean * 10.0).round() / 10.0)
+        ),
+        evidence: format!("{} times in {} s", begins.len(), series.len()),
+        hint: "look at what the target does at that interval: checkpoints, merges, collecting \
+               garbage, backups",
+    })
+}
+
+/// Closed load slows down while rows come in.
+pub(super) fn slows_with_data(read: &RuleInput<'_>) -> Option<RuleFinding> {
+    let mut closed = read.measured.iter().filter(|stream| !stream.is_open());
+    let fell = |drift: &f64| *drift <= -FALL_PERCENT;
+    let (drift, rows) = closed.find_map(|stream| {
+        let drift = stream.stream.drift_percent.filter(fell)?;
+        let tested = stream.stream.steadiness == Steadiness::NotSteady;
+        let rows = stream.results.iter().map(|r| r.rows.acknowledged).sum();
+        (tested && rows > 0).then_some((drift, rows))
+    })?;
+    Some(RuleFinding {
+        code: "slows_with_data",
+        sentence: format!(
+            "throughput fell by {} while rows were added",
+            percent(-drift / 100.0)
+        ),
+        evidence: format!("{} rows", count(rows)),
+        hint: "rerun with these rows preloaded (--set rows=…): if it starts where this run ended, data \
+               volume is the cause; if not, check merges, caches, and disk credits",
+    })
+}

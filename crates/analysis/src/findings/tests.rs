@@ -1,0 +1,296 @@
+//! Each rule with records that must and must not trigger it, on both sides of its bound.
+
+use super::*;
+use crate::fixture;
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::Unit;
+use highwater_model::record::{HostRecord, Steadiness};
+use highwater_model::search::{
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchPolicy,
+    SearchRecord,
+};
+
+/// The rules that speak of this record, changed so.
+fn codes(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+    change(&mut record);
+    findings(&record).iter().map(|codes| codes.code).collect()
+}
+
+const NONE: [&str; 0] = [];
+
+#[test]
+fn records_without_anything_to_say() {
+    assert_eq!(codes(fixture::closed(), |_| ()), NONE);
+    assert_eq!(codes(fixture::open_gate(), |_| ()), NONE);
+    assert_eq!(codes(fixture::open_steps(), |_| ()), NONE);
+}
+
+#[test]
+fn rejections_are_told_from_a_tenth_of_a_per_cent_on() {
+    let reject = |ops: u64, of: u64| {
+        move |record: &mut RunRecord| {
+            let result = &mut record.results[0];
+            result.offered = of;
+            result.errors.insert("rejected".to_owned(), ops);
+        }
+    };
+    let gate = fixture::open_gate;
+    assert_eq!(codes(gate(), reject(10, 10_000)), ["rejected_ops"]);
+    assert_eq!(codes(gate(), reject(10, 10_001)), NONE);
+    assert_eq!(codes(gate(), reject(9, 1_000)), NONE, "hardly any");
+    let other = |record: &mut RunRecord| {
+        record.results[0].errors.insert("timeout".to_owned(), 500);
+    };
+    assert_eq!(codes(fixture::open_gate(), other), NONE);
+}
+
+#[test]
+fn sessions_are_too_few_where_waiting_for_one_is_longer_than_the_answer() {
+    let waits = |door: u64, service: u64| {
+        move |record: &mut RunRecord| {
+            record.results[0].session_wait_ns.p50 = Some(door);
+            record.results[0].service_ns.p50 = Some(service);
+        }
+    };
+    let open = fixture::open_gate;
+    assert_eq!(codes(open(), waits(4_001, 4_000)), ["sessions_busy"]);
+    assert_eq!(codes(open(), waits(4_000, 4_000)), NONE);
+    assert_eq!(
+        codes(fixture::closed(), waits(4_001, 4_000)),
+        NONE,
+        "closed"
+    );
+}
+
+fn probe(at: f64, acknowledged_per_s: f64) -> ProbeRecord {
+    ProbeRecord {
+        number: 1,
+        purpose: ProbePurpose::Search,
+        at,
+        verdict: ProbeVerdict::Met,
+        reasons: vec![ReasonCode::ObjectiveLatency],
+        acknowledged_per_s,
+        pressure: None,
+        late: None,
+        p99_ns: None,
+        failed_ops: 0,
+        rows_before: 0,
+        bytes_before: None,
+        started_at: String::new(),
+        measured_ns: 1,
+        took_ns: 1,
+        settled_ns: 0,
+        run: String::new(),
+    }
+}
+
+fn search(axis: SearchAxis, probes: &[(f64, f64)]) -> impl FnOnce(&mut RunRecord) {
+    let probes = probes.iter().map(|(at, reached)| probe(*at, *reached));
+    let probes: Vec<ProbeRecord> = probes.collect();
+    move |record| {
+        record.search = Some(SearchRecord {
+            axis,
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            objective: SearchObjective {
+                stated: Vec::new(),
+                no_errors: true,
+            },
+            objective_hash: String::new(),
+            floor: None,
+            policy: SearchPolicy {
+                axis,
+                first: None,
+                lowest: 1.0,
+                highest: None,
+                width: 0.02,
+                confirmations: 3,
+                probes_max: 25,
+                budget_ns: None,
+                probe_ns: 1,
+                confirmation_ns: 1,
+                around_ns: 0,
+                units_needed: 0.0,
+                longest_ns: 1,
+                soak_ns: None,
+            },
+            outcome: None,
+        });
+        record.probes = probes;
+    }
+}
+
+#[test]
+fn throughput_that_falls_with_more_sessions_is_told() {
+    let closed = fixture::closed;
+    let fallen = search(
+        SearchAxis::Sessions,
+        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 949.0)],
+    );
+    assert_eq!(codes(closed(), fallen), ["too_many_sessions"]);
+    let flat = search(
+        SearchAxis::Sessions,
+        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 951.0)],
+    );
+    assert_eq!(codes(closed(), flat), NONE);
+    let lost = search(
+        SearchAxis::Sessions,
+        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 0.0)],
+    );
+    assert_eq!(codes(closed(), lost), NONE, "a probe that reached nobody");
+    let rates = search(SearchAxis::Rate, &[(800.0, 800.0), (1_600.0, 400.0)]);
+    assert_eq!(codes(closed(), rates), NONE, "an overload by rate");
+}
+
+fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {
+    move |record| {
+        let settings = [
+            ("nodes", 3),
+            ("cores", 4),
+            ("shards", shards),
+            ("replicas", replicas),
+        ];
+        for (name, value) in settings {
+            record
+                .target
+                .settings
+                .insert(name.to_owned(), value.to_string());
+        }
+    }
+}
+
+#[test]
+fn shards_are_held_against_cores() {
+    let closed = fixture::closed;
+    assert_eq!(codes(closed(), layout(5, 1)), ["few_shards"]);
+    assert_eq!(codes(closed(), layout(6, 1)), NONE);
+    assert_eq!(codes(closed(), layout(11, 0)), ["few_shards"]);
+    assert_eq!(codes(closed(), layout(240, 0)), NONE);
+    assert_eq!(codes(closed(), layout(241, 0)), ["many_shards"]);
+    let reads = |record: &mut RunRecord| {
+        layout(5, 1)(record);
+        record.results[0].rows.acknowledged = 0;
+    };
+    assert_eq!(codes(closed(), reads), NONE, "nothing is written");
+    let parameter = |record: &mut RunRecord| {
+        layout(6, 1)(record);
+        record.target.settings.remove("shards");
+        let parameters = &mut record.workload.parameters;
+        parameters.insert("shards".to_owned(), "2".to_owned());
+    };
+    assert_eq!(
+        codes(closed(), parameter),
+        ["few_shards"],
+        "the table's own number"
+    );
+    let both = |record: &mut RunRecord| {
+        layout(6, 1)(record);
+        let parameters = &mut record.workload.parameters;
+        parameters.insert("shards".to_owned(), "2".to_owned());
+    };
+    assert_eq!(codes(closed(), both), NONE, "the target knows better");
+    let processors = |record: &mut RunRecord| {
+        layout(5, 1)(record);
+        let settings = &mut record.target.settings;
+        let cores = settings.remove("cores").unwrap();
+        settings.insert("processors".to_owned(), cores);
+    };
+    assert_eq!(codes(closed(), processors), ["few_shards"]);
+    let unknown = |record: &mut RunRecord| {
+        layout(5, 1)(record);
+        record.target.settings.remove("cores");
+    };
+    assert_eq!(codes(closed(), unknown), NONE, "nobody told the cores");
+}
+
+#[test]
+fn a_host_that_does_more_than_its_share_is_told() {
+    let hosts = |acknowledged: &[u64]| {
+        let hosts = acknowledged.iter().enumerate();
+        let hosts: Vec<HostRecord> = hosts
+            .map(|(number, acknowledged)| HostRecord {
+                url: format!("db://h{number}"),
+                sessions: 4,
+                acknowledged: *acknowledged,
+            })
+            .collect();
+        move |record: &mut RunRecord| record.target.hosts = hosts
+    };
+    let closed = fixture::closed;
+    assert_eq!(
+        codes(closed(), hosts(&[1_000, 1_000, 2_100])),
+        ["unequal_hosts"]
+    );
+    assert_eq!(codes(closed(), hosts(&[1_000, 1_000, 1_900])), NONE);
+    assert_eq!(
+        codes(closed(), hosts(&[100, 100, 500])),
+        NONE,
+        "too few ops"
+    );
+    assert_eq!(codes(closed(), hosts(&[9_000])), NONE, "only one");
+}
+
+/// A minute of 100 ops each second, with breaks of two seconds that begin at these.
+fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
+    let mut series = vec![100; 60];
+    for begin in begins {
+        series[*begin] = 20;
+        series[*begin + 1] = 0;
+    }
+    move |record| record.availability.acknowledged_per_s = series
+}
+
+#[test]
+fn stalls_are_told_where_they_are_regular() {
+    let closed = fixture::closed;
+    assert_eq!(
+        codes(closed(), breaks(&[8, 20, 33, 45])),
+        ["periodic_stalls"]
+    );
+    assert_eq!(
+        codes(closed(), breaks(&[8, 20, 33])),
+        NONE,
+        "three may be chance"
+    );
+    assert_eq!(codes(closed(), breaks(&[3, 8, 33, 45])), NONE, "irregular");
+    let mut record = fixture::closed();
+    breaks(&[10, 20, 30, 40, 50])(&mut record);
+    assert_eq!(
+        findings(&record)[0].sentence,
+        "throughput broke down about every 10 s"
+    );
+}
+
+#[test]
+fn a_fall_over_the_phase_is_told_for_closed_load_that_writes() {
+    let drift = |percent: f64, steadiness: Steadiness| {
+        move |record: &mut RunRecord| {
+            for stream in &mut record.streams {
+                stream.drift_percent = Some(percent);
+                stream.steadiness = steadiness;
+            }
+        }
+    };
+    let closed = fixture::closed;
+    assert_eq!(
+        codes(closed(), drift(-12.0, Steadiness::NotSteady)),
+        ["slows_with_data"]
+    );
+    assert_eq!(codes(closed(), drift(-9.0, Steadiness::NotSteady)), NONE);
+    assert_eq!(
+        codes(closed(), drift(12.0, Steadiness::NotSteady)),
+        NONE,
+        "it rose"
+    );
+    assert_eq!(codes(closed(), drift(-12.0, Steadiness::NotTested)), NONE);
+    let reads = |record: &mut RunRecord| {
+        drift(-12.0, Steadiness::NotSteady)(record);
+        record.results[0].rows.acknowledged = 0;
+    };
+    assert_eq!(codes(closed(), reads), NONE, "no rows came in");
+    assert_eq!(
+        codes(fixture::open_gate(), drift(-12.0, Steadiness::NotSteady)),
+        NONE,
+        "open"
+    );
+}

@@ -1,0 +1,434 @@
+//! Whether what was acknowledged was found.
+//!
+//! Only a finished audit can say `clean` or name a loss; it must not be inferred from counts.
+
+use highwater_model::audit_record::{GoneTable, Removal};
+use highwater_model::display::count;
+use highwater_model::judgment::{Data, Judgment, Reason, ReasonCode};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::{
+    AuditExample, AuditRecord, AuditStatus, Fault, IncidentKind, RunRecord,
+};
+
+use super::reasons::{incident, judgment, reason};
+use highwater_model::record::Ended;
+
+/// Rows or buckets that a reason names.
+const EXAMPLES_NAMED: usize = 3;
+/// Shards that a reason names.
+const SHARDS_NAMED: usize = 3;
+/// Earlier runs that a reason names.
+const RUNS_NAMED_MAX: usize = 3;
+
+pub(super) fn judge(record: &RunRecord) -> Judgment<Data> {
+    let audit = &record.audit;
+    match audit.status {
+        AuditStatus::Off | AuditStatus::NothingWritten | AuditStatus::Imported => {
+            judgment(Data::NotChecked, Vec::new())
+        }
+        _ if audit.level == AuditLevel::Off && audit.status != AuditStatus::StoresNothing => {
+            judgment(Data::NotChecked, Vec::new())
+        }
+        AuditStatus::StoresNothing => {
+            let places = [record.target.driver.clone()];
+            let message = "the target keeps nothing that could be checked";
+            let note = reason(ReasonCode::StoresNothing, message, &places, "");
+            judgment(Data::NotChecked, note.into_iter().collect())
+        }
+        AuditStatus::Done => compared(record),
+        _ => judgment(Data::Unverified, unverified(record)),
+    }
+}
+
+/// A finished audit. What is missing outranks what is altered, and that what is too much.
+fn compared(record: &RunRecord) -> Judgment<Data> {
+    let audit = &record.audit;
+    let mut reasons = Vec::new();
+    let lost = push(&mut reasons, lost(audit));
+    let altered = push(&mut reasons, altered(audit)) | push(&mut reasons, invariants_broken(audit));
+    let duplicated = push(&mut reasons, duplicated(audit));
+    let refused = push(&mut reasons, refused_found(audit));
+    let foreign = push(&mut reasons, foreign(record));
+    push(&mut reasons, not_narrowed(audit));
+    let wrong_sql = push(&mut reasons, wrong_sql(audit));
+    let not_idle = push(&mut reasons, not_idle(record));
+    let copies = push(&mut reasons, copies_differ(audit));
+    // Rows and checksums found outweigh a counter, which servers reset and keep roughly.
+    let counter = push(&mut reasons, counter_differs(record)) && audit.level < AuditLevel::Sums;
+    push(&mut reasons, resent_unknown(audit));
+    let too_short = push(&mut reasons, value_too_short(audit));
+    let value = match (
+        lost,
+        altered,
+        duplicated,
+        refused,
+        foreign || wrong_sql || not_idle || copies || counter || too_short,
+    ) {
+        (true, ..) => Data::Lost,
+        (_, true, ..) => Data::Altered,
+        (_, _, true, ..) => Data::Duplicated,
+        (_, _, _, true, _) => Data::Surplus,
+        (.., true) => Data::Unverified,
+        _ => Data::Clean,
+    };
+    judgment(value, reasons)
+}
+
+fn push(reasons: &mut Vec<Reason>, reason: Option<Reason>) -> bool {
+    let found = reason.is_some();
+    reasons.extend(reason);
+    found
+}
+
+fn lost(audit: &AuditRecord) -> Option<Reason> {
+    if audit.missing == 0 {
+        return None;
+    }
+    let mut figures: Vec<String> = audit.gone.iter().map(removal).collect();
+    let own = audit.missing.saturating_sub(audit.missing_before);
+    if own > audit.acknowledged {
+        figures.push(format!("{} rows are missing", count(own)));
+    } else if own > 0 {
+        figures.push(format!(
+            "{} of {} acknowledged rows are missing",
+            count(own),
+            count(audit.acknowledged)
+        ));
+    }
+    if audit.missing_before > 0 {
+        figures.push(format!(
+            "{} rows of earlier runs are missing{}",
+            count(audit.missing_before),
+            of_which_runs(audit)
+        ));
+    }
+    let places = with_examples(figures.join("; "), audit, &[Fault::Missing]);
+    let hint = if audit.gone.is_empty() {
+        "check the target's durability and replication settings and its log"
+    } else {
+        "find out who else uses these tables; run again with --drop, or in a schema of its own"
+    };
+    let message = "acknowledged rows were not found";
+    reason(ReasonCode::RowsLost, message, &places, hint)
+}
+
+/// The earlier runs whose rows are missing.
+fn of_which_runs(audit: &AuditRecord) -> String {
+    let runs = audit.earlier.iter().flat_map(|earlier| &earlier.runs);
+    let short = runs.filter(|run| run.missing > 0);
+    let named: Vec<String> = short
+        .map(|run| format!("{} of {}", count(run.missing), run.run))
+        .collect();
+    match named.len() {
+        0 => String::new(),
+        1..=RUNS_NAMED_MAX => format!(" ({})", named.join(", ")),
+        more => {
+            let first = &named[..RUNS_NAMED_MAX];
+            format!(
+                " ({} and {} more runs)",
+                first.join(", "),
+                more - RUNS_NAMED_MAX
+            )
+        }
+    }
+}
+
+/// What happened to a table as a whole.
+fn removal(gone: &GoneTable) -> String {
+    let how = match gone.how {
+        Removal::Dropped => "was dropped during the run",
+        Removal::Truncated => "was truncated during the run, or its rows were deleted",
+        Removal::Empty => "is empty: truncated, or its rows deleted, or none was ever stored",
+    };
+    format!("table `{}` {how}", gone.table)
+}
+
+fn duplicated(audit: &AuditRecord) -> Option<Reason> {
+    if audit.duplicated == 0 {
+        return None;
+    }
+    let what = if audit.narrowed {
+        "are there more than once"
+    } else {
+        "are too many in key buckets that were sent"
+    };
+    let figures = format!("{} rows {what}", count(audit.duplicated));
+    let places = with_examples(figures, audit, &[Fault::Surplus, Fault::Duplicated]);
+    let hint = "a primary key on the table rejects rows that are sent twice";
+    let message = "more rows were found than were sent";
+    reason(ReasonCode::RowsSurplus, message, &places, hint)
+}
+
+fn refused_found(audit: &AuditRecord) -> Option<Reason> {
+    let figures = format!("{} refused rows are there", count(audit.refused_found));
+    let places = with_examples(figures, audit, &[Fault::Surplus]);
+    let hint =
+        "a client that trusts these refusals sends rows twice: report it to the target's makers";
+    let message = "rows were found that the target had refused";
+    let found = audit.refused_found > 0;
+    found
+        .then(|| reason(ReasonCode::RefusedFound, message, &places, hint))
+        .flatten()
+}
+
+/// What another writer left is no fault of the target, and what it did besides is not known.
+fn foreign(record: &RunRecord) -> Option<Reason> {
+    let audit = &record.audit;
+    let figures = format!(
+        "{} rows that no run of this program sent are in the tables",
+        count(audit.foreign)
+    );
+    let found = (audit.foreign > 0).then(|| with_examples(figures, audit, &[Fault::Surplus]));
+    let mut places: Vec<String> = found.into_iter().flatten().collect();
+    places.extend(incident(record, IncidentKind::TablesLost).map(str::to_owned));
+    if places.is_empty() {
+        return None;
+    }
+    let hint = "find out who else writes to these tables; run again with --drop, or in a schema of \
+                its own";
+    let message = "somebody else writes to the tables";
+    reason(ReasonCode::ForeignWriter, message, &places, hint)
+}
+
+fn altered(audit: &AuditRecord) -> Option<Reason> {
+    if audit.altered == 0 {
+        return None;
+    }
+    let what = if audit.narrowed {
+        "rows"
+    } else {
+        "key buckets"
+    };
+    let figures = format!("{} {what} differ from what was sent", count(audit.altered));
+    let places = with_examples(figures, audit, &[Fault::Altered]);
+    let hint = "compare the table's column types with the workload's";
+    let message = "rows were found with other values than were sent";
+    reason(ReasonCode::RowsAltered, message, &places, hint)
+}
+
+fn invariants_broken(audit: &AuditRecord) -> Option<Reason> {
+    let broken = audit.invariants.iter().filter(|invariant| !invariant.holds);
+    let broken = broken.map(|invariant| {
+        let found = invariant.found.as_deref().unwrap_or("not one value");
+        format!(
+            "invariant `{}` failed: expected {}, found {found}",
+            invariant.name, invariant.expected
+        )
+    });
+    let broken: Vec<String> = broken.take(EXAMPLES_NAMED).collect();
+    if broken.is_empty() {
+        return None;
+    }
+    let message = "an invariant of the workload failed";
+    let hint = "rerun with --drop to start from new tables; if it still fails, check the isolation level \
+                of the writing transactions";
+    reason(ReasonCode::InvariantBroken, message, &broken, hint)
+}
+
+/// Nothing is said of rows that were looked at with a wrong expression.
+fn wrong_sql(audit: &AuditRecord) -> Option<Reason> {
+    let places: Vec<String> = audit.wrong_sql.iter().map(ToString::to_string).collect();
+    let message = "the audit's own SQL is wrong about rows that are there";
+    let hint = "correct the workload file, or the column's type in its `create`; then run again with \
+                --drop";
+    reason(ReasonCode::AuditSqlWrong, message, &places, hint)
+}
+
+/// A note: what is wrong is known by bucket only.
+fn not_narrowed(audit: &AuditRecord) -> Option<Reason> {
+    if !audit.is_wrong() || audit.narrowed || audit.level < AuditLevel::Sums {
+        return None;
+    }
+    let why = audit.error.clone();
+    let places = [why.unwrap_or_else(|| "records are merged without the target".to_owned())];
+    let message = "wrong key buckets were found, but not which of their rows are wrong";
+    let hint = "allow the audit more time with --audit-timeout";
+    reason(ReasonCode::NotNarrowed, message, &places, hint)
+}
+
+/// A note: rows of unknown fate that turned out to be stored.
+fn resent_unknown(audit: &AuditRecord) -> Option<Reason> {
+    let stored = if audit.level < AuditLevel::Sums {
+        let expected = audit.acknowledged.saturating_sub(audit.missing) + audit.surplus;
+        audit.found.saturating_sub(expected)
+    } else {
+        audit.resolved.rows_found
+    };
+    if audit.unknown == 0 || stored == 0 {
+        return None;
+    }
+    let places = [format!(
+        "{} of {} rows of unknown outcome were stored",
+        count(stored),
+        count(audit.unknown)
+    )];
+    let message = "rows of unknown outcome were found, which is allowed";
+    reason(ReasonCode::ResentUnknown, message, &places, "")
+}
+
+/// Rolled-back and refused rows are in many counters, so that only too few contradict; and those of
+/// other load generators are, so that a share says nothing.
+fn counter_differs(record: &RunRecord) -> Option<Reason> {
+    let audit = &record.audit;
+    let counted = audit.server_counter?;
+    if record.plan.definition.share.of > 1 || counted >= audit.acknowledged {
+        return None;
+    }
+    let places = [format!(
+        "the server's counter shows {} inserted rows, but it acknowledged {}",
+        count(counted),
+        count(audit.acknowledged)
+    )];
+    let message = "the server's own count of rows contradicts what it acknowledged";
+    let hint = "check whether the server restarted (counters reset), then its log";
+    reason(ReasonCode::CounterDiffers, message, &places, hint)
+}
+
+/// Keys alone cannot say which of several writes is there; who asks for counts asks no more.
+fn value_too_short(audit: &AuditRecord) -> Option<Reason> {
+    let replaced = audit.replaced.filter(|replaced| !replaced.marked)?;
+    if audit.level < AuditLevel::Sums {
+        return None;
+    }
+    let places = [format!(
+        "only keys were compared ({}): values are too short to identify their write",
+        count(replaced.keys)
+    )];
+    let message = "values are too short to identify their write; only keys were compared";
+    let hint = "use values of at least 8 bytes (kv: --set min_block_bytes=8 max_block_bytes=8), or \
+                choose --audit count";
+    reason(ReasonCode::ValueTooShort, message, &places, hint)
+}
+
+fn copies_differ(audit: &AuditRecord) -> Option<Reason> {
+    if audit.copies_differ.is_empty() {
+        return None;
+    }
+    let named = audit.copies_differ.iter().take(SHARDS_NAMED);
+    let places: Vec<String> = named.cloned().collect();
+    let message = "copies of a shard hold different numbers of rows";
+    let hint =
+        "a copy that lacks rows loses them when it becomes the primary one; see the target's log";
+    reason(
+        ReasonCode::CopiesDiffer,
+        message,
+        &[places.join("; ")],
+        hint,
+    )
+}
+
+fn not_idle(record: &RunRecord) -> Option<Reason> {
+    let places = [incident(record, IncidentKind::NotIdle)?.to_owned()];
+    let message = "statements of this run were still running when the audit started";
+    let hint = "wait until the target is idle, then run again";
+    reason(ReasonCode::NotIdle, message, &places, hint)
+}
+
+fn unverified(record: &RunRecord) -> Vec<Reason> {
+    let audit = &record.audit;
+    if let Some(reason) = wrong_sql(audit) {
+        return [Some(reason), not_idle(record)]
+            .into_iter()
+            .flatten()
+            .collect();
+    }
+    let share = &record.plan.definition.share;
+    let why = audit.error.clone();
+    let ended = Ended::of(&record.incidents);
+    let (code, message, evidence, hint) = match audit.status {
+        AuditStatus::Timeout => (
+            ReasonCode::AuditTimeout,
+            "the audit did not end within its limit",
+            why.unwrap_or_else(|| format!("{} key buckets compared", count(audit.buckets))),
+            "allow it more time with --audit-timeout, or write fewer rows",
+        ),
+        AuditStatus::Partial => (
+            ReasonCode::OneShare,
+            "the target holds the rows of all shares, and this record knows one of them",
+            format!("share {} of {}", share.index, share.of),
+            "show all shares' records together: highwater show RECORD RECORD …",
+        ),
+        AuditStatus::OneShare => (
+            ReasonCode::OneShare,
+            "a share of a load cannot be asked for what must be so of the whole",
+            why.unwrap_or_else(|| record.workload.name.clone()),
+            "run it on one load generator, or state --audit off",
+        ),
+        AuditStatus::NoInvariant => (
+            ReasonCode::NoInvariant,
+            "the workload names nothing that could be checked",
+            why.unwrap_or_else(|| record.workload.name.clone()),
+            "name a key in the workload, or state --audit off",
+        ),
+        _ if ended == Ended::Interrupted => (
+            ReasonCode::AuditFailed,
+            "the run was ended before its audit was done",
+            why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
+            "one Ctrl-C lets what is in flight finish and audits; a second one ends at once",
+        ),
+        _ => (
+            ReasonCode::AuditFailed,
+            "the audit query failed",
+            why.unwrap_or_else(|| format!("audit status: {}", audit.status.name())),
+            if ended == Ended::TargetLost {
+                "run `highwater check URL` to see whether it responds again"
+            } else {
+                "run `highwater check URL` to see the user's privileges"
+            },
+        ),
+    };
+    let mut reasons: Vec<Reason> = reason(code, message, &[evidence], hint)
+        .into_iter()
+        .collect();
+    reasons.extend(not_idle(record));
+    reasons
+}
+
+/// One text: the figures, then some rows or buckets with these faults.
+fn with_examples(mut figures: String, audit: &AuditRecord, faults: &[Fault]) -> Vec<String> {
+    let of_fault = |example: &&AuditExample| faults.contains(&example.fault);
+    let named: Vec<String> = audit
+        .examples
+        .iter()
+        .filter(of_fault)
+        .take(EXAMPLES_NAMED)
+        .map(example)
+        .collect();
+    if !named.is_empty() {
+        figures = format!("{figures} ({})", named.join("; "));
+    }
+    vec![figures]
+}
+
+fn example(example: &AuditExample) -> String {
+    let keys = if example.first_key == example.last_key {
+        format!("{} key {}", example.table, example.first_key)
+    } else {
+        format!(
+            "{} keys {}–{}",
+            example.table, example.first_key, example.last_key
+        )
+    };
+    match (&example.column, &example.expected, &example.stored) {
+        (Some(column), Some(expected), Some(stored)) => {
+            return format!("{keys}: {column} is {stored}, sent was {expected}");
+        }
+        (Some(column), ..) => return format!("{keys}: {column}"),
+        _ => {}
+    }
+    if example.first_key == example.last_key && example.fault != Fault::Surplus {
+        return match example.fault {
+            Fault::Duplicated => format!("{keys}: more than once"),
+            _ => keys,
+        };
+    }
+    let unknown = match example.unknown {
+        0 => String::new(),
+        unknown => format!(" and {} of unknown fate", count(unknown)),
+    };
+    format!(
+        "{keys}: {} acknowledged{unknown}, {} found",
+        count(example.acknowledged),
+        count(example.found)
+    )
+}

@@ -1,0 +1,156 @@
+//! The measured phases of a record, stream by stream, with the figures that rules ask for.
+//!
+//! It only reads and adds up; it must not judge.
+
+use crate::littles_law::littles_law;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{PhaseKind, StreamPlan, Unit};
+use highwater_model::record::{PhaseRecord, ResultRecord, RunRecord, StreamRecord};
+use highwater_model::units::Nanos;
+
+/// One stream in one measured phase.
+#[derive(Debug)]
+pub struct MeasuredStream<'a> {
+    /// The phase.
+    pub phase: &'a PhaseRecord,
+    /// The stream over all its ops.
+    pub stream: &'a StreamRecord,
+    /// What the plan says of it.
+    pub plan: Option<&'a StreamPlan>,
+    /// Its ops.
+    pub results: Vec<&'a ResultRecord>,
+    /// Whether the record has several measured phases, so that a name must say which.
+    several: bool,
+}
+
+/// All streams of all measured phases, in the order of the record's phases.
+pub fn measured_streams(record: &RunRecord) -> Vec<MeasuredStream<'_>> {
+    let phases: Vec<&PhaseRecord> = record
+        .phases
+        .iter()
+        .filter(|phase| phase.kind == PhaseKind::Measure)
+        .collect();
+    let mut measured = Vec::new();
+    for phase in &phases {
+        let streams = record.streams.iter();
+        for stream in streams.filter(|stream| stream.phase == phase.name) {
+            let results = record.results.iter();
+            let plans = &record.plan.definition.streams;
+            measured.push(MeasuredStream {
+                phase,
+                stream,
+                plan: plans.iter().find(|plan| plan.name == stream.stream),
+                results: results
+                    .filter(|r| r.phase == phase.name && r.stream == stream.stream)
+                    .collect(),
+                several: phases.len() > 1,
+            });
+        }
+    }
+    measured
+}
+
+impl MeasuredStream<'_> {
+    /// How a reason names it: `insert`, or `step 2 insert`.
+    pub fn place(&self) -> String {
+        if self.several {
+            format!("{} {}", self.phase.name, self.stream.stream)
+        } else {
+            self.stream.stream.clone()
+        }
+    }
+
+    /// How a reason names one of its ops.
+    pub fn place_of(&self, result: &ResultRecord) -> String {
+        if result.op == self.stream.stream {
+            self.place()
+        } else {
+            format!("{} {}", self.place(), result.op)
+        }
+    }
+
+    /// Seconds that the phase took.
+    pub fn seconds(&self) -> f64 {
+        Nanos(self.phase.duration_ns).as_secs_f64()
+    }
+
+    /// Units of one op: rows of a batch, or 1.
+    pub fn units_per_op(&self) -> u64 {
+        match self.stream.unit {
+            Unit::Rows => self.plan.map_or(1, |plan| plan.units_per_op.max(1)),
+            Unit::Queries => 1,
+        }
+    }
+
+    /// Whether arrivals followed a rate.
+    pub fn is_open(&self) -> bool {
+        self.stream.planned_rate.is_some()
+    }
+
+    /// Ops that were due.
+    pub fn offered(&self) -> u64 {
+        self.results.iter().map(|result| result.offered).sum()
+    }
+
+    /// Ops that were acknowledged, whenever their answer came.
+    pub fn acknowledged(&self) -> u64 {
+        self.results.iter().map(|result| result.acknowledged).sum()
+    }
+
+    /// Ops that were acknowledged within the phase, whenever they were due.
+    pub fn answered(&self) -> u64 {
+        self.results.iter().map(|result| result.answered.ops).sum()
+    }
+
+    /// Units that the plan asked for in the time that the phase took; open load only.
+    pub fn units_planned(&self) -> Option<f64> {
+        Some(self.stream.planned_rate? * self.seconds())
+    }
+
+    /// Units that were due.
+    pub fn units_offered(&self) -> f64 {
+        to_f64(self.offered().saturating_mul(self.units_per_op()))
+    }
+
+    /// Acknowledged units per second, by the time of their answer.
+    pub fn units_per_s(&self) -> f64 {
+        match self.stream.unit {
+            Unit::Rows => self.stream.throughput.rows_per_s,
+            Unit::Queries => self.stream.throughput.ops_per_s,
+        }
+    }
+
+    /// Means of the given latencies, weighted by acknowledged ops, seconds; absent where an op
+    /// has none, as with ops that never ended.
+    pub fn mean_seconds(&self, of: impl Fn(&ResultRecord) -> Option<u64>) -> Option<f64> {
+        let (mut sum, mut count) = (0.0, 0_u64);
+        for result in self.results.iter().filter(|r| r.acknowledged > 0) {
+            sum += to_f64(of(result)?) / 1e9 * to_f64(result.acknowledged);
+            count += result.acknowledged;
+        }
+        (count > 0).then(|| sum / to_f64(count))
+    }
+}
+
+/// Sessions that Little's law expects in closed load: throughput × (mean latency + mean client
+/// lag). Absent in open load, and where an op never ended or failed, as its time is in no mean.
+///
+/// J. D. C. Little, "A Proof for the Queuing Formula L = λW", Operations Research 9(3), 1961.
+pub fn littles_law_sessions(measured: &MeasuredStream<'_>) -> Option<f64> {
+    let failed: u64 = measured
+        .results
+        .iter()
+        .map(|result| {
+            let unanswered = result.offered.saturating_sub(result.acknowledged);
+            unanswered + result.errors.values().sum::<u64>() + result.retries
+        })
+        .sum();
+    if measured.is_open() || failed > 0 || measured.seconds() <= 0.0 {
+        return None;
+    }
+    let latency = measured.mean_seconds(|result| result.latency_ns.mean)?;
+    let lag = measured.mean_seconds(|result| Some(result.client_lag_ns.mean.unwrap_or(0)))?;
+    let throughput = measured.stream.throughput.ops_per_s;
+    let sessions = f64::from(measured.stream.sessions);
+    Some(littles_law(sessions, throughput, latency + lag).expected_sessions)
+}

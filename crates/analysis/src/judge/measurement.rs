@@ -1,0 +1,475 @@
+//! Whether the figures are the target's, and enough of them.
+//!
+//! These rules ask about our own side and the course of the run; a slow or lossy target must not
+//! make a measurement unsound.
+
+use crate::littles_law;
+use highwater_model::display::{count, duration, foreign, percent, rate, span};
+use highwater_model::judgment::{Judgment, Measurement, Reason, ReasonCode};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Arrivals, Objective, PhaseKind};
+use highwater_model::record::{
+    IncidentKind, RunRecord, STALL_NS, StallKind, StallRecord, Steadiness,
+};
+
+use super::client_lag;
+use super::measured::{MeasuredStream, littles_law_sessions};
+use super::objective::{Shown, latency_verdicts};
+use super::reasons::{incident, judgment, reason};
+use super::unknown;
+
+/// Busy share of a load generator's cores above which ops wait for our own CPU: near saturation a
+/// run queue grows without bound, and one core of several may be full long before all are.
+pub const CLIENT_CPU_LIMIT: f64 = 0.85;
+/// A load generator must be able to offer this much more than it measures, else it shapes the result.
+pub const CEILING_HEADROOM: f64 = 1.5;
+/// Offered load may stay below the plan by this share: a rate is quoted with three digits at most.
+pub const OFFERED_SHORTFALL: f64 = 0.01;
+/// Poisson arrivals vary; a shortfall within so many standard deviations shows nothing.
+pub const POISSON_DEVIATIONS: f64 = 3.0;
+/// The drift test alone calls one steady run in twenty unsteady, and in long runs finds drifts that
+/// matter to nobody: a drift must also change the figure by a tenth.
+pub const DRIFT_LEAST_PERCENT: f64 = 10.0;
+/// Below this a phase holds fewer than 30 windows of 100 ms, and start and end weigh too much.
+pub const SHORTEST_PHASE_NS: u64 = 3_000_000_000;
+/// Characters of why a session could not connect.
+const WHY: usize = 160;
+/// Ops per session from which Little's law is checked: with fewer, the ops that the ends of a phase
+/// cut in two allow for a fifth and more.
+pub const LITTLES_LAW_OPS_PER_SESSION: u64 = 5;
+
+/// What a broken rule does to the value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    Note,
+    Unknown,
+    Invalid,
+}
+
+pub(super) fn judge(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Judgment<Measurement> {
+    let found = [
+        ended(
+            record,
+            IncidentKind::Interrupted,
+            "you stopped the run before its plan was complete",
+        ),
+        ended(
+            record,
+            IncidentKind::TargetLost,
+            "lost the connection to the target",
+        ),
+        ended(
+            record,
+            IncidentKind::DiskFull,
+            "stopped to keep the target's disk from filling up",
+        ),
+        ended(
+            record,
+            IncidentKind::RecordIncomplete,
+            "part of the record could not be written",
+        ),
+        client_saturated(record, measured),
+        client_lag(record, measured),
+        client_stalled(record),
+        sessions_missing(record, measured),
+        rate_not_offered(measured),
+        contradiction(measured),
+        not_steady(measured),
+        nothing_acknowledged(record, measured),
+        latency_unknown(measured),
+        outcome_unknown(measured),
+        too_few_samples(record, measured),
+        phase_too_short(record),
+        not_tested(measured),
+    ];
+    // A run that fills a table is not there to measure: too little seen is no fault of it.
+    let fills = record.plan.definition.stop.fills;
+    // Nor is it one of a run that was stopped for the disk's sake: that is the one reason.
+    let stopped = incident(record, IncidentKind::DiskFull).is_some();
+    let found: Vec<(Effect, Reason)> = found
+        .into_iter()
+        .filter(|(effect, _)| !fills || *effect != Effect::Unknown)
+        .filter_map(|(effect, reason)| Some((effect, reason?)))
+        .filter(|(_, reason)| !stopped || reason.code != ReasonCode::TooShort)
+        .collect();
+    let worst = found.iter().map(|(effect, _)| *effect).max();
+    let value = match worst {
+        None | Some(Effect::Note) => Measurement::Valid,
+        Some(Effect::Unknown) => Measurement::Inconclusive,
+        Some(Effect::Invalid) => Measurement::Invalid,
+    };
+    judgment(value, found.into_iter().map(|(_, reason)| reason).collect())
+}
+
+fn ended(record: &RunRecord, kind: IncidentKind, message: &str) -> (Effect, Option<Reason>) {
+    let found = incident(record, kind).zip(kind.reason());
+    let hint = match kind {
+        IncidentKind::TargetLost => "check the target's log, then run again",
+        IncidentKind::DiskFull => "free space where the target keeps its data, or write fewer rows",
+        IncidentKind::RecordIncomplete => "free space in the record's directory, then run again",
+        _ => "",
+    };
+    let reason = found.and_then(|(place, code)| reason(code, message, &[place.to_owned()], hint));
+    (Effect::Invalid, reason)
+}
+
+fn client_saturated(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    // Against a sink that is what was asked for.
+    if record.target.sink {
+        return (Effect::Note, None);
+    }
+    let busy = record.clients.iter();
+    let mut places: Vec<String> = busy
+        .filter(|client| client.cpu_fraction > CLIENT_CPU_LIMIT)
+        .map(|client| {
+            format!(
+                "load generator {} may have limited the result: it used {} of its {} cores; the limit is {}",
+                client.share,
+                percent(client.cpu_fraction),
+                client.cores,
+                percent(CLIENT_CPU_LIMIT)
+            )
+        })
+        .collect();
+    if let (Some(ceiling), Some((reached, unit))) = (ceiling(record), greatest(measured))
+        && reached * CEILING_HEADROOM > ceiling
+    {
+        places.push(format!(
+            "the load generator may have limited the result: {} {unit}/s acknowledged, and its ceiling is {} {unit}/s",
+            rate(reached),
+            rate(ceiling)
+        ));
+    }
+    let message = "the load generator may have limited the result";
+    let hint = "use a larger load generator, or several with --share";
+    let code = ReasonCode::ClientSaturated;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+/// Units per second that all load generators together reached against a sink, if all were asked.
+pub fn ceiling(record: &RunRecord) -> Option<f64> {
+    let ceilings = record.clients.iter();
+    let sum: Option<f64> = ceilings.map(|client| client.calibrated_ceiling).sum();
+    sum.filter(|sum| *sum > 0.0)
+}
+
+/// The greatest throughput of a measured phase, in the unit of its first stream.
+pub fn greatest(measured: &[MeasuredStream<'_>]) -> Option<(f64, &'static str)> {
+    let unit = measured.first()?.stream.unit;
+    let of_phase = |phase: &str| -> f64 {
+        let streams = measured.iter();
+        streams
+            .filter(|m| m.phase.name == phase && m.stream.unit == unit)
+            .map(MeasuredStream::units_per_s)
+            .sum()
+    };
+    let phases = measured.iter().map(|m| of_phase(&m.phase.name));
+    Some((phases.fold(0.0, f64::max), unit.name()))
+}
+
+/// Judged by its effect.
+fn client_lag(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places = client_lag::places(record, measured);
+    let message = "the load generator sent ops late";
+    let code = ReasonCode::ClientLag;
+    (
+        Effect::Invalid,
+        reason(code, message, &places, client_lag::hint(record)),
+    )
+}
+
+/// The load generator itself stood still.
+fn client_stalled(record: &RunRecord) -> (Effect, Option<Reason>) {
+    let measured = |stall: &&StallRecord| {
+        let phases = record.phases.iter();
+        let mut phases = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+        phases.any(|phase| {
+            let end = phase.start_ns.saturating_add(phase.duration_ns);
+            stall.start_ns < end && phase.start_ns < stall.end_ns()
+        })
+    };
+    let mut places = Vec::new();
+    for client in &record.clients {
+        let stalls: Vec<&StallRecord> = client.stalls.iter().filter(measured).collect();
+        if let Some(longest) = stalls.iter().max_by_key(|stall| stall.duration_ns) {
+            let what = match longest.kind {
+                StallKind::NotRunning => "did not run",
+                StallKind::MachinePaused => "was paused with its machine",
+            };
+            let together = stalls.iter().map(|stall| stall.duration_ns).sum();
+            let more = match stalls.len() {
+                1 => String::new(),
+                times => format!(
+                    ", the longest of {times} times, {} in all",
+                    duration(together)
+                ),
+            };
+            places.push(format!(
+                "load generator {} {what} for {} at {}{more}; the limit is {}",
+                client.share,
+                duration(longest.duration_ns),
+                duration(longest.start_ns),
+                duration(STALL_NS)
+            ));
+        }
+    }
+    let message = "the load generator stood still";
+    let hint = "do not pause the load generator or its machine, and leave it a CPU of its own";
+    let code = ReasonCode::ClientStalled;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+/// Closed load is what its sessions make of it: fewer of them are another load.
+fn sessions_missing(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    // Who fills a table wants its rows, whoever writes them.
+    if record.plan.definition.stop.fills {
+        return (Effect::Note, None);
+    }
+    let missing = |stream: &MeasuredStream<'_>| {
+        let working = stream.stream.working?;
+        (working < stream.stream.sessions && !stream.is_open()).then(|| {
+            let why = stream.stream.missing_because.as_deref();
+            let why =
+                why.map(|why| format!("; a session could not connect: {}", foreign(why, WHY)));
+            format!(
+                "{}: {} of {} sessions worked{}",
+                stream.place(),
+                count(u64::from(working)),
+                count(u64::from(stream.stream.sessions)),
+                why.unwrap_or_else(|| "; the others had no op left to send".to_owned())
+            )
+        })
+    };
+    let places: Vec<String> = measured.iter().filter_map(missing).collect();
+    let message = "fewer sessions worked than were planned";
+    let hint = "allow the target more connections and this process more open files (ulimit -n), or ask \
+                for fewer sessions (-c)";
+    let code = ReasonCode::SessionsMissing;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+fn rate_not_offered(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let mut places = Vec::new();
+    for stream in measured {
+        let Some(planned) = stream.units_planned() else {
+            continue;
+        };
+        let per_op = to_f64(stream.units_per_op());
+        let poisson = stream.plan.is_some_and(|p| p.arrivals == Arrivals::Poisson);
+        let spread = if poisson {
+            POISSON_DEVIATIONS * (planned / per_op).sqrt() * per_op
+        } else {
+            per_op
+        };
+        let allowed = (planned * OFFERED_SHORTFALL).max(spread);
+        if stream.units_offered() < planned - allowed {
+            places.push(format!(
+                "{}: the load generator offered {} of {} planned {}",
+                stream.place(),
+                rate(stream.units_offered()),
+                rate(planned),
+                stream.stream.unit.name()
+            ));
+        }
+    }
+    let message = "the load generator offered less than planned";
+    let hint = "lower --rate, or split the load with --share";
+    let code = ReasonCode::RateNotOffered;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+fn contradiction(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let mut places = Vec::new();
+    for stream in measured {
+        // Those that never worked are a reason of their own, and no time of the others is lost.
+        let sessions = stream.stream.working.unwrap_or(stream.stream.sessions);
+        let sessions = u64::from(sessions);
+        let ops = stream.acknowledged();
+        let enough = ops >= sessions * LITTLES_LAW_OPS_PER_SESSION;
+        let Some(expected) = littles_law_sessions(stream).filter(|_| enough) else {
+            continue;
+        };
+        let tolerance = littles_law::tolerance(sessions, ops);
+        if (expected / to_f64(sessions) - 1.0).abs() > tolerance {
+            places.push(format!(
+                "{}: throughput × latency implies {expected:.2} sessions, but {sessions} were used (Little's law)",
+                stream.place()
+            ));
+        }
+    }
+    let message = "sessions, throughput, and latency contradict each other";
+    let hint = "check the load generator's CPU: time is lost between ops";
+    let code = ReasonCode::LittlesLaw;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+fn not_steady(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.stream.steadiness == Steadiness::NotSteady)
+        .filter(|stream| {
+            stream
+                .stream
+                .drift_percent
+                .is_none_or(|d| d.abs() >= DRIFT_LEAST_PERCENT)
+        })
+        .map(|stream| match stream.stream.drift_percent {
+            Some(drift) => {
+                let verb = if drift < 0.0 { "fell" } else { "rose" };
+                format!(
+                    "{}: throughput {verb} by {:.1} % during the measured phase",
+                    stream.place(),
+                    drift.abs()
+                )
+            }
+            None => format!("{}: throughput reached no steady state", stream.place()),
+        })
+        .collect();
+    let message = "throughput drifted during the measured phase";
+    let hint = "use a longer warm-up (--warm-up) or measure longer (-d)";
+    let code = ReasonCode::NotSteady;
+    (Effect::Invalid, reason(code, message, &places, hint))
+}
+
+fn nothing_acknowledged(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    let mut places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.acknowledged() == 0 && stream.answered() == 0)
+        .map(|stream| match stream.offered() {
+            0 => format!("{}: no op was sent", stream.place()),
+            ops => format!(
+                "{}: none of {} ops was acknowledged",
+                stream.place(),
+                count(ops)
+            ),
+        })
+        .collect();
+    if measured.is_empty() {
+        let reached = record.phases.last().map_or("none", |phase| &phase.name);
+        places.push(format!(
+            "no measured phase started; the last phase was {reached}"
+        ));
+    }
+    let message = "no op was acknowledged in a measured phase";
+    let hint = "run `highwater check URL` and see `errors` in the record";
+    let code = ReasonCode::NothingAcknowledged;
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+/// Answers came, but to ops that were due earlier: there is a throughput, and no latency.
+fn latency_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|stream| stream.acknowledged() == 0 && stream.answered() > 0)
+        .map(|stream| {
+            format!(
+                "{}: none of {} ops that were due in the measured phase was answered; the {} that were answered in it were due before",
+                stream.place(),
+                count(stream.offered()),
+                count(stream.answered())
+            )
+        })
+        .collect();
+    let message = "no op that was due in a measured phase was answered, so its latency is unknown";
+    let hint = "use fewer sessions, or measure longer than an op takes (-d, --timeout)";
+    let code = ReasonCode::LatencyUnknown;
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+fn outcome_unknown(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let message = "the outcome of many rows is unknown";
+    let hint = "see `errors` in the record; a longer --timeout waits for more of the answers";
+    let code = ReasonCode::OutcomeUnknown;
+    let places = unknown::places(measured);
+    (Effect::Unknown, reason(code, message, &places, hint))
+}
+
+/// An objective that names a percentile was neither shown to be met nor to be missed.
+fn too_few_samples(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> (Effect, Option<Reason>) {
+    let objectives = &record.plan.definition.objectives;
+    let bounds_latency = |objective: &Objective| {
+        matches!(
+            objective,
+            Objective::Latency { .. } | Objective::RowLatency { .. }
+        )
+    };
+    let places: Vec<String> = if objectives.iter().any(bounds_latency) {
+        latency_verdicts(objectives, measured)
+            .into_iter()
+            .filter_map(|verdict| match verdict.shown {
+                Shown::TooFew { samples, needed } => Some(format!(
+                    "{}: {} ops measured, {} needed for {}",
+                    verdict.place,
+                    count(samples),
+                    count(needed),
+                    verdict.percentile
+                )),
+                _ => None,
+            })
+            .collect()
+    } else {
+        Vec::new()
+    };
+    let message = "too few ops for a percentile of the objective";
+    let code = ReasonCode::TooFewSamples;
+    (
+        Effect::Unknown,
+        reason(code, message, &places, "measure longer (-d)"),
+    )
+}
+
+fn phase_too_short(record: &RunRecord) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = record
+        .phases
+        .iter()
+        .filter(|p| p.kind == PhaseKind::Measure && p.duration_ns < SHORTEST_PHASE_NS)
+        .map(|phase| {
+            format!(
+                "the phase {} lasted {}; at least {} is needed",
+                phase.name,
+                duration(phase.duration_ns),
+                span(SHORTEST_PHASE_NS)
+            )
+        })
+        .collect();
+    let message = "a measured phase is too short to judge";
+    let code = ReasonCode::TooShort;
+    (
+        Effect::Unknown,
+        reason(code, message, &places, "measure longer (-d)"),
+    )
+}
+
+/// A phase that is long enough, but whose series holds too few independent windows.
+fn not_tested(measured: &[MeasuredStream<'_>]) -> (Effect, Option<Reason>) {
+    let places: Vec<String> = measured
+        .iter()
+        .filter(|m| m.phase.duration_ns >= SHORTEST_PHASE_NS)
+        .filter(|m| m.stream.steadiness == Steadiness::NotTested && m.answered() > 0)
+        .map(|m| {
+            let windows = m.stream.effective_windows;
+            format!(
+                "{}: steadiness cannot be tested: {windows:.1} effective windows, 30 needed",
+                m.place()
+            )
+        })
+        .collect();
+    let message = "too few independent windows to test steadiness or to give an interval";
+    let code = ReasonCode::TooShort;
+    (
+        Effect::Note,
+        reason(code, message, &places, "measure longer (-d)"),
+    )
+}

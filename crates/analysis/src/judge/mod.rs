@@ -1,0 +1,67 @@
+//! The three judgments of a run, from the figures of its record alone.
+//!
+//! So that they can be made anew when a record is shown or merged. No rule may look at anything
+//! but the record; a threshold is a named constant with its reason.
+
+pub mod client_lag;
+mod data;
+mod imported;
+mod measured;
+pub mod measurement;
+pub mod objective;
+mod reasons;
+#[cfg(test)]
+mod tests;
+pub mod unknown;
+
+use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::record::RunRecord;
+
+pub use highwater_model::record::Ended;
+
+pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
+
+/// Judges a run by the rules of its record's schema.
+pub fn judge(record: &RunRecord) -> Judgments {
+    if let Some(origin) = &record.imported {
+        return imported::judge(origin);
+    }
+    let measured = measured_streams(record);
+    let measurement = measurement::judge(record, &measured);
+    Judgments {
+        measurement,
+        data: data::judge(record),
+        objective: objective::judge(record, &measured),
+    }
+}
+
+/// The exit code of a run.
+///
+/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's
+/// expressions, with which the audit asks, are wrong; 3: measurement not sound, or data unverified although an audit was asked; 1: objective missed; 0: all well. Where
+/// several hold the first in this order wins: what happened to the data matters most, and why a
+/// run ended explains why it is not sound.
+pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
+    match judgments.data.value {
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => return 4,
+        Data::Clean | Data::Unverified | Data::NotChecked => {}
+    }
+    match ended {
+        Ended::TargetLost => return 5,
+        Ended::Interrupted => return 130,
+        Ended::Complete => {}
+    }
+    // What the user gave is wrong; how sound the rest is comes after that.
+    let reasons = &judgments.data.reasons;
+    if reasons.iter().any(|r| r.code == ReasonCode::AuditSqlWrong) {
+        return 2;
+    }
+    let sound = judgments.measurement.value == Measurement::Valid;
+    if !sound || judgments.data.value == Data::Unverified {
+        return 3;
+    }
+    match judgments.objective.value {
+        ObjectiveValue::Missed => 1,
+        ObjectiveValue::Met | ObjectiveValue::NoneSet => 0,
+    }
+}

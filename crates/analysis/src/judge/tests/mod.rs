@@ -1,0 +1,729 @@
+//! Every rule with a record that must break it and one that must not.
+
+use super::*;
+use crate::fixture::{
+    MS, S, closed, gate_op, incident, lose_rows, note, open_gate, open_gate_of, open_steps,
+};
+use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::histogram::LatencySummary;
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::{Arrivals, AuditLevel, Objective, Share};
+use highwater_model::record::{
+    AuditStatus, IncidentKind, RunRecord, StallKind, StallRecord, Steadiness,
+};
+use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+use highwater_model::units::{Nanos, Rate};
+
+mod objective;
+
+fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
+    let judged = judge(record).measurement;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+fn data(record: &RunRecord) -> (Data, Vec<ReasonCode>) {
+    let judged = judge(record).data;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
+    let judged = judge(record).objective;
+    (
+        judged.value,
+        judged.reasons.iter().map(|r| r.code).collect(),
+    )
+}
+
+/// A change to a well record, and the measurement that it must lead to.
+fn spoilt(change: impl FnOnce(&mut RunRecord)) -> (Measurement, Vec<ReasonCode>) {
+    let mut record = closed();
+    change(&mut record);
+    measurement(&record)
+}
+
+#[test]
+fn well_records_are_sound_and_clean_without_any_reason() {
+    for record in [closed(), open_steps(), open_gate()] {
+        assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
+        assert_eq!(data(&record), (Data::Clean, vec![]));
+    }
+    assert_eq!(objective(&closed()), (ObjectiveValue::NoneSet, vec![]));
+    assert_eq!(objective(&open_steps()), (ObjectiveValue::Met, vec![]));
+    assert_eq!(objective(&open_gate()), (ObjectiveValue::Met, vec![]));
+}
+
+#[test]
+fn a_busy_load_generator_is_unsound_from_its_limit_on() {
+    let busy = |share| spoilt(|record| record.clients[0].cpu_fraction = share);
+    assert_eq!(busy(0.85), (Measurement::Valid, vec![]));
+    let saturated = (Measurement::Invalid, vec![ReasonCode::ClientSaturated]);
+    assert_eq!(busy(0.86), saturated);
+    // 421,200 rows/s need a ceiling of 1.5 times that.
+    let ceiling = |c| spoilt(|record| record.clients[0].calibrated_ceiling = Some(c));
+    assert_eq!(ceiling(640_000.0), (Measurement::Valid, vec![]));
+    assert_eq!(ceiling(630_000.0), saturated);
+}
+
+#[test]
+fn client_lag_is_unsound_above_a_millisecond_and_a_tenth_of_the_latency() {
+    let lagging = |lag_ns, latency_ns| {
+        let mut op = gate_op();
+        op.lag_ns = lag_ns;
+        op.latencies = vec![(latency_ns, 10_000)];
+        measurement(&open_gate_of(&op))
+    };
+    assert_eq!(lagging(900_000, 4 * MS), (Measurement::Valid, vec![]));
+    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
+    assert_eq!(lagging(1_100_000, 4 * MS), lag);
+    assert_eq!(lagging(1_100_000, 20 * MS), (Measurement::Valid, vec![]));
+    assert_eq!(lagging(2_100_000, 20 * MS), lag);
+}
+
+#[test]
+fn client_lag_is_no_matter_in_closed_load() {
+    let mut record = closed();
+    record.results[0].client_lag_ns.p99 = Some(S);
+    let reasons = measurement(&record).1;
+    assert!(!reasons.contains(&ReasonCode::ClientLag));
+}
+
+#[test]
+fn less_offered_than_asked_is_unsound_below_99_percent() {
+    let offered = |n, arrivals| {
+        let mut record = open_gate();
+        record.results[0].offered = n;
+        record.plan.definition.streams[0].arrivals = arrivals;
+        measurement(&record)
+    };
+    let missed = (Measurement::Invalid, vec![ReasonCode::RateNotOffered]);
+    assert_eq!(
+        offered(9_900, Arrivals::Constant),
+        (Measurement::Valid, vec![])
+    );
+    assert_eq!(offered(9_899, Arrivals::Constant), missed);
+    // Three standard deviations of 10,000 Poisson arrivals are 300.
+    assert_eq!(
+        offered(9_710, Arrivals::Poisson),
+        (Measurement::Valid, vec![])
+    );
+    assert_eq!(offered(9_690, Arrivals::Poisson), missed);
+}
+
+#[test]
+fn littles_law_is_checked_within_five_percent() {
+    let sessions = |n| spoilt(|record| record.streams[0].sessions = n);
+    assert_eq!(sessions(4), (Measurement::Valid, vec![]));
+    let broken = (Measurement::Invalid, vec![ReasonCode::LittlesLaw]);
+    assert_eq!(sessions(5), broken);
+    assert_eq!(sessions(3), broken);
+}
+
+#[test]
+fn littles_law_is_not_asked_where_time_went_into_failures_or_ops_are_few() {
+    let with_errors = spoilt(|record| {
+        record.streams[0].sessions = 5;
+        record.results[0].errors.insert("timeout".to_owned(), 1);
+    });
+    assert_eq!(with_errors, (Measurement::Valid, vec![]));
+    let many_sessions = spoilt(|record| record.streams[0].sessions = 4_000);
+    assert_eq!(many_sessions, (Measurement::Valid, vec![]));
+}
+
+#[test]
+fn drift_is_unsound_and_untested_is_a_note() {
+    let steadiness = |word: Steadiness| spoilt(|r| r.streams[0].steadiness = word);
+    let drifts = |percent: f64| {
+        spoilt(|record| {
+            record.streams[0].steadiness = Steadiness::NotSteady;
+            record.streams[0].drift_percent = Some(percent);
+        })
+    };
+    let drifted = (Measurement::Invalid, vec![ReasonCode::NotSteady]);
+    assert_eq!(drifts(-11.0), drifted);
+    assert_eq!(drifts(9.0), (Measurement::Valid, vec![]));
+    let noted = (Measurement::Valid, vec![ReasonCode::TooShort]);
+    assert_eq!(steadiness(Steadiness::NotTested), noted);
+}
+
+#[test]
+fn a_phase_below_three_seconds_cannot_be_judged() {
+    let short = spoilt(|record| {
+        record.phases[1].duration_ns = 3 * S - 1;
+        record.streams[0].steadiness = Steadiness::NotTested;
+    });
+    assert_eq!(
+        short,
+        (Measurement::Inconclusive, vec![ReasonCode::TooShort])
+    );
+    let long_enough = spoilt(|record| record.phases[1].duration_ns = 3 * S);
+    assert_eq!(long_enough.0, Measurement::Valid);
+}
+
+#[test]
+fn nothing_acknowledged_is_unknown() {
+    let nothing = spoilt(|record| {
+        record.results[0].acknowledged = 0;
+        record.results[0].answered.ops = 0;
+    });
+    let unknown = (
+        Measurement::Inconclusive,
+        vec![ReasonCode::NothingAcknowledged],
+    );
+    assert_eq!(nothing, unknown);
+    let no_phase = spoilt(|record| record.phases.truncate(1));
+    assert_eq!(no_phase, unknown);
+}
+
+#[test]
+fn answers_to_earlier_ops_are_a_throughput_without_a_latency() {
+    let earlier = spoilt(|record| record.results[0].acknowledged = 0);
+    let unknown = vec![ReasonCode::LatencyUnknown];
+    assert_eq!(earlier, (Measurement::Inconclusive, unknown));
+}
+
+#[test]
+fn a_client_that_stood_still_in_a_measured_phase_is_invalid() {
+    let stall = |start_ns, duration_ns| {
+        spoilt(|record| {
+            record.clients[0].stalls = vec![StallRecord {
+                start_ns,
+                duration_ns,
+                kind: StallKind::NotRunning,
+            }];
+        })
+    };
+    let stalled = (Measurement::Invalid, vec![ReasonCode::ClientStalled]);
+    assert_eq!(stall(5 * S, S), stalled);
+    // Two seconds of warm-up.
+    assert_eq!(stall(S, S), (Measurement::Valid, vec![]));
+    assert_eq!(stall(S, S + 1), stalled);
+}
+
+#[test]
+fn a_run_of_which_more_than_a_twentieth_is_unknown_is_inconclusive() {
+    let unknown = |rows| spoilt(|record| record.results[0].rows.unknown = rows);
+    let sent = closed().results[0].rows.sent;
+    assert_eq!(unknown(sent / 20), (Measurement::Valid, vec![]));
+    let too_much = vec![ReasonCode::OutcomeUnknown];
+    assert_eq!(
+        unknown(sent / 20 + 1),
+        (Measurement::Inconclusive, too_much.clone())
+    );
+    // Ops that were never sent were offered too: as many again.
+    let dropped = spoilt(|record| {
+        let result = &mut record.results[0];
+        result.rows.unknown = sent / 20 + 1;
+        result.offered = 2 * result.sent;
+    });
+    assert!(!dropped.1.contains(&ReasonCode::OutcomeUnknown));
+    // Rows that are loaded are in no measured phase.
+    let loaded = spoilt(|record| {
+        let mut load = record.results[0].clone();
+        load.phase = "load".to_owned();
+        load.rows.unknown = sent;
+        record.results.push(load);
+    });
+    assert_eq!(loaded, (Measurement::Valid, vec![]));
+}
+
+#[test]
+fn sessions_that_never_worked_are_missed_in_closed_load() {
+    // Three of four sessions do three quarters of their ops, and Little's law holds of the three.
+    let three_work = |record: &mut RunRecord| {
+        record.streams[0].working = Some(3);
+        record.streams[0].throughput.ops_per_s *= 0.75;
+    };
+    let all = spoilt(|record| record.streams[0].working = Some(4));
+    assert_eq!(all, (Measurement::Valid, vec![]));
+    let missing = (Measurement::Invalid, vec![ReasonCode::SessionsMissing]);
+    assert_eq!(spoilt(three_work), missing);
+    let lost = spoilt(|record| {
+        three_work(record);
+        record.streams[0].throughput.ops_per_s *= 0.75;
+    });
+    let both = vec![ReasonCode::SessionsMissing, ReasonCode::LittlesLaw];
+    assert_eq!(lost, (Measurement::Invalid, both));
+    let fills = spoilt(|record| {
+        three_work(record);
+        record.plan.definition.stop.fills = true;
+    });
+    assert_eq!(fills, (Measurement::Valid, vec![]));
+    let mut open = open_gate();
+    open.streams[0].working = Some(1);
+    assert_eq!(measurement(&open), (Measurement::Valid, vec![]));
+}
+
+#[test]
+fn client_lag_counts_by_what_it_adds_to_a_percentile() {
+    let undelayed = |p99, lag| {
+        let mut record = open_gate();
+        let result = &mut record.results[0];
+        result.latency_ns.p99 = Some(100 * MS);
+        result.undelayed_ns = Some(LatencySummary {
+            p99: Some(p99),
+            ..result.latency_ns.clone()
+        });
+        result.client_lag_ns.p99 = Some(lag);
+        measurement(&record)
+    };
+    // Late by 30 ms, and yet the percentile is what it is without that.
+    assert_eq!(undelayed(95 * MS, 30 * MS), (Measurement::Valid, vec![]));
+    let lag = (Measurement::Invalid, vec![ReasonCode::ClientLag]);
+    assert_eq!(undelayed(94 * MS, MS / 10), lag);
+    // Without our delay the objective would be met, and with it it is not.
+    let decides = |without| {
+        let mut record = open_gate();
+        record.plan.definition.objectives = vec![Objective::Latency {
+            quantile_ppm: 990_000,
+            max: Nanos(98 * MS),
+        }];
+        let result = &mut record.results[0];
+        result.latency_ns.p99 = Some(100 * MS);
+        result.undelayed_ns = Some(LatencySummary {
+            p99: Some(without),
+            ..result.latency_ns.clone()
+        });
+        measurement(&record).1.contains(&ReasonCode::ClientLag)
+    };
+    assert!(decides(97 * MS) && !decides(99 * MS));
+}
+
+#[test]
+fn what_the_runner_found_becomes_a_reason() {
+    for (kind, code) in [
+        (IncidentKind::Interrupted, ReasonCode::Interrupted),
+        (IncidentKind::TargetLost, ReasonCode::TargetLost),
+        (IncidentKind::DiskFull, ReasonCode::DiskFull),
+        (IncidentKind::RecordIncomplete, ReasonCode::RecordIncomplete),
+    ] {
+        let found = spoilt(|record| incident(record, kind, "after 6 s"));
+        assert_eq!(found, (Measurement::Invalid, vec![code]));
+    }
+    let after = spoilt(|record| incident(record, IncidentKind::AuditInterrupted, "after 6 s"));
+    assert_eq!(after, (Measurement::Valid, vec![]));
+    // A note is for people: no judgment reads its code.
+    let other = spoilt(|record| note(record, "interrupted", "after 6 s"));
+    assert_eq!(other, (Measurement::Valid, vec![]));
+}
+
+#[test]
+fn too_few_ops_leave_a_percentile_unknown_and_the_objective_missed() {
+    let gate = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, n)];
+        open_gate_of(&op)
+    };
+    let few = gate(999);
+    let unknown = (Measurement::Inconclusive, vec![ReasonCode::TooFewSamples]);
+    assert_eq!(measurement(&few), unknown);
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
+    assert_eq!(objective(&few), missed);
+    let enough = gate(1_000);
+    assert_eq!(measurement(&enough), (Measurement::Valid, vec![]));
+    assert_eq!(objective(&enough), (ObjectiveValue::Met, vec![]));
+}
+
+#[test]
+fn a_plain_miss_needs_no_thousand_ops() {
+    let mut op = gate_op();
+    op.latencies = vec![(40 * MS, 200)];
+    let record = open_gate_of(&op);
+    assert_eq!(measurement(&record), (Measurement::Valid, vec![]));
+    assert_eq!(objective(&record).0, ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_percentile_passes_only_with_confidence() {
+    let slow = |n| {
+        let mut op = gate_op();
+        op.latencies = vec![(4 * MS, 10_000 - n), (30 * MS, n)];
+        judge(&open_gate_of(&op)).objective
+    };
+    assert_eq!(slow(80).value, ObjectiveValue::Met);
+    let close = slow(97);
+    assert_eq!(close.value, ObjectiveValue::Missed);
+    assert!(
+        close.reasons[0].evidence.contains("not met with 95"),
+        "{close:?}"
+    );
+    let above = slow(200);
+    assert_eq!(above.value, ObjectiveValue::Missed);
+    assert!(
+        !above.reasons[0].evidence.contains("not met with 95"),
+        "{above:?}"
+    );
+}
+
+#[test]
+fn ops_that_are_slow_together_widen_the_bound() {
+    let mut record = open_gate();
+    let over = &mut record.results[0].windows.over[0];
+    over.fill(0);
+    over[50] = 80;
+    let judged = judge(&record).objective;
+    assert_eq!(judged.value, ObjectiveValue::Missed, "{judged:?}");
+}
+
+#[test]
+fn a_row_latency_objective_does_not_pass_where_there_is_none() {
+    let mut record = closed();
+    record.plan.definition.objectives = vec![Objective::RowLatency {
+        quantile_ppm: 990_000,
+        max: Nanos::SECOND,
+    }];
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveLatency]);
+    assert_eq!(objective(&record), missed);
+}
+
+#[test]
+fn errors_and_rejections_are_bounded_exactly() {
+    let failing = |class: &str, n, objective| {
+        let mut record = open_gate();
+        record.results[0].errors.insert(class.to_owned(), n);
+        record.plan.definition.objectives = vec![objective];
+        self::objective(&record).1
+    };
+    let errors = Objective::Errors { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 10, errors), vec![]);
+    assert_eq!(
+        failing("timeout", 11, errors),
+        vec![ReasonCode::ObjectiveErrors]
+    );
+    let rejected = Objective::Rejected { max_ppm: 1_000 };
+    assert_eq!(failing("timeout", 11, rejected), vec![]);
+    assert_eq!(
+        failing("rejected", 11, rejected),
+        vec![ReasonCode::ObjectiveRejected]
+    );
+}
+
+#[test]
+fn dropped_ops_count_as_errors() {
+    let mut record = open_gate();
+    record.plan.definition.objectives = vec![Objective::Errors { max_ppm: 1_000 }];
+    record.results[0].dropped = 11;
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveErrors]);
+    assert_eq!(objective(&record), missed);
+}
+
+#[test]
+fn a_throughput_floor_asks_streams_of_the_first_ones_unit() {
+    let floor = |rows| {
+        let mut record = open_steps();
+        let min = Rate::per_second(rows);
+        record.plan.definition.objectives = vec![Objective::Throughput { min }];
+        objective(&record)
+    };
+    assert_eq!(floor(50_000), (ObjectiveValue::Met, vec![]));
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!(floor(50_001), missed);
+}
+
+#[test]
+fn an_open_rate_must_be_sustained_whatever_the_objective() {
+    let reached = |rows_per_s| {
+        let mut record = open_gate();
+        record.streams[0].throughput.rows_per_s = rows_per_s;
+        objective(&record)
+    };
+    assert_eq!(reached(990.0), (ObjectiveValue::Met, vec![]));
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!(reached(989.0), missed);
+}
+
+#[test]
+fn ops_at_work_at_the_end_are_no_shortfall_where_no_phase_came_before() {
+    let reached = |start_ns| {
+        let mut record = open_gate();
+        record.phases[1].start_ns = start_ns;
+        record.results[0].service_ns.mean = Some(S);
+        record.streams[0].throughput.rows_per_s = 910.0;
+        objective(&record).0
+    };
+    assert_eq!(reached(0), ObjectiveValue::Met);
+    assert_eq!(reached(2 * S), ObjectiveValue::Missed);
+}
+
+#[test]
+fn a_backlog_misses_any_objective_and_none_without_one() {
+    let mut record = open_gate();
+    record.results[0].backlog = true;
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::Backlog]);
+    assert_eq!(objective(&record), missed);
+    record.plan.definition.objectives.clear();
+    assert_eq!(objective(&record), (ObjectiveValue::NoneSet, vec![]));
+}
+
+#[test]
+fn the_cpu_of_every_node_is_bounded_and_must_be_known() {
+    let busy = |nodes: &[f64]| {
+        let mut record = closed();
+        let series = |(number, share): (usize, &f64)| TelemetrySeries {
+            source: "target".to_owned(),
+            name: names::CPU_BUSY.to_owned(),
+            unit: "share".to_owned(),
+            node: Some(format!("n{number}")),
+            kind: SeriesKind::Level,
+            values: vec![Some(*share); 100],
+        };
+        let telemetry = TargetTelemetry {
+            interval_ns: 1_000_000_000,
+            times_ns: (0..100).map(|second| second * 1_000_000_000).collect(),
+            series: nodes.iter().enumerate().map(series).collect(),
+            ..TargetTelemetry::default()
+        };
+        record.target_telemetry = Some(telemetry);
+        // What the load generator does is no part of it.
+        record.clients[0].machine_cpu_fraction = Some(1.0);
+        record.plan.definition.objectives = vec![Objective::Cpu { max_ppm: 800_000 }];
+        objective(&record)
+    };
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::ObjectiveCpu]);
+    assert_eq!(busy(&[0.8]), (ObjectiveValue::Met, vec![]));
+    assert_eq!(busy(&[0.3, 0.81, 0.1]), missed);
+    assert_eq!(busy(&[]), missed);
+}
+
+#[test]
+fn losing_outranks_altering_outranks_duplicating() {
+    let mut record = closed();
+    record.audit.surplus = 5;
+    record.audit.duplicated = 5;
+    record.audit.found += 5;
+    assert_eq!(
+        data(&record),
+        (Data::Duplicated, vec![ReasonCode::RowsSurplus])
+    );
+    record.audit.altered = 2;
+    assert_eq!(data(&record).0, Data::Altered);
+    lose_rows(&mut record, 1);
+    assert_eq!(data(&record).0, Data::Lost);
+}
+
+#[test]
+fn rows_of_another_writer_are_no_duplicates_and_refused_ones_are_neither() {
+    let surplus = |refused, foreign| {
+        let mut record = closed();
+        record.audit.surplus = refused + foreign;
+        record.audit.refused_found = refused;
+        record.audit.foreign = foreign;
+        record.audit.found += refused + foreign;
+        data(&record)
+    };
+    let foreign = ReasonCode::ForeignWriter;
+    assert_eq!(surplus(0, 3), (Data::Unverified, vec![foreign]));
+    assert_eq!(
+        surplus(3, 0),
+        (Data::Surplus, vec![ReasonCode::RefusedFound])
+    );
+    let both = vec![ReasonCode::RefusedFound, foreign];
+    assert_eq!(surplus(2, 1), (Data::Surplus, both));
+    // Another run took the tables: whatever they hold now is not this run's alone.
+    let mut record = closed();
+    incident(&mut record, IncidentKind::TablesLost, "taken over");
+    assert_eq!(data(&record), (Data::Unverified, vec![foreign]));
+}
+
+#[test]
+fn no_count_stands_beside_a_total_that_it_exceeds() {
+    let mut record = closed();
+    record.audit.missing = record.audit.acknowledged + 1;
+    let judged = judge(&record).data;
+    let text = format!("{:?}", judged.reasons);
+    assert!(
+        text.contains("rows are missing") && !text.contains(" of "),
+        "{text}"
+    );
+}
+
+#[test]
+fn rows_of_unknown_fate_may_be_there_or_not() {
+    let mut record = closed();
+    record.audit.unknown = 1_000;
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.found += 600;
+    record.audit.resolved.rows_found = 600;
+    assert_eq!(
+        data(&record),
+        (Data::Clean, vec![ReasonCode::ResentUnknown])
+    );
+    record.audit.resolved.rows_found = 0;
+    assert_eq!(data(&record).1, []);
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record).1, [ReasonCode::ResentUnknown]);
+}
+
+#[test]
+fn a_counter_that_knows_fewer_rows_than_it_acknowledged_contradicts() {
+    let mut record = closed();
+    record.audit.server_counter = Some(record.audit.acknowledged);
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.server_counter = Some(record.audit.acknowledged + 9);
+    assert_eq!(data(&record), (Data::Clean, vec![]));
+    record.audit.server_counter = Some(record.audit.acknowledged - 1);
+    let contradicts = vec![ReasonCode::CounterDiffers];
+    assert_eq!(data(&record), (Data::Clean, contradicts.clone()));
+    record.audit.level = AuditLevel::Count;
+    assert_eq!(data(&record), (Data::Unverified, contradicts));
+}
+
+#[test]
+fn copies_that_differ_are_not_clean() {
+    let mut record = closed();
+    record.audit.copies_differ = vec!["cpu shard 0: 100, 99 rows".to_owned()];
+    let expected = (Data::Unverified, vec![ReasonCode::CopiesDiffer]);
+    assert_eq!(data(&record), expected);
+}
+
+#[test]
+fn buckets_that_were_not_narrowed_say_so() {
+    let mut record = closed();
+    record.audit.altered = 2;
+    record.audit.narrowed = false;
+    let expected = vec![ReasonCode::RowsAltered, ReasonCode::NotNarrowed];
+    assert_eq!(data(&record), (Data::Altered, expected));
+}
+
+#[test]
+fn an_audit_that_was_not_done_verifies_nothing() {
+    let status = |status: AuditStatus| {
+        let mut record = closed();
+        record.audit.status = status;
+        data(&record)
+    };
+    let unverified = |code| (Data::Unverified, vec![code]);
+    assert_eq!(
+        status(AuditStatus::Timeout),
+        unverified(ReasonCode::AuditTimeout)
+    );
+    assert_eq!(
+        status(AuditStatus::Failed),
+        unverified(ReasonCode::AuditFailed)
+    );
+    assert_eq!(
+        status(AuditStatus::Partial),
+        unverified(ReasonCode::OneShare)
+    );
+    assert_eq!(
+        status(AuditStatus::OneShare),
+        unverified(ReasonCode::OneShare)
+    );
+    assert_eq!(
+        status(AuditStatus::NoInvariant),
+        unverified(ReasonCode::NoInvariant)
+    );
+    assert_eq!(status(AuditStatus::Off), (Data::NotChecked, vec![]));
+    assert_eq!(
+        status(AuditStatus::NothingWritten),
+        (Data::NotChecked, vec![])
+    );
+    let noted = vec![ReasonCode::StoresNothing];
+    assert_eq!(
+        status(AuditStatus::StoresNothing),
+        (Data::NotChecked, noted)
+    );
+}
+
+fn wrong_key() -> WrongSql {
+    WrongSql {
+        table: "cpu".to_owned(),
+        part: SqlPart::Key,
+        column: None,
+        expression: "a +\n  b".to_owned(),
+        evidence: "0 came out for row 7".to_owned(),
+    }
+}
+
+#[test]
+fn a_wrong_expression_of_the_audit_is_named_and_no_loss() {
+    for status in [AuditStatus::Failed, AuditStatus::Partial, AuditStatus::Done] {
+        let mut record = closed();
+        record.audit.status = status;
+        record.audit.wrong_sql.push(wrong_key());
+        assert_eq!(
+            data(&record),
+            (Data::Unverified, vec![ReasonCode::AuditSqlWrong]),
+            "{status:?}"
+        );
+        assert_eq!(
+            judge(&record).data.reasons[0].evidence,
+            "`key` of table `cpu`: 0 came out for row 7; it is `a + b`"
+        );
+    }
+    // What another table lost is lost.
+    let mut record = closed();
+    record.audit.wrong_sql.push(wrong_key());
+    lose_rows(&mut record, 1);
+    let expected = vec![ReasonCode::RowsLost, ReasonCode::AuditSqlWrong];
+    assert_eq!(data(&record), (Data::Lost, expected));
+}
+
+#[test]
+fn an_audit_among_running_statements_proves_no_cleanness() {
+    let mut record = closed();
+    incident(
+        &mut record,
+        IncidentKind::NotIdle,
+        "3 statements after 30 s",
+    );
+    assert_eq!(data(&record), (Data::Unverified, vec![ReasonCode::NotIdle]));
+}
+
+#[test]
+fn no_level_means_no_audit_whatever_its_status() {
+    let mut record = closed();
+    record.audit.level = AuditLevel::Off;
+    record.audit.status = AuditStatus::Failed;
+    assert_eq!(data(&record).0, Data::NotChecked);
+}
+
+#[test]
+fn many_places_are_one_reason() {
+    let mut record = open_steps();
+    for result in &mut record.results {
+        result.client_lag_ns.p99 = Some(S);
+    }
+    record.plan.definition.share = Share::WHOLE;
+    let judged = judge(&record).measurement;
+    assert_eq!(judged.reasons.len(), 1);
+    assert!(
+        judged.reasons[0].evidence.ends_with("; and 3 more"),
+        "{judged:?}"
+    );
+}
+
+#[test]
+fn exit_codes_rank_data_then_the_end_then_soundness_then_the_objective() {
+    let mut record = open_gate();
+    let code = |record: &RunRecord| exit_code(&judge(record), Ended::of(&record.incidents));
+    assert_eq!(code(&record), 0);
+    record.results[0].backlog = true;
+    assert_eq!(code(&record), 1);
+    record.clients[0].cpu_fraction = 1.0;
+    assert_eq!(code(&record), 3);
+    record.audit.status = AuditStatus::Failed;
+    record.audit.wrong_sql.push(wrong_key());
+    assert_eq!(code(&record), 2);
+    record.audit.status = AuditStatus::Done;
+    incident(&mut record, IncidentKind::Interrupted, "by the user");
+    assert_eq!(code(&record), 130);
+    incident(&mut record, IncidentKind::TargetLost, "no session for 30 s");
+    assert_eq!(code(&record), 5);
+    lose_rows(&mut record, 1);
+    assert_eq!(code(&record), 4);
+}
+
+#[test]
+fn data_that_were_not_verified_although_asked_are_not_well() {
+    let mut record = closed();
+    record.audit.status = AuditStatus::Timeout;
+    assert_eq!(exit_code(&judge(&record), Ended::Complete), 3);
+    record.audit.status = AuditStatus::Off;
+    assert_eq!(exit_code(&judge(&record), Ended::Complete), 0);
+}

@@ -1,0 +1,33 @@
+//! What a record means: statistics and judgments, as pure functions.
+//!
+//! Rates and their uncertainty, bounds on tails, availability, queueing theory, judgments, the
+//! policies of searches and tunings. Nothing here reads a clock, draws a random number or prints.
+
+pub mod availability;
+pub mod buckets;
+pub mod change_points;
+pub mod changes;
+pub mod comparison;
+pub mod exceedance;
+pub mod findings;
+#[cfg(any(test, feature = "fixture"))]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a fixture that cannot be made fails its test"
+)]
+pub mod fixture;
+pub mod judge;
+pub mod littles_law;
+mod long_run;
+pub mod periodicity;
+pub mod queueing;
+pub mod recovery;
+pub mod search;
+pub mod sums;
+#[cfg(any(test, feature = "fixture"))]
+pub mod synthetic;
+pub mod telemetry;
+pub mod throughput;
+pub mod tuning;
+
+pub use judge::{Ended, exit_code, judge};

@@ -1,0 +1,291 @@
+//! How uncertain the mean of a series is whose neighbors resemble each other.
+//!
+//! Counts of successive 100 ms windows are not independent: a merge or a checkpoint slows ten of
+//! them down together. The variance of the mean of n windows is then S / n with the *long-run
+//! variance* S = γ₀ · τ, where γ₀ is the variance of one window and τ = 1 + 2 Σ ρₖ the integrated
+//! autocorrelation time; n / τ windows are *effective*.
+//!
+//! Two estimates, each for what it is good at:
+//!
+//! 1. τ by Geyer's initial monotone sequence (C. J. Geyer, "Practical Markov chain Monte Carlo",
+//!    Statistical Science 7, 1992; see also A. Sokal, "Monte Carlo methods in statistical
+//!    mechanics", 1997): the sums ρ₂ₘ + ρ₂ₘ₊₁ are taken while they are positive, each no greater
+//!    than the one before. It only decides how smooth the other estimate is, and whether there are
+//!    enough windows to say anything.
+//! 2. S from the K lowest frequencies, Ŝ = Σ dⱼ² / K with dⱼ = √(2/n) Σₜ rₜ cos(πj(t + ½)/n).
+//!    K Ŝ / S is nearly χ² with K degrees of freedom, so that means have a Student t with K degrees
+//!    of freedom. This is the method of batch means (Schmeiser 1982; Law & Kelton, "Simulation
+//!    modeling and analysis", chapter 9) with cosines in place of the batches' steps, as advised by
+//!    Lazarus, Lewis, Stock & Watson, "HAR inference: recommendations for practice", Journal of
+//!    Business & Economic Statistics 36, 2018; Heidelberger & Welch 1981 use the same low
+//!    frequencies. Cosines leak less of the higher frequencies, and a straight line can be taken
+//!    out of the series for the price of the first of them.
+//!
+//! The plain use of τ's estimate as S would be wrong more often than stated: it comes out too small
+//! in short series, and those in which it does are the ones that pass a gate on n / τ.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use highwater_model::numbers::len_to_f64;
+
+/// Longer series are first averaged over so many neighbors that at most this many values remain:
+/// autocorrelations cost the square of the length, and a day has 864,000 windows.
+const MAX_VALUES: usize = 6_000;
+/// Fewest degrees of freedom; a Student t with fewer has useless tails.
+const MIN_FREQUENCIES: f64 = 4.0;
+/// Most; more would gain less than 2 % in width.
+const MAX_FREQUENCIES: f64 = 60.0;
+
+/// What is known of the series around which the residuals were taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removed {
+    /// Its mean, or the zero that it is known to have.
+    Mean,
+    /// A straight line.
+    Line,
+}
+
+/// How the estimate is made; the values are calibrated by the tests of its users.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Calibration {
+    /// What the residuals lack.
+    pub(super) removed: Removed,
+    /// Frequencies used per effective window; fewer follow slow dependence better.
+    pub(super) frequencies: f64,
+    /// The variance is multiplied by 1 + margin / effective windows, for the error in τ.
+    pub(super) margin: f64,
+}
+
+/// The uncertainty of a series' mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct LongRun {
+    /// n times the variance of the mean of n windows.
+    pub(super) variance: f64,
+    /// Degrees of freedom of `variance`.
+    pub(super) degrees: f64,
+    /// Independent windows that the series is worth; at most its length.
+    pub(super) effective_windows: f64,
+}
+
+/// The long-run variance of a series, from its residuals. At least 6 of them make sense.
+pub(super) fn long_run(residuals: &[f64], calibration: Calibration) -> LongRun {
+    if residuals.len() <= MAX_VALUES {
+        return of_bounded(residuals, calibration);
+    }
+    let size = residuals.len().div_ceil(MAX_VALUES);
+    let batches = residuals.chunks_exact(size);
+    let means: Vec<f64> = batches
+        .map(|batch| batch.iter().sum::<f64>() / len_to_f64(size))
+        .collect();
+    let long_run = of_bounded(&means, calibration);
+    // Windows vary more than their averages; n / τ is told in windows.
+    let variance = |values: &[f64]| {
+        let squares: f64 = values.iter().map(|value| value * value).sum();
+        squares / len_to_f64(values.len())
+    };
+    let between = variance(&means);
+    let windows = if between > 0.0 {
+        long_run.effective_windows * variance(residuals) / between
+    } else {
+        f64::INFINITY
+    };
+    LongRun {
+        variance: long_run.variance * len_to_f64(size),
+        effective_windows: windows.min(len_to_f64(residuals.len())),
+        ..long_run
+    }
+}
+
+fn of_bounded(residuals: &[f64], calibration: Calibration) -> LongRun {
+    let n = len_to_f64(residuals.len());
+    let squares: f64 = residuals.iter().map(|r| r * r).sum();
+    let effective_windows = if squares > 0.0 {
+        n / autocorrelation_time(residuals, squares, calibration.removed)
+    } else {
+        n
+    };
+    let degrees = (calibration.frequencies * effective_windows)
+        .floor()
+        .min(n - 2.0)
+        .clamp(MIN_FREQUENCIES, MAX_FREQUENCIES);
+    // The line takes up one frequency's worth: (96/π⁴) Σ j⁻⁴ over odd j, of which j = 1 is 98.6 %.
+    let summed = match calibration.removed {
+        Removed::Mean => degrees,
+        Removed::Line => degrees + 1.0,
+    };
+    let margin = 1.0 + calibration.margin / effective_windows.max(1.0);
+    LongRun {
+        variance: low_frequency_power(residuals, summed) / degrees * margin,
+        degrees,
+        effective_windows,
+    }
+}
+
+/// τ, at least 1, corrected for the bias that the removed mean or line brings into each ρₖ.
+pub(super) fn autocorrelation_time(residuals: &[f64], squares: f64, removed: Removed) -> f64 {
+    let n = len_to_f64(residuals.len());
+    let correlation = |lag: usize| {
+        let pairs = residuals.iter().zip(residuals.get(lag..).unwrap_or(&[]));
+        pairs.map(|(a, b)| a * b).sum::<f64>() / squares
+    };
+    let (mut tau, mut before, mut lag) = (-1.0, f64::INFINITY, 0);
+    // Past n / 10 nobody needs the exact value, and the sum would cost n² operations.
+    while lag + 1 < residuals.len() / 2 && tau < n / 10.0 {
+        let pair = correlation(lag) + correlation(lag + 1);
+        if pair <= 0.0 {
+            break;
+        }
+        before = pair.min(before);
+        tau += 2.0 * before;
+        lag += 2;
+    }
+    // Each of the ρₖ summed is too small by about τ / n per regressor that was removed.
+    let regressors = match removed {
+        Removed::Mean => 1.0,
+        Removed::Line => 2.0,
+    };
+    let kept = 1.0 - regressors * len_to_f64(lag) / n;
+    (tau / kept.max(0.2)).max(1.0)
+}
+
+/// Σ dⱼ² over the frequencies j = 1 ..= `frequencies`.
+fn low_frequency_power(residuals: &[f64], frequencies: f64) -> f64 {
+    struct Wave {
+        cos: f64,
+        sin: f64,
+        step_cos: f64,
+        step_sin: f64,
+        sum: f64,
+    }
+    let n = len_to_f64(residuals.len());
+    let mut waves = Vec::new();
+    let mut j = 1.0;
+    while j <= frequencies {
+        let step = std::f64::consts::PI * j / n;
+        waves.push(Wave {
+            cos: (step / 2.0).cos(),
+            sin: (step / 2.0).sin(),
+            step_cos: step.cos(),
+            step_sin: step.sin(),
+            sum: 0.0,
+        });
+        j += 1.0;
+    }
+    for residual in residuals {
+        for wave in &mut waves {
+            wave.sum += residual * wave.cos;
+            // Turning a unit vector by the step is exact enough over any run and needs no cosine.
+            let cos = wave.cos * wave.step_cos - wave.sin * wave.step_sin;
+            wave.sin = wave.sin * wave.step_cos + wave.cos * wave.step_sin;
+            wave.cos = cos;
+        }
+    }
+    waves.iter().map(|wave| wave.sum * wave.sum).sum::<f64>() * 2.0 / n
+}
+
+/// The two-sided p-value of a Student t.
+pub(super) fn student_p_value(t: f64, degrees: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, degrees).map_or(1.0, |student| 2.0 * student.sf(t.abs()))
+}
+
+/// The value that a Student t exceeds with probability `tail`, below one half.
+pub(super) fn student_quantile(tail: f64, degrees: f64) -> f64 {
+    let Ok(student) = StudentsT::new(0.0, 1.0, degrees) else {
+        return f64::INFINITY;
+    };
+    solve(0.0, 1e6, |t| student.sf(t) <= tail)
+}
+
+/// The least x in (low, high) from which on `reached` holds, by bisection to full precision.
+pub(super) fn solve(low: f64, high: f64, reached: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (low, high);
+    for _ in 0..200 {
+        let middle = low + (high - low) / 2.0;
+        if middle <= low || middle >= high {
+            break;
+        }
+        if reached(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expect: f64) {
+        let error = (found - expect).abs() / expect.abs().max(1e-300);
+        assert!(error < 1e-6, "{found} instead of {expect}");
+    }
+
+    #[test]
+    fn student_agrees_with_tables() {
+        near(student_quantile(0.025, 4.0), 2.776_445_105);
+        near(student_quantile(0.025, 10.0), 2.228_138_852);
+        near(student_quantile(0.025, 60.0), 2.000_297_822);
+        near(student_quantile(0.05, 4.0), 2.131_846_786);
+        near(student_p_value(2.776_445_105, 4.0), 0.05);
+        near(student_p_value(-2.228_138_852, 10.0), 0.05);
+    }
+
+    #[test]
+    fn power_is_that_of_the_cosines() {
+        let series: Vec<f64> = (0..500).map(|i| f64::from((i * 7_919) % 101)).collect();
+        let mut expect = 0.0;
+        for j in 1..=7 {
+            let angle = |t: f64| std::f64::consts::PI * f64::from(j) * (t + 0.5) / 500.0;
+            let terms = series.iter().enumerate();
+            let sum: f64 = terms.map(|(t, r)| r * angle(len_to_f64(t)).cos()).sum();
+            expect += sum * sum * 2.0 / 500.0;
+        }
+        near(low_frequency_power(&series, 7.0), expect);
+    }
+
+    #[test]
+    fn a_long_series_is_averaged_first_and_means_the_same() {
+        let mut noise = super::super::synthetic::Noise::new(1);
+        let series = noise.autoregression(0.9, 50_000);
+        let calibration = Calibration {
+            removed: Removed::Mean,
+            frequencies: 0.15,
+            margin: 0.0,
+        };
+        let found = long_run(&series, calibration);
+        let truth = (1.0 + 0.9) / (1.0 - 0.9);
+        assert!((found.variance / truth - 1.0).abs() < 0.4, "{found:?}");
+        let effective = 50_000.0 / truth;
+        assert!(
+            (found.effective_windows / effective - 1.0).abs() < 0.2,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_day_of_slow_change_is_done_at_once() {
+        let slow: Vec<f64> = (0..864_000).map(|t| (f64::from(t) / 2e5).sin()).collect();
+        let calibration = Calibration {
+            removed: Removed::Mean,
+            frequencies: 0.15,
+            margin: 0.0,
+        };
+        assert!(long_run(&slow, calibration).effective_windows < 30.0);
+    }
+
+    #[test]
+    fn alternating_and_constant_series_count_in_full() {
+        for series in [vec![0.0; 100], [1.0, -1.0].repeat(50)] {
+            for removed in [Removed::Mean, Removed::Line] {
+                let calibration = Calibration {
+                    removed,
+                    frequencies: 0.15,
+                    margin: 5.0,
+                };
+                near(long_run(&series, calibration).effective_windows, 100.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! A queue whose server goes away, op by op, says when it was back and when nothing waited.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixture::{S, closed};
+use highwater_model::plan::PhaseKind;
+
+const MS: u64 = 1_000_000;
+/// Where the phase begins: times of a record count from the run's start.
+const PHASE_START: u64 = 2 * S;
+
+/// A server that answers so many ops a second, of which so many are offered.
+#[derive(Debug, Clone)]
+struct Served {
+    rate: u64,
+    capacity: u64,
+    seconds: u64,
+    /// When it is away, [begin, length].
+    away: Vec<[u64; 2]>,
+    /// Of ten ops so many fail.
+    fail: usize,
+}
+
+/// What the record shows of it, and when the queue was empty after the longest outage.
+struct Shown {
+    recovery: Option<RecoveryRecord>,
+    gap: [u64; 2],
+    emptied: Option<u64>,
+}
+
+impl Served {
+    fn new(rate: u64, capacity: u64, away_ms: &[[u64; 2]]) -> Self {
+        Self {
+            rate,
+            capacity,
+            seconds: 30,
+            away: away_ms.iter().map(|[a, b]| [a * MS, b * MS]).collect(),
+            fail: 0,
+        }
+    }
+
+    /// When each op was due and when it was answered.
+    fn ops(&self) -> Vec<[u64; 2]> {
+        let mut free = 0;
+        let due = (0..self.rate * self.seconds).map(|op| op * S / self.rate);
+        due.map(|due| {
+            let mut end = due.max(free) + S / self.capacity;
+            for [begin, length] in &self.away {
+                if (*begin..begin + length).contains(&end) {
+                    end = begin + length + S / self.capacity;
+                }
+            }
+            free = end;
+            [due, end]
+        })
+        .collect()
+    }
+
+    fn shown(&self) -> Shown {
+        let ops = self.ops();
+        let fails = |op: usize| op % 10 < self.fail;
+        let end = self.seconds * S;
+        let windows = |of: &dyn Fn(usize) -> Option<u64>| {
+            let mut counts = vec![0; window_at(end)];
+            let times = (0..ops.len()).filter_map(of).filter(|time| *time < end);
+            times.for_each(|time| counts[window_at(time)] += 1);
+            counts
+        };
+        let mut result = closed().results[0].clone();
+        result.open = true;
+        result.phase = "measure".to_owned();
+        result.windows.offered = windows(&|op| Some(ops[op][0]));
+        result.windows.acknowledged = windows(&|op| (!fails(op)).then(|| ops[op][1]));
+        result.windows.failed = windows(&|op| fails(op).then(|| ops[op][1]));
+        let mut last = 0;
+        let mut gap = [0, 0];
+        let answers = (0..ops.len()).filter(|op| !fails(*op)).map(|op| ops[op][1]);
+        for time in answers.filter(|time| *time < end).chain([end]) {
+            if time - last > gap[1] {
+                gap = [last, time - last];
+            }
+            last = time;
+        }
+        let back = gap[0] + gap[1];
+        // The first op that found nobody before it.
+        let alone = ops
+            .iter()
+            .find(|[due, end]| *due >= gap[0] && *end > back && end - due <= S / self.capacity);
+        gap[0] += PHASE_START;
+        Shown {
+            recovery: recovery(gap, &phase(self.seconds), &[result]),
+            gap,
+            emptied: alone.map(|[due, _]| due + PHASE_START - gap[0]),
+        }
+    }
+}
+
+fn phase(seconds: u64) -> PhaseRecord {
+    PhaseRecord {
+        name: "measure".to_owned(),
+        kind: PhaseKind::Measure,
+        step: Some(0),
+        start_ns: PHASE_START,
+        duration_ns: seconds * S,
+    }
+}
+
+/// What a gap may be off by: 300 ms and two intervals between arrivals.
+fn tolerance(rate: u64) -> u64 {
+    300 * MS + 2 * S / rate
+}
+
+/// A target that is back serves the offered rate from the gap's end on, and is recovered when the
+/// queue is empty; ops of 100 ms and two may still wait then.
+fn check(served: &Served) {
+    let shown = served.shown();
+    let seen = shown
+        .recovery
+        .unwrap_or_else(|| panic!("no outage in {served:?}"));
+    let off = tolerance(served.rate);
+    assert_eq!(seen.start_ns, shown.gap[0], "{served:?}");
+    let again = seen
+        .rate_again_ns
+        .unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
+    assert!(
+        again.abs_diff(shown.gap[1]) <= off,
+        "{served:?}: {seen:?}, away {}",
+        shown.gap[1]
+    );
+    let emptied = shown.emptied.unwrap();
+    let recovered = seen
+        .recovered_ns
+        .unwrap_or_else(|| panic!("{served:?}: {seen:?}"));
+    let near = served.rate * S / 10 + 2 * S;
+    let early = near / (served.capacity - served.rate);
+    assert!(
+        recovered <= emptied + off && recovered + early + off >= emptied,
+        "{served:?}: {seen:?}, emptied after {emptied}"
+    );
+}
+
+#[test]
+fn recovery_from_a_single_outage_is_that_of_the_queue() {
+    for rate in [3, 10, 50, 500, 5_000] {
+        for times in [2, 5, 50] {
+            for length in [1_500, 2_050, 4_990] {
+                check(&Served::new(rate, times * rate, &[[5_230, length]]));
+            }
+        }
+    }
+    // A tenth to spare: the backlog takes ten times as long as the outage.
+    check(&Served::new(500, 550, &[[3_010, 1_500]]));
+}
+
+#[test]
+fn a_gap_in_which_little_was_offered_is_no_outage() {
+    let within = |rate, length| {
+        let shown = Served::new(rate, 100 * rate, &[[5_000, length]]).shown();
+        shown.recovery.is_some()
+    };
+    assert!(!within(5_000, 299) && within(5_000, 320));
+    assert!(!within(3, 300) && within(3, 1_400));
+    assert_eq!(Served::new(3, 300, &[]).shown().recovery, None);
+}
+
+#[test]
+fn an_outage_to_the_end_of_the_phase_is_not_recovered_from() {
+    let mut served = Served::new(50, 500, &[[25_000, 9_000]]);
+    let shown = served.shown();
+    let lasting = RecoveryRecord {
+        start_ns: shown.gap[0],
+        rate_again_ns: None,
+        recovered_ns: None,
+    };
+    assert_eq!(shown.recovery, Some(lasting));
+    // Back in time, and two seconds are too few for what waits.
+    served = Served::new(50, 60, &[[25_000, 3_000]]);
+    let seen = served.shown().recovery.unwrap();
+    assert!(seen.rate_again_ns.is_some(), "{seen:?}");
+    assert_eq!(seen.recovered_ns, None);
+}
+
+#[test]
+fn of_two_outages_within_ten_seconds_the_second_ends_both() {
+    let seen = |second| {
+        let served = Served::new(100, 1_000, &[[4_000, 3_000], [second, 1_000]]);
+        let seen = served.shown().recovery.unwrap();
+        [seen.rate_again_ns, seen.recovered_ns].map(|ns| ns.unwrap() / (100 * MS))
+    };
+    // From the end of the second one: 12 s.
+    let [again, recovered] = seen(11_000);
+    assert!(
+        (79..=80).contains(&again) && (80..=82).contains(&recovered),
+        "{again} {recovered}"
+    );
+    let [again, recovered] = seen(17_600);
+    assert!(
+        (30..=31).contains(&again) && (33..=34).contains(&recovered),
+        "{again} {recovered}"
+    );
+}
+
+#[test]
+fn a_rate_that_comes_back_by_and_by_counts_from_where_it_is_reached() {
+    // 20 of 100 ops/s for two seconds after an outage of two: 360 wait. Then 200 ops/s for three
+    // seconds, and 160 ops/s for one.
+    let mut result = closed().results[0].clone();
+    let seconds = |counts: &[u64]| -> Vec<u64> {
+        let windows = counts.iter().map(|count| [*count; PER_SECOND]);
+        windows.flatten().collect()
+    };
+    result.open = true;
+    result.phase = "measure".to_owned();
+    result.windows.offered = seconds(&[10; 12]);
+    result.windows.acknowledged = seconds(&[10, 10, 0, 0, 2, 2, 20, 20, 20, 16, 10, 10]);
+    result.windows.failed = seconds(&[0; 12]);
+    let gap = [PHASE_START + 2 * S, 2 * S];
+    let seen = recovery(gap, &phase(12), &[result]).unwrap();
+    // The rate is there again from the seventh second on; in the last eight tenths of the tenth no
+    // more wait than a window and two ops.
+    assert_eq!(seen.rate_again_ns, Some(4 * S));
+    assert_eq!(seen.recovered_ns, Some(7_800 * MS));
+}
+
+#[test]
+fn a_target_that_always_rejects_some_is_compared_with_itself() {
+    let mut served = Served::new(200, 2_000, &[[8_000, 2_000]]);
+    served.fail = 2;
+    check(&served);
+}
+
+#[test]
+fn a_closed_load_has_recovered_at_half_of_its_median_second() {
+    let mut result = closed().results[0].clone();
+    result.phase = "measure".to_owned();
+    let windows = |count: u64, of: usize| vec![count; of];
+    let series = [
+        windows(40, 50),
+        windows(0, 15),
+        windows(9, 10),
+        windows(30, 45),
+    ];
+    result.windows.acknowledged = series.concat();
+    let gap = [PHASE_START + 5 * S, 1_500 * MS];
+    let seen = recovery(gap, &phase(12), std::slice::from_ref(&result)).unwrap();
+    assert_eq!(seen.rate_again_ns, Some(2_500 * MS));
+    assert_eq!(seen.recovered_ns, seen.rate_again_ns);
+    result.windows.acknowledged.clear();
+    assert_eq!(recovery(gap, &phase(12), &[result]), None);
+}
+
+#[test]
+fn an_open_record_without_offered_ops_says_nothing() {
+    let mut result = closed().results[0].clone();
+    result.open = true;
+    result.phase = "measure".to_owned();
+    result.windows.acknowledged = vec![10; 300];
+    assert_eq!(recovery([PHASE_START, 5 * S], &phase(30), &[result]), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn recovery_is_that_of_the_queue_at_any_rate(
+        rate in 3_u64..2_000,
+        times in 2_u64..20,
+        begin in 2_000_u64..9_000,
+        length in 1_400_u64..6_000,
+    ) {
+        check(&Served::new(rate, times * rate, &[[begin, length]]));
+    }
+}

@@ -1,0 +1,229 @@
+//! The record of a search: the last probe's record, with the search and its judgments.
+//!
+//! It changes no figure of the probe; it only judges the search as a whole.
+
+use highwater_model::display::{duration, rate};
+use highwater_model::judgment::{
+    Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
+use highwater_model::record::{Incident, IncidentKind, RunRecord};
+use highwater_model::search::{
+    Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+};
+
+/// The record of a search so far, from that of its last probe.
+pub fn conclude(
+    last: RunRecord,
+    search: SearchRecord,
+    probes: Vec<ProbeRecord>,
+    id: String,
+) -> RunRecord {
+    let mut record = RunRecord {
+        id,
+        started_at: probes
+            .first()
+            .map_or_else(|| last.started_at.clone(), |probe| probe.started_at.clone()),
+        ..last
+    };
+    match &search.outcome {
+        None => unfinished(&mut record.judgments),
+        Some(SearchOutcome::Mark(mark)) => {
+            let soak = SearchRecord::soak(&probes);
+            marked(&mut record.judgments, &search, mark, soak);
+        }
+        Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut record, &search, no_mark),
+    }
+    record.search = Some(search);
+    record.probes = probes;
+    record
+}
+
+fn unfinished(judged: &mut Judgments) {
+    judged.measurement = unknown(
+        ReasonCode::Interrupted,
+        "the search has not ended",
+        "its record has no outcome",
+        None,
+    );
+}
+
+/// The confirmations show the objective together, whatever the last one shows by itself; but the mark
+/// may be below the floor, or not hold for long. What is judged of the soak is that of the last probe.
+fn marked(judged: &mut Judgments, search: &SearchRecord, mark: &Mark, soak: Option<&ProbeRecord>) {
+    let own = std::mem::take(&mut judged.objective.reasons);
+    let mut reasons: Vec<Reason> = below_floor(search, mark).into_iter().collect();
+    if let Some(soak) = soak.filter(|soak| has_missed(soak)) {
+        reasons.push(not_held(search, mark, soak));
+        reasons.extend(own);
+    }
+    let value = if reasons.is_empty() {
+        ObjectiveValue::Met
+    } else {
+        ObjectiveValue::Missed
+    };
+    judged.objective = Judgment { value, reasons };
+}
+
+fn below_floor(search: &SearchRecord, mark: &Mark) -> Option<Reason> {
+    let floor = search.floor.filter(|floor| mark.confirmed < *floor)?;
+    let figures = format!(
+        "{} confirmed; the minimum is {}",
+        of_axis(search, mark.confirmed),
+        of_axis(search, floor)
+    );
+    Some(Reason::with_figures(
+        ReasonCode::RateNotSustained,
+        "the mark is below the minimum",
+        &figures,
+    ))
+}
+
+fn not_held(search: &SearchRecord, mark: &Mark, soak: &ProbeRecord) -> Reason {
+    Reason {
+        hint: Some("confirm for longer with --confirm".to_owned()),
+        ..Reason::with_figures(
+            ReasonCode::RateNotSustained,
+            "the mark did not hold for long",
+            &format!(
+                "{} missed over {}, confirmed over {}",
+                of_axis(search, mark.confirmed),
+                duration(soak.measured_ns),
+                duration(mark.hold_ns)
+            ),
+        )
+    }
+}
+
+fn has_missed(probe: &ProbeRecord) -> bool {
+    matches!(probe.verdict, ProbeVerdict::Missed | ProbeVerdict::NotShown)
+}
+
+fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
+    let history = history(search, no_mark);
+    let judged = &mut record.judgments;
+    match no_mark.why {
+        NoMarkReason::BelowLowest => {
+            let own = judged.objective.reasons.clone();
+            let reason = Reason {
+                hint: Some("give the objective a wider bound, or look at the probes".to_owned()),
+                ..Reason::with_figures(
+                    ReasonCode::RateNotSustained,
+                    "no value met the objective, down to the lowest that was probed",
+                    &history,
+                )
+            };
+            judged.objective = Judgment {
+                value: ObjectiveValue::Missed,
+                reasons: [vec![reason], own].concat(),
+            };
+        }
+        NoMarkReason::ClientCeiling => {
+            judged.measurement = Judgment {
+                value: Measurement::Invalid,
+                reasons: vec![Reason {
+                    hint: Some("use a larger load generator".to_owned()),
+                    ..Reason::with_figures(
+                        ReasonCode::ClientSaturated,
+                        "the load generator gave out before the target did",
+                        &history,
+                    )
+                }],
+            };
+        }
+        NoMarkReason::TooFewOps => {
+            let hint = "probe longer with --probe, or bound a lower percentile";
+            judged.measurement = unknown(
+                ReasonCode::TooFewSamples,
+                "a probe has too few ops for the percentile that the objective names",
+                &history,
+                Some(hint),
+            );
+        }
+        NoMarkReason::BudgetSpent => {
+            judged.measurement = unknown(
+                ReasonCode::TooShort,
+                "probes or time ran out before a candidate was confirmed",
+                &history,
+                Some("allow more time with --budget, or probe shorter with --quick"),
+            );
+        }
+        NoMarkReason::NothingAcknowledged => {
+            judged.measurement = unknown(
+                ReasonCode::NothingAcknowledged,
+                "closed load acknowledged nothing, so there is nothing to start from",
+                &history,
+                Some("run `highwater check URL`"),
+            );
+        }
+        NoMarkReason::TargetLost => {
+            ended(record, IncidentKind::TargetLost, "the target went away");
+        }
+        NoMarkReason::Interrupted => {
+            let message = "the search was stopped by the user";
+            ended(record, IncidentKind::Interrupted, message);
+        }
+        // The judgment of the data is that of the probe that found it.
+        NoMarkReason::WrongData => {}
+    }
+}
+
+/// What ended a search ends its record too.
+fn ended(record: &mut RunRecord, kind: IncidentKind, message: &str) {
+    if record
+        .incidents
+        .iter()
+        .all(|incident| incident.kind != kind)
+    {
+        record.incidents.push(Incident::new(kind, message));
+    }
+    let Some(code) = kind.reason() else {
+        return;
+    };
+    let judged = &mut record.judgments;
+    if judged.measurement.reasons.iter().all(|r| r.code != code) {
+        judged.measurement.value = Measurement::Invalid;
+        judged.measurement.reasons.push(Reason {
+            code,
+            message: message.to_owned(),
+            evidence: "no mark was confirmed before".to_owned(),
+            hint: None,
+        });
+    }
+}
+
+fn unknown(
+    code: ReasonCode,
+    message: &str,
+    figures: &str,
+    hint: Option<&str>,
+) -> Judgment<Measurement> {
+    Judgment {
+        value: Measurement::Inconclusive,
+        reasons: vec![Reason {
+            hint: hint.map(str::to_owned),
+            ..Reason::with_figures(code, message, figures)
+        }],
+    }
+}
+
+fn history(search: &SearchRecord, no_mark: &NoMark) -> String {
+    let met = no_mark
+        .highest_met
+        .map(|at| of_axis(search, at) + " passed");
+    let failed = no_mark.lowest_failed;
+    let failed = failed.map(|at| of_axis(search, at) + " failed");
+    let said: Vec<String> = met.into_iter().chain(failed).collect();
+    if said.is_empty() {
+        "nothing passed and nothing failed".to_owned()
+    } else {
+        said.join(", ")
+    }
+}
+
+/// A value with its unit: `98,300 rows/s`, `12 sessions`.
+pub fn of_axis(search: &SearchRecord, at: f64) -> String {
+    match search.axis {
+        SearchAxis::Rate => format!("{} {}/s", rate(at), search.unit.name()),
+        SearchAxis::Sessions => format!("{} sessions", rate(at)),
+    }
+}

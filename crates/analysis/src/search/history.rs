@@ -1,0 +1,398 @@
+//! What finished probes say of each value: passed, failed, or beyond the load generator.
+//!
+//! It gathers and answers; it decides nothing.
+
+use highwater_model::judgment::ReasonCode;
+use highwater_model::search::{
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchPolicy, SearchRecord,
+};
+
+use super::pooled_exceedance;
+use super::step::{Step, askable, is_same};
+
+/// Probes of the load generator's own doing that make a value its ceiling: one, and its repetition.
+const INVALID_TIMES: usize = 2;
+
+/// What is known of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Status {
+    /// The objective was met, at last.
+    Met,
+    /// It was missed, at last, or its confirmations refute it.
+    Failed,
+    /// The load generator gave out, twice.
+    Ceiling,
+}
+
+/// A value, and all its probes together.
+#[derive(Debug, Clone)]
+pub(super) struct Value {
+    pub(super) at: f64,
+    pub(super) status: Status,
+    /// Probes that failed.
+    pub(super) failures: u32,
+    /// It failed only by search probes, and by a latency that is not clearly above its bound.
+    pub(super) is_open: bool,
+    /// Confirmations that passed.
+    pub(super) confirmed: u32,
+    /// What all its confirmations would probably show together; of its longest probes.
+    pub(super) pressure: Option<f64>,
+    /// Units acknowledged per second, of the last probe.
+    pub(super) acknowledged_per_s: f64,
+    /// Why it failed, of the last probe that did.
+    pub(super) reasons: Vec<ReasonCode>,
+}
+
+/// All that is known.
+#[derive(Debug)]
+pub(super) struct ProbeHistory<'a> {
+    pub(super) search: &'a SearchRecord,
+    probes: &'a [ProbeRecord],
+    /// Ascending.
+    values: Vec<Value>,
+}
+
+impl<'a> ProbeHistory<'a> {
+    pub(super) fn new(search: &'a SearchRecord, probes: &'a [ProbeRecord]) -> Self {
+        let confirmations = usize::try_from(search.policy.confirmations).unwrap_or(usize::MAX);
+        let mut at: Vec<f64> = judged(probes).map(|probe| probe.at).collect();
+        at.sort_by(f64::total_cmp);
+        at.dedup_by(|a, b| is_same(*a, *b));
+        let values = at
+            .into_iter()
+            .filter_map(|at| {
+                let of_value: Vec<&ProbeRecord> =
+                    judged(probes).filter(|p| is_same(p.at, at)).collect();
+                value(at, &of_value, confirmations, &search.policy)
+            })
+            .collect();
+        let mut history = Self {
+            search,
+            probes,
+            values,
+        };
+        history.lift();
+        history
+    }
+
+    /// What a short probe failed, and not clearly, passes where a longer one held above it.
+    fn lift(&mut self) {
+        let mut held_above = false;
+        for value in self.values.iter_mut().rev() {
+            match value.status {
+                Status::Met => held_above |= value.confirmed > 0,
+                Status::Failed if value.is_open => {
+                    if held_above {
+                        value.status = Status::Met;
+                    }
+                }
+                Status::Failed | Status::Ceiling => held_above = false,
+            }
+        }
+    }
+
+    /// Where the confirmations would just hold, by all probes together.
+    pub(super) fn expected_mark(&self) -> Option<f64> {
+        pooled_exceedance::crossing(judged(self.probes), self.policy())
+    }
+
+    /// The lowest value that failed clearly, or by a confirmation.
+    pub(super) fn failed_clearly(&self) -> Option<f64> {
+        let failed = |value: &&Value| value.status != Status::Met && !value.is_open;
+        self.values.iter().find(failed).map(|value| value.at)
+    }
+
+    /// What was known so many probes before.
+    pub(super) fn before(&self, probes: u32) -> Option<Self> {
+        let left = self
+            .probes
+            .len()
+            .checked_sub(usize::try_from(probes).ok()?)?;
+        Some(Self::new(self.search, &self.probes[..left]))
+    }
+
+    pub(super) fn policy(&self) -> &SearchPolicy {
+        &self.search.policy
+    }
+
+    pub(super) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    /// The lowest value that did not pass.
+    pub(super) fn high(&self) -> Option<&Value> {
+        self.values.iter().find(|v| v.status != Status::Met)
+    }
+
+    /// The highest value that passed, below all that did not.
+    pub(super) fn low(&self) -> Option<&Value> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        passed.last()
+    }
+
+    /// The highest value with all its confirmations, below all that did not pass.
+    pub(super) fn confirmed(&self) -> Option<&Value> {
+        let passed = self.values.iter().take_while(|v| v.status == Status::Met);
+        passed
+            .filter(|value| value.confirmed >= self.policy().confirmations)
+            .last()
+    }
+
+    /// The lowest value above one that failed.
+    pub(super) fn failed_above(&self, at: f64) -> Option<&Value> {
+        let mut values = self.values.iter();
+        values.find(|value| value.at > at && value.status == Status::Failed)
+    }
+
+    /// Values that passed above one that failed.
+    pub(super) fn met_above(&self, failed: f64) -> Vec<f64> {
+        let above = self.values.iter().filter(|v| v.at > failed);
+        above
+            .filter(|v| v.status == Status::Met)
+            .map(|v| v.at)
+            .collect()
+    }
+
+    /// Units per second that closed load reached, if it was asked.
+    pub(super) fn closed_throughput(&self) -> Option<f64> {
+        let mut estimates = self.probes.iter().rev();
+        let estimate = estimates.find(|probe| probe.verdict == ProbeVerdict::Estimated)?;
+        Some(estimate.acknowledged_per_s)
+    }
+
+    /// Probes that passed one after the other, to the last one.
+    pub(super) fn met_streak(&self) -> u32 {
+        self.streak(|probe| passes(probe, self.policy()))
+    }
+
+    /// Probes that failed one after the other, to the last one.
+    pub(super) fn failed_streak(&self) -> u32 {
+        self.streak(|probe| has_failed(probe, self.policy()))
+    }
+
+    fn streak(&self, of: impl Fn(&ProbeRecord) -> bool) -> u32 {
+        let telling =
+            |probe: &&ProbeRecord| passes(probe, self.policy()) || has_failed(probe, self.policy());
+        let telling: Vec<&ProbeRecord> = judged(self.probes).filter(telling).collect();
+        let streak = telling.iter().rev().take_while(|probe| of(probe));
+        u32::try_from(streak.count()).unwrap_or(u32::MAX)
+    }
+
+    /// Units per second that a probe at this value is expected to have acknowledged: the rate
+    /// itself, or of sessions what the nearest value below it reached, which more sessions reach,
+    /// too. Absent where nothing is known.
+    pub(super) fn units_per_s(&self, at: f64) -> Option<f64> {
+        if self.policy().axis == SearchAxis::Rate {
+            return Some(at);
+        }
+        let reached = |value: &&Value| value.acknowledged_per_s > 0.0;
+        let below = self.values.iter().rev().find(|v| v.at <= at && reached(v));
+        let above = || self.values.iter().find(reached);
+        below
+            .map(|value| value.acknowledged_per_s)
+            .or_else(|| above().map(|value| value.acknowledged_per_s / value.at * at))
+    }
+
+    /// Whether a confirmation had too few ops: lower rates have fewer still.
+    pub(super) fn confirms_too_little(&self) -> bool {
+        let last = self.probes.last();
+        last.is_some_and(|probe| {
+            probe.purpose == ProbePurpose::Confirm && probe.verdict == ProbeVerdict::TooFewOps
+        })
+    }
+
+    /// Candidates that did not stand their confirmation.
+    pub(super) fn failed_candidates(&self) -> usize {
+        let of_value = |value: &Value| {
+            let mut confirmations = judged(self.probes).filter(|p| is_same(p.at, value.at));
+            confirmations.any(|probe| probe.purpose == ProbePurpose::Confirm)
+        };
+        let failed = self.values.iter().filter(|v| v.status == Status::Failed);
+        failed.filter(|value| of_value(value)).count()
+    }
+
+    /// Values with all their confirmations.
+    pub(super) fn confirmed_values(&self) -> usize {
+        let confirmations = self.policy().confirmations;
+        let values = self.values.iter();
+        values
+            .filter(|value| value.confirmed >= confirmations)
+            .count()
+    }
+
+    /// Confirmations that a value has passed.
+    pub(super) fn confirmed_at(&self, at: f64) -> u32 {
+        u32::try_from(self.confirmations_at(at).len()).unwrap_or(u32::MAX)
+    }
+
+    /// The probes that confirmed a value.
+    pub(super) fn confirmations_at(&self, at: f64) -> Vec<&'a ProbeRecord> {
+        let confirmations = self
+            .probes
+            .iter()
+            .filter(|probe| probe.purpose == ProbePurpose::Confirm && has_held(probe));
+        confirmations.filter(|p| is_same(p.at, at)).collect()
+    }
+
+    /// Whether the ends of a bracket are as near as asked, or nothing lies between them.
+    pub(super) fn is_narrow(&self, low: f64, high: f64) -> bool {
+        let policy = self.policy();
+        let adjacent = policy.axis == SearchAxis::Sessions && high - low <= 1.0 + 1e-9;
+        // Rounded values may differ by a digit more than the width.
+        adjacent || high / low <= (1.0 + policy.width) * (1.0 + 1e-3)
+    }
+
+    /// A value within the search's bounds, as it can be asked.
+    pub(super) fn value(&self, at: f64) -> f64 {
+        let policy = self.policy();
+        let most = policy.highest.unwrap_or(f64::MAX);
+        askable(policy.axis, at.max(policy.lowest).min(most))
+    }
+
+    /// The next value above one that can be asked, where values are whole; else the same.
+    pub(super) fn after(&self, at: f64) -> f64 {
+        match self.policy().axis {
+            SearchAxis::Sessions => at + 1.0,
+            SearchAxis::Rate => at,
+        }
+    }
+
+    pub(super) fn probe(&self, at: f64) -> Step {
+        Step::Probe { at: self.value(at) }
+    }
+}
+
+/// Probes that were to judge a value.
+fn judged(probes: &[ProbeRecord]) -> impl Iterator<Item = &ProbeRecord> {
+    probes
+        .iter()
+        .filter(|probe| probe.purpose != ProbePurpose::Estimate)
+}
+
+/// Too few ops are no failure yet: a higher rate, or a longer probe, has more. And a search probe
+/// need not show by itself what the confirmations, which take longer, would show together.
+fn passes(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
+    let searches = probe.purpose == ProbePurpose::Search;
+    match probe.verdict {
+        ProbeVerdict::Met => true,
+        ProbeVerdict::TooFewOps => searches,
+        ProbeVerdict::NotShown => {
+            let together = pooled_exceedance::together(&[probe], policy);
+            searches && has_held(probe) && together.is_some_and(|pressure| pressure <= 0.0)
+        }
+        _ => false,
+    }
+}
+
+fn has_failed(probe: &ProbeRecord, policy: &SearchPolicy) -> bool {
+    match probe.verdict {
+        ProbeVerdict::Missed => true,
+        ProbeVerdict::NotShown => !passes(probe, policy),
+        ProbeVerdict::TooFewOps => probe.purpose == ProbePurpose::Confirm,
+        _ => false,
+    }
+}
+
+/// Whether a probe failed by a latency that is not clearly above its bound.
+fn is_unclear(probe: &ProbeRecord) -> bool {
+    probe.verdict == ProbeVerdict::NotShown
+        || (may_be_a_moment(probe) && pooled_exceedance::is_unclear(probe))
+}
+
+/// Whether a probe met the objective, though perhaps with too little confidence by itself.
+fn has_held(probe: &ProbeRecord) -> bool {
+    match (probe.verdict, probe.pressure, probe.late) {
+        (ProbeVerdict::Met, ..) => true,
+        (ProbeVerdict::NotShown, Some(bound), Some(late)) => bound > 0.0 && late <= 1.0,
+        _ => false,
+    }
+}
+
+/// Whether confirmations that held show together what each may not: the mean of independent shares
+/// of late ops has the root of the summed squares of their margins, by their number, as its margin.
+fn hold_together(held: &[&ProbeRecord]) -> bool {
+    if held.iter().all(|probe| probe.verdict == ProbeVerdict::Met) {
+        return true;
+    }
+    let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
+    for probe in held {
+        let (Some(bound), Some(share)) = (probe.pressure, probe.late) else {
+            return false;
+        };
+        late += share;
+        margins += (bound.exp() - share).powi(2);
+        number += 1.0;
+    }
+    (late + margins.sqrt()) / number <= 1.0
+}
+
+/// Whether a failure can be put down to a moment of the target, such as a stall: it missed a
+/// latency and nothing else. What was rejected, failed or piled up did so because of the rate.
+fn may_be_a_moment(probe: &ProbeRecord) -> bool {
+    let beyond_latency = [
+        ReasonCode::ObjectiveErrors,
+        ReasonCode::ObjectiveRejected,
+        ReasonCode::ObjectiveCpu,
+        ReasonCode::RateNotSustained,
+        ReasonCode::Backlog,
+    ];
+    let is = |code: &ReasonCode| probe.reasons.contains(code);
+    is(&ReasonCode::ObjectiveLatency) && !beyond_latency.iter().any(is)
+}
+
+/// Whether the confirmations refute a value: one failed, unless it contradicts one that held, as in
+/// a stall, by its latency alone; or enough held, and do not show it together.
+fn is_refuted(confirmations: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> bool {
+    let held: Vec<&ProbeRecord> = confirmations
+        .iter()
+        .copied()
+        .filter(|probe| has_held(probe))
+        .collect();
+    let failed: Vec<&&ProbeRecord> = confirmations
+        .iter()
+        .filter(|p| has_failed(p, policy) && !has_held(p))
+        .collect();
+    let not_shown = held.len() >= least && !hold_together(&held);
+    match failed[..] {
+        [] => not_shown,
+        [one] => held.is_empty() || not_shown || !may_be_a_moment(one),
+        _ => true,
+    }
+}
+
+fn value(at: f64, probes: &[&ProbeRecord], least: usize, policy: &SearchPolicy) -> Option<Value> {
+    let (confirmations, searches): (Vec<&ProbeRecord>, Vec<&ProbeRecord>) = probes
+        .iter()
+        .partition(|probe| probe.purpose == ProbePurpose::Confirm);
+    let failed: Vec<&&ProbeRecord> = probes.iter().filter(|p| has_failed(p, policy)).collect();
+    let held = confirmations.iter().filter(|p| has_held(p)).count();
+    let invalid = probes
+        .iter()
+        .rev()
+        .take_while(|probe| probe.verdict == ProbeVerdict::Invalid)
+        .count();
+    let mut searches = searches.iter().rev();
+    let search = searches.find(|probe| passes(probe, policy) || has_failed(probe, policy));
+    let status = if is_refuted(&confirmations, least, policy) {
+        Status::Failed
+    } else if invalid >= INVALID_TIMES {
+        Status::Ceiling
+    } else if held > 0 || passes(search?, policy) {
+        Status::Met
+    } else {
+        Status::Failed
+    };
+    let last = probes.last()?;
+    Some(Value {
+        at,
+        status,
+        failures: u32::try_from(failed.len()).unwrap_or(u32::MAX),
+        is_open: status == Status::Failed
+            && confirmations.is_empty()
+            && failed.iter().all(|probe| is_unclear(probe)),
+        confirmed: u32::try_from(held).ok()?,
+        pressure: pooled_exceedance::together(probes, policy),
+        acknowledged_per_s: last.acknowledged_per_s,
+        reasons: failed.last().unwrap_or(&last).reasons.clone(),
+    })
+}

@@ -1,0 +1,35 @@
+//! How many ops a probe needs, so that what it shows of a percentile counts.
+
+use crate::judge::objective::OPS_BEYOND_PERCENTILE;
+use highwater_model::plan::Objective;
+
+/// So many standard deviations of a Poisson count may come too few.
+const DEVIATIONS: f64 = 5.0;
+
+/// The percentile that needs most ops, and how many: as many as a judgment asks for, and as many
+/// more as chance may leave out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpsNeeded {
+    /// The percentile, in millionths.
+    pub quantile_ppm: u32,
+    /// Ops of each op of a stream.
+    pub ops: f64,
+}
+
+/// What the latency objectives need; absent without one.
+pub fn ops_needed(objectives: &[Objective]) -> Option<OpsNeeded> {
+    let quantiles = objectives.iter().filter_map(|objective| match *objective {
+        Objective::Latency { quantile_ppm, .. } | Objective::RowLatency { quantile_ppm, .. } => {
+            Some(quantile_ppm)
+        }
+        _ => None,
+    });
+    let quantile_ppm = quantiles.max()?;
+    let beyond = f64::from(1_000_000_u32.saturating_sub(quantile_ppm).max(1)) / 1e6;
+    #[expect(clippy::cast_precision_loss, reason = "a small constant")]
+    let least = OPS_BEYOND_PERCENTILE as f64 / beyond;
+    Some(OpsNeeded {
+        quantile_ppm,
+        ops: (least + DEVIATIONS * least.sqrt()).ceil(),
+    })
+}

@@ -1,0 +1,341 @@
+//! The search for the mark: from the finished probes to the next one, or to the end.
+//!
+//! A pure function of the search's record and its probes; a caller runs the probe and asks again.
+//! Nothing here runs anything, keeps state, or draws a random number.
+//!
+//! 1. *Estimate*: closed load shows the order of magnitude (unless a first value is given).
+//! 2. *Steps*: up while probes pass, down while they fail, by factors that grow.
+//! 3. *Narrowing* of the bracket [highest that passed, lowest that failed]. What probes measured
+//!    says where to look: the throughput that a failed probe reached is where the target gives
+//!    out, and the logarithm of the share of late ops is nearly straight in the rate (exactly so
+//!    for M/M/1, where P(T > t) = e^(−(μ−λ)t)). Where the guess does not help, steps from the
+//!    nearer end double, up to the middle; so no shape of the target can hold the search up.
+//! 4. *Confirmation* of the highest that passed, over longer probes. One failure lowers the
+//!    candidate, unless it contradicts one that held: then it is made again, once. What each of
+//!    them shows with too little confidence, all of them may show together. A failure that nothing
+//!    foretold is looked at again first: it may have been a stall.
+//! 5. *Raising*: where latencies are bounded, a straight line through what all probes measured says
+//!    which value within the bracket confirmations would hold. It is confirmed instead, or after.
+//! 6. *Soak*, where it is asked for: the confirmed value once more, for long.
+//!
+//! A probe that was unsound, or lost its target, says nothing; so the same step follows it again.
+//!
+//! Bracketing and safeguarded interpolation: R. P. Brent, "Algorithms for minimization without
+//! derivatives", 1973, chapter 4; doubling steps: J. L. Bentley & A. C. Yao, "An almost optimal
+//! algorithm for unbounded searching", Information Processing Letters 5, 1976.
+
+mod budget;
+mod conclusion;
+mod ending;
+mod guess;
+mod history;
+mod length;
+mod pooled_exceedance;
+mod soak;
+mod step;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+use std::f64::consts::SQRT_2;
+
+use highwater_model::search::{
+    NoMarkReason, ProbePurpose, ProbeRecord, SearchOutcome, SearchRecord,
+};
+
+use budget::Budget;
+use ending::{ended, mark, nothing_confirmed, stopped};
+use history::{ProbeHistory, Status, Value};
+
+pub use conclusion::{conclude, of_axis};
+pub use length::{OpsNeeded, ops_needed};
+pub use step::Step;
+pub use verdict::{Probed, probed};
+
+/// Where the first probe after an estimate goes, as a share of closed load's throughput: just
+/// below it where nothing bounds the latency, else where queues are usually still short.
+const SHARE_WITHOUT_LATENCY: f64 = 0.985;
+const SHARE_WITH_LATENCY: f64 = 0.8;
+/// The load generator gave out at the upper end of the bracket, and the target did not this much
+/// below it: narrowing further would say nothing of the target.
+const CEILING_NEAR: f64 = 1.5;
+/// So many guesses are followed before it is asked whether they helped, in a bracket as wide as this.
+const GUESSES: u32 = 2;
+const WIDE: f64 = 1.25;
+/// Bounds of a single step: down it asks for less; up it may flood a target, by all that is beyond its
+/// limit, so it goes only so far above what was sustained.
+const LONGEST_STEP: f64 = 64.0;
+const LONGEST_STEP_UP: f64 = 4.0;
+/// A candidate above the lower end of a narrow bracket is worth its confirmations where it gains this
+/// much, by the width; it is taken so far below the expected mark, and at most so far above that end.
+const GAIN: f64 = 0.3;
+const MARGIN: f64 = 0.1;
+const REACH: f64 = 3.0;
+/// Candidates that may fail before the lower end is good enough; and how often a confirmed value is
+/// raised.
+const FAILED_CANDIDATES: usize = 4;
+const RAISES: usize = 2;
+/// An estimate shows an order of magnitude: more time would only cost the target more load.
+const LONGEST_ESTIMATE_NS: u64 = 15_000_000_000;
+
+/// What to do after these probes.
+pub fn next(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
+    let (probes, soak) = soak::apart(probes);
+    soak::after(search, probes, soak, searched(search, probes))
+}
+
+fn searched(search: &SearchRecord, probes: &[ProbeRecord]) -> Step {
+    let history = ProbeHistory::new(search, probes);
+    if let Some(why) = stopped(probes) {
+        return Step::End(ended(&history, why));
+    }
+    let budget = Budget::new(&search.policy, probes);
+    within(&history, &budget, next_step(&history))
+}
+
+/// What a probe at this value measures, nanoseconds: as long as its purpose asks for, and longer
+/// where the percentiles of the objective take longer to be judged. An estimate judges nothing.
+pub fn measured_ns(
+    search: &SearchRecord,
+    probes: &[ProbeRecord],
+    purpose: ProbePurpose,
+    at: Option<f64>,
+) -> u64 {
+    let history = ProbeHistory::new(search, probes);
+    let expected = at.and_then(|at| history.units_per_s(at));
+    let measured = search.policy.measured_ns(purpose, expected);
+    match purpose {
+        ProbePurpose::Estimate => measured.min(LONGEST_ESTIMATE_NS),
+        ProbePurpose::Search | ProbePurpose::Confirm | ProbePurpose::Soak => measured,
+    }
+}
+
+/// The end of a search that is not to go on, with what is known all the same.
+pub fn end_early(
+    search: &SearchRecord,
+    probes: &[ProbeRecord],
+    why: NoMarkReason,
+) -> SearchOutcome {
+    ended(&ProbeHistory::new(search, probes), why)
+}
+
+fn next_step(history: &ProbeHistory<'_>) -> Step {
+    if history.confirms_too_little() {
+        return no_mark(history, NoMarkReason::TooFewOps);
+    }
+    match (history.low(), history.high()) {
+        (None, None) => first(history),
+        (None, Some(high)) => down(history, high),
+        (Some(low), None) => up(history, low),
+        (Some(low), Some(high)) => between(history, low, high),
+    }
+}
+
+fn first(history: &ProbeHistory<'_>) -> Step {
+    if let Some(first) = history.policy().first {
+        return history.probe(first);
+    }
+    match history.closed_throughput() {
+        None => Step::Estimate,
+        Some(reached) if reached > 0.0 => {
+            let share = if history.search.objective.bounds_latency() {
+                SHARE_WITH_LATENCY
+            } else {
+                SHARE_WITHOUT_LATENCY
+            };
+            history.probe(reached * share)
+        }
+        Some(_) => no_mark(history, NoMarkReason::NothingAcknowledged),
+    }
+}
+
+/// Nothing failed yet: up, to where the limit is expected, or by growing steps.
+fn up(history: &ProbeHistory<'_>, low: &Value) -> Step {
+    let width = 1.0 + history.policy().width;
+    if history.policy().highest.is_some_and(|most| low.at >= most) {
+        return confirm(history, low);
+    }
+    let streak = history.met_streak();
+    let grown = if history.closed_throughput().is_some() {
+        grow(width, streak.saturating_sub(1))
+    } else {
+        // Doubled twice, then wider: the limit is far.
+        if streak <= 2 { 2.0 } else { LONGEST_STEP_UP }
+    };
+    let at = match guess::mark(history, None) {
+        Some(mark) if mark > low.at * width * width && streak <= 2 => mark * below(history),
+        _ => low.at * grown.min(LONGEST_STEP_UP),
+    };
+    history.probe(at.max(low.at * width).max(history.after(low.at)))
+}
+
+/// Nothing passed yet: down, to where the limit is expected, or by growing steps.
+fn down(history: &ProbeHistory<'_>, high: &Value) -> Step {
+    let policy = history.policy();
+    if high.at <= policy.lowest * (1.0 + policy.width / 2.0) {
+        let ceiling = high.status == Status::Ceiling;
+        let why = if ceiling {
+            NoMarkReason::ClientCeiling
+        } else {
+            NoMarkReason::BelowLowest
+        };
+        return no_mark(history, why);
+    }
+    let streak = history.failed_streak().max(1);
+    let width = 1.0 + policy.width;
+    let at = match guess::mark(history, None) {
+        Some(mark) if streak <= GUESSES => (mark * below(history)).min(high.at / width),
+        Some(mark) => (mark * below(history)).min(high.at / grow(SQRT_2, streak - GUESSES)),
+        None => high.at / grow(2.0, streak - 1),
+    };
+    history.probe(at.max(policy.lowest))
+}
+
+/// Narrows the bracket, then confirms its lower end.
+fn between(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
+    let width = 1.0 + history.policy().width;
+    if history.is_narrow(low.at, high.at) {
+        return settle(history, low, high);
+    }
+    if high.status == Status::Ceiling && high.at / low.at <= CEILING_NEAR {
+        return no_mark(history, NoMarkReason::ClientCeiling);
+    }
+    let middle = (low.at * high.at).sqrt();
+    let guess = guess::mark(history, None).filter(|mark| *mark < high.at && !creeps(history));
+    let at = match guess {
+        Some(mark) if mark <= low.at * width => {
+            (low.at * grow(width, history.met_streak().saturating_sub(1))).min(middle)
+        }
+        Some(mark) if mark >= high.at / width => {
+            (high.at / grow(width, history.failed_streak().saturating_sub(1))).max(middle)
+        }
+        Some(mark) => mark * below(history),
+        None => middle,
+    };
+    // One more probe there must leave a narrow bracket, or one that is narrower by its middle.
+    let (least, most) = (low.at * width, high.at / width);
+    let at = if least <= most {
+        at.clamp(least, most)
+    } else {
+        middle
+    };
+    let rounded = history.value(at);
+    let inside = low.at < rounded && rounded < high.at;
+    let chosen = if inside {
+        rounded
+    } else {
+        history.value(middle)
+    };
+    Step::Probe {
+        at: chosen.max(history.after(low.at)),
+    }
+}
+
+/// Whether the bracket is wide, and guesses did not halve it: they are wrong, always to one side.
+fn creeps(history: &ProbeHistory<'_>) -> bool {
+    let width = |history: &ProbeHistory<'_>| Some((history.high()?.at / history.low()?.at).ln());
+    let before = history.before(GUESSES);
+    match (width(history), before.as_ref().and_then(width)) {
+        (Some(now), Some(before)) => now > WIDE.ln() && now > before / 2.0,
+        _ => false,
+    }
+}
+
+/// The bracket is narrow: its lower end is the candidate, if its upper end failed for good.
+fn settle(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Step {
+    if high.status == Status::Ceiling {
+        return Step::End(ended(history, NoMarkReason::ClientCeiling));
+    }
+    if let Some(at) = candidate(history, low, high) {
+        return Step::Confirm { at };
+    }
+    let fluke = high.failures == 1 && !guess::foretells(history, high);
+    if fluke && low.confirmed == 0 && history.failed_candidates() == 0 {
+        return Step::Probe { at: high.at };
+    }
+    confirm(history, low)
+}
+
+/// A value above the lower end of the bracket, and perhaps beyond an upper end that did not fail
+/// clearly, which confirmations would probably hold; before the lower end is confirmed, or after.
+fn candidate(history: &ProbeHistory<'_>, low: &Value, high: &Value) -> Option<f64> {
+    let (confirmations, width) = (history.policy().confirmations, history.policy().width);
+    let begun = 0 < low.confirmed && low.confirmed < confirmations;
+    if begun
+        || history.failed_candidates() >= FAILED_CANDIDATES
+        || history.confirmed_values() > RAISES
+    {
+        return None;
+    }
+    let Some(mark) = history.expected_mark() else {
+        // Nothing tells where; but a longer probe of the upper end decides.
+        return (low.confirmed == 0 && high.is_open).then_some(high.at);
+    };
+    let most = history.failed_clearly().unwrap_or(f64::MAX) / (1.0 + width * GAIN / 2.0);
+    let reach = low.at * (1.0 + width * REACH);
+    let at = history.value((mark * (1.0 - width * MARGIN)).min(most).min(reach));
+    (at > low.at * (1.0 + width * GAIN)).then_some(at)
+}
+
+fn confirm(history: &ProbeHistory<'_>, low: &Value) -> Step {
+    if low.confirmed < history.policy().confirmations {
+        return Step::Confirm { at: low.at };
+    }
+    Step::End(SearchOutcome::Mark(mark(history, low)))
+}
+
+/// What can be done of a step: where probes or time run out, the best so far is confirmed. A
+/// confirmation that cannot have ops enough is not begun.
+fn within(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+    let confirmations = history.policy().confirmations;
+    match step {
+        Step::Probe { at } if budget.allows(1, confirmations, history.units_per_s(at)) => step,
+        Step::Probe { at } => match history.low() {
+            Some(low) => affordable(history, budget, confirm(history, low)),
+            None if budget.allows(1, 0, history.units_per_s(at)) => step,
+            None => no_mark(history, NoMarkReason::BudgetSpent),
+        },
+        Step::Confirm { .. } => affordable(history, budget, step),
+        Step::Estimate if !budget.allows(1, 0, None) => no_mark(history, NoMarkReason::BudgetSpent),
+        Step::Estimate | Step::Soak { .. } | Step::End(_) => step,
+    }
+}
+
+/// A confirmation, if all that the value still lacks can be made; else that of the highest that
+/// passed; else what is known.
+fn affordable(history: &ProbeHistory<'_>, budget: &Budget<'_>, step: Step) -> Step {
+    let Step::Confirm { at } = step else {
+        return step;
+    };
+    let expected = history.units_per_s(at);
+    let rare = |rate| history.policy().is_too_rare(ProbePurpose::Confirm, rate);
+    if expected.is_some_and(rare) {
+        return Step::End(ended(history, NoMarkReason::TooFewOps));
+    }
+    let missing = history
+        .policy()
+        .confirmations
+        .saturating_sub(history.confirmed_at(at));
+    if budget.allows(0, missing, expected) {
+        return step;
+    }
+    match history.low().filter(|low| low.at < at) {
+        Some(low) => affordable(history, budget, confirm(history, low)),
+        None => Step::End(ended(history, NoMarkReason::BudgetSpent)),
+    }
+}
+
+fn no_mark(history: &ProbeHistory<'_>, why: NoMarkReason) -> Step {
+    Step::End(SearchOutcome::NoMark(nothing_confirmed(history, why)))
+}
+
+/// `step`, its fourth power, its sixteenth …, bounded.
+fn grow(step: f64, times: u32) -> f64 {
+    step.powf(4_f64.powf(f64::from(times.min(8))))
+        .min(LONGEST_STEP)
+}
+
+/// A guess is probed a little below it: a pass moves the end that counts.
+fn below(history: &ProbeHistory<'_>) -> f64 {
+    1.0 - history.policy().width / 2.0
+}

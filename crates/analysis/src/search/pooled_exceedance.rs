@@ -1,0 +1,111 @@
+//! How late ops were, of several probes together: what confirmations would show, and at which value.
+//!
+//! A probe is short, so its share of late ops has a margin, and its verdict asks for more than the
+//! share itself: the whole of the margin must be within the bound. Confirmations have a smaller
+//! margin together. A search that looked only for values that a single short probe passes would
+//! stay below what its confirmations can show.
+
+use highwater_model::judgment::ReasonCode;
+use highwater_model::numbers::to_f64;
+use highwater_model::search::{ProbeRecord, SearchPolicy};
+
+/// Shares of late ops, by what is allowed, between which their logarithm is taken to be straight.
+const STRAIGHT: std::ops::RangeInclusive<f64> = 0.1..=8.0;
+/// The margin of all confirmations is taken to be at most this share of what is allowed.
+const MARGIN_MAX: f64 = 0.7;
+
+/// The share of late ops by what is allowed, and its margin at 95 %.
+fn share(probe: &ProbeRecord) -> Option<(f64, f64)> {
+    let late = probe.late?;
+    Some((late, (probe.pressure?.exp() - late).max(f64::MIN_POSITIVE)))
+}
+
+/// Whether a share above what is allowed may be one of chance.
+pub(super) fn is_unclear(probe: &ProbeRecord) -> bool {
+    share(probe).is_some_and(|(late, margin)| late - margin <= 1.0)
+}
+
+/// What the confirmations of a value would show together, as a pressure, if each saw the share of
+/// late ops that the longest of these probes saw: the margin of a mean shrinks with the root of the
+/// time.
+pub(super) fn together(probes: &[&ProbeRecord], policy: &SearchPolicy) -> Option<f64> {
+    let telling = probes
+        .iter()
+        .filter_map(|p| Some((p.measured_ns, share(p)?)));
+    let longest = telling.clone().map(|(measured_ns, _)| measured_ns).max()?;
+    let (mut late, mut margins, mut number) = (0.0, 0.0, 0.0);
+    for (_, (share, margin)) in telling.filter(|(measured_ns, _)| *measured_ns == longest) {
+        late += share;
+        margins += margin * margin;
+        number += 1.0;
+    }
+    let times = (all_ns(policy) / (to_f64(longest) * number)).max(1.0);
+    Some(((late + (margins / times).sqrt()) / number).ln())
+}
+
+/// Where the confirmations would just hold, by a straight line through the logarithms of the shares
+/// of all probes, each weighted by the inverse of its variance: with exponential service times this
+/// line is exact for one server, P(T > t) = e^(−(μ−λ)t). Absent where there is no such line.
+pub(super) fn crossing<'a>(
+    probes: impl Iterator<Item = &'a ProbeRecord>,
+    policy: &SearchPolicy,
+) -> Option<f64> {
+    let mut sums = Sums::default();
+    for probe in probes {
+        // An overloaded probe is late by a backlog, which grows with its length.
+        let overloaded = probe.reasons.contains(&ReasonCode::RateNotSustained);
+        if let Some((late, margin)) = share(probe).filter(|_| !overloaded)
+            && STRAIGHT.contains(&late)
+        {
+            // As it would be at the bound, over the time of all confirmations.
+            let all = margin / late.sqrt() * (to_f64(probe.measured_ns) / all_ns(policy)).sqrt();
+            sums.add(probe.at, late.ln(), (late / margin).powi(2), all);
+        }
+    }
+    sums.crossing()
+}
+
+/// Weighted sums of points (value, ln of the share).
+#[derive(Default)]
+struct Sums {
+    /// The first value: others are taken in its unit, so that squares stay exact.
+    unit: f64,
+    weight: f64,
+    x: f64,
+    y: f64,
+    xx: f64,
+    xy: f64,
+    margin: f64,
+}
+
+impl Sums {
+    fn add(&mut self, at: f64, y: f64, weight: f64, margin: f64) {
+        if self.weight <= 0.0 {
+            self.unit = at;
+        }
+        let x = at / self.unit;
+        self.weight += weight;
+        self.x += weight * x;
+        self.y += weight * y;
+        self.xx += weight * x * x;
+        self.xy += weight * x * y;
+        self.margin += weight * margin;
+    }
+
+    fn crossing(&self) -> Option<f64> {
+        let spread = self.weight * self.xx - self.x * self.x;
+        // A single value shows no slope.
+        if spread <= 1e-9 * self.weight * self.xx {
+            return None;
+        }
+        let slope = (self.weight * self.xy - self.x * self.y) / spread;
+        let base = (self.y - slope * self.x) / self.weight;
+        let margin = (self.margin / self.weight).min(MARGIN_MAX);
+        let at = ((1.0 - margin).ln() - base) / slope * self.unit;
+        (slope > 0.0 && at.is_finite() && at > 0.0).then_some(at)
+    }
+}
+
+fn all_ns(policy: &SearchPolicy) -> f64 {
+    to_f64(policy.confirmation_ns) * f64::from(policy.confirmations)
+}

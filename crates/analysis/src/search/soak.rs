@@ -1,0 +1,40 @@
+//! What may follow a mark: one long run at the confirmed value, to see whether it holds.
+//!
+//! It is made once, whatever it shows, and moves the mark in no direction: a mark says what was
+//! confirmed, and beside it stands whether that held for longer. Only wrong data end the mark.
+
+use highwater_model::search::{
+    NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
+};
+
+use super::ending::{ended, stopped};
+use super::history::ProbeHistory;
+use super::step::Step;
+
+/// The probes of the search itself, and the soak if there was one.
+pub(super) fn apart(probes: &[ProbeRecord]) -> (&[ProbeRecord], Option<&ProbeRecord>) {
+    match SearchRecord::soak(probes) {
+        Some(soak) => (&probes[..probes.len() - 1], Some(soak)),
+        None => (probes, None),
+    }
+}
+
+/// What follows a step of the search itself.
+pub(super) fn after(
+    search: &SearchRecord,
+    probes: &[ProbeRecord],
+    soak: Option<&ProbeRecord>,
+    step: Step,
+) -> Step {
+    let confirmations = search.policy.soak_ns.is_some() && stopped(probes).is_none();
+    match (step, soak.map(|soak| soak.verdict)) {
+        (Step::End(SearchOutcome::Mark(mark)), None) if confirmations => {
+            Step::Soak { at: mark.confirmed }
+        }
+        (Step::End(_), Some(ProbeVerdict::WrongData)) => {
+            let history = ProbeHistory::new(search, probes);
+            Step::End(ended(&history, NoMarkReason::WrongData))
+        }
+        (step, _) => step,
+    }
+}

@@ -1,0 +1,179 @@
+//! How a search is judged as a whole, by how it ended: its record's judgments and exit code.
+
+use super::*;
+use crate::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of};
+use crate::{Ended, exit_code};
+use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
+use highwater_model::record::{IncidentKind, RunRecord};
+
+/// The record of a search that ended so, after this last probe.
+fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> RunRecord {
+    let search = SearchRecord {
+        outcome,
+        floor: Some(1_000.0),
+        ..search()
+    };
+    conclude(last, search, Vec::new(), "find".to_owned())
+}
+
+fn unmarked(last: RunRecord, why: NoMarkReason) -> RunRecord {
+    let no_mark = NoMark {
+        why,
+        highest_met: None,
+        lowest_failed: None,
+        limited_by: Vec::new(),
+    };
+    concluded(last, Some(SearchOutcome::NoMark(no_mark)))
+}
+
+fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> RunRecord {
+    let outcome = SearchOutcome::Mark(Mark {
+        confirmed,
+        failed: Some(confirmed * 1.02),
+        limited_by: Vec::new(),
+        hold_ns: 30 * S,
+        rows: 0,
+        bytes: None,
+        passed_above: Vec::new(),
+        wider: false,
+    });
+    let search = SearchRecord {
+        outcome: Some(outcome),
+        floor: Some(1_000.0),
+        ..search()
+    };
+    conclude(last, search, probes, "find".to_owned())
+}
+
+fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
+    let judged = &record.judgments.measurement;
+    let codes = judged.reasons.iter().map(|reason| reason.code);
+    (judged.value, codes.collect())
+}
+
+fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
+    let judged = &record.judgments.objective;
+    let codes = judged.reasons.iter().map(|reason| reason.code);
+    (judged.value, codes.collect())
+}
+
+fn code(record: &RunRecord) -> u8 {
+    exit_code(&record.judgments, Ended::of(&record.incidents))
+}
+
+#[test]
+fn a_search_without_a_mark_says_which_side_gave_out() {
+    for (why, value, reason) in [
+        (
+            NoMarkReason::ClientCeiling,
+            Measurement::Invalid,
+            ReasonCode::ClientSaturated,
+        ),
+        (
+            NoMarkReason::TooFewOps,
+            Measurement::Inconclusive,
+            ReasonCode::TooFewSamples,
+        ),
+        (
+            NoMarkReason::BudgetSpent,
+            Measurement::Inconclusive,
+            ReasonCode::TooShort,
+        ),
+        (
+            NoMarkReason::NothingAcknowledged,
+            Measurement::Inconclusive,
+            ReasonCode::NothingAcknowledged,
+        ),
+    ] {
+        let record = unmarked(open_gate(), why);
+        assert_eq!(measurement(&record), (value, vec![reason]));
+        assert_eq!(code(&record), 3, "{why:?}");
+    }
+    let record = unmarked(open_gate(), NoMarkReason::BelowLowest);
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!((objective(&record), code(&record)), (missed, 1));
+    let record = concluded(open_gate(), None);
+    let unfinished = (Measurement::Inconclusive, vec![ReasonCode::Interrupted]);
+    assert_eq!((measurement(&record), code(&record)), (unfinished, 3));
+}
+
+#[test]
+fn what_ended_a_search_ends_its_record_and_is_noted_once() {
+    for (why, kind, reason, exit) in [
+        (
+            NoMarkReason::TargetLost,
+            IncidentKind::TargetLost,
+            ReasonCode::TargetLost,
+            5,
+        ),
+        (
+            NoMarkReason::Interrupted,
+            IncidentKind::Interrupted,
+            ReasonCode::Interrupted,
+            130,
+        ),
+    ] {
+        let mut ended = open_gate();
+        incident(&mut ended, kind, "after 6 s");
+        // The last probe that has a record may be a well one.
+        for last in [open_gate(), judged(ended)] {
+            let record = unmarked(last, why);
+            let noted = record.incidents.iter().filter(|noted| noted.kind == kind);
+            assert_eq!(noted.count(), 1);
+            let expected = (Measurement::Invalid, vec![reason]);
+            assert_eq!((measurement(&record), code(&record)), (expected, exit));
+        }
+    }
+    let mut lost = open_gate();
+    lose_rows(&mut lost, 1);
+    let record = unmarked(judged(lost), NoMarkReason::WrongData);
+    let data = record.judgments.data.value;
+    assert_eq!((data, code(&record)), (Data::Lost, 4));
+}
+
+#[test]
+fn a_mark_is_met_by_all_its_confirmations_together_and_must_reach_the_floor() {
+    let mut last = open_gate();
+    last.results[0].backlog = true;
+    let last = judged(last);
+    assert_eq!(objective(&last).0, ObjectiveValue::Missed, "by itself");
+    let met = (ObjectiveValue::Met, vec![]);
+    assert_eq!(objective(&marked(last.clone(), 1_000.0, vec![])), met);
+    let record = marked(last, 999.0, vec![]);
+    let missed = (ObjectiveValue::Missed, vec![ReasonCode::RateNotSustained]);
+    assert_eq!((objective(&record), code(&record)), (missed, 1));
+}
+
+#[test]
+fn a_mark_that_was_not_shown_to_hold_for_long_is_missed_with_the_reasons_of_the_soak() {
+    let mut op = gate_op();
+    op.latencies = vec![(4 * MS, 9_903), (30 * MS, 97)];
+    let last = judged(open_gate_of(&op));
+    let soak = |verdict| ProbeRecord {
+        number: 1,
+        purpose: ProbePurpose::Soak,
+        at: 1_000.0,
+        verdict,
+        reasons: Vec::new(),
+        acknowledged_per_s: 1_000.0,
+        pressure: None,
+        late: None,
+        p99_ns: None,
+        failed_ops: 0,
+        rows_before: 0,
+        bytes_before: None,
+        started_at: String::new(),
+        measured_ns: 1_800 * S,
+        took_ns: 1_800 * S,
+        settled_ns: 0,
+        run: "probes/01-soak".to_owned(),
+    };
+    let of = |verdict| objective(&marked(last.clone(), 1_000.0, vec![soak(verdict)]));
+    let reasons = vec![ReasonCode::RateNotSustained, ReasonCode::ObjectiveLatency];
+    for verdict in [ProbeVerdict::Missed, ProbeVerdict::NotShown] {
+        assert_eq!(of(verdict), (ObjectiveValue::Missed, reasons.clone()));
+    }
+    for verdict in [ProbeVerdict::Met, ProbeVerdict::Invalid] {
+        assert_eq!(of(verdict), (ObjectiveValue::Met, vec![]), "{verdict:?}");
+    }
+}

@@ -1,0 +1,185 @@
+//! What the record of a probe says to a search.
+//!
+//! It only reads the judgments and figures of a record; a rule of its own is only what the
+//! search's default objective adds to the plan's.
+
+use crate::judge::objective::{ObjectiveMargin, Shown, latency_pressure, latency_verdicts};
+use crate::judge::{Ended, MeasuredStream, measured_streams};
+use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::outcome::ErrorClass;
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::RunRecord;
+use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
+
+/// Reasons for an unsound measurement that are the load generator's doing.
+const OUR_OWN: [ReasonCode; 7] = [
+    ReasonCode::ClientSaturated,
+    ReasonCode::ClientLag,
+    ReasonCode::ClientStalled,
+    ReasonCode::SessionsMissing,
+    ReasonCode::RateNotOffered,
+    ReasonCode::LittlesLaw,
+    ReasonCode::RecordIncomplete,
+];
+
+/// What a search takes from a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probed {
+    /// What it showed.
+    pub verdict: ProbeVerdict,
+    /// Codes of the reasons, the objective's first.
+    pub reasons: Vec<ReasonCode>,
+    /// Units of the searched stream acknowledged per second.
+    pub acknowledged_per_s: f64,
+    /// How near it was to missing a latency objective.
+    pub pressure: Option<ObjectiveMargin>,
+    /// The searched stream's greatest p99 of an op.
+    pub p99_ns: Option<u64>,
+    /// Ops of all streams that failed.
+    pub failed_ops: u64,
+    /// Length of the measured phase.
+    pub measured_ns: u64,
+    /// Rows of the tables before it.
+    pub rows_before: u64,
+}
+
+/// Reads the record of a probe.
+pub fn probed(search: &SearchRecord, purpose: ProbePurpose, record: &RunRecord) -> Probed {
+    let measured = measured_streams(record);
+    let searched = measured.iter().find(|m| m.stream.stream == search.stream);
+    let failed_ops = failed(&measured, |_| true);
+    // Rejections have an objective of their own.
+    let rejected = ErrorClass::Rejected.name();
+    let errors = failed(&measured, |class| class != rejected);
+    let no_errors_missed = search.objective.no_errors && errors > 0;
+    let mut reasons = reasons(record);
+    let verdict = match purpose {
+        ProbePurpose::Estimate => estimated(record),
+        _ => verdict(record, no_errors_missed, &measured),
+    };
+    if verdict == ProbeVerdict::Missed && no_errors_missed {
+        reasons.retain(|code| *code != ReasonCode::ObjectiveErrors);
+        reasons.insert(0, ReasonCode::ObjectiveErrors);
+    }
+    Probed {
+        verdict,
+        reasons,
+        acknowledged_per_s: searched.map_or(0.0, MeasuredStream::units_per_s),
+        pressure: latency_pressure(&record.plan.definition.objectives, &measured),
+        p99_ns: searched.and_then(|stream| {
+            let p99 = stream.results.iter().filter_map(|r| r.latency_ns.p99);
+            p99.max()
+        }),
+        failed_ops,
+        measured_ns: searched.map_or(0, |stream| stream.phase.duration_ns),
+        rows_before: rows_before(record),
+    }
+}
+
+/// Ops that failed with an error of such classes.
+fn failed(measured: &[MeasuredStream<'_>], of: impl Fn(&str) -> bool) -> u64 {
+    let results = measured.iter().flat_map(|stream| &stream.results);
+    let errors = results.flat_map(|result| &result.errors);
+    let errors = errors.filter(|(class, _)| of(class));
+    errors.map(|(_, count)| count).sum()
+}
+
+/// Rows of earlier runs, and of this run's own load.
+fn rows_before(record: &RunRecord) -> u64 {
+    let tables = record.target.tables.iter();
+    let earlier = tables.filter_map(|table| table.rows_before);
+    let loads = |name: &str| {
+        let mut phases = record.phases.iter();
+        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
+    };
+    let results = record.results.iter().filter(|r| loads(&r.phase));
+    let loaded = results.map(|result| result.rows.acknowledged);
+    earlier.chain(loaded).fold(0, u64::saturating_add)
+}
+
+fn reasons(record: &RunRecord) -> Vec<ReasonCode> {
+    let judged = &record.judgments;
+    let mut codes: Vec<ReasonCode> = Vec::new();
+    if judged.objective.value == ObjectiveValue::Missed {
+        codes.extend(judged.objective.reasons.iter().map(|reason| reason.code));
+    }
+    if judged.measurement.value != Measurement::Valid {
+        codes.extend(judged.measurement.reasons.iter().map(|reason| reason.code));
+    }
+    if is_wrong(judged.data.value) {
+        codes.extend(judged.data.reasons.iter().map(|reason| reason.code));
+    }
+    let mut named = Vec::new();
+    codes.retain(|code| {
+        let new = !named.contains(code);
+        named.push(*code);
+        new
+    });
+    codes
+}
+
+fn is_wrong(data: Data) -> bool {
+    matches!(
+        data,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
+    )
+}
+
+fn estimated(record: &RunRecord) -> ProbeVerdict {
+    match Ended::of(&record.incidents) {
+        Ended::Interrupted => ProbeVerdict::Interrupted,
+        Ended::TargetLost => ProbeVerdict::TargetLost,
+        Ended::Complete if is_wrong(record.judgments.data.value) => ProbeVerdict::WrongData,
+        Ended::Complete => ProbeVerdict::Estimated,
+    }
+}
+
+fn verdict(
+    record: &RunRecord,
+    no_errors_missed: bool,
+    measured: &[MeasuredStream<'_>],
+) -> ProbeVerdict {
+    match estimated(record) {
+        ProbeVerdict::Estimated => {}
+        other => return other,
+    }
+    let judged = &record.judgments;
+    let invalid = judged.measurement.value == Measurement::Invalid;
+    let has = |code: &ReasonCode| judged.measurement.reasons.iter().any(|r| r.code == *code);
+    if invalid && OUR_OWN.iter().any(has) {
+        return ProbeVerdict::Invalid;
+    }
+    if judged.objective.value == ObjectiveValue::Missed {
+        let reasons = &judged.objective.reasons;
+        let latency_only = reasons
+            .iter()
+            .all(|r| r.code == ReasonCode::ObjectiveLatency);
+        return if latency_only {
+            by_latency(record, measured)
+        } else {
+            ProbeVerdict::Missed
+        };
+    }
+    if no_errors_missed {
+        return ProbeVerdict::Missed;
+    }
+    match judged.measurement.value {
+        Measurement::Valid => ProbeVerdict::Met,
+        // What drifts is not sustained.
+        Measurement::Invalid => ProbeVerdict::Missed,
+        Measurement::Inconclusive => ProbeVerdict::NotShown,
+    }
+}
+
+/// How a run missed its latency objectives: the clearest of all that it did not meet.
+fn by_latency(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> ProbeVerdict {
+    let verdicts = latency_verdicts(&record.plan.definition.objectives, measured);
+    let shown = |of: fn(&Shown) -> bool| verdicts.iter().any(|verdict| of(&verdict.shown));
+    if shown(|shown| matches!(shown, Shown::Missed(_))) {
+        ProbeVerdict::Missed
+    } else if shown(|shown| matches!(shown, Shown::TooFew { .. })) {
+        ProbeVerdict::TooFewOps
+    } else {
+        ProbeVerdict::NotShown
+    }
+}

@@ -1,0 +1,282 @@
+//! What series of telemetry say of a range of time. Pure; no rule and no judgment here.
+
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::{SeriesKind, TargetTelemetry, TelemetrySeries, names};
+
+/// A range of the run's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeRange {
+    /// Its begin, nanoseconds from the start of the run.
+    pub from_ns: u64,
+    /// Its end, which is not part of it.
+    pub to_ns: u64,
+}
+
+/// The values of a series as they are drawn: levels as they are, counts per second.
+pub fn values_of(telemetry: &TargetTelemetry, series: &TelemetrySeries) -> Vec<Option<f64>> {
+    let points = points(telemetry, series);
+    let mut values = vec![None; series.values.len()];
+    for point in points {
+        values[point.position] = match series.kind {
+            SeriesKind::Level => Some(point.value),
+            SeriesKind::Count => point.span_s().map(|span| point.value / span),
+        };
+    }
+    values
+}
+
+/// Mean of a level, or of a count per second, over those samples that began in the range.
+pub fn mean(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    range: TimeRange,
+) -> Option<f64> {
+    let (mut sum, mut seconds) = (0.0, 0.0);
+    for point in points(telemetry, series).filter(|point| point.is_in(range)) {
+        let Some(span) = point.span_s() else { continue };
+        seconds += span;
+        sum += match series.kind {
+            SeriesKind::Level => point.value * span,
+            SeriesKind::Count => point.value,
+        };
+    }
+    (seconds > 0.0).then(|| sum / seconds)
+}
+
+/// Sum of a count over those samples that began in the range; absent for a level, and where
+/// nothing was said in the range.
+pub fn total(
+    telemetry: &TargetTelemetry,
+    series: &TelemetrySeries,
+    range: TimeRange,
+) -> Option<f64> {
+    if series.kind == SeriesKind::Level {
+        return None;
+    }
+    points(telemetry, series)
+        .filter(|point| point.is_in(range))
+        .map(|point| point.value)
+        .reduce(|sum, value| sum + value)
+}
+
+/// From the begin of the first measured phase to the end of the last.
+pub fn measured(record: &RunRecord) -> Option<TimeRange> {
+    let phases = record.phases.iter();
+    let mut measured = phases.filter(|phase| phase.kind == PhaseKind::Measure);
+    let first = measured.next()?;
+    let last = measured.next_back().unwrap_or(first);
+    Some(TimeRange {
+        from_ns: first.start_ns,
+        to_ns: last.start_ns.saturating_add(last.duration_ns),
+    })
+}
+
+/// All series of this name.
+pub fn named<'a>(
+    telemetry: &'a TargetTelemetry,
+    name: &'a str,
+) -> impl Iterator<Item = &'a TelemetrySeries> + 'a {
+    let series = telemetry.series.iter();
+    series.filter(move |series| series.name == name)
+}
+
+/// Pieces of work that the target itself says it rejected in measured phases; absent if it does
+/// not tell. What a piece is, the target says: it need not be an op.
+pub fn rejected(record: &RunRecord) -> Option<u64> {
+    let telemetry = record.target_telemetry.as_ref()?;
+    let range = measured(record)?;
+    let totals = named(telemetry, names::REJECTED);
+    let rejected: Vec<f64> = totals
+        .filter_map(|series| total(telemetry, series, range))
+        .collect();
+    (!rejected.is_empty()).then(|| highwater_model::numbers::round_to_u64(rejected.iter().sum()))
+}
+
+/// Busy share of the CPU of each node that tells it, over all measured time, by its name.
+pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
+    let (Some(telemetry), Some(range)) = (&record.target_telemetry, measured(record)) else {
+        return Vec::new();
+    };
+    let busy = named(telemetry, names::CPU_BUSY).filter_map(|series| {
+        let node = series.node.as_deref().unwrap_or(&series.source);
+        Some((node, mean(telemetry, series, range)?))
+    });
+    busy.collect()
+}
+
+/// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
+/// comes before that. Absent where the target does not tell, or nothing grew.
+pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
+    let target = &record.target;
+    let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;
+    let is_load = |name: &str| {
+        let mut phases = record.phases.iter();
+        phases.any(|phase| phase.kind == PhaseKind::Load && phase.name == name)
+    };
+    let results = record.results.iter().filter(|r| !is_load(&r.phase));
+    let rows: u64 = results.map(|result| result.rows.acknowledged).sum();
+    (grown > 0 && rows > 0).then(|| highwater_model::display::ratio(grown, rows))
+}
+
+/// A value, and the time that it stands for.
+struct Point {
+    position: usize,
+    value: f64,
+    from_ns: u64,
+    to_ns: u64,
+}
+
+impl Point {
+    #[expect(clippy::cast_precision_loss, reason = "figures for people")]
+    fn span_s(&self) -> Option<f64> {
+        (self.to_ns > self.from_ns).then(|| (self.to_ns - self.from_ns) as f64 / 1e9)
+    }
+
+    /// Whether the time that it stands for begins there.
+    fn is_in(&self, range: TimeRange) -> bool {
+        self.to_ns > self.from_ns && range.from_ns <= self.from_ns && self.from_ns < range.to_ns
+    }
+}
+
+/// The values that are there. A count stands for the time since the value before it.
+fn points<'a>(
+    telemetry: &'a TargetTelemetry,
+    series: &'a TelemetrySeries,
+) -> impl Iterator<Item = Point> + 'a {
+    let mut last_said = None;
+    let pairs = telemetry.times_ns.iter().zip(&series.values).enumerate();
+    pairs.filter_map(move |(position, (time, value))| {
+        let value = (*value)?;
+        let sample_before = position.checked_sub(1);
+        let before = match series.kind {
+            SeriesKind::Level => sample_before,
+            SeriesKind::Count => last_said.or(sample_before),
+        };
+        last_said = Some(position);
+        Some(Point {
+            position,
+            value,
+            from_ns: before.map_or(*time, |before| telemetry.times_ns[before]),
+            to_ns: *time,
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture;
+
+    const S: u64 = 1_000_000_000;
+
+    fn series(kind: SeriesKind, values: &[Option<f64>]) -> (TargetTelemetry, TelemetrySeries) {
+        let series = TelemetrySeries {
+            source: "target".to_owned(),
+            name: names::REJECTED.to_owned(),
+            unit: "1".to_owned(),
+            node: None,
+            kind,
+            values: values.to_vec(),
+        };
+        let points = u64::try_from(values.len()).unwrap();
+        let telemetry = TargetTelemetry {
+            interval_ns: S,
+            times_ns: (0..points).map(|second| second * S).collect(),
+            series: vec![series.clone()],
+            ..TargetTelemetry::default()
+        };
+        (telemetry, series)
+    }
+
+    #[test]
+    fn a_count_after_a_gap_is_spread_over_the_time_since_the_last_one() {
+        let values = [None, Some(10.0), None, Some(30.0), Some(0.0)];
+        let (telemetry, count) = series(SeriesKind::Count, &values);
+        let drawn = [None, Some(10.0), None, Some(15.0), Some(0.0)];
+        assert_eq!(values_of(&telemetry, &count), drawn);
+        let (telemetry, level) = series(SeriesKind::Level, &values);
+        assert_eq!(values_of(&telemetry, &level), values);
+    }
+
+    fn range(from_ns: u64, to_ns: u64) -> TimeRange {
+        TimeRange { from_ns, to_ns }
+    }
+
+    #[test]
+    fn a_range_has_the_samples_that_begin_in_it() {
+        let values = [None, Some(1.0), Some(2.0), Some(4.0), Some(8.0)];
+        let (telemetry, count) = series(SeriesKind::Count, &values);
+        assert_eq!(total(&telemetry, &count, range(S, 3 * S)), Some(6.0));
+        assert_eq!(mean(&telemetry, &count, range(S, 3 * S)), Some(3.0));
+        assert_eq!(total(&telemetry, &count, range(9 * S, 10 * S)), None);
+        // The one that began before belongs to what came before, the one that ends behind does not.
+        let half = S / 2;
+        assert_eq!(
+            total(&telemetry, &count, range(half, 2 * S + half)),
+            Some(6.0)
+        );
+        let (telemetry, level) = series(SeriesKind::Level, &values);
+        assert_eq!(mean(&telemetry, &level, range(0, 4 * S)), Some(3.75));
+        assert_eq!(total(&telemetry, &level, range(0, 4 * S)), None);
+    }
+
+    #[test]
+    fn a_mean_weighs_a_value_by_the_time_that_it_stands_for() {
+        // The second answer took three seconds to come.
+        let values = [None, Some(1.0), Some(5.0)];
+        for (kind, expected) in [
+            // 1 for one second and 5 for three of them.
+            (SeriesKind::Level, 4.0),
+            // 6 more within four seconds.
+            (SeriesKind::Count, 1.5),
+        ] {
+            let (mut telemetry, series) = series(kind, &values);
+            telemetry.times_ns = vec![0, S, 4 * S];
+            assert_eq!(mean(&telemetry, &series, range(0, 4 * S)), Some(expected));
+        }
+    }
+
+    #[test]
+    fn what_was_measured_reaches_from_the_first_step_to_the_last() {
+        let steps = fixture::open_steps();
+        assert_eq!(steps.phases.len(), 3, "a warm-up and two steps");
+        let lengths = steps.phases[1..].iter().map(|phase| phase.duration_ns);
+        assert_eq!(
+            measured(&steps),
+            Some(range(2 * S, 2 * S + lengths.sum::<u64>()))
+        );
+    }
+
+    #[test]
+    fn rejections_of_the_warm_up_are_not_those_of_the_measurement() {
+        let mut record = fixture::closed();
+        let from = measured(&record).unwrap().from_ns;
+        assert_eq!(from, 2 * S, "two seconds of warm-up");
+        let values = [None, Some(100.0), Some(10.0), Some(1.0), Some(2.0)];
+        record.target_telemetry = Some(series(SeriesKind::Count, &values).0);
+        assert_eq!(rejected(&record), Some(3));
+        record.target_telemetry = Some(series(SeriesKind::Level, &values).0);
+        assert_eq!(rejected(&record), None);
+    }
+
+    #[test]
+    fn bytes_per_row_are_those_of_the_rows_that_came_between() {
+        let mut record = fixture::closed();
+        let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
+        record.target.bytes_before = Some(1_000);
+        record.target.bytes_after = Some(1_000 + 3 * rows);
+        assert_eq!(disk_bytes_per_row(&record), Some(3.0));
+        record.phases[0].kind = PhaseKind::Load;
+        let of_load = record.phases[0].name.clone();
+        record.results[0].phase = of_load;
+        let rest: u64 = record.results[1..]
+            .iter()
+            .map(|r| r.rows.acknowledged)
+            .sum();
+        let expected = (rest > 0).then(|| 3.0 * highwater_model::display::ratio(rows, rest));
+        assert_eq!(disk_bytes_per_row(&record), expected);
+        record.target.bytes_after = Some(900);
+        assert_eq!(disk_bytes_per_row(&record), None, "it shrank");
+    }
+}

@@ -1,0 +1,95 @@
+//! What the record of a measured configuration says to a tuning.
+
+use crate::judge::{Ended, MeasuredStream, measured_streams};
+use crate::telemetry::{self, disk_bytes_per_row, mean, named};
+use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::{names, sources};
+use highwater_model::tune::{TrialVerdict, TuneFigure};
+
+/// Reasons for an unsound measurement that are the load generator's doing.
+const OUR_OWN: [ReasonCode; 3] = [
+    ReasonCode::ClientSaturated,
+    ReasonCode::ClientLag,
+    ReasonCode::RateNotOffered,
+];
+
+/// What a tuning takes from a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Measured {
+    /// What it is good for.
+    pub verdict: TrialVerdict,
+    /// Codes of the reasons where it does not count.
+    pub reasons: Vec<ReasonCode>,
+    /// Units of the first stream acknowledged per second.
+    pub throughput_per_s: f64,
+    /// What configurations are compared by.
+    pub figure: Option<f64>,
+}
+
+/// Reads the record of a configuration.
+pub fn measured(by: TuneFigure, record: &RunRecord) -> Measured {
+    let streams = measured_streams(record);
+    let throughput_per_s = streams.first().map_or(0.0, MeasuredStream::units_per_s);
+    let figure = match by {
+        TuneFigure::Throughput => Some(throughput_per_s).filter(|reached| *reached > 0.0),
+        TuneFigure::ServerCpuPerRow => server_cpu_per_row(record),
+        TuneFigure::DiskBytesPerRow => disk_bytes_per_row(record),
+    };
+    let (verdict, reasons) = verdict(record, figure.is_some());
+    Measured {
+        verdict,
+        reasons,
+        throughput_per_s,
+        figure,
+    }
+}
+
+fn verdict(record: &RunRecord, has_figure: bool) -> (TrialVerdict, Vec<ReasonCode>) {
+    let judged = &record.judgments;
+    let of_objective = || judged.objective.reasons.iter().map(|r| r.code).collect();
+    let of_measurement: Vec<ReasonCode> =
+        judged.measurement.reasons.iter().map(|r| r.code).collect();
+    let is_invalid = judged.measurement.value == Measurement::Invalid;
+    match Ended::of(&record.incidents) {
+        Ended::Interrupted => return (TrialVerdict::Interrupted, Vec::new()),
+        Ended::TargetLost => return (TrialVerdict::TargetLost, Vec::new()),
+        Ended::Complete => {}
+    }
+    if matches!(
+        judged.data.value,
+        Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered
+    ) {
+        let codes = judged.data.reasons.iter().map(|r| r.code).collect();
+        (TrialVerdict::WrongData, codes)
+    } else if is_invalid && OUR_OWN.iter().any(|code| of_measurement.contains(code)) {
+        (TrialVerdict::Invalid, of_measurement)
+    } else if judged.objective.value == ObjectiveValue::Missed {
+        (TrialVerdict::Missed, of_objective())
+    } else if has_figure {
+        (TrialVerdict::Counts, Vec::new())
+    } else {
+        (TrialVerdict::NotMeasured, Vec::new())
+    }
+}
+
+/// CPU seconds of the target per row written: of an embedded database its own threads, else the busy
+/// share of its CPUs over the measured time, where it tells that and how many cores its nodes have.
+pub fn server_cpu_per_row(record: &RunRecord) -> Option<f64> {
+    let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
+    let rows = highwater_model::display::ratio(rows, 1);
+    let embedded: f64 = record.clients.iter().map(|c| c.embedded_cpu_seconds).sum();
+    if record.target.embedded && embedded > 0.0 && rows > 0.0 {
+        return Some(embedded / rows);
+    }
+    let cores: f64 = record.target.settings.get("cores")?.parse().ok()?;
+    let telemetry = record.target_telemetry.as_ref()?;
+    let range = telemetry::measured(record)?;
+    let busy = named(telemetry, names::CPU_BUSY).filter(|series| series.source == sources::TARGET);
+    let busy: f64 = busy
+        .filter_map(|series| mean(telemetry, series, range))
+        .sum();
+    let streams = measured_streams(record);
+    let rows_per_s: f64 = streams.iter().map(|s| s.stream.throughput.rows_per_s).sum();
+    (busy > 0.0 && rows_per_s > 0.0).then(|| busy * cores / rows_per_s)
+}

@@ -1,0 +1,373 @@
+//! The state of a tuning, replayed with what was measured: which configuration is missing next.
+
+use std::collections::BTreeMap;
+
+use super::compare::gain95;
+use super::order::{key, shuffled};
+use super::step::TuneStep;
+use highwater_model::tune::{
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialPurpose, TrialVerdict, TuneAxis,
+    TuneOutcome, TuneRecord,
+};
+
+/// A grid of at most so many configurations is measured whole.
+const SMALL: usize = 12;
+/// Of a larger one this part is the sample.
+const SAMPLE: usize = 16;
+/// Times around the axes at most; from the second one on only so near the best.
+const ROUNDS: u64 = 4;
+const NEAR: usize = 1;
+
+/// Configurations of the confirming round; a small grid is halved down to them.
+const PAIR: usize = 2;
+
+/// Position of the value on each axis.
+type Configuration = Vec<usize>;
+
+/// The next step where a measurement is missing.
+type Missing<T> = Result<T, TuneStep>;
+
+/// What a search of these axes measures at most, the confirming round included: of a small grid each
+/// configuration, and the better half of them again and again; of a large one a third of its configurations; of one between
+/// them as many as its sample and one time along its axes take.
+pub fn probes_most(axes: &[TuneAxis], confirmations: u32) -> u32 {
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let round = 2 * usize::try_from(confirmations).unwrap_or(usize::MAX);
+    let most = if is_small(axes) {
+        let half = |left: &usize| Some(left.div_ceil(2)).filter(|left| *left > PAIR);
+        std::iter::successors(Some(configurations), half).sum::<usize>() + round
+    } else {
+        let lines: usize = axes.iter().map(|axis| axis.values.len()).sum();
+        (configurations / 3).max(sample(configurations) + 3 * lines / 2 + round)
+    };
+    u32::try_from(most).unwrap_or(u32::MAX)
+}
+
+/// Configurations of the sample.
+fn sample(configurations: usize) -> usize {
+    (configurations / SAMPLE).max(2)
+}
+
+/// Whether each configuration is measured.
+pub fn is_small(axes: &[TuneAxis]) -> bool {
+    let configurations: usize = axes.iter().map(|axis| axis.values.len()).product();
+    let varied = axes.iter().filter(|axis| axis.values.len() > 1).count();
+    configurations <= SMALL || varied <= 1
+}
+
+pub(super) struct TuneState<'a> {
+    tune: &'a TuneRecord,
+    /// ln of the figure, its sign turned where less is better; absent where it does not count.
+    searched: BTreeMap<Configuration, Vec<Option<f64>>>,
+    confirmed: BTreeMap<Configuration, Vec<Option<f64>>>,
+    /// How many of those of the search the replay has come to. What comes later must not change what
+    /// was decided before.
+    seen: BTreeMap<Configuration, usize>,
+}
+
+impl<'a> TuneState<'a> {
+    pub(super) fn new(tune: &'a TuneRecord) -> Self {
+        let (mut searched, mut confirmed) = (BTreeMap::new(), BTreeMap::new());
+        for trial in &tune.trials {
+            let values: &mut BTreeMap<Configuration, Vec<Option<f64>>> = match trial.purpose {
+                TrialPurpose::Search => &mut searched,
+                TrialPurpose::Confirm => &mut confirmed,
+            };
+            let counts = trial.verdict == TrialVerdict::Counts;
+            let figure = trial.figure.filter(|figure| counts && *figure > 0.0);
+            let sign = if tune.by.is_gain() { 1.0 } else { -1.0 };
+            let score = figure.map(|figure| sign * figure.ln());
+            values.entry(trial.at.clone()).or_default().push(score);
+        }
+        Self {
+            tune,
+            searched,
+            confirmed,
+            seen: BTreeMap::new(),
+        }
+    }
+
+    /// To the end, or to the first configuration that is missing.
+    pub(super) fn run(&mut self) -> Missing<TuneOutcome> {
+        let cut_short = match self.search() {
+            Ok(()) => false,
+            Err(step) if self.allows(self.round(), 1) => return Err(step),
+            Err(_) => true,
+        };
+        let mut ranked = self.ranked();
+        if ranked.is_empty() {
+            return Ok(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::NoneCounts,
+                best_so_far: None,
+            }));
+        }
+        ranked.truncate(2);
+        if let [winner, runner_up] = &ranked[..] {
+            self.confirm(winner, runner_up, cut_short)
+        } else {
+            Ok(self.best(&ranked[0], None, cut_short))
+        }
+    }
+
+    /// The best of all that was measured.
+    pub(super) fn best_so_far(&self) -> Option<Configuration> {
+        self.ranked().into_iter().next()
+    }
+
+    /// Measurements that the confirming round still takes.
+    fn round(&self) -> u32 {
+        let made: usize = self.confirmed.values().map(Vec::len).sum();
+        let made = u32::try_from(made).unwrap_or(u32::MAX);
+        (2 * self.tune.policy.confirmations).saturating_sub(made)
+    }
+
+    /// Whether so many measurements can still be made.
+    fn allows(&self, round: u32, more: u32) -> bool {
+        let policy = &self.tune.policy;
+        let trials = round.saturating_add(more);
+        let made = u32::try_from(self.tune.trials.len()).unwrap_or(u32::MAX);
+        let spent = self.tune.trials.iter().map(|trial| trial.took_ns);
+        let spent = spent.fold(0, u64::saturating_add);
+        let cost = match u64::from(made) {
+            0 => policy.trial_cost_ns,
+            made => spent / made,
+        };
+        made.saturating_add(trials) <= policy.probes_max
+            && spent.saturating_add(cost.saturating_mul(trials.into())) <= policy.budget_ns
+    }
+
+    /// Configurations that count, the best first.
+    fn ranked(&self) -> Vec<Configuration> {
+        let mut configurations: Vec<(&Configuration, f64)> = self
+            .searched
+            .keys()
+            .filter_map(|at| Some((at, self.score(at)?)))
+            .collect();
+        configurations.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+        configurations
+            .into_iter()
+            .map(|(at, _)| at.clone())
+            .collect()
+    }
+
+    /// Mean of all that the search measured of a configuration; absent where some of it does not count, or there
+    /// is none.
+    fn score(&self, at: &Configuration) -> Option<f64> {
+        mean_score(self.searched.get(at)?)
+    }
+
+    /// The same of what the replay has come to.
+    fn score_so_far(&self, at: &Configuration) -> Option<f64> {
+        let seen = *self.seen.get(at)?;
+        mean_score(self.searched.get(at)?.get(..seen)?)
+    }
+
+    fn search(&mut self) -> Missing<()> {
+        if is_small(&self.tune.axes) {
+            // Which of the last two is better says the confirming round.
+            return self.halved(0, self.grid(), PAIR).map(|_| ());
+        }
+        let mut sample = shuffled(self.tune.policy.seed, 0, self.grid());
+        sample.truncate(self::sample(sample.len()));
+        let Some(mut best) = self.halved(0, sample, 1)? else {
+            return Ok(());
+        };
+        for round in 1..=ROUNDS {
+            let before = best.clone();
+            for axis in self.axes_in_order(round) {
+                let stage = round * 100 + axis as u64;
+                let line = self.line(&best, axis, round);
+                best = self.halved(stage, line, 1)?.unwrap_or(best);
+            }
+            if best == before && round > 1 {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every combination of values.
+    fn grid(&self) -> Vec<Configuration> {
+        self.tune
+            .axes
+            .iter()
+            .fold(vec![Vec::new()], |configurations, axis| {
+                let longer = configurations.iter().flat_map(|configuration| {
+                    (0..axis.values.len())
+                        .map(move |position| [&configuration[..], &[position]].concat())
+                });
+                longer.collect()
+            })
+    }
+
+    fn axes_in_order(&self, round: u64) -> Vec<usize> {
+        let mut axes: Vec<usize> = (0..self.tune.axes.len()).collect();
+        axes.sort_by_key(|axis| key(self.tune.policy.seed, round, &[*axis]));
+        axes
+    }
+
+    /// The configurations along an axis: all of them the first time, then those near the best.
+    fn line(&self, best: &Configuration, axis: usize, round: u64) -> Vec<Configuration> {
+        let positions = 0..self.tune.axes[axis].values.len();
+        let near = positions.filter(|position| round == 1 || position.abs_diff(best[axis]) <= NEAR);
+        near.map(|position| {
+            let mut configuration = best.clone();
+            configuration[axis] = position;
+            configuration
+        })
+        .collect()
+    }
+
+    /// The best of these by successive halving: each is measured once, the better half of them again,
+    /// and so on until so many are left. Absent where none counts.
+    fn halved(
+        &mut self,
+        stage: u64,
+        configurations: Vec<Configuration>,
+        down_to: usize,
+    ) -> Missing<Option<Configuration>> {
+        let mut left = configurations;
+        for times in 1.. {
+            let order = stage * 16 + times as u64;
+            for at in shuffled(self.tune.policy.seed, order, left.clone()) {
+                self.has(&at, times)?;
+            }
+            // What did not count is not measured again.
+            left.retain(|at| self.score_so_far(at).is_some());
+            left.sort_by(|a, b| {
+                let (a, b) = (self.score_so_far(a), self.score_so_far(b));
+                b.partial_cmp(&a).unwrap_or(std::cmp::Ordering::Equal)
+            });
+            if left.len() > down_to {
+                left.truncate(left.len().div_ceil(2));
+            }
+            if left.len() <= down_to {
+                break;
+            }
+        }
+        Ok(left.into_iter().next())
+    }
+
+    /// Whether a configuration was measured so often by then.
+    fn has(&mut self, at: &Configuration, times: usize) -> Missing<()> {
+        let measured = self.searched.get(at).map_or(0, Vec::len);
+        let seen = self.seen.entry(at.clone()).or_default();
+        if measured < times {
+            return Err(TuneStep::Measure {
+                at: at.clone(),
+                purpose: TrialPurpose::Search,
+            });
+        }
+        *seen = times.max(*seen);
+        Ok(())
+    }
+
+    /// Winner and runner-up in turn, which first by chance.
+    fn confirm(
+        &self,
+        winner: &Configuration,
+        runner_up: &Configuration,
+        cut_short: bool,
+    ) -> Missing<TuneOutcome> {
+        if self.round() > 0 && !self.allows(self.round(), 0) {
+            return Ok(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::BudgetSpent,
+                best_so_far: Some(winner.clone()),
+            }));
+        }
+        let trials = usize::try_from(self.tune.policy.confirmations).unwrap_or(usize::MAX);
+        for times in 1..=trials {
+            let pair = vec![winner.clone(), runner_up.clone()];
+            for at in shuffled(self.tune.policy.seed, 1_000_000 + times as u64, pair) {
+                if self.confirmed.get(&at).map_or(0, Vec::len) < times {
+                    return Err(TuneStep::Measure {
+                        at,
+                        purpose: TrialPurpose::Confirm,
+                    });
+                }
+            }
+        }
+        Ok(self.compared(winner, runner_up, cut_short))
+    }
+
+    fn compared(
+        &self,
+        winner: &Configuration,
+        runner_up: &Configuration,
+        cut_short: bool,
+    ) -> TuneOutcome {
+        let (a, b) = (self.confirmations(winner), self.confirmations(runner_up));
+        // Whichever the round shows to be ahead is the winner.
+        match (mean(&a), mean(&b)) {
+            (None, None) => TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::NoneCounts,
+                best_so_far: None,
+            }),
+            (Some(_), None) => self.best(winner, None, cut_short),
+            (None, Some(_)) => self.best(runner_up, None, cut_short),
+            (Some(x), Some(y)) if x >= y => self.best(winner, Some((runner_up, &b)), cut_short),
+            _ => self.best(runner_up, Some((winner, &a)), cut_short),
+        }
+    }
+
+    /// What the confirming round measured of a configuration, greater is better; empty where some of it does not
+    /// count.
+    fn confirmations(&self, at: &Configuration) -> Vec<f64> {
+        let scores = self.confirmed.get(at).map_or(&[][..], Vec::as_slice);
+        let scores: Option<Vec<f64>> = scores
+            .iter()
+            .map(|score| Some(score.as_ref()?.exp()))
+            .collect();
+        scores.unwrap_or_default()
+    }
+
+    fn best(
+        &self,
+        at: &Configuration,
+        other: Option<(&Configuration, &[f64])>,
+        cut_short: bool,
+    ) -> TuneOutcome {
+        let own = self.confirmations(at);
+        let runner_up = other.and_then(|(other, scores)| {
+            let gain95 = gain95(&own, scores)?;
+            Some(RunnerUp {
+                at: other.clone(),
+                figure: self.figure(mean(scores)?),
+                gain95,
+                is_told: gain95[0] > 0.0,
+            })
+        });
+        let score = mean(&own).or_else(|| self.score(at).map(f64::exp));
+        TuneOutcome::Best(BestConfiguration {
+            at: at.clone(),
+            values: self.tune.values(at),
+            figure: self.figure(score.unwrap_or(0.0)),
+            runner_up,
+            cut_short,
+        })
+    }
+
+    /// A score as the figure that it was made of.
+    fn figure(&self, score: f64) -> f64 {
+        if self.tune.by.is_gain() {
+            score
+        } else {
+            1.0 / score
+        }
+    }
+}
+
+/// Absent without scores, and where one is.
+#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+fn mean_score(scores: &[Option<f64>]) -> Option<f64> {
+    let counting: Option<Vec<f64>> = scores.iter().copied().collect();
+    let counting = counting.filter(|scores| !scores.is_empty())?;
+    Some(counting.iter().sum::<f64>() / counting.len() as f64)
+}
+
+/// Geometric mean; absent without values.
+#[expect(clippy::cast_precision_loss, reason = "a few repeats")]
+fn mean(values: &[f64]) -> Option<f64> {
+    let sum: f64 = values.iter().map(|value| value.ln()).sum();
+    (!values.is_empty()).then(|| (sum / values.len() as f64).exp())
+}

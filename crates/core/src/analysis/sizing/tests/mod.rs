@@ -1,4 +1,0 @@
-//! Proofs of the sizing arithmetic, on the published series and on clusters that are made up.
-
-pub(crate) mod fixture;
-mod plans;

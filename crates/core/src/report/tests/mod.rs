@@ -1,3 +1,0 @@
-//! Records for tests, and what holds for all reports together.
-
-pub(crate) mod fixture;

@@ -1,0 +1,316 @@
+//! Numbers as people read them: thousands separators, three significant digits, units.
+//!
+//! It must not know what a number means, nor a locale.
+
+use crate::numbers::{round_to_u64, to_f64};
+
+/// What stands where there is nothing to print.
+pub const ABSENT: &str = "–";
+
+/// `4,212,000`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A rate: whole with separators from 1,000 on, three significant digits below.
+pub fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() {
+        return ABSENT.to_owned();
+    }
+    if per_second.abs() < 999.5 {
+        return significant(per_second);
+    }
+    let sign = if per_second < 0.0 { "-" } else { "" };
+    format!("{sign}{}", count(round_to_u64(per_second.abs())))
+}
+
+/// `2.31 ms`, `38.0 µs`, `14.2 s`, `1 h 2 min`: three significant digits below two minutes.
+pub fn duration(nanos: u64) -> String {
+    const MINUTE: u64 = 60_000_000_000;
+    let value = to_f64(nanos);
+    // The bounds lie where three digits would round up to the next unit.
+    match nanos {
+        0..1_000 => format!("{nanos} ns"),
+        1_000..999_500 => format!("{} µs", significant(value / 1e3)),
+        999_500..999_500_000 => format!("{} ms", significant(value / 1e6)),
+        _ if nanos < 2 * MINUTE => format!("{} s", significant(value / 1e9)),
+        _ => minutes(nanos / 1_000_000_000),
+    }
+}
+
+/// A duration that was asked for: as few digits as it needs, `2 s`, `1.5 s`, `50 ms`.
+pub fn span(nanos: u64) -> String {
+    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs")];
+    for (unit, name) in units {
+        if nanos >= unit && nanos.is_multiple_of(unit / 1_000) && nanos < 120_000_000_000 {
+            let (units, rest) = (nanos / unit, nanos % unit * 1_000 / unit);
+            let fraction = format!(".{rest:03}");
+            let fraction = fraction.trim_end_matches('0').trim_end_matches('.');
+            return format!("{units}{fraction} {name}");
+        }
+    }
+    duration(nanos)
+}
+
+/// The same without a space and in one unit, as a flag takes it: `10ms`, `1.5s`, `300s`.
+pub fn flag_span(nanos: u64) -> String {
+    if nanos.is_multiple_of(1_000_000_000) {
+        return format!("{}s", nanos / 1_000_000_000);
+    }
+    if nanos.is_multiple_of(1_000_000) {
+        return format!("{}ms", nanos / 1_000_000);
+    }
+    format!("{}us", nanos.div_ceil(1_000))
+}
+
+/// A number that was asked for: at most three significant digits below 1,000, none needless.
+pub fn plain(value: f64) -> String {
+    if value.abs() >= 999.5 {
+        return rate(value);
+    }
+    let text = significant(value);
+    if text.contains('.') {
+        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    }
+    text
+}
+
+/// Three significant digits with separators, `1,210,000`: a prediction has no more.
+pub fn about(value: f64) -> String {
+    if value.abs() < 999.5 || !value.is_finite() {
+        return rate(value);
+    }
+    let unit = 10f64.powf(value.abs().log10().floor() - 2.0);
+    rate((value / unit).round() * unit)
+}
+
+/// `0.1 %`, from millionths that were asked for.
+pub fn percent_asked(ppm: u32) -> String {
+    format!("{} %", plain(f64::from(ppm) / 10_000.0))
+}
+
+/// `1.25 %`.
+pub fn percent(fraction: f64) -> String {
+    format!("{} %", significant(fraction * 100.0))
+}
+
+/// `95 %`, with as few digits as it needs.
+pub fn percent_plain(fraction: f64) -> String {
+    format!("{} %", plain(100.0 * fraction))
+}
+
+/// `12 %`, rounded to a whole percent, without a minus before a zero.
+pub fn percent_whole(fraction: f64) -> String {
+    let percent = (100.0 * fraction).round();
+    format!("{:.0} %", if percent == 0.0 { 0.0 } else { percent })
+}
+
+/// `1.25 %`, of `part` in `whole`; 0 % of nothing.
+pub fn percent_of(part: u64, whole: u64) -> String {
+    percent(ratio(part, whole))
+}
+
+/// `part / whole`, or 0.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 {
+        return 0.0;
+    }
+    to_f64(part) / to_f64(whole)
+}
+
+/// `p99`, `p99.9`, from millionths.
+pub fn quantile(ppm: u32) -> String {
+    let (percent, rest) = (ppm / 10_000, ppm % 10_000);
+    let text = format!("p{percent}.{rest:04}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Whether a character could steer a terminal, turn the text around it, or hide in it: controls,
+/// marks of direction and invisible characters. Source: Unicode's list of default ignorable code
+/// points and bidirectional controls, without the joiners that scripts and emoji need.
+pub fn is_unsafe(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{61c}'
+                | '\u{200b}'
+                | '\u{200e}'
+                | '\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{feff}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{e0000}'..='\u{e007f}'
+        )
+}
+
+/// The text without what [`is_unsafe`]; line ends and tabs stay.
+pub fn harmless(text: &str) -> String {
+    let is_harmful = |c: char| is_unsafe(c) && c != '\n' && c != '\t';
+    text.replace(is_harmful, "\u{fffd}")
+}
+
+/// Text of a target, made safe for a terminal: one line, no control characters, at most
+/// `limit` characters.
+pub fn foreign(text: &str, limit: usize) -> String {
+    let mut shown: String = text
+        .chars()
+        .map(|character| {
+            if character.is_control() {
+                ' '
+            } else if is_unsafe(character) {
+                '\u{fffd}'
+            } else {
+                character
+            }
+        })
+        .take(limit)
+        .collect();
+    if text.chars().count() > limit {
+        shown.push('…');
+    }
+    shown
+}
+
+/// Three significant digits, no exponent; 0 is `0`.
+pub fn significant(value: f64) -> String {
+    let magnitude = value.abs();
+    if magnitude == 0.0 {
+        return "0".to_owned();
+    }
+    let decimals = match magnitude {
+        m if m >= 99.95 => 0,
+        m if m >= 9.995 => 1,
+        m if m >= 0.999_5 => 2,
+        m if m >= 0.099_95 => 3,
+        _ => 4,
+    };
+    format!("{value:.decimals$}")
+}
+
+fn minutes(seconds: u64) -> String {
+    let (hours, minutes, seconds) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    match (hours, seconds) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{minutes} min {seconds} s"),
+        _ => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Bytes in powers of ten, two or three digits.
+pub fn bytes(n: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut scale = 1_u64;
+    let mut unit = 0;
+    while n / scale >= 1_000 && unit + 1 < units.len() {
+        scale *= 1_000;
+        unit += 1;
+    }
+    let (whole, tenth) = (n / scale, n % scale * 10 / scale);
+    if whole >= 100 || unit == 0 {
+        format!("{whole} {}", units[unit])
+    } else {
+        format!("{whole}.{tenth} {}", units[unit])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_a_unit_and_few_digits() {
+        let shown = [0, 999, 1_000, 99_949, 100_000, 1_234_567, u64::MAX].map(bytes);
+        let expected = [
+            "0 B", "999 B", "1.0 kB", "99.9 kB", "100 kB", "1.2 MB", "18.4 EB",
+        ];
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn counts_have_thousands_separators() {
+        let texts = [0, 12, 999, 1_000, 4_212_000].map(count);
+        assert_eq!(texts, ["0", "12", "999", "1,000", "4,212,000"]);
+    }
+
+    #[test]
+    fn durations_have_three_significant_digits_and_never_a_thousand_of_a_unit() {
+        let cases = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (38_000, "38.0 µs"),
+            (999_499, "999 µs"),
+            (999_500, "1.00 ms"),
+            (2_314_000, "2.31 ms"),
+            (14_249_000, "14.2 ms"),
+            (999_499_999, "999 ms"),
+            (999_500_000, "1.00 s"),
+            (9_999_000_000, "10.0 s"),
+            (61_000_000_000, "61.0 s"),
+            (300_000_000_000, "5 min"),
+            (301_000_000_000, "5 min 1 s"),
+            (7_260_000_000_000, "2 h 1 min"),
+        ];
+        for (nanos, expected) in cases {
+            assert_eq!(duration(nanos), expected);
+        }
+    }
+
+    #[test]
+    fn spans_print_no_digit_that_was_not_asked() {
+        let texts = [2_000_000_000, 1_500_000_000, 50_000_000, 300_000_000_000].map(span);
+        assert_eq!(texts, ["2 s", "1.5 s", "50 ms", "5 min"]);
+        let flags = [2_000_000_000, 1_500_000_000, 500, 300_000_000_000].map(flag_span);
+        assert_eq!(flags, ["2s", "1500ms", "1us", "300s"]);
+    }
+
+    #[test]
+    fn rates_are_whole_from_a_thousand_on() {
+        let texts = [0.0, 0.5, 12.34, 999.4, 999.6, 421_200.4, f64::NAN].map(rate);
+        assert_eq!(
+            texts,
+            ["0", "0.500", "12.3", "999", "1,000", "421,200", "–"]
+        );
+    }
+
+    #[test]
+    fn predictions_have_three_digits() {
+        let texts = [1_214_524.0, 999.6, 12.345, 0.0, f64::NAN].map(about);
+        assert_eq!(texts, ["1,210,000", "1,000", "12.3", "0", "–"]);
+    }
+
+    #[test]
+    fn what_was_asked_has_no_needless_digit() {
+        assert_eq!([50.0, 0.5, 2_000.0].map(plain), ["50", "0.5", "2,000"]);
+        assert_eq!(
+            [1_000, 10_000, 0].map(percent_asked),
+            ["0.1 %", "1 %", "0 %"]
+        );
+    }
+
+    #[test]
+    fn quantiles_have_no_needless_zeros() {
+        let texts = [990_000, 999_000, 500_000, 999_900].map(quantile);
+        assert_eq!(texts, ["p99", "p99.9", "p50", "p99.99"]);
+    }
+
+    #[test]
+    fn a_target_cannot_reach_the_terminal() {
+        assert_eq!(foreign("a\u{1b}[31m\nb", 80), "a [31m b");
+        assert_eq!(foreign("abcdef", 3), "abc…");
+        assert_eq!(foreign("a\u{202e}b\u{9b}1m", 80), "a\u{fffd}b 1m");
+        assert_eq!(
+            harmless("a\tb\n\u{1b}[m\u{2066}"),
+            "a\tb\n\u{fffd}[m\u{fffd}"
+        );
+        assert_eq!(harmless("Ä 👩\u{200d}🔧"), "Ä 👩\u{200d}🔧");
+    }
+}

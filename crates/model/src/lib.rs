@@ -1,0 +1,28 @@
+//! The nouns: plain data with public fields, each with one producer.
+//!
+//! `Plan → Op → Outcome → IntervalRecord → RunRecord`; see ARCHITECTURE.md for the path. Everything here is
+//! a pure function of its arguments: no I/O, no clock, no async, no global randomness.
+
+pub mod audit_record;
+pub mod checksum;
+pub mod display;
+pub mod histogram;
+pub mod import_record;
+pub mod incident;
+pub mod input_error;
+pub mod judgment;
+pub mod literal;
+pub mod numbers;
+pub mod op;
+pub mod outcome;
+pub mod plan;
+pub mod quantity;
+pub mod record;
+pub mod result_record;
+pub mod search;
+pub mod stored;
+pub mod table_shape;
+pub mod target_telemetry;
+pub mod tune;
+pub mod units;
+pub mod value;

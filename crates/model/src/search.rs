@@ -1,0 +1,284 @@
+//! A search for the mark: what it may do, each probe as it fell, and how it ended.
+//!
+//! A search is a function of these values alone (see `analysis::search`), so a record of a search
+//! holds all that its next step needs, and can be replayed.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::numbers::ceil_to_u64;
+
+use super::judgment::ReasonCode;
+use super::plan::{Objective, Unit, hex};
+
+/// A search and what came of it; part of a record.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchRecord {
+    /// What is varied.
+    pub axis: SearchAxis,
+    /// The stream whose pace is varied.
+    pub stream: String,
+    /// Unit of its rates.
+    pub unit: Unit,
+    /// What every probe must meet; fixed before the first one.
+    pub objective: SearchObjective,
+    /// See [`SearchObjective::hash`].
+    pub objective_hash: String,
+    /// The mark must reach this; not part of a probe's objective.
+    pub floor: Option<f64>,
+    /// What the search may do.
+    pub policy: SearchPolicy,
+    /// How it ended; absent while it goes on.
+    pub outcome: Option<SearchOutcome>,
+}
+
+/// What a search varies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SearchAxis {
+    /// The rate of an open stream, in its unit per second.
+    Rate,
+    /// The sessions of a closed stream.
+    Sessions,
+}
+
+/// What every probe must meet. Open load must besides be sustained, without a growing backlog,
+/// whatever is stated here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchObjective {
+    /// As in the plan of each probe.
+    pub stated: Vec<Objective>,
+    /// No op may fail otherwise than by being rejected; so where nothing is stated about errors.
+    pub no_errors: bool,
+}
+
+impl SearchObjective {
+    /// SHA-256, in hexadecimal.
+    pub fn hash(&self) -> String {
+        let json = serde_json::to_vec(self).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+
+    /// Whether a percentile of the latency is bounded.
+    pub fn bounds_latency(&self) -> bool {
+        self.stated.iter().any(|objective| {
+            matches!(
+                objective,
+                Objective::Latency { .. } | Objective::RowLatency { .. }
+            )
+        })
+    }
+}
+
+/// What a search may do. Values are on its axis: units per second, or sessions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SearchPolicy {
+    /// What is varied.
+    pub axis: SearchAxis,
+    /// The first value; absent: an estimate from closed load comes first.
+    pub first: Option<f64>,
+    /// Nothing below this is probed.
+    pub lowest: f64,
+    /// Nothing above this is probed; absent: no bound.
+    pub highest: Option<f64>,
+    /// The mark is narrow enough when highest confirmed and lowest failed differ by this share.
+    pub width: f64,
+    /// How often the candidate must meet the objective again.
+    pub confirmations: u32,
+    /// Probes of all purposes, at most.
+    pub probes_max: u32,
+    /// Time of the whole search, nanoseconds; absent: no bound.
+    pub budget_ns: Option<u64>,
+    /// What a search probe measures at least, nanoseconds.
+    pub probe_ns: u64,
+    /// The same of a confirmation.
+    pub confirmation_ns: u64,
+    /// What a probe takes besides, nanoseconds: warm-up, settling, audit; as estimated before.
+    pub around_ns: u64,
+    /// Units of the searched stream that its percentiles take to be judged; 0 without one. A probe
+    /// at a lower rate measures longer.
+    pub units_needed: f64,
+    /// But never longer than this, nanoseconds, unless the fields above say so.
+    pub longest_ns: u64,
+    /// A mark is followed by a run at its confirmed value that measures so long, nanoseconds; it is
+    /// no part of the budget.
+    #[serde(default)]
+    pub soak_ns: Option<u64>,
+}
+
+impl SearchRecord {
+    /// The long run behind the mark, of all probes of this search.
+    pub fn soak(probes: &[ProbeRecord]) -> Option<&ProbeRecord> {
+        probes
+            .last()
+            .filter(|probe| probe.purpose == ProbePurpose::Soak)
+    }
+}
+
+impl SearchPolicy {
+    /// What a probe measures where so many units per second are expected; without an expectation
+    /// only what its purpose asks for.
+    pub fn measured_ns(&self, purpose: ProbePurpose, units_per_s: Option<f64>) -> u64 {
+        let least = match purpose {
+            ProbePurpose::Confirm => self.confirmation_ns,
+            ProbePurpose::Soak => self.soak_ns.unwrap_or(self.confirmation_ns),
+            ProbePurpose::Search | ProbePurpose::Estimate => self.probe_ns,
+        };
+        let needed = units_per_s.map_or(0, |rate| self.needed_ns(rate));
+        needed.min(self.longest_ns).max(least)
+    }
+
+    /// Whether even the longest probe has too few ops to judge a percentile at this rate.
+    pub fn is_too_rare(&self, purpose: ProbePurpose, units_per_s: f64) -> bool {
+        self.needed_ns(units_per_s) > self.measured_ns(purpose, Some(units_per_s))
+    }
+
+    fn needed_ns(&self, units_per_s: f64) -> u64 {
+        ceil_to_u64(self.units_needed / units_per_s.max(f64::MIN_POSITIVE) * 1e9)
+    }
+}
+
+/// Why a probe was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbePurpose {
+    /// Closed load, to learn the order of magnitude; judges nothing.
+    Estimate,
+    /// Whether a value meets the objective.
+    Search,
+    /// Whether the candidate meets it once more, over a longer time.
+    Confirm,
+    /// Whether the confirmed value holds for long.
+    Soak,
+}
+
+/// What a probe showed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ProbeVerdict {
+    /// The objective was met.
+    Met,
+    /// It was missed.
+    Missed,
+    /// It was not shown to be met with enough confidence; counts as missed.
+    NotShown,
+    /// Too few ops for the percentile that the objective names; confirms nothing.
+    TooFewOps,
+    /// The load generator, not the target, may have decided; says nothing of the target.
+    Invalid,
+    /// The target could not be reached, or answered nothing.
+    TargetLost,
+    /// What was acknowledged was not found as acknowledged.
+    WrongData,
+    /// The user stopped the search.
+    Interrupted,
+    /// Nothing was to be judged: an estimate.
+    Estimated,
+}
+
+/// One probe: a finished run, and what the search took from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProbeRecord {
+    /// From 1.
+    pub number: u32,
+    /// Why it was made.
+    pub purpose: ProbePurpose,
+    /// The value on the axis; of an estimate on the rate axis, the sessions.
+    pub at: f64,
+    /// What it showed.
+    pub verdict: ProbeVerdict,
+    /// Codes of the reasons, the objective's first.
+    pub reasons: Vec<ReasonCode>,
+    /// Units of the searched stream acknowledged per second.
+    pub acknowledged_per_s: f64,
+    /// ln(share of ops above the latency bound, with 95 % confidence ÷ share allowed), the
+    /// greatest of all latency objectives; above 0 none is shown to be met. Absent without one.
+    pub pressure: Option<f64>,
+    /// Share of ops above that latency bound ÷ share allowed, as it was measured.
+    pub late: Option<f64>,
+    /// The searched stream's greatest p99 of an op.
+    pub p99_ns: Option<u64>,
+    /// Ops of all streams that failed.
+    pub failed_ops: u64,
+    /// Rows of the tables before the measured phase.
+    pub rows_before: u64,
+    /// Bytes of the tables before the measured phase; absent where the target does not tell.
+    pub bytes_before: Option<u64>,
+    /// Wall clock at its begin, RFC 3339, UTC.
+    pub started_at: String,
+    /// Length of the measured phase.
+    pub measured_ns: u64,
+    /// The whole run, with load and audit.
+    pub took_ns: u64,
+    /// How long the target was left alone before it.
+    pub settled_ns: u64,
+    /// Where its own record is, below the search's directory.
+    pub run: String,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchOutcome {
+    /// The mark was found and confirmed.
+    Mark(Mark),
+    /// There is no confirmed mark.
+    NoMark(NoMark),
+}
+
+/// The highest value that a target sustains under an objective.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Mark {
+    /// The highest value that met the objective as often as it had to be confirmed.
+    pub confirmed: f64,
+    /// The lowest value above it that did not; absent where the search's own bound was met.
+    pub failed: Option<f64>,
+    /// Why that one failed.
+    pub limited_by: Vec<ReasonCode>,
+    /// Each confirmation held it for so long, nanoseconds.
+    pub hold_ns: u64,
+    /// Rows of the tables before the last confirmation.
+    pub rows: u64,
+    /// Bytes of the tables before the last confirmation; absent where the target does not tell.
+    pub bytes: Option<u64>,
+    /// Values above the lowest failed one that met the objective all the same.
+    pub passed_above: Vec<f64>,
+    /// Whether the interval is wider than asked because probes or time ran out.
+    pub wider: bool,
+}
+
+/// Why there is no mark, and what is known all the same.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoMark {
+    /// Why.
+    pub why: NoMarkReason,
+    /// The highest value below all failed ones that met the objective; not confirmed.
+    pub highest_met: Option<f64>,
+    /// The lowest value that failed.
+    pub lowest_failed: Option<f64>,
+    /// Why that one failed.
+    pub limited_by: Vec<ReasonCode>,
+}
+
+/// Why there is no mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NoMarkReason {
+    /// No value met the objective, down to the lowest that was tried.
+    BelowLowest,
+    /// The load generator gave out before the target did.
+    ClientCeiling,
+    /// The longest probes are too short to show the percentile at these rates.
+    TooFewOps,
+    /// Probes or time ran out before a candidate was confirmed.
+    BudgetSpent,
+    /// The target went away and did not come back.
+    TargetLost,
+    /// Acknowledged data were lost, duplicated or altered.
+    WrongData,
+    /// The user stopped the search.
+    Interrupted,
+    /// Closed load acknowledged nothing, so there is nothing to start from.
+    NothingAcknowledged,
+}

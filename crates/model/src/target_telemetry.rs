@@ -1,0 +1,128 @@
+//! What the target, its host and other endpoints said of themselves during a run.
+//!
+//! Series on the run's own time axis, bounded in number and in points. Only data; what they mean is
+//! the business of [`highwater_analysis::telemetry`].
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Most series of a record; what comes beyond is counted and left out.
+pub const SERIES_MAX: usize = 160;
+/// Most points of a series; beyond, two neighbors become one, and the interval twice as long.
+pub const POINTS_MAX: usize = 1_201;
+
+/// Names that mean the same whoever says them. Others may be told besides.
+pub mod names {
+    /// Busy share of the CPUs of a node or host, 0 to 1.
+    pub const CPU_BUSY: &str = "cpu_busy";
+    /// Share of the CPUs' time that a hypervisor gave to others, 0 to 1.
+    pub const CPU_STEAL: &str = "cpu_steal";
+    /// Share of the time that CPUs were idle while something waited for a disk, 0 to 1.
+    pub const CPU_IOWAIT: &str = "cpu_iowait";
+    /// The system's load average over a minute.
+    pub const LOAD: &str = "load";
+    /// Used share of the memory that the target gives itself, 0 to 1.
+    pub const HEAP_USED: &str = "heap_used";
+    /// Used share of a machine's memory, 0 to 1.
+    pub const MEMORY_USED: &str = "memory_used";
+    /// Pieces of work that execute.
+    pub const ACTIVE: &str = "active";
+    /// Pieces of work that wait to be executed.
+    pub const QUEUE: &str = "queue";
+    /// Pieces of work that were refused for lack of capacity; what a piece is, the target says.
+    pub const REJECTED: &str = "rejected";
+    /// Sessions that wait for a lock.
+    pub const LOCK_WAITS: &str = "lock_waits";
+    /// Sessions that wait for a disk.
+    pub const DISK_WAITS: &str = "disk_waits";
+    /// Checkpoints that began or were completed.
+    pub const CHECKPOINTS: &str = "checkpoints";
+    /// Bytes of the log that makes commits durable.
+    pub const LOG_WRITTEN: &str = "log_written";
+    /// Bytes read from disks.
+    pub const DISK_READ: &str = "disk_read";
+    /// Bytes written to disks.
+    pub const DISK_WRITTEN: &str = "disk_written";
+    /// Share of the time that a disk was at work, or held work back, 0 to 1.
+    pub const DISK_BUSY: &str = "disk_busy";
+    /// Bytes that can still be written.
+    pub const DISK_FREE: &str = "disk_free";
+    /// Bytes received from networks.
+    pub const NET_RECEIVED: &str = "net_received";
+    /// Bytes sent to networks.
+    pub const NET_SENT: &str = "net_sent";
+}
+
+/// Names of sources that every record has the same.
+pub mod sources {
+    /// The target itself, by its own protocol.
+    pub const TARGET: &str = "target";
+    /// The machine, where the target is on it.
+    pub const HOST: &str = "host";
+}
+
+/// Units that figures are converted by.
+pub mod units {
+    /// A share of the whole, 0 to 1.
+    pub const SHARE: &str = "share";
+}
+
+/// All telemetry of a run but that of the load generator's own process.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetTelemetry {
+    /// Wished distance of two samples.
+    pub interval_ns: u64,
+    /// When each sample was complete, from the start of the run; ascending. The first one was taken
+    /// before the first op, and is where counts begin.
+    pub times_ns: Vec<u64>,
+    /// Who was asked.
+    pub sources: Vec<TelemetrySource>,
+    /// What they said; at most 160 series.
+    pub series: Vec<TelemetrySeries>,
+    /// Series beyond that bound, which are not here.
+    pub series_left_out: u64,
+}
+
+/// One that was asked, and what that cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TelemetrySource {
+    /// `target`, `host` (the machine, when the target is on it), or the URL of an endpoint.
+    pub name: String,
+    /// Times that it was asked.
+    pub readings: u64,
+    /// Of those, times that it gave no answer in time.
+    pub failed: u64,
+    /// One reason for that.
+    pub failure: Option<String>,
+    /// Time until its answers, together.
+    pub reading_ns: u64,
+    /// The longest of them.
+    pub longest_ns: u64,
+}
+
+/// One figure over time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TelemetrySeries {
+    /// Name of the source.
+    pub source: String,
+    /// What it is.
+    pub name: String,
+    /// What it is counted in: `share` (0 to 1), `bytes`, `1` …
+    pub unit: String,
+    /// Which node, disk or network it is of, where there are several.
+    pub node: Option<String>,
+    /// How its values are to be read.
+    pub kind: SeriesKind,
+    /// One value for each of [`TargetTelemetry::times_ns`]; absent where nothing was said.
+    pub values: Vec<Option<f64>>,
+}
+
+/// How the values of a series are to be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesKind {
+    /// As it stood at the time; a point that stands for two is their mean.
+    Level,
+    /// The increase since the value before; a point that stands for two is their sum.
+    Count,
+}

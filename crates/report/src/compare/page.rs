@@ -1,0 +1,110 @@
+//! A comparison as a page: verdicts, figures, time courses laid over each other, what differs.
+
+use maud::{Markup, html};
+
+use highwater_analysis::comparison::{Comparison, Verdict};
+use highwater_model::display::foreign;
+
+use super::super::html::{Overlaid, Page, Part, overlaid, page, table};
+use super::{CompareReport, Group, WORDS, basis, differing, directions, named, rows, word};
+
+/// The page; it opens offline.
+pub fn compare_html(report: &CompareReport<'_>) -> String {
+    let mut parts = vec![Part {
+        id: "verdicts",
+        title: "Verdicts",
+        body: html! {
+            @for (group, comparison) in &report.others { (card(group, comparison)) }
+            p class="term" {
+                "Equal: the whole interval is inside the practical difference. Better or worse: the \
+                 difference would be rare between equal groups. Inconclusive: too few runs. The \
+                 interval is Welch's, of the logarithms, from the spread between runs; shares of ops \
+                 and seconds are compared by their difference, in percentage points."
+            }
+        },
+    }];
+    parts.push(Part {
+        id: "figures",
+        title: "Figures",
+        body: html! {
+            @for (group, comparison) in &report.others {
+                h3 { (named(&report.baseline)) " against " (named(group)) }
+                (table("Figures of both groups", &rows(comparison), 2))
+            }
+        },
+    });
+    let groups: Vec<&Group<'_>> = std::iter::once(&report.baseline)
+        .chain(report.others.iter().map(|(group, _)| group))
+        .collect();
+    let overlaid = overlaid(
+        &groups
+            .iter()
+            .map(|group| Overlaid {
+                name: foreign(&group.name, WORDS),
+                runs: &group.runs,
+            })
+            .collect::<Vec<_>>(),
+    );
+    if let Some(body) = overlaid {
+        parts.push(Part {
+            id: "courses",
+            title: "Time courses",
+            body,
+        });
+    }
+    parts.push(differences(report));
+    let others: Vec<String> = report
+        .others
+        .iter()
+        .map(|(group, _)| group.name.clone())
+        .collect();
+    let title = format!(
+        "{} against {}",
+        foreign(&report.baseline.name, WORDS),
+        foreign(&others.join(", "), WORDS)
+    );
+    page(&Page {
+        head: html! {
+            p class="brand" { "Highwater" }
+            h1 { (title) }
+        },
+        title,
+        parts,
+    })
+}
+
+fn differences(report: &CompareReport<'_>) -> Part {
+    Part {
+        id: "differences",
+        title: "What else differs",
+        body: html! {
+            @for (group, comparison) in &report.others {
+                @let lines = differing(comparison);
+                h3 { (named(group)) }
+                @if lines.is_empty() {
+                    p { "Nothing that the records know of." }
+                } @else {
+                    ul class="noted" { @for line in lines { li { (line) } } }
+                }
+            }
+        },
+    }
+}
+
+fn card(group: &Group<'_>, comparison: &Comparison) -> Markup {
+    let class = match comparison.verdict() {
+        Verdict::Worse => "verdict bad",
+        Verdict::Inconclusive => "verdict open",
+        Verdict::Equal => "verdict none",
+        Verdict::Better => "verdict good",
+    };
+    html! {
+        article class=(class) {
+            h3 { (named(group)) }
+            p class="value" { (word(comparison.verdict(), false)) }
+            @let directions = directions(comparison);
+            @if !directions.is_empty() { p class="remark" { (directions) } }
+            @for line in basis(comparison) { p class="question" { (line) } }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A comparison as people see it.
+
+use super::*;
+use highwater_analysis::comparison::{PRACTICAL, compare};
+use highwater_analysis::fixture;
+
+fn runs(factors: &[f64]) -> Vec<RunRecord> {
+    let run = |factor: &f64| {
+        let mut record = fixture::closed();
+        record.streams[0].throughput.rows_per_s *= factor;
+        record
+    };
+    factors.iter().map(run).collect()
+}
+
+fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> T {
+    let a = runs(&[1.0, 1.01, 0.99]);
+    let a: Vec<&RunRecord> = a.iter().collect();
+    let b: Vec<&RunRecord> = b.iter().collect();
+    let comparison = compare(&a, &b, PRACTICAL);
+    let group = |name: &str, runs| Group {
+        name: name.to_owned(),
+        runs,
+    };
+    of(&CompareReport {
+        baseline: group("main", a),
+        others: vec![(group("<script>alert(1)</script>", b), comparison)],
+    })
+}
+
+#[test]
+fn a_worse_group_is_told_with_its_interval_and_all_that_differs() {
+    let mut b = runs(&[0.8, 0.81, 0.79]);
+    for record in &mut b {
+        record.target.version = "SQLite 4".to_owned();
+    }
+    insta::assert_snapshot!(with_report(&mut b, compare_text));
+}
+
+/// Failures and an outage that B has and A has not, in points.
+#[test]
+fn shares_are_told_in_points_with_what_matters_and_what_would_tell() {
+    let mut b = runs(&[1.0, 1.01, 0.99]);
+    for (record, failed) in b.iter_mut().zip([420, 400, 410]) {
+        record.results[0]
+            .errors
+            .insert("rejected".to_owned(), failed);
+        record.availability.seconds_below_half = 1;
+    }
+    insta::assert_snapshot!(with_report(&mut b, compare_text));
+}
+
+/// A geometric mean would be 0 as soon as one run had no failure.
+#[test]
+fn the_share_of_several_runs_is_their_arithmetic_mean() {
+    let mut b = runs(&[1.0, 1.01, 0.99]);
+    let failed = 840_u32;
+    let of = b[1].results[0].offered;
+    b[1].results[0]
+        .errors
+        .insert("rejected".to_owned(), failed.into());
+    assert_eq!(of, 4_212);
+    let text = with_report(&mut b, compare_text);
+    // 840 of 4,212, a third of that.
+    assert!(text.contains("6.65 %"), "{text}");
+}
+
+#[test]
+fn one_run_says_how_many_would_tell() {
+    let text = with_report(&mut runs(&[0.8]), compare_text);
+    assert!(
+        text.contains("inconclusive") && text.contains("--repeat "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_card_says_its_word_once() {
+    let page = with_report(&mut runs(&[0.8, 0.81, 0.79]), compare_html);
+    assert!(page.contains(">worse: insert throughput<"), "{page}");
+
+    let page = with_report(&mut runs(&[0.8]), compare_html);
+    assert_eq!(
+        page.matches(">inconclusive<").count(),
+        1 + 10,
+        "the word, and ten rows of figures"
+    );
+}
+
+#[test]
+fn markdown_and_page_say_the_same_and_no_name_is_markup() {
+    let mut b = runs(&[0.8, 0.81, 0.79]);
+    let text = with_report(&mut b, compare_markdown);
+    assert!(
+        text.starts_with("## WORSE · worse: insert throughput\n"),
+        "{text}"
+    );
+    let page = with_report(&mut b, compare_html);
+    for text in [&text, &page] {
+        assert!(!text.contains("<script>alert"), "{text}");
+    }
+    assert!(page.contains("class=\"verdict bad\"") && page.contains("id=\"overlaid-rows\""));
+}

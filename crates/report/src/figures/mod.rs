@@ -1,0 +1,143 @@
+//! Figures of a file or of runs for people: tables over an axis, and what is not plausible.
+//!
+//! Pure text without colors; equal figures give equal bytes. Nothing is computed here.
+
+mod cost_model;
+mod remark;
+pub(super) mod rows;
+#[cfg(test)]
+mod tests;
+mod warnings;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::json::pretty;
+use super::layout::labeled;
+use highwater_model::display::{self, foreign};
+use highwater_sizing::plausibility::PlausibilityWarning;
+use highwater_sizing::tables::{Best, FLAT_SHARE, Flattening, Table, Varied};
+
+use remark::LONGEST;
+pub(super) use remark::Remark;
+pub use warnings::warnings_text;
+
+/// Tables and warnings as one JSON object, with what the reader should know.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct FiguresReport {
+    /// `highwater-figures/2`.
+    pub schema: &'static str,
+    /// Empty for a check.
+    pub tables: Vec<Table>,
+    /// What the plausibility audit has against the figures.
+    pub warnings: Vec<PlausibilityWarning>,
+    /// Remarks on how the file was read.
+    pub notes: Vec<String>,
+}
+
+/// Version of the shape of [`FiguresReport`].
+pub const FIGURES_SCHEMA: &str = "highwater-figures/2";
+
+/// A report as JSON, pretty, with a newline at the end.
+pub fn figures_json(report: &FiguresReport) -> String {
+    pretty(report)
+}
+
+/// JSON Schema (draft 2020-12) of [`figures_json`], pretty, with a newline at the end.
+pub fn figures_schema() -> String {
+    pretty(&schemars::schema_for!(FiguresReport))
+}
+
+/// All tables, then the warnings, if there are any.
+pub fn figures_text(report: &FiguresReport) -> String {
+    let mut blocks: Vec<String> = report.tables.iter().map(table).collect();
+    if !report.warnings.is_empty() {
+        blocks.push(warnings_text(&report.warnings));
+    }
+    blocks.join("\n")
+}
+
+/// One table with its title.
+pub(super) fn table(table: &Table) -> String {
+    let mut lines = vec![title(table), String::new()];
+    lines.extend(rows::lines(table));
+    lines.push(String::new());
+    let remarks = remarks(table);
+    lines.extend(
+        remarks
+            .iter()
+            .map(|remark| labeled(remark.label, &remark.sentence)),
+    );
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines.join("\n") + "\n"
+}
+
+/// The best value, where the curve flattens, the cost model, and what else changed.
+pub(super) fn remarks(table: &Table) -> Vec<Remark> {
+    let best = table.best.iter().flat_map(|best| best_lines(best, table));
+    let costs = table
+        .cost_model
+        .iter()
+        .flat_map(|fit| cost_model::lines(fit, table));
+    best.chain(costs)
+        .chain(varied(&table.also_varied))
+        .collect()
+}
+
+pub(super) fn title(table: &Table) -> String {
+    let mut title = foreign(&table.series, LONGEST);
+    for (name, value) in &table.part {
+        title += &format!(" · {} {}", foreign(name, LONGEST), foreign(value, LONGEST));
+    }
+    if !table.source.is_empty() {
+        title += &format!(" · {}", foreign(&table.source, LONGEST));
+    }
+    title
+}
+
+fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
+    let axis = foreign(&table.axis.header, LONGEST);
+    let mut sentence = format!(
+        "{axis} {}: {} {}",
+        foreign(&best.value, LONGEST),
+        display::rate(best.throughput),
+        foreign(&table.unit, LONGEST),
+    );
+    if !best.not_told_apart.is_empty() {
+        sentence += &format!(
+            "; within 3 % of it, which one measurement cannot distinguish: {}",
+            foreign(&best.not_told_apart.join(", "), LONGEST)
+        );
+    }
+    let percent = display::plain(FLAT_SHARE * 100.0);
+    let flattens = match &best.flattens {
+        Flattening::At(value) => format!(
+            "at {axis} {}, the first that reaches {percent} % of the best",
+            foreign(value, LONGEST)
+        ),
+        Flattening::NotReached => format!(
+            "not among these: only the last reaches {percent} % of the best, so the end was not \
+             measured"
+        ),
+    };
+    vec![
+        Remark::new("best", sentence),
+        Remark::new("flattens", flattens),
+    ]
+}
+
+fn varied(varied: &[Varied]) -> Vec<Remark> {
+    let Some((first, others)) = varied.split_first() else {
+        return Vec::new();
+    };
+    let line = |varied: &Varied| {
+        let values = foreign(&varied.values.join(", "), LONGEST);
+        format!("{} {values}", foreign(&varied.header, LONGEST))
+    };
+    let mut lines = vec![Remark::new("also changed", line(first))];
+    lines.extend(others.iter().map(|varied| Remark::new("", line(varied))));
+    lines.push(Remark::new("", "what the table shows is their effect, too"));
+    lines
+}

@@ -1,0 +1,81 @@
+//! The rows of a table, in columns; a column that no row fills is left out.
+
+use super::remark::LONGEST;
+use crate::layout::{Row as Line, aligned};
+use highwater_model::display::{self, ABSENT, foreign};
+use highwater_model::numbers::round_to_u64;
+use highwater_sizing::series::names;
+use highwater_sizing::tables::{Row, Table};
+
+/// A column after the value and the throughput: its head, and its cell where there is one.
+struct Column {
+    head: String,
+    cell: fn(&Row) -> Option<String>,
+}
+
+pub(super) fn lines(table: &Table) -> Vec<String> {
+    let (rows, words) = rows(table);
+    aligned(&rows, words)
+}
+
+/// The head and the rows, and how many columns hold words.
+pub(crate) fn rows(table: &Table) -> (Vec<Line>, usize) {
+    let columns: Vec<Column> = columns(table)
+        .into_iter()
+        .filter(|column| table.rows.iter().any(|row| (column.cell)(row).is_some()))
+        .collect();
+    let mut head = vec![
+        foreign(&table.axis.header, LONGEST),
+        foreign(&table.unit, LONGEST),
+    ];
+    head.extend(columns.iter().map(|column| column.head.clone()));
+    let mut lines = vec![Line::new(head)];
+    for row in &table.rows {
+        let mut cells = vec![foreign(&row.value, LONGEST), display::rate(row.throughput)];
+        let others = columns.iter().map(|column| (column.cell)(row));
+        cells.extend(others.map(|cell| cell.unwrap_or_else(|| ABSENT.to_owned())));
+        lines.push(Line::new(cells));
+    }
+    // Words to the left, numbers to the right.
+    let words = usize::from(table.rows.iter().any(|row| row.number.is_none()));
+    (lines, words)
+}
+
+fn columns(table: &Table) -> Vec<Column> {
+    let column = |head: &str, cell| Column {
+        head: head.to_owned(),
+        cell,
+    };
+    let per_piece = if table.axis.name == names::NODES {
+        "per node"
+    } else {
+        "each"
+    };
+    let amount = if table.axis.name == names::BATCH_ROWS {
+        "time of one"
+    } else {
+        "time"
+    };
+    vec![
+        column("change", |row| row.change.map(signed)),
+        column("efficiency", |row| {
+            row.efficiency
+                .map(|share| format!("{:.1} %", share * 100.0))
+        }),
+        column(per_piece, |row| row.per_piece.map(display::rate)),
+        column("per node", |row| row.per_node.map(display::rate)),
+        column(amount, |row| row.amount_s.map(seconds)),
+        column("repeats", |row| {
+            (row.repeats > 1).then(|| row.repeats.to_string())
+        }),
+    ]
+}
+
+fn signed(change: f64) -> String {
+    format!("{:+.1} %", change * 100.0)
+}
+
+/// A time of some seconds as people read it.
+pub(super) fn seconds(seconds: f64) -> String {
+    display::duration(round_to_u64(seconds * 1e9))
+}

@@ -1,0 +1,59 @@
+//! Plausibility warnings, as paragraphs. It must not decide what is plausible.
+
+use super::remark::LONGEST;
+use crate::layout::labeled;
+use highwater_model::display::foreign;
+use highwater_sizing::plausibility::{PlausibilityWarning, Weight};
+
+/// Places of a warning that are named before the others are counted.
+const PLACES_NAMED: usize = 4;
+/// Longest message: it quotes the file.
+const LONGEST_MESSAGE: usize = 400;
+
+/// Each warning with its figures, its places and what to look at; one line when there is none.
+pub fn warnings_text(warnings: &[PlausibilityWarning]) -> String {
+    if warnings.is_empty() {
+        return labeled("plausible", "nothing speaks against these figures") + "\n";
+    }
+    let mut lines = vec![labeled("not plausible", &count(warnings))];
+    for warning in warnings {
+        lines.push(String::new());
+        let weight = match warning.weight {
+            Weight::Contradiction => "contradiction",
+            Weight::Doubt => "doubt",
+        };
+        let code = warning.rule.code();
+        lines.push(format!("{code} · {weight} · {}", places(&warning.places)));
+        lines.push(format!("  {}", foreign(&warning.message, LONGEST_MESSAGE)));
+        lines.push(format!("  check: {}", warning.check));
+    }
+    lines.join("\n") + "\n"
+}
+
+fn count(warnings: &[PlausibilityWarning]) -> String {
+    let of = |weight: Weight| warnings.iter().filter(|o| o.weight == weight).count();
+    let number = |count: usize, word: &str| match count {
+        1 => format!("1 {word}"),
+        _ => format!("{count} {word}s"),
+    };
+    format!(
+        "{}, {}",
+        number(of(Weight::Contradiction), "contradiction"),
+        number(of(Weight::Doubt), "doubt")
+    )
+}
+
+/// `line 7, 8 and 3 more`.
+fn places(places: &[String]) -> String {
+    let named: Vec<String> = places
+        .iter()
+        .take(PLACES_NAMED)
+        .map(|place| foreign(place, LONGEST))
+        .collect();
+    let rest = places.len() - named.len();
+    let named = named.join(", ");
+    match rest {
+        0 => named,
+        _ => format!("{named} and {rest} more"),
+    }
+}

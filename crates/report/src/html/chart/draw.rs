@@ -1,0 +1,413 @@
+//! A chart as SVG in a figure: once for wide screens and paper, once for phones.
+//!
+//! Places inside a plot are tenths of a pixel, as whole numbers, so that paths stay short. Lines
+//! keep their width when the script zooms, because strokes do not scale.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use maud::{Markup, PreEscaped, html};
+
+use super::description::{data, described};
+use super::figures::{rounded, shown};
+use super::{COLORS, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
+
+/// Places per pixel.
+const FINE: f64 = 10.0;
+/// Pixels of a letter in a drawing, about.
+const LETTER: f64 = 6.6;
+
+/// Sizes of one drawing, in pixels of its own.
+struct Frame {
+    name: &'static str,
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x_ticks: f64,
+    y_ticks: f64,
+}
+
+const WIDE: Frame = Frame {
+    name: "wide",
+    width: 1000.0,
+    height: 300.0,
+    left: 76.0,
+    right: 14.0,
+    top: 32.0,
+    bottom: 44.0,
+    x_ticks: 10.0,
+    y_ticks: 5.0,
+};
+const NARROW: Frame = Frame {
+    name: "narrow",
+    width: 380.0,
+    height: 260.0,
+    left: 80.0,
+    right: 8.0,
+    top: 32.0,
+    bottom: 44.0,
+    x_ticks: 4.0,
+    y_ticks: 4.0,
+};
+
+impl Frame {
+    fn plot_width(&self) -> f64 {
+        self.width - self.left - self.right
+    }
+
+    fn plot_height(&self) -> f64 {
+        self.height - self.top - self.bottom
+    }
+}
+
+/// Charts, one below the other.
+pub(in crate::html) fn figures(charts: &[Chart]) -> Markup {
+    html! {
+        @for chart in charts { (figure(chart)) }
+    }
+}
+
+/// The chart with its title, legend, drawings and data.
+pub(in crate::html) fn figure(chart: &Chart) -> Markup {
+    let label = format!("{}: {}", chart.title, keys());
+    html! {
+        figure class="chart" id=(chart.id) {
+            figcaption {
+                h3 { (chart.title) }
+                p { (chart.about) }
+            }
+            (legend(chart))
+            div class="plot" tabindex="0" role="group" aria-label=(label) {
+                (drawing(chart, &WIDE))
+                (drawing(chart, &NARROW))
+            }
+            script type="application/json" class="data" { (PreEscaped(data(chart))) }
+        }
+    }
+}
+
+const fn keys() -> &'static str {
+    "arrow keys move the crosshair, plus and minus zoom, 0 shows all"
+}
+
+/// Names with what their lines look like; the script makes switches of them.
+fn legend(chart: &Chart) -> Markup {
+    let mut names: Vec<&Series> = Vec::new();
+    for series in &chart.series {
+        if names.iter().all(|named| named.name != series.name) {
+            names.push(series);
+        }
+    }
+    html! {
+        ul class="legend" {
+            @for series in names {
+                li data-name=(series.name) data-on=(series.on) {
+                    svg class="swatch" viewBox="0 0 22 12" aria-hidden="true" {
+                        (swatch(series))
+                    }
+                    span { (series.name) }
+                }
+            }
+        }
+    }
+}
+
+fn swatch(series: &Series) -> Markup {
+    let class = class(series);
+    html! {
+        @if series.shape.is_glyph() {
+            path class=(class) d=(glyph(series.shape)) transform="translate(11 6)" {}
+        } @else if matches!(series.shape, Shape::Band | Shape::Bars) {
+            rect class=(class) x="1" y="1" width="20" height="10" {}
+        } @else {
+            path class=(class) d="M1 6h20" {}
+        }
+    }
+}
+
+fn class(series: &Series) -> String {
+    let shape = match series.shape {
+        Shape::Line => "line",
+        Shape::Thin => "line thin",
+        Shape::Dashed => "line dashed",
+        Shape::Band => "band",
+        Shape::Bars => "bars",
+        Shape::Dot | Shape::Diamond => "glyph full",
+        Shape::Cross | Shape::Ring => "glyph",
+    };
+    let round = if series.color >= COLORS { " again" } else { "" };
+    format!("{shape} c{}{round}", series.color % COLORS)
+}
+
+/// A mark of about ten pixels around 0, 0.
+const fn glyph(shape: Shape) -> &'static str {
+    match shape {
+        Shape::Cross => "M-4 -4L4 4M-4 4L4 -4",
+        Shape::Diamond => "M0 -6L6 0L0 6L-6 0Z",
+        _ => "M-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z",
+    }
+}
+
+fn drawing(chart: &Chart, frame: &Frame) -> Markup {
+    let title = format!("{}-{}-title", chart.id, frame.name);
+    let description = format!("{}-{}-description", chart.id, frame.name);
+    let (width, height) = (frame.plot_width(), frame.plot_height());
+    html! {
+        svg class=(frame.name) xmlns="http://www.w3.org/2000/svg" role="img"
+            viewBox=(format!("0 0 {} {}", frame.width, frame.height))
+            aria-labelledby=(format!("{title} {description}"))
+            data-left=(frame.left) data-top=(frame.top)
+            data-width=(width) data-height=(height) {
+            title id=(title) { (chart.title) }
+            desc id=(description) { (described(chart)) }
+            g class="grid" { (y_ticks(chart, frame)) }
+            svg class="inner" x=(frame.left) y=(frame.top) width=(width) height=(height)
+                viewBox=(format!("0 0 {} {}", width * FINE, height * FINE))
+                preserveAspectRatio="none" {
+                @for (number, span) in chart.spans.iter().enumerate() {
+                    (shaded(chart, frame, span, number % 2 == 0))
+                }
+                @for series in chart.series.iter().filter(|series| !series.shape.is_glyph()) {
+                    (line(chart, frame, series))
+                }
+                @for level in &chart.levels { (level_line(chart, frame, level)) }
+            }
+            g class="names" { (names(chart, frame)) }
+            (glyphs(chart, frame))
+            path class="axis" d=(format!(
+                "M{} {}h{}", frame.left, frame.height - frame.bottom, width
+            )) {}
+            g class="x-ticks" {
+                @if chart.x.labels.is_empty() {
+                    (x_ticks(chart, frame))
+                } @else {
+                    (x_labels(chart, frame))
+                }
+            }
+            text class="title" x=(frame.left + width / 2.0) y=(frame.height - 6.0)
+                text-anchor="middle" { (chart.x.title) }
+            text class="title" x=(frame.left - 6.0) y="12" text-anchor="end" { (chart.y.title) }
+        }
+    }
+}
+
+fn x_of(chart: &Chart, frame: &Frame, x: f64) -> f64 {
+    frame.left + chart.x.place(x) * frame.plot_width()
+}
+
+fn y_of(chart: &Chart, frame: &Frame, y: f64) -> f64 {
+    frame.top + (1.0 - chart.y.place(y)) * frame.plot_height()
+}
+
+fn y_ticks(chart: &Chart, frame: &Frame) -> Markup {
+    let end = frame.left + frame.plot_width();
+    html! {
+        @for tick in chart.y.ticks(frame.y_ticks) {
+            @let y = rounded(y_of(chart, frame, tick));
+            path d=(format!("M{} {y}H{}", frame.left, rounded(end))) {}
+            text x=(frame.left - 8.0) y=(y) dy="0.32em" text-anchor="end" {
+                (shown(chart.y.quantity, tick))
+            }
+        }
+    }
+}
+
+fn x_ticks(chart: &Chart, frame: &Frame) -> Markup {
+    let bottom = frame.height - frame.bottom;
+    let ticks = chart.x.ticks(frame.x_ticks);
+    let crowded = chart.x.quantity == Quantity::Tail && ticks.len() > 6 && frame.x_ticks < 6.0;
+    html! {
+        @for (number, tick) in ticks.iter().enumerate() {
+            @let x = rounded(x_of(chart, frame, *tick));
+            path d=(format!("M{x} {bottom}v4")) {}
+            @if !crowded || number % 2 == 1 {
+                text x=(x) y=(bottom + 17.0) text-anchor="middle" {
+                    (shown(chart.x.quantity, *tick))
+                }
+            }
+        }
+    }
+}
+
+/// The values of an axis with its own labels; a name that would touch the one before is left out.
+fn x_labels(chart: &Chart, frame: &Frame) -> Markup {
+    const APART: f64 = 8.0;
+    let bottom = frame.height - frame.bottom;
+    let mut free = 0.0;
+    let labels = chart.x.labels.iter().map(|label| {
+        let x = x_of(chart, frame, label.at);
+        let half = label.name.chars().fold(0.0, |room, _| room + LETTER) / 2.0;
+        let fits = x - half >= free;
+        if fits {
+            free = x + half + APART;
+        }
+        (rounded(x), fits.then_some(label.name.as_str()))
+    });
+    html! {
+        @for (x, name) in labels {
+            path d=(format!("M{x} {bottom}v4")) {}
+            @if let Some(name) = name {
+                text x=(x) y=(bottom + 17.0) text-anchor="middle" { (name) }
+            }
+        }
+    }
+}
+
+/// Every other phase is shaded, so that neighbors can be told apart.
+fn shaded(chart: &Chart, frame: &Frame, span: &Span, odd: bool) -> Markup {
+    let [from, to] = [span.from, span.to].map(|x| fine(chart.x.place(x) * frame.plot_width()));
+    let kind = match span.kind {
+        SpanKind::Measured if odd => "span measured odd",
+        SpanKind::Measured => "span measured",
+        SpanKind::LeftOut => "span left-out",
+        SpanKind::Gap => "span gap",
+        SpanKind::Mark => "span mark",
+    };
+    // A gap of a moment shall be seen all the same.
+    let least = if span.kind == SpanKind::Gap { 15 } else { 1 };
+    html! {
+        rect class=(kind) x=(from) y="0" width=((to - from).max(least))
+            height=(frame.plot_height() * FINE) {}
+    }
+}
+
+/// Names of phases above the plot, where they fit; names of levels at their lines.
+fn names(chart: &Chart, frame: &Frame) -> Markup {
+    html! {
+        @for span in chart.spans.iter().filter(|span| !span.name.is_empty()) {
+            @let [from, to] = [span.from, span.to].map(|x| x_of(chart, frame, x));
+            @let room = span.name.chars().fold(8.0, |room, _| room + LETTER);
+            @if to - from >= room || span.kind == SpanKind::Mark {
+                text x=(rounded(f64::midpoint(from, to))) y=(frame.top - 7.0)
+                    text-anchor="middle" data-x=(rounded(f64::midpoint(span.from, span.to))) {
+                    (span.name)
+                }
+            }
+        }
+        @for level in &chart.levels {
+            text class="level" x=(frame.width - frame.right - 4.0)
+                y=(rounded(y_of(chart, frame, level.y) - 5.0)) text-anchor="end" { (level.name) }
+        }
+    }
+}
+
+fn level_line(chart: &Chart, frame: &Frame, level: &Level) -> Markup {
+    let y = fine((1.0 - chart.y.place(level.y)) * frame.plot_height());
+    let width = fine(frame.plot_width());
+    html! { path class="level" d=(format!("M0 {y}H{width}")) {} }
+}
+
+fn line(chart: &Chart, frame: &Frame, series: &Series) -> Markup {
+    let path = match series.shape {
+        Shape::Band => band(chart, frame, &series.points),
+        Shape::Bars => bars(chart, frame, &series.points),
+        _ => polyline(chart, frame, &series.points),
+    };
+    html! {
+        path class=(class(series)) data-name=(series.name) data-on=(series.on) d=(path) {}
+    }
+}
+
+/// Marks stand above the plot's own drawing, so that a zoom moves and does not stretch them.
+fn glyphs(chart: &Chart, frame: &Frame) -> Markup {
+    let marks = chart.series.iter().enumerate();
+    html! {
+        @for (number, series) in marks.filter(|(_, series)| series.shape.is_glyph()) {
+            g class="glyphs" data-series=(number) data-name=(series.name) data-on=(series.on) {
+                @for point in &series.points {
+                    @if let Some(y) = point.y {
+                        path class=(class(series)) d=(glyph(series.shape)) transform=(format!(
+                            "translate({} {})",
+                            rounded(x_of(chart, frame, point.x)),
+                            rounded(y_of(chart, frame, y)),
+                        )) {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A place in a plot.
+fn place(chart: &Chart, frame: &Frame, x: f64, y: f64) -> (i64, i64) {
+    (
+        fine(chart.x.place(x) * frame.plot_width()),
+        fine((1.0 - chart.y.place(y)) * frame.plot_height()),
+    )
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "places are within a drawing"
+)]
+fn fine(pixels: f64) -> i64 {
+    (pixels * FINE).round() as i64
+}
+
+fn polyline(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
+    let mut path = String::new();
+    let mut last: Option<(i64, i64)> = None;
+    for point in points {
+        let Some(y) = point.y.filter(|y| y.is_finite()) else {
+            last = None;
+            continue;
+        };
+        let (x, y) = place(chart, frame, point.x, y);
+        let _ = match last {
+            // A point of its own is a dot: a line of no length with round ends.
+            None => write!(path, "M{x} {y}h0"),
+            Some((before, above)) => write!(path, "l{} {}", x - before, y - above),
+        };
+        last = Some((x, y));
+    }
+    path
+}
+
+/// Closed areas, one for each part without an interruption.
+fn band(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
+    let mut path = String::new();
+    for part in points.split(|point| point.y.is_none() || point.low.is_none()) {
+        let edge = |of: fn(&Point) -> Option<f64>| {
+            part.iter()
+                .filter_map(move |point| Some(place(chart, frame, point.x, of(point)?)))
+        };
+        let upper: Vec<(i64, i64)> = edge(|point| point.y).collect();
+        let lower: Vec<(i64, i64)> = edge(|point| point.low).collect();
+        let mut last: Option<(i64, i64)> = None;
+        for (x, y) in upper.into_iter().chain(lower.into_iter().rev()) {
+            let _ = match last {
+                None => write!(path, "M{x} {y}"),
+                Some((before, above)) => write!(path, "l{} {}", x - before, y - above),
+            };
+            last = Some((x, y));
+        }
+        if last.is_some() {
+            path.push('Z');
+        }
+    }
+    path
+}
+
+fn bars(chart: &Chart, frame: &Frame, points: &[Point]) -> String {
+    let half = match points {
+        [first, second, ..] => (second.x - first.x) / 2.0,
+        _ => 0.5,
+    };
+    let mut path = String::new();
+    for point in points {
+        let Some(y) = point.y.filter(|y| *y > 0.0) else {
+            continue;
+        };
+        let (left, top) = place(chart, frame, point.x - half, y);
+        let (right, bottom) = place(chart, frame, point.x + half, chart.y.from);
+        let _ = write!(
+            path,
+            "M{left} {bottom}V{top}H{}V{bottom}Z",
+            right.max(left + 8)
+        );
+    }
+    path
+}

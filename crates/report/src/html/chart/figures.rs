@@ -1,0 +1,147 @@
+//! Numbers of a chart as texts: on its axes, and for the script.
+
+use highwater_model::display::{bytes, count, duration, plain, rate};
+use highwater_model::numbers::round_to_u64;
+
+use super::scale::Quantity;
+
+/// A value as a reader sees it, with its unit where the axis has none beside it.
+pub(super) fn shown(quantity: Quantity, value: f64) -> String {
+    match quantity {
+        Quantity::Time => clock(value),
+        Quantity::Latency => short_duration(value),
+        Quantity::Rate => rate_or_zero(value),
+        Quantity::Number | Quantity::Word => plain(value),
+        Quantity::Bytes => bytes(round_to_u64(value)),
+        Quantity::Share => format!("{} %", plain(value * 100.0)),
+        Quantity::Tail => percentile(value),
+    }
+}
+
+fn rate_or_zero(value: f64) -> String {
+    if value.abs() >= 1_000.0 {
+        rate(value)
+    } else {
+        plain(value)
+    }
+}
+
+/// `0:30`, `12:05`, `1:02:00`.
+fn clock(seconds: f64) -> String {
+    let seconds = round_to_u64(seconds);
+    let (hours, minutes, rest) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 {
+        format!("{hours}:{minutes:02}:{rest:02}")
+    } else {
+        format!("{minutes}:{rest:02}")
+    }
+}
+
+/// A duration on an axis: `20 ms`, never `20.0 ms`.
+fn short_duration(nanos: f64) -> String {
+    if nanos <= 0.0 {
+        return "0".to_owned();
+    }
+    let units = [(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")];
+    if nanos >= 120e9 {
+        return duration(round_to_u64(nanos));
+    }
+    let (scale, unit) = units
+        .into_iter()
+        .find(|(scale, _)| nanos >= 0.999_5 * scale)
+        .unwrap_or((1.0, "ns"));
+    format!("{} {unit}", plain(nanos / scale))
+}
+
+/// `p50`, `p99.9` from -log10(1 - quantile).
+fn percentile(tail: f64) -> String {
+    if tail < 1e-9 {
+        return "p0".to_owned();
+    }
+    let percent = 100.0 * (1.0 - 10f64.powf(-tail));
+    // As many digits as the place has nines; at most those of a hundred billionth.
+    let digits = round_to_u64(tail.round()).saturating_sub(2).min(9);
+    let digits = usize::try_from(digits).unwrap_or(0);
+    if (tail - tail.round()).abs() < 1e-9 {
+        return format!("p{percent:.digits$}");
+    }
+    let digits = if percent < 90.0 { 0 } else { digits + 1 };
+    format!("p{percent:.digits$}")
+}
+
+/// At most five significant digits, without an exponent: what the script reads.
+pub(super) fn rounded(value: f64) -> String {
+    if !value.is_finite() {
+        return "null".to_owned();
+    }
+    let magnitude = value.abs();
+    if magnitude >= 10_000.0 {
+        let text = format!("{value:.0}");
+        return if text == "-0" { "0".to_owned() } else { text };
+    }
+    let decimals = match magnitude {
+        m if m >= 1_000.0 => 1,
+        m if m >= 100.0 => 2,
+        m if m >= 10.0 => 3,
+        m if m >= 1.0 => 4,
+        _ => 6,
+    };
+    let text = format!("{value:.decimals$}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    if text.is_empty() || text == "-0" {
+        "0".to_owned()
+    } else {
+        text.to_owned()
+    }
+}
+
+/// `1,234 points`.
+pub(super) fn points(number: usize) -> String {
+    format!(
+        "{} points",
+        count(u64::try_from(number).unwrap_or(u64::MAX))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_are_labeled_in_the_units_of_people() {
+        let cases = [
+            (Quantity::Time, 65.0, "1:05"),
+            (Quantity::Time, 3_720.0, "1:02:00"),
+            (Quantity::Latency, 20e6, "20 ms"),
+            (Quantity::Latency, 1_500e6, "1.5 s"),
+            (Quantity::Latency, 0.0, "0"),
+            (Quantity::Rate, 400_000.0, "400,000"),
+            (Quantity::Rate, 0.5, "0.5"),
+            (Quantity::Share, 0.25, "25 %"),
+            (Quantity::Bytes, 2e9, "2.0 GB"),
+            (Quantity::Tail, 0.0, "p0"),
+            (Quantity::Tail, std::f64::consts::LOG10_2, "p50"),
+            (Quantity::Tail, 1.0, "p90"),
+            (Quantity::Tail, 3.0, "p99.9"),
+        ];
+        for (quantity, value, expected) in cases {
+            assert_eq!(shown(quantity, value), expected);
+        }
+    }
+
+    #[test]
+    fn the_script_reads_five_digits() {
+        let cases = [
+            (421_234.56, "421235"),
+            (1_234.56, "1234.6"),
+            (12.345_678, "12.346"),
+            (0.25, "0.25"),
+            (0.0, "0"),
+            (-0.000_000_1, "0"),
+            (f64::NAN, "null"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(rounded(value), expected);
+        }
+    }
+}

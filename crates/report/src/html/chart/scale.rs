@@ -1,0 +1,402 @@
+//! Axes: from values to places, and the ticks between.
+
+use serde::Serialize;
+
+use highwater_model::display::{foreign, plain};
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(in crate::html) struct Axis {
+    /// With the unit, as it stands beside the axis.
+    pub(in crate::html) title: String,
+    /// What its values are, so that they can be printed.
+    pub(in crate::html) quantity: Quantity,
+    /// How they are spread.
+    pub(in crate::html) scale: Scale,
+    /// Least value.
+    pub(in crate::html) from: f64,
+    /// Greatest value; more than `from`.
+    pub(in crate::html) to: f64,
+    /// The only values that are labeled, ascending; where there are none the axis finds them itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::html) labels: Vec<Label>,
+}
+
+/// A value of an axis with its name.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(in crate::html) struct Label {
+    /// Where.
+    pub(in crate::html) at: f64,
+    /// As it stands at the axis.
+    pub(in crate::html) name: String,
+}
+
+/// What the values of an axis are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::html) enum Quantity {
+    /// Seconds since the run began.
+    Time,
+    /// Nanoseconds.
+    Latency,
+    /// Anything per second.
+    Rate,
+    /// Whole or broken numbers: cores, nodes, sessions.
+    Number,
+    /// Bytes.
+    Bytes,
+    /// Parts of one.
+    Share,
+    /// -log10(1 - quantile): 2 is the 99th percentile.
+    Tail,
+    /// Places of words side by side; the axis' labels name them.
+    Word,
+}
+
+/// How values are spread over an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::html) enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; all values are above 0.
+    Log,
+}
+
+/// Greatest value divided by the least one from which on latencies are drawn by their logarithm.
+const LOG_FROM: f64 = 25.0;
+/// Part of an axis of values that stays free at either end, so that labels have room.
+const ROOM: f64 = 0.08;
+/// Characters of a word at an axis.
+const WORD: usize = 24;
+
+impl Axis {
+    /// From 0 to above the greatest of the values.
+    pub(in crate::html) fn from_zero(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let greatest = values.filter(|v| v.is_finite()).fold(0.0, f64::max);
+        let greatest = if greatest > 0.0 { greatest } else { 1.0 };
+        let step = nice_step(greatest * 1.04, 5.0);
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Linear,
+            from: 0.0,
+            to: (greatest * 1.04 / step).ceil() * step,
+            labels: Vec::new(),
+        }
+    }
+
+    /// Around positive values: by their logarithm where they differ much, else from 0.
+    pub(in crate::html) fn around(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64> + Clone,
+    ) -> Self {
+        let positive = values.clone().filter(|v| v.is_finite() && *v > 0.0);
+        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+            (f64::min(least, v), f64::max(greatest, v))
+        });
+        if greatest < LOG_FROM * least {
+            return Self::from_zero(title, quantity, values);
+        }
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Log,
+            from: below(least),
+            to: above(greatest),
+            labels: Vec::new(),
+        }
+    }
+
+    /// Close around positive values, by their logarithm where they differ by a factor of two.
+    pub(in crate::html) fn close(
+        title: impl Into<String>,
+        quantity: Quantity,
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let positive = values.filter(|v| v.is_finite() && *v > 0.0);
+        let (least, greatest) = positive.fold((f64::INFINITY, 0.0), |(least, greatest), v| {
+            (f64::min(least, v), f64::max(greatest, v))
+        });
+        if greatest <= 0.0 {
+            return Self::between(title, quantity, 0.0, 1.0);
+        }
+        let axis = Self::between(title, quantity, least / 1.06, greatest * 1.06);
+        if greatest < 2.0 * least {
+            return axis;
+        }
+        Self {
+            scale: Scale::Log,
+            ..axis
+        }
+    }
+
+    /// From here to there.
+    pub(in crate::html) fn between(
+        title: impl Into<String>,
+        quantity: Quantity,
+        from: f64,
+        to: f64,
+    ) -> Self {
+        Self {
+            title: title.into(),
+            quantity,
+            scale: Scale::Linear,
+            from,
+            to: if to > from { to } else { from + 1.0 },
+            labels: Vec::new(),
+        }
+    }
+
+    /// Only these values, each labeled: numbers by their size, words side by side in their order. Also
+    /// where each of them lies, in the order given.
+    pub(in crate::html) fn of_values(
+        title: impl Into<String>,
+        values: &[String],
+    ) -> (Self, Vec<f64>) {
+        let number = |value: &String| value.parse().ok().filter(|n: &f64| n.is_finite());
+        let numbers: Option<Vec<f64>> = values.iter().map(number).collect();
+        let is_word = numbers.is_none();
+        let places =
+            numbers.unwrap_or_else(|| (0_u32..).take(values.len()).map(f64::from).collect());
+        let mut labels: Vec<Label> = places
+            .iter()
+            .zip(values)
+            .map(|(at, value)| Label {
+                at: *at,
+                name: if is_word {
+                    foreign(value, WORD)
+                } else {
+                    plain(*at)
+                },
+            })
+            .collect();
+        labels.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let least = labels.first().map_or(0.0, |label| label.at);
+        let greatest = labels.last().map_or(0.0, |label| label.at);
+        let mut axis = Self::between(title, Quantity::Number, least, greatest);
+        if is_word {
+            (axis.quantity, axis.from, axis.to) = (Quantity::Word, least - 0.5, greatest + 0.5);
+        } else if least > 0.0 && greatest >= 2.0 * least {
+            let room = (greatest / least).powf(ROOM);
+            axis.scale = Scale::Log;
+            (axis.from, axis.to) = (least / room, greatest * room);
+        } else {
+            let room = (axis.to - axis.from) * ROOM;
+            (axis.from, axis.to) = (axis.from - room, axis.to + room);
+        }
+        axis.labels = labels;
+        (axis, places)
+    }
+
+    /// The value at a part of the axis: the reverse of [`Axis::place`].
+    pub(in crate::html) fn value(&self, part: f64) -> f64 {
+        match self.scale {
+            Scale::Linear => self.from + part * (self.to - self.from),
+            Scale::Log => self.from * (self.to / self.from).powf(part),
+        }
+    }
+
+    /// Where a value lies: 0 at the beginning, 1 at the end, clamped.
+    pub(in crate::html) fn place(&self, value: f64) -> f64 {
+        let part = match self.scale {
+            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Log => {
+                let value = value.max(self.from);
+                (value / self.from).ln() / (self.to / self.from).ln()
+            }
+        };
+        part.clamp(0.0, 1.0)
+    }
+
+    /// About so many values at which the axis is labeled, ascending.
+    pub(in crate::html) fn ticks(&self, about: f64) -> Vec<f64> {
+        if !self.labels.is_empty() {
+            return self.labels.iter().map(|label| label.at).collect();
+        }
+        match (self.quantity, self.scale) {
+            (Quantity::Tail, _) => whole_steps(self.to),
+            (_, Scale::Log) if self.to >= 12.0 * self.from => log_ticks(self.from, self.to),
+            (Quantity::Time, Scale::Linear) => {
+                linear_ticks(self.from, self.to, time_step(self.to - self.from, about))
+            }
+            (_, Scale::Linear | Scale::Log) => {
+                linear_ticks(self.from, self.to, nice_step(self.to - self.from, about))
+            }
+        }
+    }
+}
+
+/// 0, 1, 2 … : the median's and the nines' places, with the median first.
+fn whole_steps(to: f64) -> Vec<f64> {
+    let nines = (0..=12).map(f64::from).filter(|at| *at <= to + 1e-9);
+    let median = std::f64::consts::LOG10_2;
+    let mut ticks: Vec<f64> = nines.collect();
+    if to >= median {
+        ticks.insert(1, median);
+    }
+    ticks
+}
+
+/// 1, 2 or 5 times a power of ten, of which `span` holds about so many.
+fn nice_step(span: f64, about: f64) -> f64 {
+    let rough = span / about;
+    let decade = 10f64.powf(rough.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps
+        .into_iter()
+        .find(|step| *step >= rough)
+        .unwrap_or(10.0 * decade)
+}
+
+/// Seconds, minutes or hours that people count in.
+fn time_step(span: f64, about: f64) -> f64 {
+    const STEPS: [f64; 16] = [
+        1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1_800.0, 3_600.0,
+        7_200.0, 14_400.0, 21_600.0,
+    ];
+    let rough = span / about;
+    let step = STEPS.into_iter().find(|step| *step >= rough);
+    step.unwrap_or_else(|| (rough / 86_400.0).ceil() * 86_400.0)
+}
+
+fn linear_ticks(from: f64, to: f64, step: f64) -> Vec<f64> {
+    const MOST: u32 = 50;
+    let first = (from / step).ceil();
+    (0..MOST)
+        .map(|n| (first + f64::from(n)) * step)
+        .take_while(|tick| *tick <= to + step * 1e-6)
+        .collect()
+}
+
+/// Powers of ten with their halves and fifths where there are few of them.
+fn log_ticks(from: f64, to: f64) -> Vec<f64> {
+    let decades = (to / from).log10();
+    let steps: &[f64] = if decades <= 2.5 {
+        &[1.0, 2.0, 5.0]
+    } else {
+        &[1.0]
+    };
+    let mut ticks = Vec::new();
+    let mut decade = 10f64.powf(from.log10().floor());
+    while decade <= to && ticks.len() < 50 {
+        for step in steps {
+            let tick = decade * step;
+            if tick >= from * (1.0 - 1e-9) && tick <= to * (1.0 + 1e-9) {
+                ticks.push(tick);
+            }
+        }
+        decade *= 10.0;
+    }
+    ticks
+}
+
+/// The next of 1, 2, 5, 10 … at or below a value.
+fn below(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [5.0, 2.0, 1.0].map(|step| step * decade);
+    let found = steps.into_iter().find(|step| *step <= value);
+    found.unwrap_or(decade)
+}
+
+/// The next of 1, 2, 5, 10 … at or above a value.
+fn above(value: f64) -> f64 {
+    let decade = 10f64.powf(value.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    let found = steps.into_iter().find(|step| *step >= value);
+    found.unwrap_or(10.0 * decade)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(axis: &Axis) -> Vec<f64> {
+        axis.ticks(6.0)
+    }
+
+    #[test]
+    fn ticks_are_numbers_that_people_count_in() {
+        let rate = Axis::from_zero("rows/s", Quantity::Rate, [431_000.0].into_iter());
+        assert_eq!(ticks(&rate), [0.0, 100e3, 200e3, 300e3, 400e3, 500e3]);
+        let time = Axis::between("time", Quantity::Time, 0.0, 3_602.0);
+        assert_eq!(ticks(&time), [0.0, 900.0, 1_800.0, 2_700.0, 3_600.0]);
+    }
+
+    #[test]
+    fn wide_ranges_are_spread_by_their_logarithm_and_narrow_ones_from_zero() {
+        let wide = Axis::around("", Quantity::Latency, [3e6, 900e6].into_iter());
+        assert_eq!((wide.scale, wide.from, wide.to), (Scale::Log, 2e6, 1e9));
+        assert_eq!(ticks(&wide), [1e7, 1e8, 1e9]);
+        assert!((wide.place(2e7) - 1.0 / 2.698_97).abs() < 1e-5);
+        let narrow = Axis::around("", Quantity::Latency, [3e6, 9e6].into_iter());
+        assert_eq!((narrow.scale, narrow.from), (Scale::Linear, 0.0));
+    }
+
+    #[test]
+    fn an_axis_of_values_is_labeled_with_them_alone() {
+        let of = |values: &[&str]| {
+            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+            let (axis, places) = Axis::of_values("", &values);
+            let labels = axis.labels.iter().map(|label| label.name.clone());
+            (
+                axis.scale,
+                axis.quantity,
+                labels.collect::<Vec<_>>().join(" "),
+                places,
+            )
+        };
+        let (log, linear) = (Scale::Log, Scale::Linear);
+        let (number, word) = (Quantity::Number, Quantity::Word);
+        for (values, expected) in [
+            (
+                &["4000", "500", "32000"][..],
+                (log, number, "500 4,000 32,000", vec![4e3, 500.0, 32e3]),
+            ),
+            (
+                &["10", "12", "15"],
+                (linear, number, "10 12 15", vec![10.0, 12.0, 15.0]),
+            ),
+            (
+                &["0", "1", "2"],
+                (linear, number, "0 1 2", vec![0.0, 1.0, 2.0]),
+            ),
+            (
+                &["1s", "-1", "30s"],
+                (linear, word, "1s -1 30s", vec![0.0, 1.0, 2.0]),
+            ),
+            (&["7"], (linear, number, "7", vec![7.0])),
+        ] {
+            let (scale, quantity, labels, places) = expected;
+            assert_eq!(of(values), (scale, quantity, labels.to_owned(), places));
+            let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
+            let (axis, places) = Axis::of_values("", &values);
+            for place in places {
+                let part = axis.place(place);
+                assert!((0.05..=0.95).contains(&part), "{part}");
+                assert!((axis.value(part) - place).abs() < 1e-6 * place.max(1.0));
+            }
+        }
+    }
+
+    #[test]
+    fn an_axis_of_nothing_is_still_one() {
+        let empty = Axis::around("", Quantity::Rate, std::iter::empty());
+        assert!(empty.to > empty.from && !ticks(&empty).is_empty());
+        assert!(empty.place(f64::NAN).is_nan() || empty.place(0.5) <= 1.0);
+    }
+
+    #[test]
+    fn the_axis_of_percentiles_has_the_median_and_every_nine() {
+        let axis = Axis::between("", Quantity::Tail, 0.0, 3.2);
+        assert_eq!(
+            ticks(&axis),
+            [0.0, std::f64::consts::LOG10_2, 1.0, 2.0, 3.0]
+        );
+    }
+}

@@ -1,0 +1,83 @@
+//! A record, or a size plan, as one page that opens offline: text and tables by [`maud`], which
+//! escapes what it is given, and charts as SVG.
+//!
+//! The page asks for nothing: style and script stand in it. Without the script everything can be
+//! read; the script adds the crosshair, zoom, switches, copies. What stands in the page comes from
+//! the record or from `analysis`; nothing is judged here.
+
+mod chart;
+mod page;
+mod plots;
+mod sections;
+#[cfg(test)]
+mod tests;
+
+use maud::{Markup, html};
+
+use highwater_analysis::judge::measured_streams;
+use highwater_model::record::RunRecord;
+use highwater_sizing::cluster::SizePlan;
+
+pub(super) use page::{Page, Part, page};
+pub(super) use plots::Overlaid;
+pub(super) use sections::table;
+
+/// The page of a record; names it by its id.
+pub fn html(record: &RunRecord) -> String {
+    let measured = measured_streams(record);
+    let mut parts = vec![
+        sections::judged(record),
+        sections::counts(record, &measured),
+    ];
+    parts.extend(sections::search(record));
+    parts.extend(sections::tune(record));
+    parts.extend(over_time(record));
+    parts.extend(sections::latency(
+        record,
+        &measured,
+        &plots::distributions(record),
+    ));
+    let machines = [plots::machine(record), plots::target(record)].concat();
+    parts.extend(sections::machine(record, &measured, &machines));
+    parts.extend([sections::audit(record), sections::findings(record)]);
+    parts.extend(sections::answers(&measured));
+    parts.extend([
+        sections::settings(record),
+        sections::repeat(record, &measured),
+    ]);
+    page(&Page {
+        title: sections::title(record),
+        head: sections::head(record, &measured),
+        parts,
+    })
+}
+
+/// Courses of several groups of runs, laid over each other; none where no run has any.
+pub(super) fn overlaid(groups: &[Overlaid<'_>]) -> Option<Markup> {
+    let charts = plots::overlay(groups);
+    (!charts.is_empty()).then(|| chart::all(&charts))
+}
+
+/// The page of a size plan.
+pub fn size_html(plan: &SizePlan) -> String {
+    page(&Page {
+        title: "Which cluster a rate needs".to_owned(),
+        head: sections::size_head(plan),
+        parts: sections::size(plan, &plots::growth(plan)),
+    })
+}
+
+fn over_time(record: &RunRecord) -> Option<Part> {
+    let charts = plots::over_time(record);
+    if charts.is_empty() {
+        return None;
+    }
+    Some(Part {
+        id: "over-time",
+        title: "Over time",
+        body: html! {
+            (sections::availability(record))
+            (chart::all(&charts))
+        },
+    })
+}

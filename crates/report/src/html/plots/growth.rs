@@ -1,0 +1,121 @@
+//! A size plan: throughput against nodes, what each node contributes, with the models' band.
+
+use highwater_sizing::cluster::{NeedPlan, SizePlan, SizePlanPoint};
+
+use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape, Span, SpanKind};
+
+/// Of a point: its value, and the lower edge of a band.
+type Part = fn(&SizePlanPoint) -> (Option<f64>, Option<f64>);
+
+/// Two charts for each need.
+pub(in crate::html) fn growth(plan: &SizePlan) -> Vec<Chart> {
+    let needs = plan.needs.iter().filter(|need| need.curve.len() > 1);
+    needs
+        .enumerate()
+        .flat_map(|(number, need)| [total(plan, need, number), per_node(need, number)])
+        .collect()
+}
+
+fn total(plan: &SizePlan, need: &NeedPlan, number: usize) -> Chart {
+    let series = series(need, |_, per_s| per_s);
+    let level = Level {
+        y: need.per_s_at_end.max(need.per_s),
+        name: "selected".to_owned(),
+    };
+    let values = values(&series).chain([level.y]).collect::<Vec<_>>();
+    let nodes = f64::from(plan.nodes.planned);
+    Chart {
+        id: format!("growth-{number}"),
+        title: format!("Throughput against nodes, {}", need.unit),
+        about: "Marks were measured; the line is what the models expect of a new measurement, the \
+                band holds nine of ten of them. Left of the last mark the models fill in, right of \
+                it they extrapolate."
+            .to_owned(),
+        x: axis(need, nodes),
+        y: Axis::from_zero(need.unit.clone(), Quantity::Rate, values.into_iter()),
+        series,
+        spans: planned(nodes),
+        levels: vec![level],
+    }
+}
+
+fn per_node(need: &NeedPlan, number: usize) -> Chart {
+    let series = series(need, |nodes, per_s| per_s / nodes.max(1e-9));
+    let values = values(&series).collect::<Vec<_>>();
+    Chart {
+        id: format!("per-node-{number}"),
+        title: format!("Each node's part, {} per node", need.unit),
+        about: "A level line is linear growth; a falling one is what nodes lose to each other: \
+                contention (they queue for something shared) and crosstalk (each must agree with \
+                each other)."
+            .to_owned(),
+        x: axis(need, 0.0),
+        y: Axis::from_zero("per node", Quantity::Rate, values.into_iter()),
+        series,
+        spans: Vec::new(),
+        levels: Vec::new(),
+    }
+}
+
+fn axis(need: &NeedPlan, nodes: f64) -> Axis {
+    let last = need
+        .curve
+        .iter()
+        .map(|point| point.nodes)
+        .fold(nodes, f64::max);
+    Axis::between("nodes", Quantity::Number, 0.0, last + 0.5)
+}
+
+fn planned(nodes: f64) -> Vec<Span> {
+    vec![Span {
+        from: nodes - 0.2,
+        to: nodes + 0.2,
+        name: "planned".to_owned(),
+        kind: SpanKind::Mark,
+    }]
+}
+
+fn series(need: &NeedPlan, of: fn(f64, f64) -> f64) -> Vec<Series> {
+    let points = |part: Part| {
+        let points = need.curve.iter().map(|point| {
+            let (y, low) = part(point);
+            let of = |per_s| of(point.nodes, per_s);
+            Point {
+                x: point.nodes,
+                y: y.map(of),
+                low: low.map(of),
+            }
+        });
+        points.collect::<Vec<_>>()
+    };
+    let one = |name: &str, shape, color, points| Series {
+        name: name.to_owned(),
+        part: "",
+        shape,
+        color,
+        on: true,
+        points,
+    };
+    let mut measured = points(|point| (point.measured_per_s, None));
+    measured.retain(|point| point.y.is_some());
+    vec![
+        one(
+            "90 % of measurements",
+            Shape::Band,
+            0,
+            points(|point| (Some(point.predicted.high), Some(point.predicted.low))),
+        ),
+        one(
+            "expected",
+            Shape::Line,
+            0,
+            points(|point| (Some(point.predicted.expected), None)),
+        ),
+        one("measured", Shape::Dot, 1, measured),
+    ]
+}
+
+fn values(series: &[Series]) -> impl Iterator<Item = f64> + '_ {
+    let points = series.iter().flat_map(|series| &series.points);
+    points.filter_map(|point| point.y)
+}

@@ -1,0 +1,136 @@
+//! What the load generator did, on the time axis of the run.
+
+use highwater_model::numbers::to_f64;
+use highwater_model::record::{RunRecord, TelemetrySample};
+use highwater_model::units::Nanos;
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::timeline::Timeline;
+
+/// A telemetry figure with its name and color.
+type Figure = (
+    &'static str,
+    usize,
+    fn(&TelemetrySample, f64) -> Option<f64>,
+);
+
+/// CPU and memory of the load generator; none where nothing was sampled beside the load.
+pub(in crate::html) fn machine(record: &RunRecord) -> Vec<Chart> {
+    let Some(timeline) = Timeline::of(record) else {
+        return Vec::new();
+    };
+    [cpu(&timeline), memory(&timeline)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn cpu(timeline: &Timeline<'_>) -> Option<Chart> {
+    let figures: [Figure; 4] = [
+        ("this program", 0, |sample, _| Some(sample.client_cores)),
+        ("embedded database", 1, |sample, _| {
+            (sample.embedded_cores > 0.0).then_some(sample.embedded_cores)
+        }),
+        ("whole machine", 2, |sample, cores| {
+            Some(sample.machine_cpu_fraction? * cores)
+        }),
+        ("stolen by the hypervisor", 3, |sample, cores| {
+            Some(sample.steal_fraction? * cores).filter(|stolen| *stolen > 0.0)
+        }),
+    ];
+    let cores: u32 = timeline
+        .record
+        .clients
+        .iter()
+        .map(|client| client.cores)
+        .sum();
+    let about = format!(
+        "Of {cores} cores. A load generator that is busy measures itself: what this program takes \
+         shall stay well below all of them."
+    );
+    chart(
+        timeline,
+        ChartText {
+            id: "load-generator-cpu",
+            title: "CPU of the load generator, cores",
+            about,
+        },
+        Axis::from_zero("cores", Quantity::Number, [f64::from(cores)].into_iter()),
+        &figures,
+    )
+}
+
+fn memory(timeline: &Timeline<'_>) -> Option<Chart> {
+    let figures: [Figure; 1] = [("this program", 0, |sample, _| {
+        Some(to_f64(sample.rss_bytes))
+    })];
+    let values = timeline.record.telemetry.iter();
+    let values = values.map(|sample| to_f64(sample.rss_bytes));
+    let about = "Resident memory of the load generator; it shall not grow with the run.".to_owned();
+    chart(
+        timeline,
+        ChartText {
+            id: "load-generator-memory",
+            title: "Memory of the load generator",
+            about,
+        },
+        Axis::from_zero("bytes", Quantity::Bytes, values),
+        &figures,
+    )
+}
+
+/// The texts of a chart.
+struct ChartText {
+    id: &'static str,
+    title: &'static str,
+    about: String,
+}
+
+/// One line per figure; of the seconds of a point the greatest value.
+fn chart(timeline: &Timeline<'_>, text: ChartText, y: Axis, figures: &[Figure]) -> Option<Chart> {
+    let cores = timeline.record.clients.iter().map(|client| client.cores);
+    let cores = f64::from(cores.sum::<u32>());
+    let series: Vec<Series> = figures
+        .iter()
+        .map(|(name, color, of)| {
+            let mut values: Vec<Option<f64>> = vec![None; timeline.thinning.points()];
+            for sample in &timeline.record.telemetry {
+                // A sample is of the second that ends with it.
+                let second = sample.time_ns.div_ceil(Nanos::SECOND.0).saturating_sub(1);
+                if let Some(point) = timeline.thinning.point_of(second) {
+                    let value = of(sample, cores);
+                    values[point] = [values[point], value]
+                        .into_iter()
+                        .flatten()
+                        .reduce(f64::max);
+                }
+            }
+            let points = values.into_iter().enumerate();
+            Series {
+                name: (*name).to_owned(),
+                part: "",
+                shape: Shape::Line,
+                color: *color,
+                on: true,
+                points: points
+                    .map(|(number, value)| Point::new(timeline.thinning.middle(number), value))
+                    .collect(),
+            }
+        })
+        .filter(|series| series.points.iter().any(|point| point.y.is_some()))
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    let thinned = timeline.thinning.note("the greatest value of them");
+    Some(Chart {
+        id: text.id.to_owned(),
+        title: text.title.to_owned(),
+        about: text.about + &thinned,
+        x: timeline.axis(),
+        y,
+        series,
+        spans: timeline.spans(),
+        levels: Vec::new(),
+    })
+}

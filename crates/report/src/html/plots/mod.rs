@@ -1,0 +1,23 @@
+//! From records to charts: which figures are drawn, and with what words beside them.
+//!
+//! Pure selection and adding up; nothing is judged, and no percentile is averaged.
+
+mod distribution;
+mod growth;
+mod machine;
+mod overlaid;
+mod search;
+mod target;
+mod time;
+mod timeline;
+mod tune;
+
+pub(super) use distribution::distributions;
+pub(super) use growth::growth;
+pub(super) use machine::machine;
+pub(crate) use overlaid::Overlaid;
+pub(super) use overlaid::overlay;
+pub(super) use search::search;
+pub(super) use target::target;
+pub(super) use time::over_time;
+pub(super) use tune::tune;

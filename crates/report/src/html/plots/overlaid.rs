@@ -1,0 +1,115 @@
+//! The timelines of several runs in one chart, a color for each group.
+
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Unit;
+use highwater_model::record::RunRecord;
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::timeline::{Counted, Slot, Timeline};
+
+/// Runs of a group that are drawn.
+const RUNS_MAX: usize = 12;
+
+/// Runs of one name.
+pub(crate) struct Overlaid<'a> {
+    /// What the legend calls them.
+    pub(crate) name: String,
+    /// The runs.
+    pub(crate) runs: &'a [&'a RunRecord],
+}
+
+/// What is drawn of a point: units of the run's streams, or a latency.
+type Of = fn(&Slot, f64) -> Option<f64>;
+
+/// Throughput by unit, and the greatest p99 of all ops.
+pub(in crate::html) fn overlay(groups: &[Overlaid<'_>]) -> Vec<Chart> {
+    let rate: Of = |slot, seconds| Some(slot.acknowledged / seconds);
+    let p99: Of = |slot, _| slot.p99.or(slot.max).map(to_f64);
+    let charts = [Unit::Rows, Unit::Queries].map(|unit| {
+        let name = unit.name();
+        let chart = chart(groups, Some(unit), rate)?;
+        let values: Vec<f64> = values(&chart);
+        Some(Chart {
+            id: format!("overlaid-{name}"),
+            title: format!("Throughput, {name} per second"),
+            about: format!("Acknowledged {name}; a line for each run, from its start."),
+            y: Axis::from_zero(format!("{name}/s"), Quantity::Rate, values.into_iter()),
+            ..chart
+        })
+    });
+    let latency = chart(groups, None, p99).map(|chart| {
+        let values = values(&chart);
+        Chart {
+            id: "overlaid-latency".to_owned(),
+            title: "p99 latency".to_owned(),
+            about:
+                "The slowest op's 99th percentile of each second, or its greatest latency where a \
+                    second has fewer than 100 ops."
+                    .to_owned(),
+            y: Axis::around("latency", Quantity::Latency, values.iter().copied()),
+            ..chart
+        }
+    });
+    charts.into_iter().flatten().chain(latency).collect()
+}
+
+fn values(chart: &Chart) -> Vec<f64> {
+    let points = chart.series.iter().flat_map(|series| &series.points);
+    points.filter_map(|point| point.y).collect()
+}
+
+/// The lines of all runs; none where no run has such a stream.
+fn chart(groups: &[Overlaid<'_>], unit: Option<Unit>, of: Of) -> Option<Chart> {
+    let mut series = Vec::new();
+    let mut longest = 0.0;
+    for (color, group) in groups.iter().enumerate() {
+        let timelines = group.runs.iter().take(RUNS_MAX);
+        for timeline in timelines.filter_map(|record| Timeline::of(record)) {
+            let streams = timeline.streams();
+            let selected = |name: &str| {
+                let mut streams = streams.iter();
+                streams.any(|(stream, of, _)| *stream == name && unit.is_none_or(|u| u == *of))
+            };
+            if !streams.iter().any(|(name, ..)| selected(name)) {
+                continue;
+            }
+            let counted = Counted {
+                unit: unit.unwrap_or(Unit::Queries),
+                units_per_op: 1,
+            };
+            let slots = timeline.slots(counted, |interval| selected(&interval.stream));
+            let points = slots.iter().enumerate().map(|(number, slot)| {
+                let value = of(slot, timeline.thinning.length(number));
+                Point::new(timeline.thinning.middle(number), value)
+            });
+            longest = f64::max(longest, timeline.axis().to);
+            series.push(Series {
+                name: group.name.clone(),
+                part: "",
+                shape: Shape::Line,
+                color,
+                on: true,
+                points: points.collect(),
+            });
+        }
+    }
+    let drawn = series
+        .iter()
+        .flat_map(|s: &Series| &s.points)
+        .any(|p| p.y.is_some());
+    drawn.then(|| Chart {
+        id: String::new(),
+        title: String::new(),
+        about: String::new(),
+        x: Axis::between(
+            "time since the start of each run",
+            Quantity::Time,
+            0.0,
+            longest,
+        ),
+        y: Axis::between("", Quantity::Number, 0.0, 1.0),
+        series,
+        spans: Vec::new(),
+        levels: Vec::new(),
+    })
+}

@@ -1,0 +1,219 @@
+//! A search: what was offered against what was acknowledged and how long it took, probe by probe.
+
+use highwater_model::display::rate;
+use highwater_model::numbers::to_f64;
+use highwater_model::record::RunRecord;
+use highwater_model::search::{
+    ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
+};
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
+use super::time::bounds;
+
+/// Name, shape and color of the probes that a test picks.
+type Kind = (&'static str, Shape, usize, fn(&ProbeRecord) -> bool);
+
+/// Probes are near a mark up to this factor below and above it.
+const NEAR: f64 = 1.5;
+
+/// Every probe that judged a value is of exactly one of them.
+const KINDS: [Kind; 4] = [
+    ("passed", Shape::Dot, 2, |probe| {
+        probe.verdict == ProbeVerdict::Met && probe.purpose == ProbePurpose::Search
+    }),
+    ("confirmed", Shape::Diamond, 0, |probe| {
+        let confirms = matches!(probe.purpose, ProbePurpose::Confirm | ProbePurpose::Soak);
+        probe.verdict == ProbeVerdict::Met && confirms
+    }),
+    ("failed", Shape::Cross, 1, |probe| {
+        matches!(
+            probe.verdict,
+            ProbeVerdict::Missed | ProbeVerdict::WrongData
+        )
+    }),
+    ("not shown", Shape::Ring, 3, |probe| {
+        matches!(
+            probe.verdict,
+            ProbeVerdict::NotShown
+                | ProbeVerdict::TooFewOps
+                | ProbeVerdict::Invalid
+                | ProbeVerdict::TargetLost
+                | ProbeVerdict::Interrupted
+        )
+    }),
+];
+
+/// Both charts of a search; none of a plain run.
+pub(in crate::html) fn search(record: &RunRecord) -> Vec<Chart> {
+    let Some(search) = &record.search else {
+        return Vec::new();
+    };
+    let drawn = drawn(record, search);
+    let achieved = achieved(&drawn, search);
+    let latency = latency(record, &drawn, search);
+    achieved.into_iter().chain(latency).collect()
+}
+
+/// The probes that are drawn, and what is said of those that are not.
+struct Drawn<'a> {
+    probes: Vec<&'a ProbeRecord>,
+    left_out: String,
+}
+
+/// All that judged a value; where most of them lie around a mark, only these: a first guess far off
+/// would squeeze them to one spot.
+fn drawn<'a>(record: &'a RunRecord, search: &SearchRecord) -> Drawn<'a> {
+    // A closed estimate on the axis of rates offered nothing.
+    let probes = record.probes.iter();
+    let all = probes.filter(|probe| probe.verdict != ProbeVerdict::Estimated);
+    let is_near = |probe: &&ProbeRecord| match &search.outcome {
+        Some(SearchOutcome::Mark(mark)) => {
+            let last = mark.failed.unwrap_or(mark.confirmed);
+            (mark.confirmed / NEAR..=last * NEAR).contains(&probe.at)
+        }
+        _ => true,
+    };
+    let (near, far): (Vec<_>, Vec<_>) = all.partition(is_near);
+    if far.len() > near.len() {
+        return Drawn {
+            probes: [near, far].concat(),
+            left_out: String::new(),
+        };
+    }
+    let mut values: Vec<f64> = far.iter().map(|probe| probe.at).collect();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let values: Vec<String> = values.into_iter().map(rate).collect();
+    Drawn {
+        probes: near,
+        left_out: if values.is_empty() {
+            String::new()
+        } else {
+            format!(" Far from the mark, so not drawn: {}.", values.join(", "))
+        },
+    }
+}
+
+fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
+    let unit = search.unit.name();
+    let mut series = kinds(drawn, |probe| Some(probe.acknowledged_per_s));
+    let x = axis(drawn, search)?;
+    let y = Axis::close(
+        format!("{unit}/s"),
+        Quantity::Rate,
+        values(&series).into_iter(),
+    );
+    if search.axis == SearchAxis::Rate {
+        series.insert(0, diagonal(&x, &y));
+    }
+    Some(Chart {
+        id: "probes-achieved".to_owned(),
+        title: format!("Offered against acknowledged, {unit} per second"),
+        about: format!(
+            "Each sign is a probe, a run of its own. On the line everything that was offered was \
+             acknowledged; below it the target could not keep up. The shaded part is the mark: from \
+             the highest confirmed value to the lowest that failed.{}",
+            drawn.left_out
+        ),
+        x,
+        y,
+        series,
+        spans: mark(search),
+        levels: Vec::new(),
+    })
+}
+
+fn latency(record: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
+    let series = kinds(drawn, |probe| probe.p99_ns.map(to_f64));
+    let values = values(&series);
+    if values.is_empty() {
+        return None;
+    }
+    let levels = bounds(record);
+    let all = values.into_iter().chain(levels.iter().map(|level| level.y));
+    let all: Vec<f64> = all.collect();
+    Some(Chart {
+        id: "probes-latency".to_owned(),
+        title: "Offered against p99 latency".to_owned(),
+        about: format!(
+            "99 of 100 ops of a probe took at most this, from the moment at which they were intended. \
+             The greatest of the searched stream's ops.{}",
+            drawn.left_out
+        ),
+        x: axis(drawn, search)?,
+        y: Axis::around("p99", Quantity::Latency, all.iter().copied()),
+        series,
+        spans: mark(search),
+        levels,
+    })
+}
+
+fn axis(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Axis> {
+    let values: Vec<f64> = drawn.probes.iter().map(|probe| probe.at).collect();
+    let greatest = values.iter().copied().fold(0.0, f64::max);
+    if greatest <= 0.0 {
+        return None;
+    }
+    let (title, quantity) = match search.axis {
+        SearchAxis::Rate => (format!("offered, {}/s", search.unit.name()), Quantity::Rate),
+        SearchAxis::Sessions => ("sessions".to_owned(), Quantity::Number),
+    };
+    Some(Axis::close(title, quantity, values.into_iter()))
+}
+
+fn kinds(drawn: &Drawn<'_>, of: fn(&ProbeRecord) -> Option<f64>) -> Vec<Series> {
+    KINDS
+        .iter()
+        .map(|(name, shape, color, is)| {
+            let probes = drawn.probes.iter().filter(|probe| is(probe));
+            let points = probes.filter_map(|probe| Some(Point::new(probe.at, Some(of(probe)?))));
+            let mut points: Vec<Point> = points.collect();
+            points.sort_by(|a, b| a.x.total_cmp(&b.x));
+            Series {
+                name: (*name).to_owned(),
+                part: "",
+                shape: *shape,
+                color: *color,
+                on: true,
+                points,
+            }
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect()
+}
+
+fn values(series: &[Series]) -> Vec<f64> {
+    let points = series.iter().flat_map(|series| &series.points);
+    points.filter_map(|point| point.y).collect()
+}
+
+/// Where everything that was offered was acknowledged.
+fn diagonal(x: &Axis, y: &Axis) -> Series {
+    const STEPS: u32 = 80;
+    let at = |step: u32| x.value(f64::from(step) / f64::from(STEPS));
+    Series {
+        name: "all acknowledged".to_owned(),
+        part: "",
+        shape: Shape::Dashed,
+        color: 7,
+        on: true,
+        points: (0..=STEPS)
+            .map(at)
+            .filter(|at| (y.from..=y.to).contains(at))
+            .map(|at| Point::new(at, Some(at)))
+            .collect(),
+    }
+}
+
+/// The interval of the mark, where there is one.
+fn mark(search: &SearchRecord) -> Vec<Span> {
+    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+        return Vec::new();
+    };
+    vec![Span {
+        from: mark.confirmed,
+        to: mark.failed.unwrap_or(mark.confirmed),
+        name: "mark".to_owned(),
+        kind: SpanKind::Mark,
+    }]
+}

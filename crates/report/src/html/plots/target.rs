@@ -1,0 +1,163 @@
+//! What the target and its host said of themselves, on the time axis of the run: a chart for each
+//! figure, a line for each node.
+
+use highwater_model::display::foreign;
+use highwater_model::record::RunRecord;
+use highwater_model::target_telemetry::{
+    SeriesKind, TargetTelemetry, TelemetrySeries, names, units,
+};
+use highwater_model::units::Nanos;
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape};
+use super::timeline::Timeline;
+
+/// Charts at most; the record has all series.
+const CHARTS_MAX: usize = 16;
+/// Lines that a chart shows at first.
+const LINES_SHOWN: usize = 8;
+/// Characters of a name of the target's.
+const WORDS: usize = 60;
+
+/// Names that mean the same whoever says them, in the order in which they are drawn, with their
+/// titles.
+const TITLES: [(&str, &str); 19] = [
+    (names::CPU_BUSY, "CPU"),
+    (names::CPU_STEAL, "CPU stolen by the hypervisor"),
+    (names::CPU_IOWAIT, "CPU idle while a disk was waited for"),
+    (names::LOAD, "Load average"),
+    (names::HEAP_USED, "Heap used"),
+    (names::MEMORY_USED, "Memory used"),
+    (names::ACTIVE, "Work in execution"),
+    (names::QUEUE, "Work waiting in a queue"),
+    (names::REJECTED, "Work rejected, per second"),
+    (names::LOCK_WAITS, "Sessions waiting for a lock"),
+    (names::DISK_WAITS, "Sessions waiting for a disk"),
+    (names::CHECKPOINTS, "Checkpoints, per second"),
+    (names::LOG_WRITTEN, "Log written, per second"),
+    (names::DISK_READ, "Disk read, per second"),
+    (names::DISK_WRITTEN, "Disk written, per second"),
+    (names::DISK_BUSY, "Disk busy"),
+    (names::DISK_FREE, "Disk free"),
+    (names::NET_RECEIVED, "Network received, per second"),
+    (names::NET_SENT, "Network sent, per second"),
+];
+
+/// A chart for each figure that says anything, but rejections; none where nothing was asked.
+pub(in crate::html) fn target(record: &RunRecord) -> Vec<Chart> {
+    charts(record, "target", |name| name != names::REJECTED)
+}
+
+/// What the target counted as rejected, next to the errors that the load generator saw.
+pub(super) fn rejections(record: &RunRecord) -> Vec<Chart> {
+    charts(record, "target-rejected", |name| name == names::REJECTED)
+}
+
+fn charts(record: &RunRecord, id: &str, selected: fn(&str) -> bool) -> Vec<Chart> {
+    let (Some(telemetry), Some(timeline)) = (&record.target_telemetry, Timeline::of(record)) else {
+        return Vec::new();
+    };
+    let titled = TITLES.iter().map(|(name, _)| *name);
+    let mut figures: Vec<Figure<'_>> = Vec::new();
+    let others = telemetry.series.iter().map(|series| series.name.as_str());
+    for name in titled.chain(others).filter(|name| selected(name)) {
+        for series in telemetry.series.iter().filter(|s| s.name == name) {
+            let figure = Figure {
+                name,
+                source: series.source.as_str(),
+            };
+            if says_anything(series) && !figures.contains(&figure) {
+                figures.push(figure);
+            }
+        }
+    }
+    let figures = figures.into_iter().take(CHARTS_MAX).enumerate();
+    figures
+        .map(|(number, figure)| Chart {
+            id: format!("{id}-{number}"),
+            ..chart(&timeline, telemetry, number, figure)
+        })
+        .collect()
+}
+
+/// Nothing but zeros is nothing to draw.
+fn says_anything(series: &TelemetrySeries) -> bool {
+    series.values.iter().flatten().any(|value| *value != 0.0)
+}
+
+/// A figure of a source.
+#[derive(Clone, Copy, PartialEq)]
+struct Figure<'a> {
+    name: &'a str,
+    source: &'a str,
+}
+
+fn chart(
+    timeline: &Timeline<'_>,
+    telemetry: &TargetTelemetry,
+    number: usize,
+    figure: Figure<'_>,
+) -> Chart {
+    let Figure { name, source } = figure;
+    let of_figure = telemetry.series.iter();
+    let of_figure = of_figure.filter(|series| series.name == name && series.source == source);
+    let lines: Vec<(Series, &TelemetrySeries)> = of_figure
+        .enumerate()
+        .map(|(number, series)| (line(timeline, telemetry, number, series), series))
+        .collect();
+    let counted = lines.iter().any(|(_, s)| s.kind == SeriesKind::Count);
+    let unit = lines.first().map_or("", |(_, series)| series.unit.as_str());
+    let series: Vec<Series> = lines.iter().map(|(line, _)| line.clone()).collect();
+    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    let (quantity, suffix) = match (unit, counted) {
+        (units::SHARE, false) => (Quantity::Share, String::new()),
+        ("bytes", false) => (Quantity::Bytes, "bytes".to_owned()),
+        ("bytes", true) => (Quantity::Bytes, "bytes/s".to_owned()),
+        (_, true) => (Quantity::Number, "per second".to_owned()),
+        (_, false) => (Quantity::Number, String::new()),
+    };
+    let title = TITLES.iter().find(|(titled, _)| *titled == name);
+    let title = title.map_or_else(|| foreign(name, WORDS), |(_, title)| (*title).to_owned());
+    Chart {
+        id: format!("target-{number}"),
+        title: format!("{}: {title}", foreign(source, WORDS)),
+        about: format!("As {} said of itself.", foreign(source, WORDS)),
+        x: timeline.axis(),
+        y: Axis::from_zero(suffix, quantity, values),
+        series,
+        spans: timeline.spans(),
+        levels: Vec::new(),
+    }
+}
+
+/// Counts become rates; samples before the first op have no place on the axis.
+fn line(
+    timeline: &Timeline<'_>,
+    telemetry: &TargetTelemetry,
+    number: usize,
+    series: &TelemetrySeries,
+) -> Series {
+    let mut points = Vec::new();
+    let mut before: Option<u64> = None;
+    for (time, value) in telemetry.times_ns.iter().zip(&series.values) {
+        let passed = before.map(|before| Nanos(time.saturating_sub(before)).as_secs_f64());
+        before = Some(*time);
+        let value = match (series.kind, passed) {
+            (SeriesKind::Level, _) => *value,
+            (SeriesKind::Count, Some(passed)) if passed > 0.0 => value.map(|v| v / passed),
+            (SeriesKind::Count, _) => None,
+        };
+        let at = Nanos(*time).as_secs_f64();
+        if at <= timeline.axis().to {
+            points.push(Point::new(at, value));
+        }
+    }
+    let node = series.node.as_ref().unwrap_or(&series.source);
+    Series {
+        name: foreign(node, WORDS),
+        part: "",
+        shape: Shape::Line,
+        color: number,
+        on: number < LINES_SHOWN,
+        points,
+    }
+}

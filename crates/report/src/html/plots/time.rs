@@ -1,0 +1,376 @@
+//! Throughput, failures and latency over the time of a run.
+
+use highwater_model::display::{duration, quantile};
+use highwater_model::import_record::LatencyBegin;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{Objective, Unit};
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+
+use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
+use super::target::rejections;
+use super::timeline::{Counted, Slot, Timeline};
+
+/// Name, color and count of a kind of failure.
+type Kind = (&'static str, usize, fn(&Slot) -> f64);
+/// Of a slot: a latency, and the lower edge of a band.
+type Percentiles = fn(&Slot) -> (Option<u64>, Option<u64>);
+
+/// Ops whose medians are drawn beside their p99.
+const BANDS_MAX: usize = 3;
+/// Ops that are shown at first.
+const OPS_SHOWN: usize = 6;
+/// The color of what was offered: it is no answer of the target's.
+const OFFERED: usize = 7;
+
+/// All charts over time that the record has figures for.
+pub(in crate::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
+    let Some(timeline) = Timeline::of(record) else {
+        return Vec::new();
+    };
+    let throughputs = [Unit::Rows, Unit::Queries];
+    let throughputs = throughputs.into_iter();
+    throughputs
+        .filter_map(|unit| throughput(&timeline, unit))
+        .chain(failures(&timeline))
+        .chain(refusals(&timeline))
+        .chain(rejections(record))
+        .chain(latency(&timeline))
+        .collect()
+}
+
+/// Offered and acknowledged units per second, of each stream that counts in this unit.
+fn throughput(timeline: &Timeline<'_>, unit: Unit) -> Option<Chart> {
+    let streams = timeline.streams();
+    let streams: Vec<_> = streams
+        .into_iter()
+        .filter(|(_, of, _)| *of == unit)
+        .collect();
+    let mut series = Vec::new();
+    for (number, (name, unit, per_op)) in streams.iter().enumerate() {
+        let slots = timeline.slots(
+            Counted {
+                unit: *unit,
+                units_per_op: *per_op,
+            },
+            |interval| interval.stream == *name,
+        );
+        let open = timeline.record.streams.iter();
+        let open = open
+            .filter(|stream| stream.stream == *name)
+            .any(|stream| stream.planned_rate.is_some());
+        series.extend(rates(timeline, &slots, name, number, open));
+    }
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    let unit = unit.name();
+    let gaps = match timeline.gaps().len() {
+        0 => String::new(),
+        1 => " The red bar is a time without any answer.".to_owned(),
+        _ => " Red bars are times without any answer.".to_owned(),
+    };
+    let thinned = timeline
+        .thinning
+        .note("their mean, and from the lowest to the highest second");
+    Some(Chart {
+        id: format!("throughput-{unit}"),
+        title: format!("Throughput, {unit} per second"),
+        about: format!(
+            "Acknowledged {unit} by the second in which the answer came; the dashed line is what \
+             was offered.{thinned}{gaps}"
+        ),
+        x: timeline.axis(),
+        y: Axis::from_zero(format!("{unit}/s"), Quantity::Rate, values),
+        series,
+        spans: timeline.spans(),
+        levels: Vec::new(),
+    })
+}
+
+fn rates(
+    timeline: &Timeline<'_>,
+    slots: &[Slot],
+    name: &str,
+    color: usize,
+    open: bool,
+) -> Vec<Series> {
+    let points = |of: &dyn Fn(&Slot, f64) -> Point| -> Vec<Point> {
+        let slots = slots.iter().enumerate();
+        slots
+            .map(|(number, slot)| Point {
+                x: timeline.thinning.middle(number),
+                ..of(slot, timeline.thinning.length(number))
+            })
+            .collect()
+    };
+    let one = |name: String, part, shape, points| Series {
+        name,
+        part,
+        shape,
+        color,
+        on: true,
+        points,
+    };
+    let mut series = Vec::new();
+    if timeline.thinning.seconds > 1 {
+        let extent = points(&|slot, _| {
+            let (least, greatest) = extent(&slot.per_second);
+            Point {
+                x: 0.0,
+                y: Some(greatest),
+                low: Some(least),
+            }
+        });
+        series.push(one(name.to_owned(), "seconds", Shape::Band, extent));
+    }
+    if open {
+        let offered = points(&|slot, seconds| Point::new(0.0, Some(slot.offered / seconds)));
+        series.push(Series {
+            color: OFFERED,
+            ..one(
+                format!("{name}, offered"),
+                "offered",
+                Shape::Dashed,
+                offered,
+            )
+        });
+    }
+    let reached = points(&|slot, seconds| Point::new(0.0, Some(slot.acknowledged / seconds)));
+    series.push(one(name.to_owned(), "acknowledged", Shape::Line, reached));
+    series
+}
+
+fn extent(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let greatest = values.iter().copied().fold(0.0, f64::max);
+    (least.min(greatest), greatest)
+}
+
+/// Failed ops, the rejected ones among them, and ops that were due and never sent.
+fn failures(timeline: &Timeline<'_>) -> Option<Chart> {
+    const KINDS: [Kind; 3] = [
+        ("failed", 1, |slot| slot.errors),
+        ("rejected", 3, |slot| slot.rejected),
+        ("never sent", 5, |slot| slot.dropped),
+    ];
+    bars(
+        timeline,
+        &KINDS,
+        &ChartText {
+            id: "failures",
+            title: "Errors and rejections, ops per second",
+            unit: "ops/s",
+            about: "Failed: the target refused or rejected the op, or its connection broke. Rejected, drawn over \
+         it: the part of these that the target had no capacity for. Never sent: the op was due while \
+         every session was busy, until its phase ended.",
+        },
+    )
+}
+
+/// Rows that the target said it did not store.
+fn refusals(timeline: &Timeline<'_>) -> Option<Chart> {
+    const KINDS: [Kind; 1] = [("refused", 1, |slot| slot.rows_refused)];
+    bars(
+        timeline,
+        &KINDS,
+        &ChartText {
+            id: "rows-refused",
+            title: "Rows refused, per second",
+            unit: "rows/s",
+            about: "Rows that the target said it did not store, by the second in which it said so; an op may be \
+         answered and still have some.",
+        },
+    )
+}
+
+/// The texts of a chart.
+struct ChartText {
+    id: &'static str,
+    title: &'static str,
+    /// Behind the figures of the vertical axis.
+    unit: &'static str,
+    about: &'static str,
+}
+
+/// Bars over time; none where there is nothing of any kind.
+fn bars(timeline: &Timeline<'_>, kinds: &[Kind], text: &ChartText) -> Option<Chart> {
+    let slots = timeline.slots(Counted::OPS, |_| true);
+    let all = |of: fn(&Slot) -> f64| slots.iter().map(of).sum::<f64>();
+    let kinds = kinds.iter().filter(|(_, _, of)| all(*of) > 0.0);
+    let series: Vec<Series> = kinds
+        .map(|(name, color, of)| Series {
+            name: (*name).to_owned(),
+            part: "",
+            shape: Shape::Bars,
+            color: *color,
+            on: true,
+            points: (slots.iter().enumerate())
+                .map(|(number, slot)| {
+                    let rate = of(slot) / timeline.thinning.length(number);
+                    Point::new(timeline.thinning.middle(number), Some(rate))
+                })
+                .collect(),
+        })
+        .collect();
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points).filter_map(|p| p.y);
+    Some(Chart {
+        id: text.id.to_owned(),
+        title: text.title.to_owned(),
+        about: text.about.to_owned(),
+        x: timeline.axis(),
+        y: Axis::from_zero(text.unit, Quantity::Rate, values),
+        series,
+        spans: timeline.spans(),
+        levels: Vec::new(),
+    })
+}
+
+/// Median to p99 of each op.
+fn latency(timeline: &Timeline<'_>) -> Option<Chart> {
+    let ops = timeline.ops();
+    let several = ops.iter().any(|(stream, op)| stream != op);
+    let mut series = Vec::new();
+    for (color, (stream, op)) in ops.iter().enumerate() {
+        let slots = timeline.slots(Counted::OPS, |i| i.stream == *stream && i.op == *op);
+        let name = if several && stream != op {
+            format!("{stream} {op}")
+        } else {
+            (*op).to_owned()
+        };
+        series.extend(percentiles(
+            timeline,
+            &slots,
+            &name,
+            OpPosition {
+                color,
+                ops: ops.len(),
+            },
+        ));
+    }
+    series.retain(|series| series.points.iter().any(|point| point.y.is_some()));
+    if series.is_empty() {
+        return None;
+    }
+    let values = series.iter().flat_map(|s| &s.points);
+    let values = values.flat_map(|point| [point.y, point.low]).flatten();
+    let levels = bounds(timeline.record);
+    let values = values.chain(levels.iter().map(|level| level.y));
+    let thinned = timeline
+        .thinning
+        .note("the highest p99 and the highest latency, and the middle one of their medians");
+    let lines = if ops.len() <= BANDS_MAX {
+        " Solid: p99, dashed: p50, thin: the greatest latency."
+    } else {
+        ""
+    };
+    Some(Chart {
+        id: "latency".to_owned(),
+        title: "Latency over time".to_owned(),
+        about: format!(
+            "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
+            begin(timeline.record)
+        ),
+        x: timeline.axis(),
+        y: Axis::around("latency", Quantity::Latency, values),
+        series,
+        spans: timeline.spans(),
+        levels,
+    })
+}
+
+/// Where latency begins.
+fn begin(record: &RunRecord) -> &'static str {
+    match record.imported.as_ref().map(|origin| origin.begin) {
+        None | Some(LatencyBegin::Intended) => {
+            "From the moment at which an op was intended to the end of its answer, so that waiting \
+             counts."
+        }
+        Some(LatencyBegin::Sent) => {
+            "From the sending of an op to the end of its answer: what waited before is not in it."
+        }
+        Some(LatencyBegin::NotReported) => "The tool does not report where it begins.",
+    }
+}
+
+/// Which op of how many.
+#[derive(Clone, Copy)]
+struct OpPosition {
+    color: usize,
+    ops: usize,
+}
+
+fn percentiles(timeline: &Timeline<'_>, slots: &[Slot], name: &str, at: OpPosition) -> Vec<Series> {
+    let OpPosition { color, ops } = at;
+    let points = |of: Percentiles| -> Vec<Point> {
+        let slots = slots.iter().enumerate();
+        slots
+            .map(|(number, slot)| {
+                let (high, low) = of(slot);
+                Point {
+                    x: timeline.thinning.middle(number),
+                    y: high.map(to_f64),
+                    low: low.map(to_f64),
+                }
+            })
+            .collect()
+    };
+    // Of few ops all percentiles have one name, and are switched together.
+    let few = ops <= BANDS_MAX;
+    let one = |part: &'static str, shape, points| Series {
+        name: if few {
+            name.to_owned()
+        } else {
+            format!("{name} {part}")
+        },
+        part: if few { part } else { "" },
+        shape,
+        color,
+        on: few || (color < OPS_SHOWN && part != "p50"),
+        points,
+    };
+    // Below 100 ops a second there is no p99 of it; the greatest latency stands in its place.
+    let counted = slots.iter().any(|slot| slot.p99.is_some());
+    let p99 = points(|slot| (slot.p99, None));
+    let p50 = points(|slot| (middle(&slot.medians), None));
+    let max = points(|slot| (slot.max, None));
+    let mut series = Vec::new();
+    if few {
+        let band = points(|slot| (slot.p99.or(slot.max), middle(&slot.medians)));
+        series.push(one("p50 to p99", Shape::Band, band));
+        series.push(one("max", Shape::Thin, max.clone()));
+    }
+    if counted {
+        series.push(one("p99", Shape::Line, p99));
+    } else if !few {
+        series.push(one("max", Shape::Line, max));
+    }
+    series.push(one("p50", Shape::Dashed, p50));
+    series
+}
+
+/// The middle one; of an even number the lower of both.
+fn middle(values: &[u64]) -> Option<u64> {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values.get(values.len().checked_sub(1)? / 2).copied()
+}
+
+/// Bounds of latency percentiles that the objective names.
+pub(super) fn bounds(record: &RunRecord) -> Vec<Level> {
+    let stated = record.plan.definition.objectives.iter();
+    stated
+        .filter_map(|objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => Some((quantile_ppm, max)),
+            _ => None,
+        })
+        .map(|(ppm, Nanos(max))| Level {
+            y: to_f64(max),
+            name: format!("objective: {} ≤ {}", quantile(ppm), duration(max)),
+        })
+        .collect()
+}

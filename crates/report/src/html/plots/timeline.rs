@@ -1,0 +1,204 @@
+//! A run over time: its intervals by op, a point for one or more seconds, and its phases.
+
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{PhaseKind, Unit};
+use highwater_model::record::{IntervalRecord, RunRecord};
+use highwater_model::units::Nanos;
+
+use super::super::chart::{Axis, Quantity, Span, SpanKind, Thinning};
+
+/// A gap is marked from this length on,
+const GAP_NS: u64 = 1_000_000_000;
+/// if it is so many times as long as the mean time between answers,
+const GAP_TIMES: u64 = 5;
+/// and at most so many are marked.
+const GAPS_MAX: usize = 12;
+
+/// Phases with a pace, in whole seconds.
+pub(super) struct Timeline<'a> {
+    pub(super) record: &'a RunRecord,
+    pub(super) thinning: Thinning,
+}
+
+/// What a slot counts.
+#[derive(Clone, Copy)]
+pub(super) struct Counted {
+    pub(super) unit: Unit,
+    pub(super) units_per_op: u64,
+}
+
+impl Counted {
+    /// Ops, each of them one.
+    pub(super) const OPS: Self = Self {
+        unit: Unit::Queries,
+        units_per_op: 1,
+    };
+}
+
+/// What happened in the seconds of a point.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Slot {
+    /// Units offered.
+    pub(super) offered: f64,
+    /// Units acknowledged.
+    pub(super) acknowledged: f64,
+    /// Per second of the point.
+    pub(super) per_second: Vec<f64>,
+    /// Failed ops.
+    pub(super) errors: f64,
+    /// Those of them that were rejected.
+    pub(super) rejected: f64,
+    /// Rows that were not stored.
+    pub(super) rows_refused: f64,
+    /// Ops due and never sent.
+    pub(super) dropped: f64,
+    /// Medians of its seconds, nanoseconds.
+    pub(super) medians: Vec<u64>,
+    /// Greatest p99 of its seconds.
+    pub(super) p99: Option<u64>,
+    /// Greatest latency.
+    pub(super) max: Option<u64>,
+}
+
+impl<'a> Timeline<'a> {
+    /// Absent where no second is known.
+    pub(super) fn of(record: &'a RunRecord) -> Option<Self> {
+        let phases = record.phases.iter();
+        let end = phases
+            .filter(|phase| matches!(phase.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+            .map(|phase| phase.start_ns.saturating_add(phase.duration_ns))
+            .max()?;
+        // The last second counts only if it was whole, or nearly.
+        let total = (end + Nanos::SECOND.0 / 20) / Nanos::SECOND.0;
+        let has_seconds = record.intervals.iter().any(|i| i.second < total);
+        has_seconds.then_some(Self {
+            record,
+            thinning: Thinning::of(total),
+        })
+    }
+
+    /// Intervals of phases with a pace.
+    fn intervals(&self) -> impl Iterator<Item = &'a IntervalRecord> {
+        let record = self.record;
+        let paced = move |name: &str| {
+            let phase = record.phases.iter().find(|phase| phase.name == name);
+            phase.is_some_and(|p| matches!(p.kind, PhaseKind::WarmUp | PhaseKind::Measure))
+        };
+        let intervals = record.intervals.iter();
+        intervals.filter(move |interval| paced(&interval.phase))
+    }
+
+    /// Streams with the unit of each, in the order of the plan.
+    pub(super) fn streams(&self) -> Vec<(&'a str, Unit, u64)> {
+        let plans = &self.record.plan.definition.streams;
+        let is_measured = |plan: &&highwater_model::plan::StreamPlan| {
+            self.record.intervals.iter().any(|i| i.stream == plan.name)
+        };
+        let plans = plans.iter().filter(is_measured);
+        plans
+            .map(|plan| (plan.name.as_str(), plan.unit, plan.units_per_op.max(1)))
+            .collect()
+    }
+
+    /// Names of streams and ops, in the order in which they appear.
+    pub(super) fn ops(&self) -> Vec<(&'a str, &'a str)> {
+        let mut ops: Vec<(&str, &str)> = Vec::new();
+        for interval in self.intervals() {
+            let name = (interval.stream.as_str(), interval.op.as_str());
+            if !ops.contains(&name) {
+                ops.push(name);
+            }
+        }
+        ops.sort_by_key(|(stream, _)| {
+            let plans = self.record.plan.definition.streams.iter();
+            plans
+                .map(|plan| plan.name.as_str())
+                .position(|name| name == *stream)
+        });
+        ops
+    }
+
+    /// A slot for each point, of the intervals that `selected` picks; counts in `unit`.
+    pub(super) fn slots(
+        &self,
+        counted: Counted,
+        selected: impl Fn(&IntervalRecord) -> bool,
+    ) -> Vec<Slot> {
+        let Counted { unit, units_per_op } = counted;
+        let mut slots = vec![Slot::default(); self.thinning.points()];
+        let seconds = usize::try_from(self.thinning.total).unwrap_or(0);
+        let mut by_second = vec![0_u64; seconds];
+        for interval in self.intervals().filter(|interval| selected(interval)) {
+            let Some(slot) = self.thinning.point_of(interval.second) else {
+                continue;
+            };
+            let slot = &mut slots[slot];
+            let done = match unit {
+                Unit::Rows => interval.rows_acknowledged,
+                Unit::Queries => interval.acknowledged,
+            };
+            slot.offered += to_f64(interval.offered.saturating_mul(units_per_op));
+            slot.acknowledged += to_f64(done);
+            slot.errors += to_f64(interval.errors);
+            slot.rejected += to_f64(interval.rejected);
+            slot.rows_refused += to_f64(interval.rows_refused);
+            slot.dropped += to_f64(interval.dropped);
+            slot.medians.extend(interval.p50_ns);
+            slot.p99 = slot.p99.max(interval.p99_ns);
+            slot.max = slot.max.max(interval.max_ns);
+            if let Ok(second) = usize::try_from(interval.second) {
+                by_second[second] += done;
+            }
+        }
+        for (second, done) in (0_u64..).zip(by_second) {
+            if let Some(slot) = self.thinning.point_of(second) {
+                slots[slot].per_second.push(to_f64(done));
+            }
+        }
+        slots
+    }
+
+    pub(super) fn axis(&self) -> Axis {
+        let end = to_f64(self.thinning.total);
+        Axis::between("time since the start", Quantity::Time, 0.0, end)
+    }
+
+    /// Phases, and the gaps that stand out.
+    pub(super) fn spans(&self) -> Vec<Span> {
+        let phases = self.record.phases.iter();
+        let mut spans: Vec<Span> = phases
+            .filter_map(|phase| {
+                let kind = match phase.kind {
+                    PhaseKind::WarmUp => SpanKind::LeftOut,
+                    PhaseKind::Measure => SpanKind::Measured,
+                    PhaseKind::Load | PhaseKind::Drain | PhaseKind::Audit => return None,
+                };
+                Some(span(phase.start_ns, phase.duration_ns, &phase.name, kind))
+            })
+            .collect();
+        let gaps = self.gaps();
+        let gaps = gaps.iter().take(GAPS_MAX);
+        spans.extend(gaps.map(|[start, length]| span(*start, *length, "", SpanKind::Gap)));
+        spans
+    }
+
+    /// Gaps that are long, and long for the pace of this run.
+    pub(super) fn gaps(&self) -> Vec<[u64; 2]> {
+        let seen = &self.record.availability;
+        let answers: u64 = seen.acknowledged_per_s.iter().sum();
+        let seconds = u64::try_from(seen.acknowledged_per_s.len()).unwrap_or(0);
+        let usual = (seconds * Nanos::SECOND.0).checked_div(answers);
+        let least = GAP_NS.max(usual.unwrap_or(0).saturating_mul(GAP_TIMES));
+        let gaps = seen.gaps.iter().filter(|[_, length]| *length >= least);
+        gaps.copied().collect()
+    }
+}
+
+fn span(start_ns: u64, length_ns: u64, name: &str, kind: SpanKind) -> Span {
+    Span {
+        from: Nanos(start_ns).as_secs_f64(),
+        to: Nanos(start_ns.saturating_add(length_ns)).as_secs_f64(),
+        name: name.to_owned(),
+        kind,
+    }
+}

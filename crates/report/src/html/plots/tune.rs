@@ -1,0 +1,169 @@
+//! A tuning: what configurations are compared by, along each axis through the best configuration.
+
+use crate::text::tune::others;
+use highwater_model::plan::Unit;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{
+    TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
+};
+use highwater_sizing::axis_line::{base, is_along};
+
+use super::super::chart::{Axis, Chart, Point, Quantity, Series, Shape, Span, SpanKind};
+
+/// Half the width of the shaded best value, as a part of the axis.
+const HALF_BEST: f64 = 0.012;
+/// Nanoseconds of a second.
+const NS: f64 = 1e9;
+
+/// Name, shape and color of the configurations that a test picks.
+type Kind = (&'static str, Shape, usize, fn(&TrialRecord) -> bool);
+
+/// Every configuration with a figure is of exactly one of them.
+const KINDS: [Kind; 3] = [
+    ("search", Shape::Dot, 2, |trial| {
+        counts(trial) && trial.purpose == TrialPurpose::Search
+    }),
+    ("confirming round", Shape::Diamond, 0, |trial| {
+        counts(trial) && trial.purpose == TrialPurpose::Confirm
+    }),
+    ("does not count", Shape::Cross, 1, |trial| !counts(trial)),
+];
+
+fn counts(trial: &TrialRecord) -> bool {
+    trial.verdict == TrialVerdict::Counts
+}
+
+/// A chart for each axis along which several values were measured, with the position of the axis.
+pub(in crate::html) fn tune(record: &RunRecord) -> Vec<(usize, Chart)> {
+    let Some((tune, base)) = record.tune.as_ref().and_then(|t| Some((t, base(t)?))) else {
+        return Vec::new();
+    };
+    let axes = 0..tune.axes.len();
+    axes.filter_map(|axis| Some((axis, along(tune, base, axis)?)))
+        .collect()
+}
+
+fn along(tune: &TuneRecord, base: &[usize], axis: usize) -> Option<Chart> {
+    let name = &tune.axes[axis].name;
+    let (x, places) = Axis::of_values(name.as_str(), &tune.axes[axis].values);
+    let trials = tune.trials.iter();
+    let trials: Vec<(&TrialRecord, Point)> = trials
+        .filter(|trial| is_along(trial, base, axis))
+        .filter_map(|trial| {
+            let place = *places.get(*trial.at.get(axis)?)?;
+            Some((trial, Point::new(place, Some(shown(tune, trial)?))))
+        })
+        .collect();
+    let means = means(&trials);
+    if means.len() < 2 {
+        return None;
+    }
+    let unit = tune.unit;
+    let (title, suffix, quantity) = match tune.by {
+        TuneFigure::Throughput => ("Throughput", format!("{}/s", unit.name()), Quantity::Rate),
+        TuneFigure::ServerCpuPerRow => ("CPU time per row", "CPU".to_owned(), Quantity::Latency),
+        TuneFigure::DiskBytesPerRow => ("Bytes per row", "bytes".to_owned(), Quantity::Number),
+    };
+    let values: Vec<f64> = trials.iter().filter_map(|(_, point)| point.y).collect();
+    let best = *places.get(*base.get(axis)?)?;
+    let with = others(tune, base, axis).join(", ");
+    let with = if with.is_empty() {
+        String::new()
+    } else {
+        format!(" Other settings as in the best configuration: {with}.")
+    };
+    Some(Chart {
+        id: format!("axis-{axis}"),
+        title: format!("{title} along {name}{}", of(tune.by, unit)),
+        about: format!(
+            "Each mark is a measured configuration, a run of its own; the line goes through the mean of each \
+             value, the band from the least to the greatest. The shaded value is the best.{with}"
+        ),
+        spans: vec![shaded(&x, best, tune)],
+        x,
+        y: Axis::around(suffix, quantity, values.iter().copied()),
+        series: series(&trials, means),
+        levels: Vec::new(),
+    })
+}
+
+fn of(by: TuneFigure, unit: Unit) -> String {
+    match by {
+        TuneFigure::Throughput => format!(", {} per second", unit.name()),
+        TuneFigure::ServerCpuPerRow | TuneFigure::DiskBytesPerRow => String::new(),
+    }
+}
+
+/// What configurations are compared by, as it is drawn; of configurations without it their throughput, if it is that.
+fn shown(tune: &TuneRecord, trial: &TrialRecord) -> Option<f64> {
+    match tune.by {
+        TuneFigure::Throughput => {
+            let reached = Some(trial.throughput_per_s).filter(|reached| *reached > 0.0);
+            trial.figure.or(reached)
+        }
+        TuneFigure::ServerCpuPerRow => trial.figure.map(|seconds| seconds * NS),
+        TuneFigure::DiskBytesPerRow => trial.figure,
+    }
+}
+
+/// The mean of the configurations that count, at each value; with the least and the greatest of them.
+fn means(trials: &[(&TrialRecord, Point)]) -> Vec<(Point, Point)> {
+    let mut counting: Vec<(f64, f64)> = trials
+        .iter()
+        .filter(|(trial, _)| counts(trial))
+        .filter_map(|(_, point)| Some((point.x, point.y?)))
+        .collect();
+    counting.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let at_a_value = counting.chunk_by(|a, b| a.0.total_cmp(&b.0).is_eq());
+    at_a_value
+        .filter_map(|values| {
+            let ((x, least), (_, greatest)) = (*values.first()?, *values.last()?);
+            let number: f64 = values.iter().map(|_| 1.0).sum();
+            let mean = values.iter().map(|(_, y)| y).sum::<f64>() / number;
+            let extent = Point {
+                x,
+                y: Some(greatest),
+                low: Some(least),
+            };
+            Some((Point::new(x, Some(mean)), extent))
+        })
+        .collect()
+}
+
+fn series(trials: &[(&TrialRecord, Point)], means: Vec<(Point, Point)>) -> Vec<Series> {
+    let one = |name: &str, part, shape, color, points| Series {
+        name: name.to_owned(),
+        part,
+        shape,
+        color,
+        on: true,
+        points,
+    };
+    let (means, extents) = means.into_iter().unzip();
+    let mut series = vec![
+        one("mean", "least to greatest", Shape::Band, 0, extents),
+        one("mean", "", Shape::Line, 0, means),
+    ];
+    for (name, shape, color, is) in KINDS {
+        let points = trials.iter().filter(|(trial, _)| is(trial));
+        let mut points: Vec<Point> = points.map(|(_, point)| *point).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        series.push(one(name, "", shape, color, points));
+    }
+    series.retain(|series| !series.points.is_empty());
+    series
+}
+
+fn shaded(x: &Axis, best: f64, tune: &TuneRecord) -> Span {
+    let at = x.place(best);
+    let name = match tune.outcome {
+        Some(TuneOutcome::Best(_)) => "best",
+        _ => "best so far",
+    };
+    Span {
+        from: x.value(at - HALF_BEST),
+        to: x.value(at + HALF_BEST),
+        name: name.to_owned(),
+        kind: SpanKind::Mark,
+    }
+}

@@ -1,0 +1,131 @@
+//! What the audit compared, and what it found to be wrong.
+
+use maud::html;
+
+use crate::layout::Row;
+use crate::text::judged as judgment_text;
+use highwater_model::display::{count, duration, foreign};
+use highwater_model::record::{AuditExample, AuditStatus, Fault, InvariantRecord, RunRecord};
+
+use super::super::page::Part;
+use super::tables::{pairs, table};
+
+/// Characters of a value.
+const WORDS: usize = 200;
+/// Examples that are shown.
+const EXAMPLES: usize = 20;
+
+pub(in crate::html) fn audit(record: &RunRecord) -> Part {
+    let audit = &record.audit;
+    let figures = [
+        (
+            "acknowledged, load and warm-up included",
+            Some(audit.acknowledged),
+        ),
+        ("found", Some(audit.found)),
+        ("missing", Some(audit.missing)),
+        ("surplus", Some(audit.surplus)),
+        ("duplicated", Some(audit.duplicated)),
+        ("refused, and there", Some(audit.refused_found)),
+        ("of another writer", Some(audit.foreign)),
+        ("altered", Some(audit.altered)),
+        ("of unknown fate when the load ended", Some(audit.unknown)),
+        ("rows read back and compared", Some(audit.read_back)),
+        (
+            "the target's own count of rows inserted",
+            audit.server_counter,
+        ),
+    ];
+    let done = audit.status == AuditStatus::Done;
+    let shown = figures.into_iter().filter(|_| done);
+    let shown = shown.filter_map(|(name, figure)| Some((name, count(figure?))));
+    let took = done.then(|| ("it took", duration(audit.duration_ns)));
+    Part {
+        id: "audit",
+        title: "Audit",
+        body: html! {
+            p class="lead" { (judgment_text::audited(record)) "." }
+            @if done { (pairs(shown.chain(took))) }
+            @if let Some(error) = &audit.error { p class="note" { (foreign(error, WORDS)) } }
+            @if !audit.examples.is_empty() {
+                h3 { "What is wrong" }
+                (table("What is wrong, by example", &examples(&audit.examples), 2))
+            }
+            @if !audit.invariants.is_empty() {
+                h3 { "Invariants" }
+                (table("Invariants of the workload", &invariants(&audit.invariants), 1))
+            }
+            @if !audit.copies_differ.is_empty() {
+                ul {
+                    @for line in &audit.copies_differ { li { (foreign(line, WORDS)) } }
+                }
+            }
+            p class="term" {
+                "After the load, once the target is quiet, Highwater asks it what it holds, and compares \
+                 that with what was acknowledged: rows and checksums of the columns per bucket of \
+                 keys, and some rows value by value."
+            }
+        },
+    }
+}
+
+fn invariants(invariants: &[InvariantRecord]) -> Vec<Row> {
+    let mut rows = vec![Row::new(["invariant", "must be", "is", "holds"])];
+    rows.extend(invariants.iter().map(|invariant| {
+        let found = invariant.found.as_deref().unwrap_or("not one value");
+        let holds = if invariant.holds { "yes" } else { "no" };
+        let cells = [
+            &invariant.name,
+            &invariant.expected,
+            &foreign(found, WORDS),
+            holds,
+        ];
+        Row::new(cells.map(|cell: &str| cell.to_owned()))
+    }));
+    rows
+}
+
+fn examples(examples: &[AuditExample]) -> Vec<Row> {
+    let mut rows = vec![Row::new([
+        "fault",
+        "where",
+        "acknowledged",
+        "unknown",
+        "found",
+        "column",
+        "sent",
+        "stored",
+    ])];
+    rows.extend(examples.iter().take(EXAMPLES).map(|example| {
+        let fault = match example.fault {
+            Fault::Missing => "missing",
+            Fault::Surplus => "surplus",
+            Fault::Duplicated => "duplicated",
+            Fault::Altered => "altered",
+        };
+        let keys = if example.first_key == example.last_key {
+            format!("{}, key {}", example.table, example.first_key)
+        } else {
+            format!(
+                "{}, keys {} to {}",
+                example.table, example.first_key, example.last_key
+            )
+        };
+        let optional = |value: &Option<String>| {
+            value
+                .as_ref()
+                .map_or_else(String::new, |value| foreign(value, WORDS))
+        };
+        Row::new([
+            fault.to_owned(),
+            keys,
+            count(example.acknowledged),
+            count(example.unknown),
+            count(example.found),
+            optional(&example.column),
+            optional(&example.expected),
+            optional(&example.stored),
+        ])
+    }));
+    rows
+}

@@ -1,0 +1,122 @@
+//! Workload and target, and the four counts.
+
+use maud::{Markup, html};
+
+use crate::text::{counts as counted, head as head_text, tune};
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::foreign;
+use highwater_model::record::RunRecord;
+
+use super::super::page::Part;
+
+/// Characters of a target's own words.
+const WORDS: usize = 200;
+
+/// What the four counts mean, in their order.
+const COUNTS: [(&str, &str); 4] = [
+    ("offered", "Scheduled by the plan in the measured time."),
+    ("sent", "What really went to the target."),
+    ("acknowledged", "What the target said that it did."),
+    ("found", "What the audit found in the target afterwards."),
+];
+
+pub(in crate::html) fn title(record: &RunRecord) -> String {
+    head_text::title(record, &record.target.urls)
+}
+
+pub(in crate::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Markup {
+    let lines = head_text::lines(record, measured);
+    let of_tuning = record.tune.as_ref();
+    let of_tuning = of_tuning.map(|of_tuning| tune::question(record, of_tuning));
+    let (target, plan) = (lines.first(), of_tuning.as_ref().or(lines.get(1)));
+    // The line of a target is its name and, behind three spaces, what it is.
+    let traits = target
+        .and_then(|line| line.split_once("   "))
+        .map(|(_, traits)| traits);
+    html! {
+        p class="brand" { "Highwater" }
+        h1 { (title(record)) }
+        @if let Some(traits) = traits { p class="traits" { (traits) } }
+        @if let Some(plan) = plan { p class="plan" { (plan) } }
+        p class="plan" {
+            @if !record.started_at.is_empty() { (record.started_at) " · " }
+            (record.id) " · Highwater " (record.highwater.version)
+            @for (name, value) in &record.labels {
+                " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
+            }
+        }
+        @if let Some(origin) = &record.imported {
+            p class="banner" {
+                "Measured by " (foreign(&origin.tool_and_version(), WORDS))
+                ", not by Highwater: what it does not tell is not on this page."
+            }
+        }
+        @if record.target.simulated {
+            p class="banner" { "Simulated: a model of a database, not a database." }
+        }
+        @if record.target.sink {
+            p class="banner" {
+                "A sink that stores nothing: these figures are the load generator's ceiling."
+            }
+        }
+    }
+}
+
+/// The audit knows the rows of all phases together, the pace those of measured ones.
+fn elsewhere(name: &str) -> &'static str {
+    if name == "found" {
+        "Counted with all rows, below."
+    } else {
+        "Counted for the measured time, above."
+    }
+}
+
+/// Offered, sent, acknowledged, found; and the throughput.
+pub(in crate::html) fn counts(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
+    let rows = counted::rows(record, measured);
+    let others = counted::other_counts(measured);
+    Part {
+        id: "counts",
+        title: "Four counts",
+        body: html! {
+            @if rows.is_empty() { p { "Nothing was measured." } }
+            @if record.search.is_some() || record.tune.is_some() {
+                p class="term" { "Of the last of many runs; what they show together follows." }
+            }
+            @for row in &rows {
+                div class="counts" {
+                    p class="of" {
+                        (row.cells.first().map_or("", String::as_str))
+                        @if !row.remark.is_empty() {
+                            span class="rate" { (row.remark) }
+                        }
+                    }
+                    dl {
+                        @for ((name, meaning), figure) in COUNTS.iter().zip(row.cells.iter().skip(1)) {
+                            @if figure.is_empty() {
+                                div class="elsewhere" {
+                                    dt { (name) }
+                                    dd class="meaning" { (elsewhere(name)) }
+                                }
+                            } @else {
+                                div {
+                                    dt { (name) }
+                                    dd class="figure" { (figure) }
+                                    dd class="meaning" { (meaning) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+            @if let Some(others) = others { p class="others" { (others) } }
+            @if rows.iter().any(|row| row.remark.contains('[')) {
+                p class="term" {
+                    "In brackets: the 95 % confidence interval of the throughput. If the same run were \
+                     repeated many times, 95 of 100 such intervals would hold its true value; it \
+                     knows nothing of what differs from run to run."
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,71 @@
+//! Findings, notes, and the commands that go on.
+
+use maud::html;
+
+use crate::findings::findings as rules;
+use crate::text::{next_command, repeat as again};
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::foreign;
+use highwater_model::record::RunRecord;
+
+use super::super::page::Part;
+
+/// Characters of a finding.
+const WORDS: usize = 600;
+
+pub(in crate::html) fn findings(record: &RunRecord) -> Part {
+    let findings = rules(record);
+    let incidents = record.incidents.iter().map(|incident| &incident.message);
+    let notes = record.notes.iter().map(|note| &note.message);
+    let notes: Vec<&String> = incidents.chain(notes).collect();
+    Part {
+        id: "findings",
+        title: "Findings",
+        body: html! {
+            @if findings.is_empty() && notes.is_empty() {
+                p { "None: no rule had figures to speak for it." }
+            }
+            @for finding in &findings {
+                article class="finding" {
+                    h3 { (foreign(&finding.sentence, WORDS)) }
+                    p { (foreign(&finding.evidence, WORDS)) }
+                    p class="hint" { "Try: " (finding.hint) }
+                }
+            }
+            @if !notes.is_empty() {
+                ul class="noted" {
+                    @for note in &notes {
+                        li { (foreign(note, WORDS)) }
+                    }
+                }
+            }
+        },
+    }
+}
+
+/// The command that repeats the run, and the one that goes on.
+pub(in crate::html) fn repeat(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
+    // What another tool did can be repeated by that tool only.
+    let again = record
+        .imported
+        .is_none()
+        .then(|| ("The same again:", again(record)));
+    let next = ("Next:", next_command(record, measured, &record.id));
+    let commands = again.into_iter().chain([next]);
+    Part {
+        id: "repeat",
+        title: "Repeat it",
+        body: html! {
+            @for (label, command) in commands {
+                p { (label) }
+                pre tabindex="0" { code { (command) } }
+            }
+            @if record.imported.is_none() {
+                p class="term" {
+                    "The same seed gives the same rows and the same ops. Passwords are in no record; \
+                     give them by the environment."
+                }
+            }
+        },
+    }
+}

@@ -1,0 +1,132 @@
+//! Latencies of the ops as a table, errors, and the sizes of answers.
+
+use maud::html;
+
+use crate::layout::Row;
+use crate::text::ops as op_text;
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{ABSENT, bytes, count, foreign, plain};
+use highwater_model::import_record::LatencyBegin;
+use highwater_model::record::{ResultRecord, RunRecord};
+
+use super::super::chart::{self, Chart};
+use super::super::page::Part;
+use super::tables::table;
+
+/// Characters of a target's own words about an error.
+const WORDS: usize = 600;
+
+pub(in crate::html) fn latency(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+    charts: &[Chart],
+) -> Option<Part> {
+    let (rows, words) = op_text::table(record, measured)?;
+    let open = measured.iter().any(MeasuredStream::is_open);
+    let errors = errors(measured);
+    Some(Part {
+        id: "latency-of-ops",
+        title: "Latency",
+        body: html! {
+            (table("Latency of each op", &rows, words))
+            p class="term" {
+                "p50, the median: half of the ops took at most this. p99: 99 of 100 did. A percentile \
+                 needs enough ops and is left out without them; ≥ stands where ops never ended. "
+                @if let Some(origin) = &record.imported {
+                    (begin(origin.begin))
+                } @else if open {
+                    "Open load: ops are sent at a rate, whatever the target answers. Service time \
+                     counts from the sending, latency from the intended time; session wait is how long \
+                     an op waited for a free session."
+                } @else {
+                    "Closed load: each session asks again when it was answered, so nothing ever \
+                     waits, and latency is the service time."
+                }
+            }
+            @if !errors.is_empty() {
+                h3 { "Errors" }
+                (table("Errors by class", &errors, 1))
+            }
+            (chart::all(charts))
+        },
+    })
+}
+
+/// Where the latency of another tool begins.
+const fn begin(begin: LatencyBegin) -> &'static str {
+    match begin {
+        LatencyBegin::Intended => {
+            "Latency begins at the intended start, so that waiting for a session counts."
+        }
+        LatencyBegin::Sent => "Latency begins at the sending: what waited before is not in it.",
+        LatencyBegin::NotReported => "The tool does not tell where its latency begins.",
+    }
+}
+
+/// Class, number, and one example of the target's words.
+fn errors(measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for stream in measured {
+        for result in &stream.results {
+            for (class, number) in result.errors.iter().filter(|(_, number)| **number > 0) {
+                let example = result.error_examples.get(class);
+                let example = example.map_or_else(String::new, |words| foreign(words, WORDS));
+                let place = stream.place_of(result);
+                rows.push(Row::new([class.clone(), count(*number), place]).remark(example));
+            }
+        }
+    }
+    if !rows.is_empty() {
+        rows.insert(0, Row::new(["class", "ops", "op"]));
+    }
+    rows
+}
+
+/// How much came back; none where nothing did.
+pub(in crate::html) fn answers(measured: &[MeasuredStream<'_>]) -> Option<Part> {
+    let mut rows = vec![Row::new([
+        "op",
+        "answers",
+        "bytes an answer",
+        "rows an answer",
+        "bytes a second",
+    ])];
+    for stream in measured {
+        let answered = stream.results.iter().filter(|r| r.response_bytes > 0);
+        rows.extend(answered.map(|result| answer(stream, result)));
+    }
+    if rows.len() == 1 {
+        return None;
+    }
+    Some(Part {
+        id: "answers",
+        title: "Answer sizes",
+        body: html! {
+            (table("Sizes of answers", &rows, 1))
+            p class="term" {
+                "An answer of a size that you do not expect is a sign of a query that finds nothing, \
+                 or too much."
+            }
+        },
+    })
+}
+
+fn answer(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Row {
+    let per = |total: u64| total.checked_div(result.acknowledged);
+    let rows = if result.acknowledged == 0 {
+        ABSENT.to_owned()
+    } else {
+        plain(highwater_model::display::ratio(
+            result.response_rows,
+            result.acknowledged,
+        ))
+    };
+    let seconds = highwater_model::numbers::round_to_u64(stream.seconds().max(1.0));
+    Row::new([
+        stream.place_of(result),
+        count(result.acknowledged),
+        per(result.response_bytes).map_or_else(|| ABSENT.to_owned(), bytes),
+        rows,
+        bytes(result.response_bytes / seconds.max(1)),
+    ])
+}

@@ -1,0 +1,74 @@
+//! A search: the mark, its charts, every probe.
+
+use maud::{Markup, html};
+
+use crate::text::search as search_text;
+use highwater_model::display::{count, duration, rate};
+use highwater_model::record::RunRecord;
+use highwater_model::search::{Mark, SearchAxis, SearchOutcome, SearchRecord};
+
+use super::super::page::Part;
+use super::super::{chart, plots};
+use super::tables::table;
+
+pub(in crate::html) fn search(record: &RunRecord) -> Option<Part> {
+    let search = record.search.as_ref()?;
+    let unit = match search.axis {
+        SearchAxis::Rate => format!("{}/s", search.unit.name()),
+        SearchAxis::Sessions => "sessions".to_owned(),
+    };
+    let charts = plots::search(record);
+    Some(Part {
+        id: "mark",
+        title: "The mark",
+        body: html! {
+            @match &search.outcome {
+                Some(SearchOutcome::Mark(mark)) => (found(record, search, mark, &unit)),
+                _ => @for line in search_text::outcome(search) { p class="lead" { (line) } },
+            }
+            p class="term" {
+                "The mark is the highest offered rate that the target sustains under the objective: an \
+                 interval from the highest value that was confirmed to the lowest that failed. \
+                 Objective: " (search_text::objective(record, search)) "."
+            }
+            (chart::all(&charts))
+            h3 { "Probes" }
+            (table("Probes", &search_text::table(search, &record.probes), 1))
+            p class="term" {
+                "Each probe is a run with a record of its own below " code { "probes/" } ". What follows \
+                 on this page is the last one."
+            }
+        },
+    })
+}
+
+fn found(record: &RunRecord, search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
+    let bytes = mark.bytes.map(|bytes| format!(", {} bytes", count(bytes)));
+    html! {
+        p class="mark" {
+            span class="figure" { (rate(mark.confirmed)) }
+            @match mark.failed {
+                Some(failed) => { " … " span class="figure" { (rate(failed)) } " " (unit) },
+                None => { " " (unit) " or more" },
+            }
+        }
+        p class="lead" {
+            "Confirmed " (search.policy.confirmations) " times for " (duration(mark.hold_ns)) ", with "
+            (count(mark.rows)) " rows" (bytes.unwrap_or_default()) " in the tables before."
+            @if !mark.limited_by.is_empty() {
+                " What failed above: " (search_text::codes(&mark.limited_by)) "."
+            }
+            @if mark.wider { " The interval is wider than requested: the search ran out of probes or time." }
+        }
+        @if let Some(soak) = search_text::soak(record, search) {
+            p class="note" { "Soak: " (soak) "." }
+        }
+        @if !mark.passed_above.is_empty() {
+            p class="note" {
+                "Not monotone: also passed at "
+                (mark.passed_above.iter().map(|at| rate(*at)).collect::<Vec<_>>().join(", "))
+                ", above the lowest value that failed."
+            }
+        }
+    }
+}

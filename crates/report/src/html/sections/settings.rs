@@ -1,0 +1,83 @@
+//! What is needed to judge and repeat a run, folded: environment, settings, plan.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use crate::layout::Row;
+use highwater_model::display::{bytes, count, foreign};
+use highwater_model::record::RunRecord;
+
+use super::super::page::Part;
+use super::tables::{pairs, table};
+
+/// Characters of a value of the target's.
+const WORDS: usize = 400;
+
+pub(in crate::html) fn settings(record: &RunRecord) -> Part {
+    let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
+    let size = |n: Option<u64>| n.map_or_else(|| "not told".to_owned(), bytes);
+    let target = &record.target;
+    Part {
+        id: "settings",
+        title: "Environment, settings, plan",
+        body: html! {
+            (folded("Load generator", &map(&record.environment)))
+            (folded("Target", &html! {
+                (pairs([
+                    ("driver", target.driver.clone()),
+                    ("version", foreign(&target.version, WORDS)),
+                    ("tables before the measured phases", size(target.bytes_before)),
+                    ("tables after the last phase", size(target.bytes_after)),
+                ].into_iter()))
+                (hosts(record))
+                @if !target.settings.is_empty() { h4 { "Settings" } (map(&target.settings)) }
+            }))
+            (folded("Workload", &html! {
+                (pairs([
+                    ("name", record.workload.name.clone()),
+                    ("version", record.workload.version.to_string()),
+                    ("fingerprint", record.workload.fingerprint.clone()),
+                ].into_iter()))
+                (map(&record.workload.parameters))
+            }))
+            (folded("Plan", &html! {
+                p class="term" {
+                    "Fingerprint of the plan: " code { (record.plan.hash) } ". It leaves out the target, \
+                     so that two targets can be shown to have been asked the same."
+                }
+                pre tabindex="0" { code { (plan) } }
+            }))
+        },
+    }
+}
+
+fn hosts(record: &RunRecord) -> Markup {
+    let mut rows = vec![Row::new(["host", "sessions", "acknowledged ops"])];
+    rows.extend(record.target.hosts.iter().map(|host| {
+        Row::new([
+            foreign(&host.url, WORDS),
+            count(host.sessions),
+            count(host.acknowledged),
+        ])
+    }));
+    if rows.len() > 1 {
+        table("Hosts", &rows, 1)
+    } else {
+        html! {}
+    }
+}
+
+fn map(values: &BTreeMap<String, String>) -> Markup {
+    let shown = values.iter();
+    pairs(shown.map(|(name, value)| (name.as_str(), foreign(value, WORDS))))
+}
+
+pub(super) fn folded(title: &str, body: &Markup) -> Markup {
+    html! {
+        details {
+            summary { (title) }
+            div class="folded" { (body) }
+        }
+    }
+}

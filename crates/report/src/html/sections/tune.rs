@@ -1,0 +1,206 @@
+//! A tuning: the best configuration and whether it is really better, a chart and a table for each axis, all configurations.
+
+use maud::{Markup, html};
+
+use crate::figures::{self as articles, Remark};
+use crate::layout::Row;
+use crate::text::tune as tune_text;
+use highwater_model::display::{ABSENT, count, duration, foreign};
+use highwater_model::numbers::len_to_f64;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
+use highwater_sizing::axis_line::base;
+
+use super::super::chart::{Chart, figure};
+use super::super::page::Part;
+use super::super::plots;
+use super::settings::folded;
+use super::tables::table;
+
+/// Characters of a value, and of a fault.
+const WORDS: usize = 200;
+
+pub(in crate::html) fn tune(record: &RunRecord) -> Option<Part> {
+    let tune = record.tune.as_ref()?;
+    let charts = plots::tune(record);
+    let best = match &tune.outcome {
+        Some(TuneOutcome::Best(best)) => Some(best),
+        _ => None,
+    };
+    Some(Part {
+        id: "tuning",
+        title: "The best setting",
+        body: html! {
+            @if let Some(best) = best {
+                p class="mark" {
+                    span class="figure" { (foreign(&tune_text::named(tune, &best.at), WORDS)) }
+                }
+            }
+            (remarks(&tune_text::outcome(tune)))
+            p class="term" {
+                "The search chose the best configuration by these figures, so they favor it. To tell \
+                 whether it is really better, it and the runner-up are measured again in alternation: \
+                 \"better\" is the result of these confirmations, and \"inconclusive\" if their \
+                 interval includes zero."
+            }
+            @if let Some(base) = base(tune) {
+                @for axis in 0..tune.axes.len() {
+                    (along(tune, base, axis, &charts))
+                }
+            }
+            h3 { "Configurations" }
+            (remarks(&tune_text::measured(tune)))
+            (trials(tune))
+            p class="term" {
+                "Each measurement of a configuration is a run with its own record below " code { "probes/" }
+                ". What follows on this page is the last one."
+            }
+        },
+    })
+}
+
+fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {
+    let name = &tune.axes[axis].name;
+    let title = [
+        vec![format!("Over {name}")],
+        tune_text::others(tune, base, axis),
+    ]
+    .concat();
+    html! {
+        @for (_, chart) in charts.iter().filter(|(of, _)| *of == axis) { (figure(chart)) }
+        @for found in tune_text::tables_along(tune, base, axis) {
+            @let (rows, words) = articles::rows::rows(&found);
+            h4 { (foreign(&title.join(" · "), WORDS)) }
+            (table(&format!("Throughput over {name}"), &rows, words))
+            (remarks(&articles::remarks(&found)))
+        }
+    }
+}
+
+/// Labels with their sentences; a sentence without a label continues the one before.
+fn remarks(remarks: &[Remark]) -> Markup {
+    html! {
+        dl class="remarks" {
+            @for block in remarks.chunk_by(|_, next| next.label.is_empty()) {
+                div {
+                    dt { (block.first().map_or("", |remark| remark.label)) }
+                    @for remark in block { dd { (foreign(&remark.sentence, WORDS)) } }
+                }
+            }
+        }
+    }
+}
+
+/// Every configuration that was measured; of two axes as a grid, too.
+fn trials(tune: &TuneRecord) -> Markup {
+    let different = different(tune);
+    let list = table(
+        "All configurations",
+        &list(tune, &different),
+        tune.axes.len(),
+    );
+    html! {
+        @if let [down, right] = &tune.axes[..] {
+            @let label = format!("{} down, {} to the right", down.name, right.name);
+            h4 { (unit(tune)) ", " (label) }
+            (table(&label, &grid(tune), 1))
+            (folded(&format!("{} configurations, one by one", count(different.len() as u64)), &list))
+        } @else {
+            (list)
+        }
+    }
+}
+
+/// Positions of measured configurations, in the order of the grid.
+fn different(tune: &TuneRecord) -> Vec<&[usize]> {
+    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
+    different.sort_unstable();
+    different.dedup();
+    different
+}
+
+const fn unit(tune: &TuneRecord) -> &'static str {
+    match tune.by {
+        TuneFigure::Throughput => "Throughput",
+        TuneFigure::ServerCpuPerRow => "CPU time per row",
+        TuneFigure::DiskBytesPerRow => "Bytes per row",
+    }
+}
+
+/// Figures of a configuration's measurements that count.
+fn figures(tune: &TuneRecord, at: &[usize]) -> Vec<f64> {
+    let of_configuration = tune.trials.iter().filter(|trial| trial.at == at);
+    let counting = of_configuration.filter(|trial| trial.verdict == TrialVerdict::Counts);
+    counting.filter_map(|trial| trial.figure).collect()
+}
+
+fn mean(figures: &[f64]) -> Option<f64> {
+    let sum: f64 = figures.iter().sum();
+    (!figures.is_empty()).then(|| sum / len_to_f64(figures.len()))
+}
+
+/// The mean of each configuration; rows are the first axis.
+fn grid(tune: &TuneRecord) -> Vec<Row> {
+    let [down, right] = &tune.axes[..] else {
+        return Vec::new();
+    };
+    let name = |axis: &str, value: &str| foreign(&format!("{axis} {value}"), WORDS);
+    let head = right.values.iter().map(|value| name(&right.name, value));
+    let mut rows = vec![Row::new([String::new()].into_iter().chain(head))];
+    rows.extend(down.values.iter().enumerate().map(|(first, value)| {
+        let trials = (0..right.values.len()).map(|second| {
+            let at = [first, second];
+            let is_known = tune.trials.iter().any(|trial| trial.at == at);
+            match mean(&figures(tune, &at)) {
+                Some(mean) => tune_text::figure(tune, mean),
+                None if is_known => "does not count".to_owned(),
+                None => ABSENT.to_owned(),
+            }
+        });
+        Row::new([name(&down.name, value)].into_iter().chain(trials))
+    }));
+    rows
+}
+
+fn list(tune: &TuneRecord, different: &[&[usize]]) -> Vec<Row> {
+    let mut head: Vec<String> = tune.axes.iter().map(|axis| axis.name.clone()).collect();
+    head.extend(["mean", "least", "greatest", "measured", "took"].map(str::to_owned));
+    let mut rows = vec![Row::new(head)];
+    rows.extend(different.iter().map(|at| {
+        let figures = figures(tune, at);
+        let shown = |figure: Option<f64>| {
+            figure.map_or_else(
+                || ABSENT.to_owned(),
+                |figure| tune_text::figure(tune, figure),
+            )
+        };
+        let of_configuration = || tune.trials.iter().filter(|trial| trial.at == *at);
+        let values = tune.axes.iter().zip(*at);
+        let values = values.map(|(axis, at)| foreign(&axis.values[*at], WORDS));
+        let trials = values.chain([
+            shown(mean(&figures)),
+            shown(figures.iter().copied().min_by(f64::total_cmp)),
+            shown(figures.iter().copied().max_by(f64::total_cmp)),
+            count(of_configuration().count() as u64),
+            duration(of_configuration().map(|trial| trial.took_ns).sum()),
+        ]);
+        let faults: Vec<String> = of_configuration().filter_map(tune_text::fault).collect();
+        Row::new(trials).remark(role(tune, at, &faults))
+    }));
+    rows
+}
+
+/// What a configuration came to be.
+fn role(tune: &TuneRecord, at: &[usize], faults: &[String]) -> String {
+    let mut roles = faults.to_vec();
+    roles.dedup();
+    if let Some(TuneOutcome::Best(best)) = &tune.outcome {
+        let second = best.runner_up.as_ref();
+        if best.at == at {
+            roles.insert(0, "best".to_owned());
+        } else if second.is_some_and(|second| second.at == at) {
+            roles.insert(0, "runner-up".to_owned());
+        }
+    }
+    roles.join(" · ")
+}

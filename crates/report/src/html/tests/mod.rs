@@ -1,0 +1,189 @@
+//! The page of a record: what is plotted, that it is escaped, that equal records give equal bytes.
+
+mod made;
+mod plotted;
+
+use super::*;
+use highwater_analysis::fixture;
+use highwater_model::judgment::ReasonCode;
+use highwater_sizing::cluster::{Traced, fixture as sizing, size};
+
+/// Bytes of a page, at most.
+const PAGE_MAX: usize = 2_000_000;
+
+fn size_plan() -> SizePlan {
+    let basis = sizing::basis("rows/s", &sizing::INGEST);
+    let mut request = sizing::request(vec![sizing::need(1e6, basis)]);
+    request.survive = Traced::given(1, "--tolerate-failures");
+    size(&request).unwrap()
+}
+
+#[test]
+fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
+    let records = [
+        fixture::closed(),
+        fixture::open_steps(),
+        fixture::open_gate(),
+        made::searched(),
+        made::tuned(),
+    ];
+    let mut pages: Vec<String> = Vec::new();
+    for record in records {
+        let page = html(&record);
+        assert_eq!(page, html(&record.clone()));
+        pages.push(page);
+    }
+    let plan = size_plan();
+    pages.push(size_html(&plan));
+    assert_eq!(pages.last(), Some(&size_html(&plan.clone())));
+    for page in pages {
+        // Addresses that a browser would follow by itself.
+        for elsewhere in [
+            "src=", "url(", "@import", "<link", "<img", "<iframe", "fetch(",
+        ] {
+            assert!(!page.contains(elsewhere), "{elsewhere}");
+        }
+    }
+}
+
+#[test]
+fn the_judgments_and_the_counts_come_first_and_nothing_is_left_out() {
+    let page = html(&made::searched());
+    let order = [
+        "Three judgments",
+        "Four counts",
+        "The mark",
+        "Over time",
+        "Latency",
+        "Machines",
+        "Audit",
+        "Findings",
+        "Answer sizes",
+        "Environment, settings, plan",
+        "Repeat it",
+    ];
+    let places: Vec<usize> = order
+        .iter()
+        .map(|title| page.find(&format!("-heading\">{title}</h2>")).expect(title))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+/// What a hostile server could put wherever it is asked.
+const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'";
+
+#[test]
+fn what_a_server_says_is_text_wherever_it_stands() {
+    let mut op = fixture::gate_op();
+    op.errors = vec![("rejected", 3)];
+    let mut record = fixture::judged(fixture::open_gate_of(&op));
+    let hostile = || HOSTILE.to_owned();
+    record.target.version = hostile();
+    record.target.traits = vec![hostile()];
+    record.target.urls = vec![hostile()];
+    record.target.settings.insert(hostile(), hostile());
+    record.environment.insert(hostile(), hostile());
+    record.labels.insert(hostile(), hostile());
+    record.workload.parameters.insert(hostile(), hostile());
+    record.audit.error = Some(hostile());
+    record.audit.copies_differ = vec![hostile()];
+    fixture::note(&mut record, "note", HOSTILE);
+    for result in &mut record.results {
+        result.op = hostile();
+        result
+            .error_examples
+            .insert("rejected".to_owned(), hostile());
+    }
+    for interval in &mut record.intervals {
+        interval.op = hostile();
+    }
+    let page = html(&record);
+    let plain = html(&fixture::open_gate());
+    assert!(page.matches("alert(1)").count() >= 10);
+    assert!(!page.contains("<script>alert") && !page.contains("<img"));
+    // One element for each chart and one for the script of the page, as without all that.
+    let ends = |page: &str| page.matches("</script").count();
+    assert_eq!(ends(&page), page.matches("class=\"data\"").count() + 1);
+    assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
+}
+
+/// The verdict of the confirming round in words, a chart and a table for each axis, every cell.
+#[test]
+fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
+    let page = html(&made::tuned());
+    for said in [
+        "Of the last of many runs",
+        "tune insert over batch (3 values) × with.codec (3 values) · 9 configurations",
+        "batch 4000 · with.codec best: 302,000 rows/s",
+        "batch 32000 · with.codec best: 290,000 rows/s",
+        "yes: by +1.2 % to +7.1 %, with 95 % confidence, each measured 2 times more",
+        "Throughput along batch, rows per second",
+        "Throughput along with.codec, rows per second",
+        "Other settings as in the best configuration: with.codec best.",
+        "Over with.codec · batch 4000",
+        "Throughput over batch",
+        "7 of 9 configurations",
+        "missed its objective · rejected",
+        "<td class=\"figure\">303,000 rows/s</td>",
+        "<td class=\"figure\">does not count</td>",
+        "--over batch=500,4000,32000 --over with.codec=default,best,none --by throughput",
+        " --tuned ",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    assert_eq!(
+        page.matches("<figure class=\"chart\" id=\"axis-").count(),
+        2
+    );
+    let page = html(&made::tuned_in_part());
+    assert!(page.contains("NONE: you stopped the tuning") && page.contains("not confirmed"));
+    assert!(!page.contains("class=\"mark\"") && page.contains(" --resume "));
+}
+
+/// The values of a logarithmic axis are its ticks.
+#[test]
+fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
+    let page = html(&made::tuned());
+    let chart = page.split("id=\"axis-0\"").nth(1).unwrap();
+    let ticks = chart.split("class=\"x-ticks\">").nth(1).unwrap();
+    let ticks = ticks.split("</g>").next().unwrap();
+    let texts: Vec<&str> = ticks.split("text-anchor=\"middle\">").skip(1).collect();
+    let texts: Vec<&str> = texts
+        .iter()
+        .map(|text| text.split('<').next().unwrap())
+        .collect();
+    assert_eq!(texts, ["500", "4,000", "32,000"]);
+}
+
+#[test]
+fn reasons_are_told_with_their_evidence_and_what_to_do() {
+    let mut record = fixture::closed();
+    fixture::lose_rows(&mut record, 100);
+    let page = html(&fixture::judged(record));
+    assert!(page.contains("class=\"verdict bad\""));
+    assert!(page.contains(ReasonCode::RowsLost.name()));
+    assert!(page.contains("What is wrong"));
+}
+
+#[test]
+fn an_hour_of_ten_ops_is_a_page_of_two_megabytes_at_most() {
+    let page = html(&made::hour());
+    assert!(page.len() <= PAGE_MAX, "{} bytes", page.len());
+    assert!(
+        page.len() > 100_000,
+        "{} bytes: is anything drawn?",
+        page.len()
+    );
+}
+
+#[test]
+fn a_record_without_anything_measured_is_a_page_all_the_same() {
+    let mut record = fixture::closed();
+    record.results.clear();
+    record.streams.clear();
+    record.intervals.clear();
+    record.phases.clear();
+    record.clients.clear();
+    let page = html(&fixture::judged(record));
+    assert!(page.contains("Three judgments") && !page.contains("<figure"));
+}

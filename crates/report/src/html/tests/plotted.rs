@@ -1,0 +1,420 @@
+//! The plotted data of each chart against its record.
+
+use std::fmt::Write as _;
+
+use super::{made, size_plan};
+use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
+use crate::html::plots;
+use highwater_analysis::fixture;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::TuneFigure;
+
+/// Whole numbers, and three digits of shares.
+fn figure(y: f64) -> String {
+    if y.abs() < 10.0 {
+        ((y * 1e3).round() / 1e3).to_string()
+    } else {
+        format!("{y:.0}")
+    }
+}
+
+/// All charts of the page of a record.
+fn charts(record: &RunRecord) -> Vec<Chart> {
+    [
+        plots::search(record),
+        plots::over_time(record),
+        plots::distributions(record),
+        plots::machine(record),
+        plots::target(record),
+    ]
+    .concat()
+}
+
+/// What is plotted, a line for each series: `name part shape: x→y …`.
+fn plotted(charts: &[Chart]) -> String {
+    let mut text = String::new();
+    for chart in charts {
+        let (x, y) = (&chart.x, &chart.y);
+        let _ = writeln!(
+            text,
+            "{}: {:?} {:.1}..{:.1} against {:?} {:?} {:.1}..{:.1}",
+            chart.id, x.quantity, x.from, x.to, y.quantity, y.scale, y.from, y.to
+        );
+        for label in &x.labels {
+            let _ = writeln!(text, "  at {:.1} {}", label.at, label.name);
+        }
+        for span in &chart.spans {
+            let _ = writeln!(
+                text,
+                "  {:?} {} {}..{}",
+                span.kind, span.name, span.from, span.to
+            );
+        }
+        for level in &chart.levels {
+            let _ = writeln!(text, "  level {} {}", level.name, level.y);
+        }
+        for series in &chart.series {
+            let off = if series.on { "" } else { " (off)" };
+            let points = series.points.iter().map(point).collect::<Vec<_>>();
+            let shape = format!("{:?}", series.shape).to_lowercase();
+            let _ = writeln!(
+                text,
+                "  {} {} {shape}{off}: {}",
+                series.name,
+                series.part,
+                points.join(" ")
+            );
+        }
+    }
+    text
+}
+
+fn point(point: &Point) -> String {
+    let y = point.y.map_or_else(|| "–".to_owned(), figure);
+    match point.low {
+        Some(low) => format!("{:.2}→{low:.0}…{y}", point.x),
+        None => format!("{:.2}→{y}", point.x),
+    }
+}
+
+#[test]
+fn a_closed_run() {
+    insta::assert_snapshot!(plotted(&charts(&fixture::closed())));
+}
+
+#[test]
+fn an_open_run_in_steps() {
+    insta::assert_snapshot!(plotted(&charts(&fixture::open_steps())));
+}
+
+#[test]
+fn what_the_target_said_of_itself() {
+    let mut record = fixture::closed();
+    fixture::add_telemetry(&mut record);
+    insta::assert_snapshot!(plotted(&plots::target(&record)));
+}
+
+/// Phases are shaded and dips are marked where they were, behind the lines.
+#[test]
+fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
+    let mut record = fixture::open_steps();
+    record.availability.gaps = vec![[14_000_000_000, 3_000_000_000], [4_000_000_000, 2_000_000]];
+    let charts = plots::over_time(&record);
+    let kinds = |kind| {
+        let of_kind = charts[0].spans.iter().filter(|span| span.kind == kind);
+        of_kind.map(|span| [span.from, span.to]).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(SpanKind::LeftOut), [[0.0, 2.0]]);
+    assert_eq!(kinds(SpanKind::Measured), [[2.0, 12.0], [12.0, 22.0]]);
+    assert_eq!(kinds(SpanKind::Gap), [[14.0, 17.0]]);
+    assert!(
+        charts[0]
+            .about
+            .ends_with("The red bar is a time without any answer.")
+    );
+    let page = crate::html(&record);
+    let drawn = page.split("id=\"throughput-rows\"").nth(1).unwrap();
+    let drawn = drawn.split("class=\"inner\"").nth(1).unwrap();
+    let place = |class: &str| drawn.find(&format!("class=\"{class}")).expect(class);
+    // 910 pixels in tenths for 22 seconds.
+    let gap = drawn.split("class=\"span gap\" ").nth(1).unwrap();
+    assert!(
+        gap.starts_with("x=\"5791\" y=\"0\" width=\"1241\""),
+        "{}",
+        &gap[..60]
+    );
+    let line = place("line c0");
+    for span in [
+        "span left-out",
+        "span measured",
+        "span measured odd",
+        "span gap",
+    ] {
+        assert!(place(span) < line, "{span}");
+    }
+}
+
+/// What was offered is no throughput.
+#[test]
+fn acknowledged_and_offered_are_told_apart() {
+    let sums = |record: &RunRecord| {
+        let charts = plots::over_time(record);
+        ["offered", "acknowledged"].map(|part| {
+            let drawn = series(&charts, "throughput-rows", part);
+            let points = drawn.iter().flat_map(|series| &series.points);
+            highwater_model::numbers::round_to_u64(points.filter_map(|point| point.y).sum())
+        })
+    };
+    let mut record = fixture::open_steps();
+    let [offered, acknowledged] = sums(&record);
+    let mut inserts = record.intervals.iter_mut().filter(|i| i.op == "insert");
+    inserts.next().unwrap().offered += 10;
+    let rows = 10 * record.plan.definition.streams[0].units_per_op;
+    assert_eq!(sums(&record), [offered + rows, acknowledged]);
+}
+
+/// What the load generator saw refused, and what the target counted, each second.
+#[test]
+fn rejections() {
+    let mut record = fixture::open_steps();
+    fixture::add_telemetry(&mut record);
+    let mut seconds = record.intervals.iter_mut().filter(|i| i.op == "insert");
+    let (first, second) = (seconds.next().unwrap(), seconds.next().unwrap());
+    (first.errors, first.rejected, first.rows_refused) = (7, 5, 7_000);
+    (second.errors, second.dropped) = (2, 30);
+    let is_wanted = |chart: &Chart| {
+        let (id, ours) = (chart.id.as_str(), ["failures", "rows-refused"]);
+        ours.contains(&id) || id.starts_with("target-rejected")
+    };
+    let mut charts = plots::over_time(&record);
+    charts.retain(is_wanted);
+    insta::assert_snapshot!(plotted(&charts));
+    assert!(
+        plots::over_time(&fixture::open_steps())
+            .iter()
+            .all(|chart| !is_wanted(chart))
+    );
+}
+
+/// Each run of two groups, from its own start: a line of its group's color with the values of its
+/// record, rows and queries apart, and of the latencies of a second the greatest p99.
+#[test]
+fn courses_end_where_the_longest_does_wherever_it_stands() {
+    let (long, rows_only) = (fixture::open_steps(), fixture::closed());
+    let end_of = |runs: &[&RunRecord]| {
+        let name = "all".to_owned();
+        plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
+    };
+    let ends = [&[&long][..], &[&rows_only], &[&long, &rows_only]].map(end_of);
+    assert!(
+        ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
+        "{ends:?}"
+    );
+}
+
+#[test]
+fn courses_of_groups_are_laid_over_each_other() {
+    let long = fixture::open_steps();
+    let mut slow = fixture::open_steps();
+    for interval in &mut slow.intervals {
+        interval.acknowledged /= 2;
+        interval.rows_acknowledged /= 2;
+    }
+    slow.intervals.retain(|i| i.second == 2);
+    // The p99 of a second that has none is its greatest latency.
+    for interval in &mut slow.intervals {
+        interval.p99_ns = interval.p99_ns.filter(|_| interval.op != "insert");
+    }
+    let rows_only = fixture::closed();
+    let (main, change) = ([&long, &rows_only], [&slow]);
+    let charts = plots::overlay(&[
+        plots::Overlaid {
+            name: "main".to_owned(),
+            runs: &main,
+        },
+        plots::Overlaid {
+            name: "change".to_owned(),
+            runs: &change,
+        },
+    ]);
+    // Both records tell two seconds, the other one a single one; all others had no answer.
+    let drawn: Vec<String> = plotted(&charts)
+        .lines()
+        .map(|line| {
+            let parts = line.split(' ');
+            let known = parts.filter(|part| !part.ends_with("→0") && !part.ends_with("→–"));
+            known.collect::<Vec<_>>().join(" ")
+        })
+        .collect();
+    insta::assert_snapshot!(drawn.join("\n"), @"
+    overlaid-rows: Time 0.0..22.0 against Rate Linear 0.0..500000.0
+      main  line: 2.50→100000 3.50→100000
+      main  line: 2.50→421000 3.50→421000
+      change  line: 2.50→50000
+    overlaid-queries: Time 0.0..22.0 against Rate Linear 0.0..200.0
+      main  line: 2.50→146 3.50→146
+      change  line: 2.50→71
+    overlaid-latency: Time 0.0..22.0 against Latency Linear 0.0..15000000.0
+      main  line: 2.50→9000000 3.50→9000000
+      main  line: 2.50→9000000 3.50→9000000
+      change  line: 2.50→12000000
+    ");
+    let colors: Vec<Vec<usize>> = charts
+        .iter()
+        .map(|chart| chart.series.iter().map(|series| series.color).collect())
+        .collect();
+    assert_eq!(colors, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
+
+    let many = vec![&rows_only; 20];
+    let of_many = plots::overlay(&[plots::Overlaid {
+        name: "many".to_owned(),
+        runs: &many,
+    }]);
+    let lines: Vec<usize> = of_many.iter().map(|chart| chart.series.len()).collect();
+    assert_eq!(lines, [12, 12], "more lines are no picture");
+
+    let mut without = fixture::closed();
+    without.intervals.clear();
+    let nothing = plots::overlay(&[plots::Overlaid {
+        name: "imported".to_owned(),
+        runs: &[&without],
+    }]);
+    assert!(nothing.is_empty(), "a record without seconds has no course");
+}
+
+#[test]
+fn a_search() {
+    insta::assert_snapshot!(plotted(&plots::search(&made::searched())));
+}
+
+/// A first guess far off does not squeeze the others; it is named, and stays in the table.
+#[test]
+fn a_search_whose_first_guess_was_far_off() {
+    let mut record = made::searched();
+    record.probes[1].at = 64_000.0;
+    let charts = plots::search(&record);
+    for chart in &charts {
+        assert!(
+            chart.x.to < 1_200.0 && chart.x.from > 900.0,
+            "{:?}",
+            chart.x
+        );
+        assert!(
+            chart.about.ends_with("so not drawn: 64,000."),
+            "{}",
+            chart.about
+        );
+        assert!(chart.series.iter().all(|series| series.name != "failed"));
+    }
+    // Where most are far off, all are drawn.
+    for probe in &mut record.probes[2..] {
+        probe.at *= 100.0;
+    }
+    assert!(
+        plots::search(&record)
+            .iter()
+            .all(|chart| chart.x.to > 64_000.0)
+    );
+}
+
+#[test]
+fn a_tuning() {
+    let charts = plots::tune(&made::tuned()).into_iter();
+    let charts: Vec<Chart> = charts.map(|(_, chart)| chart).collect();
+    insta::assert_snapshot!(plotted(&charts));
+}
+
+/// What is not confirmed is not called best, and what nothing was measured of is not drawn.
+#[test]
+fn a_tuning_that_did_not_end() {
+    let mut record = made::tuned_in_part();
+    let charts = plots::tune(&record);
+    assert_eq!(charts.len(), 2);
+    assert!(
+        charts
+            .iter()
+            .all(|(_, chart)| chart.spans[0].name == "best so far")
+    );
+    assert!(
+        charts
+            .iter()
+            .all(|(_, chart)| chart.series.iter().all(|s| s.name != "confirming round"))
+    );
+    record.tune.as_mut().unwrap().trials.truncate(1);
+    assert_eq!(plots::tune(&record), []);
+    record.tune.as_mut().unwrap().outcome = None;
+    assert_eq!(plots::tune(&record), []);
+}
+
+/// Figures per row are drawn in their own unit.
+#[test]
+fn a_tuning_by_cpu_or_disk() {
+    for (by, per_unit) in [
+        (TuneFigure::ServerCpuPerRow, 1e9),
+        (TuneFigure::DiskBytesPerRow, 1.0),
+    ] {
+        let mut record = made::tuned();
+        record.tune.as_mut().unwrap().by = by;
+        let (_, chart) = plots::tune(&record).swap_remove(0);
+        let mean = chart
+            .series
+            .iter()
+            .find(|s| s.name == "mean" && s.shape == Shape::Line)
+            .unwrap();
+        assert_eq!(mean.points[0].y, Some(61_000.0 * per_unit));
+    }
+}
+
+#[test]
+fn a_size_plan() {
+    insta::assert_snapshot!(plotted(&plots::growth(&size_plan())));
+}
+
+fn series<'a>(charts: &'a [Chart], id: &str, part: &str) -> Vec<&'a Series> {
+    let chart = charts.iter().find(|chart| chart.id == id).expect(id);
+    chart.series.iter().filter(|s| s.part == part).collect()
+}
+
+#[test]
+fn thinning_loses_no_row_no_silence_and_no_peak() {
+    let record = made::hour();
+    let charts = charts(&record);
+    let [rate] = series(&charts, "throughput-rows", "acknowledged")[..] else {
+        panic!("one stream")
+    };
+    assert_eq!(rate.points.len(), 600);
+    let plotted: f64 = rate.points.iter().filter_map(|p| p.y).sum::<f64>() * 6.0;
+    let counted: u64 = record.intervals.iter().map(|i| i.rows_acknowledged).sum();
+    assert!((plotted / highwater_model::numbers::to_f64(counted) - 1.0).abs() < 1e-9);
+    let [seconds] = series(&charts, "throughput-rows", "seconds")[..] else {
+        panic!("one band")
+    };
+    let silent: Vec<f64> = seconds
+        .points
+        .iter()
+        .filter(|p| p.low == Some(0.0))
+        .map(|p| p.x)
+        .collect();
+    let silence = highwater_model::numbers::to_f64(made::SILENT);
+    assert!(
+        silent.len() == 1 && (silent[0] - silence).abs() <= 3.0,
+        "{silent:?}"
+    );
+    let latency = charts.iter().find(|chart| chart.id == "latency").unwrap();
+    let p99: Vec<&Series> = latency
+        .series
+        .iter()
+        .filter(|series| series.name.ends_with("p99"))
+        .collect();
+    assert_eq!(p99.len(), 10);
+    for series in p99 {
+        let greatest = series.points.iter().filter_map(|p| p.y).fold(0.0, f64::max);
+        assert!((greatest - highwater_model::numbers::to_f64(made::SLOW.1)).abs() < 1.0);
+    }
+}
+
+#[test]
+fn every_percentile_of_the_curve_is_that_of_the_record() {
+    let record = made::hour();
+    let charts = charts(&record);
+    let chart = charts
+        .iter()
+        .find(|chart| chart.id == "percentiles")
+        .unwrap();
+    for (series, result) in chart.series.iter().zip(&record.results) {
+        for (tail, expected) in [
+            (std::f64::consts::LOG10_2, result.latency_ns.p50),
+            (2.0, result.latency_ns.p99),
+            (3.0, result.latency_ns.p999),
+        ] {
+            let expected = highwater_model::numbers::to_f64(expected.unwrap());
+            // The op of this rank, or the next one that is drawn: points are 0.015 nines apart.
+            let next = series.points.iter().find(|p| p.x >= tail - 1e-9).unwrap();
+            let drawn = next.y.unwrap();
+            assert!(
+                (drawn / expected - 1.0).abs() < 0.02,
+                "{tail}: {drawn} {expected}"
+            );
+        }
+    }
+}

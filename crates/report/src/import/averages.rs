@@ -1,0 +1,87 @@
+//! Lines that a tool prints every second, or every few: means over a time, as seconds of a record.
+
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::record::IntervalRecord;
+
+/// Seconds that are kept.
+const SECONDS_MAX: f64 = 172_800.0;
+/// A time that is longer is no second.
+const SECOND_MOST: f64 = 1.5;
+
+/// One line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Average {
+    /// End, seconds since the start.
+    pub(super) end_s: f64,
+    pub(super) ops_per_s: f64,
+    pub(super) errors_per_s: f64,
+    pub(super) dropped_per_s: f64,
+    pub(super) p50_ns: Option<u64>,
+    pub(super) p99_ns: Option<u64>,
+    pub(super) max_ns: Option<u64>,
+}
+
+/// Lines so far.
+#[derive(Debug, Default)]
+pub(super) struct Averages {
+    pub(super) intervals: Vec<IntervalRecord>,
+    /// The end of the last line, seconds.
+    last_s: f64,
+    /// Length of the longest time of a line, seconds.
+    pub(super) longest_s: f64,
+}
+
+impl Averages {
+    /// Takes note of a line; false where it does not follow the last one.
+    #[must_use]
+    pub(super) fn note(&mut self, line: &Average) -> bool {
+        let length = line.end_s - self.last_s;
+        if length <= 0.0 || line.end_s > SECONDS_MAX {
+            return false;
+        }
+        self.longest_s = self.longest_s.max(length);
+        let (from, to) = (round_to_u64(self.last_s), round_to_u64(line.end_s));
+        // A first line that ends within half a second still is one.
+        let to = to.max(from + 1);
+        let total = |per_s: f64| per_s * length;
+        let parts = to - from;
+        for part in 0..parts {
+            let share = |per_s: f64| {
+                let until = |n: u64| round_to_u64(total(per_s) * to_f64(n) / to_f64(parts));
+                until(part + 1) - until(part)
+            };
+            let [acknowledged, errors, dropped] =
+                [line.ops_per_s, line.errors_per_s, line.dropped_per_s].map(share);
+            self.intervals.push(IntervalRecord {
+                second: from + part,
+                offered: acknowledged + errors + dropped,
+                sent: acknowledged + errors,
+                acknowledged,
+                errors,
+                dropped,
+                p50_ns: line.p50_ns,
+                p99_ns: line.p99_ns,
+                max_ns: line.max_ns,
+                ..IntervalRecord::default()
+            });
+        }
+        self.last_s = line.end_s;
+        true
+    }
+
+    /// The end of the last line, seconds since the start.
+    pub(super) fn end_s(&self) -> f64 {
+        self.last_s
+    }
+
+    /// What a reader must know of them.
+    pub(super) fn notes(&self) -> Option<String> {
+        let seconds = round_to_u64(self.longest_s);
+        (self.longest_s > SECOND_MOST).then(|| {
+            format!(
+                "the figures over time come from lines of {seconds} s each: every second shows their \
+                 mean"
+            )
+        })
+    }
+}

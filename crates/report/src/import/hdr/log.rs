@@ -1,0 +1,298 @@
+//! Interval logs: `[Tag=name,]start,length,greatest,payload`, times in seconds.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+
+use crate::import::decimal::{TimeUnit, nanos, number};
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+use crate::import::output_reader::{OutputReader, only_one};
+use highwater_model::histogram::{LatencyHistogram, decode_foreign};
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::record::IntervalRecord;
+use highwater_model::units::Nanos;
+
+use super::recorded_values::{TOOL, empty_run};
+
+/// Tags of one log.
+const TAGS_MAX: usize = 64;
+/// Intervals of one log.
+const INTERVALS_MAX: usize = 200_000;
+/// Seconds over which the values of one interval may be spread.
+const SPREAD_MAX: u64 = 172_800;
+/// An interval that is longer is no second.
+const SECOND_MOST_S: f64 = 1.5;
+/// Earlier than this before the log's own start, times are relative to it (HdrHistogram's reader).
+const YEAR_S: f64 = 31_536_000.0;
+const HINT: &str = "a line is `[Tag=NAME,]START,LENGTH,GREATEST,PAYLOAD`, as HistogramLogWriter \
+                    writes it";
+const UNIT_HINT: &str = "say it with --unit ns, us, ms or s";
+
+/// All lines so far.
+#[derive(Default)]
+pub(in crate::import) struct Reader {
+    files: usize,
+    unit: Option<TimeUnit>,
+    /// As a comment says.
+    said: Option<TimeUnit>,
+    /// Value by its greatest as printed, of every line.
+    ratios: Option<(f64, f64)>,
+    start_s: Option<f64>,
+    base_s: Option<f64>,
+    tags: BTreeMap<String, Tag>,
+    intervals: Vec<Interval>,
+}
+
+/// A distribution in the log's own unit.
+struct Tag {
+    values: Histogram<u64>,
+    sum: f64,
+}
+
+struct Interval {
+    tag: String,
+    start_s: f64,
+    length_s: f64,
+    count: u64,
+    p50: Option<u64>,
+    p99: Option<u64>,
+    max: u64,
+}
+
+/// Whether a file begins as a log.
+pub(in crate::import) fn is_log(head: &str) -> bool {
+    head.lines().any(|line| {
+        line.starts_with("#[Histogram log format version ")
+            || line.starts_with("\"StartTimestamp\"")
+    })
+}
+
+impl Reader {
+    pub(in crate::import) fn new() -> Self {
+        Self::default()
+    }
+
+    fn comment(&mut self, text: &str) {
+        let stamp = |name: &str| {
+            let rest = text.strip_prefix(name)?;
+            number(rest.trim_start().split(' ').next()?)
+        };
+        self.start_s = stamp("#[StartTime:").or(self.start_s);
+        self.base_s = stamp("#[BaseTime:").or(self.base_s);
+        let lower = text.to_lowercase();
+        let units = [
+            ("nanosecond", TimeUnit::Nanoseconds),
+            ("microsecond", TimeUnit::Microseconds),
+            ("millisecond", TimeUnit::Milliseconds),
+        ];
+        let said = units.iter().find(|(word, _)| lower.contains(word));
+        self.said = said.map(|(_, unit)| *unit).or(self.said);
+    }
+
+    fn interval(&mut self, line: &str) -> Result<(), ImportError> {
+        let wrong = |message: &str| ImportError::new(message, HINT).at(0..line.len());
+        let (tag, rest) = match line.strip_prefix("Tag=") {
+            Some(tagged) => tagged
+                .split_once(',')
+                .ok_or_else(|| wrong("a tag and no more"))?,
+            None => ("", line),
+        };
+        let parts: Vec<&str> = rest.split(',').collect();
+        let [start, length, greatest, payload] = parts[..] else {
+            return Err(wrong("not four figures"));
+        };
+        let figures = number(start).zip(number(length)).zip(number(greatest));
+        let ((start_s, length_s), greatest) = figures.ok_or_else(|| wrong("no figure"))?;
+        let values = decode_foreign(payload.trim()).map_err(|error| {
+            let at = line.len() - payload.len();
+            ImportError::new(error.to_string(), HINT).at(at..line.len())
+        })?;
+        if self.intervals.len() == INTERVALS_MAX
+            || (self.tags.len() == TAGS_MAX && !self.tags.contains_key(tag))
+        {
+            return Err(wrong("too many intervals or tags"));
+        }
+        self.ratio(values.max(), greatest);
+        let quantile =
+            |of: f64, least: u64| (values.len() >= least).then(|| values.value_at_quantile(of));
+        self.intervals.push(Interval {
+            tag: tag.to_owned(),
+            start_s,
+            length_s,
+            count: values.len(),
+            p50: quantile(0.5, 10),
+            p99: quantile(0.99, 100),
+            max: values.max(),
+        });
+        let sum = values.mean() * to_f64(values.len());
+        if let Some(known) = self.tags.get_mut(tag) {
+            known.sum += sum;
+            if known.values.add(&values).is_err() {
+                return Err(wrong("its histogram cannot be added to those before it"));
+            }
+            return Ok(());
+        }
+        let mut values = values;
+        values.auto(true);
+        self.tags.insert(tag.to_owned(), Tag { values, sum });
+        Ok(())
+    }
+
+    /// What a value is divided by to be printed as the greatest: between two bounds, by rounding.
+    fn ratio(&mut self, max: u64, greatest: f64) {
+        if max == 0 || greatest <= 0.0 {
+            return;
+        }
+        let (low, high) = (
+            to_f64(max) / (greatest + 0.000_6),
+            to_f64(max) / (greatest - 0.000_6).max(1e-9),
+        );
+        let (least, most) = self.ratios.unwrap_or((0.0, f64::INFINITY));
+        // The bin of the greatest value is up to a hundredth wide.
+        self.ratios = Some((least.max(low * 0.99), most.min(high * 1.01)));
+    }
+
+    /// Its unit, and what must be said of it.
+    fn settled_unit(&self) -> Result<(TimeUnit, Option<String>), ImportError> {
+        if let Some(unit) = self.unit.or(self.said) {
+            return Ok((unit, None));
+        }
+        let million = self
+            .ratios
+            .is_some_and(|(least, most)| least <= 1e6 && 1e6 <= most);
+        if million {
+            let note = "values were taken for nanoseconds, as the log prints them divided by \
+                        1,000,000; --unit says otherwise";
+            return Ok((TimeUnit::Nanoseconds, Some(note.to_owned())));
+        }
+        Err(ImportError::new(
+            "the log does not say the unit of its values",
+            UNIT_HINT,
+        ))
+    }
+
+    /// Seconds since 1970 at which its times are 0; absent where it has no start.
+    fn base(&self) -> Option<f64> {
+        let first = self.intervals.first().map_or(0.0, |i| i.start_s);
+        match (self.base_s, self.start_s) {
+            (Some(base), _) => Some(base),
+            (None, Some(start)) if first < start - YEAR_S => Some(start),
+            (None, Some(_)) => Some(0.0),
+            (None, None) => None,
+        }
+    }
+}
+
+impl OutputReader for Reader {
+    fn unit(&mut self, unit: Option<TimeUnit>) {
+        self.unit = unit;
+    }
+
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
+        only_one(&mut self.files, TOOL)
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        if line.starts_with('#') {
+            self.comment(line);
+            return Ok(());
+        }
+        if line.is_empty() || line.starts_with('"') {
+            return Ok(());
+        }
+        self.interval(line)
+    }
+
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+        if self.intervals.is_empty() {
+            return Err(ImportError::new("the log has no interval", HINT));
+        }
+        let (unit, note) = self.settled_unit()?;
+        let mut run = empty_run();
+        run.notes.extend(note);
+        let base_s = self.base().unwrap_or(0.0);
+        let starts = || self.intervals.iter().map(|i| base_s + i.start_s);
+        let first_s = starts().fold(f64::INFINITY, f64::min);
+        let ends = self
+            .intervals
+            .iter()
+            .map(|i| base_s + i.start_s + i.length_s);
+        let last_s = ends.fold(0.0, f64::max);
+        let origin_s = first_s.floor();
+        // Seconds since 1970 with a fraction hold microseconds, and no more.
+        let point = |s: f64| Nanos::from_micros(nanos(s, 1_000_000).0);
+        run.started = self.base().map(|_| point(origin_s));
+        run.start = point(first_s - origin_s);
+        run.duration = point(last_s - first_s);
+        for interval in &self.intervals {
+            run.intervals
+                .extend(interval.seconds(base_s - origin_s, unit));
+        }
+        run.intervals.sort_by_key(|interval| interval.second);
+        let longest = self
+            .intervals
+            .iter()
+            .map(|i| i.length_s)
+            .fold(0.0, f64::max);
+        if longest > SECOND_MOST_S {
+            run.notes.push(format!(
+                "the figures over time come from intervals of {} s: every second shows their mean",
+                round_to_u64(longest)
+            ));
+        }
+        run.ops = self
+            .tags
+            .iter()
+            .map(|(name, tag)| op(name, tag, unit))
+            .collect();
+        Ok(run)
+    }
+}
+
+impl Interval {
+    /// One second with its percentiles, or several with their mean.
+    fn seconds(&self, shift_s: f64, unit: TimeUnit) -> Vec<IntervalRecord> {
+        let from = round_to_u64(self.start_s + shift_s - 0.5 + 1e-9);
+        let ns = |value: u64| value.saturating_mul(unit.nanos());
+        let one = |second: u64, count: u64| IntervalRecord {
+            second,
+            op: self.tag.clone(),
+            offered: count,
+            sent: count,
+            acknowledged: count,
+            ..IntervalRecord::default()
+        };
+        if self.length_s <= SECOND_MOST_S {
+            return vec![IntervalRecord {
+                p50_ns: self.p50.map(ns),
+                p99_ns: self.p99.map(ns),
+                max_ns: (self.count > 0).then(|| ns(self.max)),
+                ..one(from, self.count)
+            }];
+        }
+        let parts = round_to_u64(self.length_s).min(SPREAD_MAX);
+        let until = |n: u64| u128::from(self.count) * u128::from(n) / u128::from(parts);
+        let share = |n: u64| u64::try_from(until(n + 1) - until(n)).unwrap_or(u64::MAX);
+        (0..parts).map(|n| one(from + n, share(n))).collect()
+    }
+}
+
+fn op(name: &str, tag: &Tag, unit: TimeUnit) -> ParsedOp {
+    let mut histogram = LatencyHistogram::fine();
+    for bin in tag.values.iter_recorded() {
+        let value = bin.value_iterated_to().saturating_mul(unit.nanos());
+        histogram.record_n(Nanos(value), bin.count_at_value());
+    }
+    let count = tag.values.len();
+    let mean = nanos(tag.sum / to_f64(count.max(1)), unit.nanos()).0;
+    let max = tag.values.max().saturating_mul(unit.nanos());
+    ParsedOp {
+        name: name.to_owned(),
+        sent: count,
+        acknowledged: count,
+        latency: ParsedLatency::full(&histogram, Some(mean), Some(max)),
+        ..ParsedOp::default()
+    }
+}

@@ -1,0 +1,160 @@
+//! nodeIngestBench: its options, and the results of all processes together.
+//!
+//! It counts a request as done whether it failed or not, and measures no latency.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Unit;
+use highwater_model::units::Nanos;
+
+use super::decimal::{count, nanos, number};
+use super::error::ImportError;
+use super::format::Format;
+use super::imported_run::{ImportedRun, ParsedOp};
+use super::output_reader::{OutputReader, only_one};
+
+const TOOL: &str = "nodeIngestBench";
+const HINT: &str = "give what it printed, with its options and its global results";
+const RESULTS: &str = "-------- Global Results ---------";
+/// Settings that make the question.
+const OPTIONS: [&str; 7] = [
+    "batchSize",
+    "concurrentRequests",
+    "extraTagsLength",
+    "processes",
+    "replicas",
+    "shards",
+    "table",
+];
+/// Rate and time are rounded to three decimals, or to none.
+const ROUNDED: f64 = 0.01;
+
+/// All lines so far.
+#[derive(Default)]
+pub(super) struct Reader {
+    files: usize,
+    options: BTreeMap<String, String>,
+    in_results: bool,
+    time: Option<String>,
+    rows: Option<String>,
+    speed: Option<String>,
+    nothing: bool,
+    errors: u64,
+}
+
+/// Whether a file holds what it prints.
+pub(super) fn is_output(head: &str) -> bool {
+    head.contains("Ingest Bench Master started") || head.lines().any(|line| line == RESULTS)
+}
+
+impl Reader {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    fn option(&self, name: &str) -> Option<u64> {
+        count(self.options.get(name)?)
+    }
+
+    /// Seconds, rows and rows a second, in the way of writing in which they fit each other.
+    fn figures(&self) -> Option<(f64, f64, f64)> {
+        let texts = [&self.time, &self.rows, &self.speed];
+        [',', '.', '\u{a0}', '\u{202f}'].iter().find_map(|group| {
+            let read = |text: &Option<String>| {
+                let plain = text.as_ref()?.replace(*group, "").replace(',', ".");
+                number(&plain)
+            };
+            let [time, rows, speed] = texts.map(read);
+            let (time, rows, speed) = (time?, rows?, speed?);
+            let fits = (rows / time / speed - 1.0).abs() <= ROUNDED;
+            fits.then_some((time, rows, speed))
+        })
+    }
+}
+
+impl OutputReader for Reader {
+    fn begin(&mut self, _format: Format) -> Result<(), ImportError> {
+        only_one(&mut self.files, TOOL)
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        let text = line.trim();
+        self.in_results |= text == RESULTS;
+        if let Some((name, value)) = text.split_once(": ")
+            && OPTIONS.contains(&name)
+        {
+            let value = value.trim_end_matches(',').trim_matches('\'');
+            self.options.insert(name.to_owned(), value.to_owned());
+        }
+        self.errors += u64::from(text.starts_with("Error") || text.contains("error: {"));
+        if !self.in_results {
+            return Ok(());
+        }
+        self.nothing |= text == "No rows inserted";
+        let figure = |name: &str, unit: &str| {
+            let value = text.strip_prefix(name)?.strip_suffix(unit)?;
+            Some(value.trim().to_owned())
+        };
+        self.time = figure("Time\t", " s").or(self.time.take());
+        self.rows = figure("Rows\t", " records").or(self.rows.take());
+        self.speed = figure("Speed\t", " rows per sec").or(self.speed.take());
+        Ok(())
+    }
+
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+        if self.nothing {
+            return Err(ImportError::new(
+                "no rows were inserted",
+                "look at its errors",
+            ));
+        }
+        let Some((time, rows, speed)) = self.figures() else {
+            let message = "time, rows and speed are not there, or do not fit each other";
+            return Err(ImportError::new(message, HINT));
+        };
+        let batch = self.option("batchSize");
+        let sessions = self.option("concurrentRequests");
+        let sessions = sessions.zip(self.option("processes"));
+        let sessions = sessions.map(|(requests, processes)| requests.saturating_mul(processes));
+        let per_op = batch.unwrap_or(1).max(1);
+        let ops = highwater_model::numbers::round_to_u64(rows) / per_op;
+        let mut notes = vec![
+            "it counts failed requests as done: its rows are the most that there can be".to_owned(),
+            "it sends the same batch of rows again and again".to_owned(),
+        ];
+        if batch.is_none() {
+            notes.push("the batch size is not reported: an op stands for one row".to_owned());
+        }
+        if self.errors > 0 {
+            notes.push(format!("{} lines of its output are errors", self.errors));
+        }
+        Ok(ImportedRun {
+            tool: TOOL,
+            version: None,
+            workload: String::new(),
+            unit: Unit::Rows,
+            units_per_op: per_op,
+            pace: ImportedPace::Closed,
+            rate: None,
+            sessions: sessions.and_then(|sessions| u32::try_from(sessions).ok()),
+            begin: LatencyBegin::NotReported,
+            started: None,
+            start: Nanos::ZERO,
+            duration: nanos(time, 1_000_000_000),
+            planned: None,
+            settings: self.options,
+            ops: vec![ParsedOp {
+                sent: ops,
+                acknowledged: ops,
+                ops_per_s: Some(speed / to_f64(per_op)),
+                ..ParsedOp::default()
+            }],
+            intervals: Vec::new(),
+            availability: None,
+            missing_fields: BTreeSet::from([MissingField::Acknowledged, MissingField::Errors]),
+            notes,
+        })
+    }
+}

@@ -1,0 +1,374 @@
+//! Ops with their times become seconds, windows, gaps and distributions.
+//!
+//! One op after the other, in any order; what is kept grows with the seconds that it spans, not
+//! with the number of ops.
+
+use std::collections::BTreeMap;
+
+use highwater_analysis::availability::{GAPS_KEPT, acknowledged_per_s, longest_first, of_gaps};
+use highwater_model::histogram::LatencyHistogram;
+use highwater_model::plan::PhaseKind;
+use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, WINDOW_NS};
+use highwater_model::units::Nanos;
+
+use super::imported_run::{ImportedRun, ParsedLatency, ParsedOp};
+
+/// Longest time from the first to the last op.
+pub(super) const SPAN_MAX: Nanos = Nanos::from_secs(48 * 3_600);
+/// Different ops of one output.
+pub(super) const OPS_MAX: usize = 64;
+/// Cells of 10 ms in a second.
+const CELLS: usize = 100;
+const CELL_NS: u64 = 10_000_000;
+const MILLI_NS: u64 = 1_000_000;
+/// Words of 64 bits for the milliseconds of a second.
+const WORDS: usize = 16;
+
+/// One op as it was written down.
+pub(super) struct Event {
+    /// When it was intended, since 1970.
+    pub(super) intended: Nanos,
+    /// When its response came, or when it was abandoned.
+    pub(super) finished: Nanos,
+    /// How long it waited before it was sent; absent if not reported.
+    pub(super) waited: Option<Nanos>,
+    pub(super) outcome: ParsedOutcome,
+    pub(super) retries: u64,
+}
+
+/// The outcome of an op.
+pub(super) enum ParsedOutcome {
+    Acknowledged,
+    /// Class, and the tool's word for it.
+    Failed(String, String),
+    Dropped,
+}
+
+/// All ops so far.
+#[derive(Default)]
+pub(super) struct OpTimeline {
+    ops: BTreeMap<String, Op>,
+    seconds: BTreeMap<u64, Second>,
+    first: Option<Nanos>,
+    last: Nanos,
+}
+
+#[derive(Default)]
+struct Op {
+    counts: ParsedOp,
+    latency: Exact,
+    service: Exact,
+    seconds: BTreeMap<u64, OfSecond>,
+}
+
+/// A distribution with its exact mean and greatest value.
+struct Exact {
+    histogram: LatencyHistogram,
+    sum_ns: u128,
+    max_ns: u64,
+}
+
+impl Default for Exact {
+    fn default() -> Self {
+        Self {
+            histogram: LatencyHistogram::fine(),
+            sum_ns: 0,
+            max_ns: 0,
+        }
+    }
+}
+
+impl Exact {
+    fn record(&mut self, latency: Nanos) {
+        self.histogram.record(latency);
+        self.sum_ns += u128::from(latency.0);
+        self.max_ns = self.max_ns.max(latency.0);
+    }
+
+    fn parsed(&self) -> ParsedLatency {
+        let count = u128::from(self.histogram.count() - self.histogram.beyond());
+        let mean = (self.sum_ns + count / 2).checked_div(count);
+        let mean = mean.and_then(|mean| u64::try_from(mean).ok());
+        ParsedLatency::full(&self.histogram, mean, (count > 0).then_some(self.max_ns))
+    }
+}
+
+/// One op in one second.
+#[derive(Default)]
+struct OfSecond {
+    interval: IntervalRecord,
+    cells: BTreeMap<u8, u32>,
+    /// Ops by latency, to 1 part in 128.
+    latencies: BTreeMap<u16, u32>,
+    beyond: u64,
+    max_ns: u64,
+}
+
+/// The milliseconds of one second with a response.
+#[derive(Default)]
+struct Second {
+    responses: [u64; WORDS],
+}
+
+impl OpTimeline {
+    /// Adds an op; false where it lies too far from the others, or is of too many kinds.
+    #[must_use]
+    pub(super) fn add(&mut self, name: &str, event: &Event) -> bool {
+        let first = self.first.map_or(event.intended, |f| f.min(event.intended));
+        let last = self.last.max(event.finished);
+        if last.saturating_sub(first) > SPAN_MAX {
+            return false;
+        }
+        if !self.ops.contains_key(name) {
+            if self.ops.len() == OPS_MAX {
+                return false;
+            }
+            let op = Op {
+                counts: ParsedOp {
+                    name: name.to_owned(),
+                    ..ParsedOp::default()
+                },
+                ..Op::default()
+            };
+            self.ops.insert(name.to_owned(), op);
+        }
+        (self.first, self.last) = (Some(first), last);
+        if matches!(event.outcome, ParsedOutcome::Acknowledged) {
+            let second = self.seconds.entry(second_of(event.finished)).or_default();
+            let milli = within(event.finished, MILLI_NS);
+            second.responses[milli / 64] |= 1 << (milli % 64);
+        }
+        if let Some(op) = self.ops.get_mut(name) {
+            op.add(event);
+        }
+        true
+    }
+
+    /// Whether no op was added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Ops by name.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.ops.keys().map(String::as_str)
+    }
+
+    /// Fills in ops, intervals, times and availability; `names` gives ops other names.
+    pub(super) fn write_to(self, run: &mut ImportedRun, names: &BTreeMap<String, String>) {
+        let first = self.first.unwrap_or_default();
+        let base = second_of(first);
+        let origin = Nanos::from_secs(base);
+        // On a cell, so that windows of 100 ms can be added up from cells.
+        let begin = first.0 - first.0 % CELL_NS;
+        run.started = Some(origin);
+        run.start = Nanos(begin).saturating_sub(origin);
+        run.duration = self.last.saturating_sub(Nanos(begin));
+        let windows = windows_of(run.duration);
+        run.intervals.clear();
+        run.ops.clear();
+        for (name, mut op) in self.ops {
+            let name = names.get(&name).cloned().unwrap_or(name);
+            op.counts.windows = op.windows(begin, windows);
+            for (second, of) in op.seconds {
+                run.intervals.push(of.interval(&name, second - base));
+            }
+            run.ops.push(ParsedOp {
+                name,
+                latency: op.latency.parsed(),
+                service: op.service.parsed(),
+                ..op.counts
+            });
+        }
+        run.intervals.sort_by_key(|interval| interval.second);
+        let gaps = gaps(&self.seconds, Nanos(begin), self.last, origin);
+        run.availability = Some(availability(run, gaps));
+    }
+}
+
+impl Op {
+    fn add(&mut self, event: &Event) {
+        let latency = event.finished.saturating_sub(event.intended);
+        self.counts.retries += event.retries;
+        {
+            let intended = self.second(event.intended);
+            intended.interval.offered += 1;
+            match event.outcome {
+                ParsedOutcome::Dropped => intended.interval.dropped += 1,
+                ParsedOutcome::Acknowledged | ParsedOutcome::Failed(..) => {
+                    intended.interval.sent += 1;
+                }
+            }
+            match event.outcome {
+                ParsedOutcome::Dropped => intended.beyond += 1,
+                ParsedOutcome::Acknowledged => intended.record(latency),
+                ParsedOutcome::Failed(..) => {}
+            }
+        }
+        match &event.outcome {
+            ParsedOutcome::Acknowledged => {
+                self.counts.sent += 1;
+                self.counts.acknowledged += 1;
+                self.latency.record(latency);
+                if let Some(waited) = event.waited {
+                    self.service.record(latency.saturating_sub(waited));
+                }
+                let cell = within(event.finished, CELL_NS);
+                let done = self.second(event.finished);
+                done.interval.acknowledged += 1;
+                *done
+                    .cells
+                    .entry(u8::try_from(cell).unwrap_or_default())
+                    .or_default() += 1;
+            }
+            ParsedOutcome::Failed(class, word) => {
+                self.counts.sent += 1;
+                *self.counts.errors.entry(class.clone()).or_default() += 1;
+                let examples = &mut self.counts.examples;
+                examples
+                    .entry(class.clone())
+                    .or_insert_with(|| word.clone());
+                self.second(event.finished).interval.errors += 1;
+            }
+            ParsedOutcome::Dropped => {
+                self.counts.dropped += 1;
+                self.latency.histogram.record_beyond(1, Nanos::ZERO);
+            }
+        }
+    }
+
+    fn second(&mut self, at: Nanos) -> &mut OfSecond {
+        self.seconds.entry(second_of(at)).or_default()
+    }
+
+    fn windows(&self, begin: u64, number: usize) -> Vec<u64> {
+        let mut windows = vec![0_u64; number];
+        for (second, of) in &self.seconds {
+            for (cell, count) in &of.cells {
+                let at = second * Nanos::SECOND.0 + u64::from(*cell) * CELL_NS;
+                let window = at.saturating_sub(begin) / WINDOW_NS;
+                let window = usize::try_from(window).ok();
+                if let Some(sum) = window.and_then(|window| windows.get_mut(window)) {
+                    *sum += u64::from(*count);
+                }
+            }
+        }
+        windows
+    }
+}
+
+impl OfSecond {
+    fn record(&mut self, latency: Nanos) {
+        *self.latencies.entry(bin_of(latency.0)).or_default() += 1;
+        self.max_ns = self.max_ns.max(latency.0);
+    }
+
+    fn interval(&self, op: &str, second: u64) -> IntervalRecord {
+        let mut histogram = LatencyHistogram::coarse();
+        for (bin, count) in &self.latencies {
+            histogram.record_n(Nanos(value_of(*bin)), u64::from(*count));
+        }
+        histogram.record_beyond(self.beyond, Nanos::ZERO);
+        // A second with an op that never ended has no greatest latency.
+        let finite = |p: Option<highwater_model::histogram::Percentile>| {
+            p.filter(|p| !p.at_least).map(|p| p.ns.min(self.max_ns))
+        };
+        IntervalRecord {
+            second,
+            op: op.to_owned(),
+            p50_ns: finite(histogram.percentile(0.5)),
+            p99_ns: finite(histogram.percentile(0.99)),
+            max_ns: (self.beyond == 0 && self.max_ns > 0).then_some(self.max_ns),
+            ..self.interval.clone()
+        }
+    }
+}
+
+/// Whole windows of 100 ms.
+fn windows_of(duration: Nanos) -> usize {
+    usize::try_from(duration.0 / WINDOW_NS).unwrap_or_default()
+}
+
+const fn second_of(at: Nanos) -> u64 {
+    at.0 / Nanos::SECOND.0
+}
+
+/// Which part of its second, where parts have this length.
+fn within(at: Nanos, length_ns: u64) -> usize {
+    usize::try_from(at.0 % Nanos::SECOND.0 / length_ns)
+        .unwrap_or_default()
+        .min(if length_ns == CELL_NS { CELLS } else { 1_000 } - 1)
+}
+
+/// Bits of a value below its highest one that distinguish bins.
+const MANTISSA_BITS: u32 = 7;
+
+/// The bin of a value: its power of two and the seven bits below.
+fn bin_of(value: u64) -> u16 {
+    let power = value.max(1).ilog2();
+    let mantissa = if power <= MANTISSA_BITS {
+        value << (MANTISSA_BITS - power)
+    } else {
+        value >> (power - MANTISSA_BITS)
+    };
+    let mantissa = u16::try_from(mantissa & 0x7f).unwrap_or_default();
+    u16::try_from(power).unwrap_or_default() << MANTISSA_BITS | mantissa
+}
+
+/// The greatest value of a bin.
+fn value_of(bin: u16) -> u64 {
+    let next = least_of(bin.saturating_add(1)).saturating_sub(1);
+    next.max(least_of(bin))
+}
+
+fn least_of(bin: u16) -> u64 {
+    let power = u32::from(bin >> MANTISSA_BITS);
+    let mantissa = u64::from(bin & 0x7f | 0x80);
+    if power <= MANTISSA_BITS {
+        mantissa >> (MANTISSA_BITS - power)
+    } else {
+        mantissa << (power - MANTISSA_BITS)
+    }
+}
+
+/// The longest times without a response, from `origin` on; to a millisecond.
+fn gaps(seconds: &BTreeMap<u64, Second>, from: Nanos, to: Nanos, origin: Nanos) -> Vec<[u64; 2]> {
+    let mut gaps: Vec<[u64; 2]> = Vec::new();
+    let mut last = from.0 / MILLI_NS;
+    let mut gap = |until: u64, last: u64| {
+        let length = until.saturating_sub(last) * MILLI_NS;
+        if length > 0 {
+            let start = (last * MILLI_NS).saturating_sub(origin.0);
+            gaps.push([start, length]);
+        }
+        if gaps.len() > 2 * GAPS_KEPT {
+            longest_first(&mut gaps);
+        }
+    };
+    for (second, of) in seconds {
+        for milli in 0..1_000_u64 {
+            let (word, bit) = (milli / 64, milli % 64);
+            let word = usize::try_from(word).unwrap_or_default();
+            if of.responses[word] >> bit & 1 == 1 {
+                let at = second * 1_000 + milli;
+                gap(at, last);
+                last = at + 1;
+            }
+        }
+    }
+    gap(to.0 / MILLI_NS, last);
+    gaps
+}
+
+fn availability(run: &ImportedRun, gaps: Vec<[u64; 2]>) -> AvailabilityRecord {
+    let phase = PhaseRecord {
+        name: String::new(),
+        kind: PhaseKind::Measure,
+        step: Some(0),
+        start_ns: run.start.0,
+        duration_ns: run.duration.0,
+    };
+    let phases = [phase];
+    let per_s = acknowledged_per_s(&run.intervals, &phases);
+    of_gaps(gaps, per_s, &phases, &[], &[])
+}

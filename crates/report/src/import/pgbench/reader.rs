@@ -1,0 +1,113 @@
+//! Reads the files of one run of pgbench: logs of transactions, the printed output, or both.
+//!
+//! What must not be here: the lines themselves.
+
+use std::collections::BTreeMap;
+
+use highwater_model::import_record::{ImportedPace, MissingField};
+
+use crate::import::error::ImportError;
+use crate::import::format::Format;
+use crate::import::imported_run::{ImportedRun, ParsedOp};
+use crate::import::output_reader::OutputReader;
+
+use super::log::{self, Log};
+use super::output::{self, Output, begin_of};
+
+/// Reads logs and outputs of one run.
+pub(in crate::import) struct Reader {
+    log: Log,
+    output: Option<Output>,
+    format: Format,
+}
+
+/// Whether a file begins with lines of a log of transactions.
+pub(in crate::import) fn is_log(head: &str) -> bool {
+    head.lines().next().is_some_and(log::is_line)
+}
+
+/// Whether a file holds what pgbench prints.
+pub(in crate::import) fn is_output(head: &str) -> bool {
+    head.lines().any(output::is_own)
+}
+
+impl Reader {
+    pub(in crate::import) fn new() -> Self {
+        Self {
+            log: Log::default(),
+            output: None,
+            format: Format::PgbenchLog,
+        }
+    }
+}
+
+impl OutputReader for Reader {
+    fn begin(&mut self, format: Format) -> Result<(), ImportError> {
+        self.format = format;
+        match format {
+            Format::PgbenchOutput => {
+                self.output.get_or_insert_with(Output::default);
+            }
+            _ => self.log.begin(),
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        match (&mut self.output, self.format) {
+            (Some(output), Format::PgbenchOutput) => output.line(line),
+            _ => self.log.line(line),
+        }
+    }
+
+    fn end(self: Box<Self>) -> Result<ImportedRun, ImportError> {
+        let output = self.output.unwrap_or_default();
+        if self.log.is_empty() {
+            return output.imported_run();
+        }
+        Ok(with_log(self.log, &output))
+    }
+}
+
+fn with_log(log: Log, output: &Output) -> ImportedRun {
+    let mut run = output.empty_run();
+    let printed = output.was_read();
+    let log = log.settled(output);
+    if log.waits && !printed {
+        run.notes.push(
+            "the last figure of each line was taken for the schedule lag, which it is with --rate; \
+             the output beside the log would say"
+                .to_owned(),
+        );
+    }
+    if !printed {
+        run.pace = if log.waits {
+            ImportedPace::Open
+        } else {
+            ImportedPace::Closed
+        };
+        run.begin = begin_of(run.pace);
+        run.sessions = u32::try_from(log.clients()).ok();
+    }
+    if let Some(share) = log.sampled() {
+        run.missing_fields.insert(MissingField::Offered);
+        run.notes.push(format!(
+            "the log holds {share} of the transactions, by their numbers: throughput is that part's"
+        ));
+    }
+    let names: BTreeMap<String, String> = log.names(&output.scripts);
+    log.timeline.write_to(&mut run, &names);
+    if let Some(printed) = output.processed {
+        let logged: u64 = run.ops.iter().map(|op: &ParsedOp| op.acknowledged).sum();
+        if printed != logged {
+            run.notes.push(format!(
+                "the output counts {printed} transactions, the logs hold {logged}: a file is \
+                 missing, or they are a sample"
+            ));
+        }
+    }
+    if run.ops.iter().all(|op| op.acknowledged == 0) {
+        run.missing_fields.insert(MissingField::Latency);
+    }
+    run
+}

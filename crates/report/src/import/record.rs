@@ -1,0 +1,377 @@
+//! What another tool reported becomes a plan and a record, like those of a run of this program.
+//!
+//! What was not reported stays empty and is listed as missing; no figure is made up for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sha2::{Digest, Sha256};
+
+use highwater_analysis as analysis;
+use highwater_model::histogram::LatencySummary;
+use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
+use highwater_model::judgment::Judgments;
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::{
+    Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
+    Share, StopRule, StreamPlan, Unit, WorkloadPlan, hex,
+};
+use highwater_model::quantity::print_instant;
+use highwater_model::record::{
+    AnsweredRecord, AuditRecord, AuditStatus, Histograms, IntervalRecord, PhaseRecord, PlanRecord,
+    ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord,
+    TargetRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+};
+use highwater_model::units::{Nanos, Seed};
+
+use super::imported_run::{ImportedRun, ParsedOp};
+
+/// The one phase.
+const PHASE: &str = "measure";
+/// Characters of a fingerprint.
+const FINGERPRINT: usize = 16;
+
+/// What the caller knows besides.
+#[derive(Debug, Clone, Default)]
+pub struct Stamp {
+    /// Name of the record's directory.
+    pub id: String,
+    /// Our own version.
+    pub version: String,
+    /// Names of the files, without their directories, each with what it is.
+    pub files: Vec<[String; 2]>,
+    /// What the user noted.
+    pub labels: BTreeMap<String, String>,
+}
+
+/// The name of the workload, as directories take it.
+fn workload_name(run: &ImportedRun) -> String {
+    let words = format!("{} {}", run.tool, run.workload);
+    let fit = words.chars().map(|c| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_lowercase()
+        } else {
+            '-'
+        }
+    });
+    let fit: String = fit.collect();
+    let parts: Vec<&str> = fit.split('-').filter(|part| !part.is_empty()).collect();
+    let name: String = parts.join("-").chars().take(40).collect();
+    name.trim_end_matches('-').to_owned()
+}
+
+/// Of everything that is reported of the workload.
+fn fingerprint(run: &ImportedRun) -> String {
+    let workload = (run.tool, &run.workload, &run.settings);
+    let workload = serde_json::to_vec(&workload).unwrap_or_default();
+    let hash = hex(&Sha256::digest(&workload));
+    hash.chars().take(FINGERPRINT).collect()
+}
+
+/// The plan, as far as it is reported: two outputs of the same workload have the same plan.
+pub fn plan(run: &ImportedRun) -> Plan {
+    // A planned duration that is not reported is the measured one, to a second.
+    let whole = (run.duration.0 + Nanos::SECOND.0 / 2) / Nanos::SECOND.0;
+    let planned = run.planned.unwrap_or(Nanos::from_secs(whole));
+    let pace = match (run.pace, run.rate, run.sessions) {
+        (ImportedPace::Open, Some(rate), _) => vec![Pace::Open { rate }],
+        (ImportedPace::Closed, _, Some(sessions)) => vec![Pace::Closed { sessions }],
+        _ => Vec::new(),
+    };
+    Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        workload: WorkloadPlan {
+            name: workload_name(run),
+            version: 1,
+            fingerprint: fingerprint(run),
+            parameters: run.settings.clone(),
+            rows_to_load: 0,
+            load_batch: 0,
+            distinct_rows: None,
+            literals: false,
+        },
+        seed: Seed(0),
+        streams: vec![StreamPlan {
+            name: stream_of(run),
+            unit: run.unit,
+            units_per_op: run.units_per_op,
+            paces: pace,
+            sessions: run.sessions.unwrap_or(0),
+            arrivals: Arrivals::Poisson,
+            spawn_rate: None,
+        }],
+        phases: vec![PhasePlan {
+            name: PHASE.to_owned(),
+            kind: PhaseKind::Measure,
+            step: 0,
+            duration: planned,
+        }],
+        stop: StopRule::default(),
+        objectives: Vec::new(),
+        retry: RetryPlan {
+            attempts: 0,
+            backoff: Nanos::ZERO,
+            reconnect_limit: Nanos::ZERO,
+        },
+        timeout: Nanos::ZERO,
+        drain_limit: Nanos::ZERO,
+        audit: AuditPlan {
+            level: AuditLevel::Off,
+            limit: Nanos::ZERO,
+        },
+        share: Share::WHOLE,
+    }
+}
+
+/// The record of an imported run; `plan` is [`plan`]'s.
+pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> RunRecord {
+    let results: Vec<ResultRecord> = run.ops.iter().map(|op| result(run, op)).collect();
+    let started = run.started.filter(|at| *at > Nanos::ZERO);
+    let mut record = RunRecord {
+        schema: RECORD_SCHEMA.to_owned(),
+        id: stamp.id.clone(),
+        highwater: ProgramRecord {
+            version: stamp.version.clone(),
+        },
+        started_at: started.map(print_instant).unwrap_or_default(),
+        workload: workload(&plan),
+        plan: PlanRecord {
+            hash: plan.hash(),
+            seed: plan.seed,
+            definition: plan,
+        },
+        imported: Some(origin(run, stamp)),
+        target: target(),
+        judgments: Judgments::unjudged(),
+        estimate: None,
+        phases: vec![phase(run)],
+        streams: vec![stream(run, &results)],
+        results,
+        availability: run.availability.clone().unwrap_or_default(),
+        audit: audit(),
+        clients: Vec::new(),
+        telemetry: Vec::new(),
+        target_telemetry: None,
+        incidents: Vec::new(),
+        notes: run.notes.iter().map(|text| note(text)).collect(),
+        environment: BTreeMap::new(),
+        intervals: intervals(run),
+        search: None,
+        probes: Vec::new(),
+        tune: None,
+        labels: stamp.labels.clone(),
+        given: BTreeMap::new(),
+    };
+    record.judgments = analysis::judge(&record);
+    record
+}
+
+fn workload(plan: &Plan) -> WorkloadRecord {
+    WorkloadRecord {
+        name: plan.workload.name.clone(),
+        version: plan.workload.version,
+        fingerprint: plan.workload.fingerprint.clone(),
+        parameters: plan.workload.parameters.clone(),
+    }
+}
+
+fn origin(run: &ImportedRun, stamp: &Stamp) -> ImportRecord {
+    ImportRecord {
+        tool: run.tool.to_owned(),
+        version: run.version.clone(),
+        files: stamp.files.clone(),
+        begin: run.begin,
+        pace: run.pace,
+        missing_fields: missing_fields(run),
+    }
+}
+
+fn phase(run: &ImportedRun) -> PhaseRecord {
+    PhaseRecord {
+        name: PHASE.to_owned(),
+        kind: PhaseKind::Measure,
+        step: Some(0),
+        start_ns: run.start.0,
+        duration_ns: run.duration.0,
+    }
+}
+
+fn note(note: &str) -> RunNote {
+    RunNote {
+        code: "import".to_owned(),
+        message: note.to_owned(),
+    }
+}
+
+fn intervals(run: &ImportedRun) -> Vec<IntervalRecord> {
+    let mut intervals = run.intervals.clone();
+    for interval in &mut intervals {
+        PHASE.clone_into(&mut interval.phase);
+        interval.stream = stream_of(run);
+        interval.op = op_name(run, &interval.op);
+    }
+    intervals
+}
+
+fn stream_of(run: &ImportedRun) -> String {
+    match run.unit {
+        Unit::Rows => "insert",
+        Unit::Queries => "ops",
+    }
+    .to_owned()
+}
+
+/// An op without a name has that of the stream, as ours do.
+fn op_name(run: &ImportedRun, name: &str) -> String {
+    if name.is_empty() {
+        stream_of(run)
+    } else {
+        name.to_owned()
+    }
+}
+
+fn result(run: &ImportedRun, op: &ParsedOp) -> ResultRecord {
+    let seconds = run.duration.as_secs_f64();
+    let ops_per_s = op.ops_per_s.unwrap_or(if seconds > 0.0 {
+        to_f64(op.acknowledged) / seconds
+    } else {
+        0.0
+    });
+    let per_op = match run.unit {
+        Unit::Rows => run.units_per_op,
+        Unit::Queries => 0,
+    };
+    let open = run.pace == ImportedPace::Open;
+    ResultRecord {
+        phase: PHASE.to_owned(),
+        stream: stream_of(run),
+        op: op_name(run, &op.name),
+        open,
+        offered: op.sent.saturating_add(op.dropped),
+        sent: op.sent,
+        acknowledged: op.acknowledged,
+        answered: AnsweredRecord {
+            ops: op.acknowledged,
+            rows: op.acknowledged.saturating_mul(per_op),
+        },
+        dropped: op.dropped,
+        retries: op.retries,
+        errors: op.errors.clone(),
+        error_examples: op.examples.clone(),
+        rows: RowCounts {
+            sent: op.sent.saturating_mul(per_op),
+            acknowledged: op.acknowledged.saturating_mul(per_op),
+            refused: 0,
+            unknown: 0,
+        },
+        throughput: ThroughputRecord {
+            ops_per_s,
+            rows_per_s: ops_per_s * to_f64(per_op),
+            ci95: None,
+        },
+        response_bytes: 0,
+        response_rows: 0,
+        latency_ns: op.latency.summary.clone(),
+        service_ns: op.service.summary.clone(),
+        session_wait_ns: LatencySummary::default(),
+        client_lag_ns: LatencySummary::default(),
+        undelayed_ns: None,
+        row_latency_ns: None,
+        error_latency_ns: LatencySummary::default(),
+        backlog: false,
+        histograms: Histograms {
+            latency: op.latency.histogram.clone(),
+            service: op.service.histogram.clone(),
+            ..Histograms::default()
+        },
+        windows: Windows {
+            acknowledged: op.windows.clone(),
+            ..Windows::default()
+        },
+    }
+}
+
+/// The interval of the throughput and its steadiness are ours, of the times of the answers.
+fn stream(run: &ImportedRun, results: &[ResultRecord]) -> StreamRecord {
+    let length = results.iter().map(|r| r.windows.acknowledged.len()).max();
+    let mut counts = vec![0_u64; length.unwrap_or(0)];
+    for result in results {
+        for (sum, n) in counts.iter_mut().zip(&result.windows.acknowledged) {
+            *sum += n;
+        }
+    }
+    let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
+    let per_op = to_f64(run.units_per_op);
+    StreamRecord {
+        phase: PHASE.to_owned(),
+        stream: stream_of(run),
+        unit: run.unit,
+        planned_rate: run.rate.map(highwater_model::units::Rate::as_f64),
+        sessions: run.sessions.unwrap_or(0),
+        working: None,
+        missing_because: None,
+        throughput: ThroughputRecord {
+            ops_per_s: results.iter().map(|r| r.throughput.ops_per_s).sum(),
+            rows_per_s: results.iter().map(|r| r.throughput.rows_per_s).sum(),
+            ci95: statistics
+                .ci95
+                .map(|(low, high)| [low * per_op, high * per_op]),
+        },
+        effective_windows: statistics.effective_windows,
+        steadiness: statistics.drift.steadiness(),
+        drift_percent: statistics.drift_per_cent,
+        littles_law_sessions: None,
+    }
+}
+
+/// What an importer says, and what follows from what it left empty.
+fn missing_fields(run: &ImportedRun) -> BTreeSet<MissingField> {
+    let mut missing = run.missing_fields.clone();
+    let mut mark = |what, is_missing: bool| {
+        if is_missing {
+            missing.insert(what);
+        }
+    };
+    mark(MissingField::Target, true);
+    mark(MissingField::Sessions, run.sessions.is_none());
+    mark(
+        MissingField::Rate,
+        run.pace == ImportedPace::Open && run.rate.is_none(),
+    );
+    mark(MissingField::Start, run.started.is_none());
+    mark(MissingField::Seconds, run.intervals.is_empty());
+    mark(MissingField::Availability, run.availability.is_none());
+    let latencies = || run.ops.iter().map(|op| &op.latency);
+    let none = latencies().all(|latency| {
+        let summary = &latency.summary;
+        summary.mean.is_none() && summary.max.is_none() && summary.p50.is_none()
+    });
+    mark(MissingField::Latency, none);
+    let figures_only = latencies().any(|latency| latency.histogram.is_empty());
+    mark(MissingField::Distribution, !none && figures_only);
+    missing
+}
+
+fn target() -> TargetRecord {
+    TargetRecord {
+        urls: Vec::new(),
+        driver: String::new(),
+        version: String::new(),
+        settings: BTreeMap::new(),
+        traits: Vec::new(),
+        simulated: false,
+        embedded: false,
+        sink: false,
+        hosts: Vec::new(),
+        tables: Vec::new(),
+        bytes_before: None,
+        bytes_after: None,
+        disk_bytes_per_row: None,
+    }
+}
+
+fn audit() -> AuditRecord {
+    AuditRecord {
+        status: AuditStatus::Imported,
+        ..AuditRecord::empty(AuditLevel::Off)
+    }
+}

@@ -1,0 +1,85 @@
+//! Importers against what the tools themselves printed.
+
+mod hdr;
+mod ingest_bench;
+mod k6;
+mod pgbench;
+mod sysbench;
+
+use std::path::PathBuf;
+
+use super::{HEAD, Import, ImportError, ImportedRun, Stamp, plan, recognize, record};
+use highwater_model::numbers::to_f64;
+use highwater_model::record::RunRecord;
+
+/// A sample by its name.
+fn sample(name: &str) -> String {
+    let directory = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/samples"));
+    std::fs::read_to_string(directory.join(name)).unwrap()
+}
+
+/// The run that texts of one run report; on an error also its line, from 1.
+fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
+    let mut import: Option<Import> = None;
+    for text in texts {
+        let head: String = text.chars().take(HEAD).collect();
+        let format = recognize(&head, None).map_err(|wrong| (0, wrong))?;
+        let import = import.get_or_insert_with(|| Import::new(format));
+        import.begin(format).map_err(|wrong| (0, wrong))?;
+        for (number, line) in (1..).zip(text.lines()) {
+            import.line(line).map_err(|wrong| (number, wrong))?;
+        }
+    }
+    import.unwrap().end().map_err(|wrong| (0, wrong))
+}
+
+/// The record of samples of one run.
+fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
+    let texts: Vec<String> = names.iter().map(|name| sample(name)).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let run = parsed_run(&texts).unwrap();
+    let stamp = Stamp {
+        id: "2026-11-20T18-20-11-import".to_owned(),
+        version: "0.1.0".to_owned(),
+        files: names
+            .iter()
+            .map(|n| [(*n).to_owned(), String::new()])
+            .collect(),
+        ..Stamp::default()
+    };
+    let record = record(&run, plan(&run), &stamp);
+    (run, record)
+}
+
+/// The number that stands behind a word in what a tool printed.
+fn printed(text: &str, behind: &str) -> f64 {
+    let (_, rest) = text.split_once(behind).unwrap();
+    let rest = rest.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.');
+    rest[..end.unwrap_or(rest.len())].parse().unwrap()
+}
+
+/// The same where it is a whole number.
+fn counted(text: &str, behind: &str) -> u64 {
+    highwater_model::numbers::round_to_u64(printed(text, behind))
+}
+
+/// Within a part of what is expected.
+#[track_caller]
+fn close(found: f64, expected: f64, part: f64) {
+    let off = (found / expected - 1.0).abs();
+    assert!(off <= part, "{found} is {off} from {expected}");
+}
+
+fn ms(ns: Option<u64>) -> f64 {
+    to_f64(ns.unwrap()) / 1e6
+}
+
+#[test]
+fn a_tool_that_is_named_reads_no_output_of_another() {
+    let text = sample("nodeingestbench.out");
+    let wrong = recognize(&text, Some("pgbench")).unwrap_err();
+    assert!(wrong.message.contains("no output of pgbench"), "{wrong:?}");
+    let tool = recognize(&text, None).unwrap().tool();
+    assert_eq!(recognize(&text, Some(tool)).unwrap().tool(), tool);
+}

@@ -1,0 +1,355 @@
+//! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
+
+use super::{close, counted, imported, ms, parsed_run, printed, sample};
+use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+use highwater_model::judgment::{Data, Measurement, ReasonCode};
+use highwater_model::numbers::to_f64;
+use highwater_model::quantity::parse_instant;
+
+/// A time in microseconds, and a mean of them, are exact; pgbench prints three decimals of a
+/// millisecond.
+const PRINTED: f64 = 1e-4;
+
+#[test]
+fn the_logs_of_two_threads_agree_with_the_summary() {
+    let out = sample("pgbench-closed.out");
+    for files in [
+        &["pgbench-closed.log", "pgbench-closed.1.log"][..],
+        &[
+            "pgbench-closed.1.log",
+            "pgbench-closed.out",
+            "pgbench-closed.log",
+        ],
+    ] {
+        let (run, record) = imported(files);
+        let result = &record.results[0];
+        assert_eq!([result.offered, result.sent, result.acknowledged], [970; 3]);
+        assert_eq!(counted(&out, "actually processed: "), 970);
+        assert_eq!(result.latency_ns.count, 970);
+        close(
+            ms(result.latency_ns.mean),
+            printed(&out, "latency average = "),
+            PRINTED,
+        );
+        // pgbench divides by the time from the last connection on, the log by that from the first
+        // transaction on: here they connected within 60 ms of 5 s.
+        close(result.throughput.ops_per_s, printed(&out, "tps = "), 0.002);
+        assert_eq!(run.begin, LatencyBegin::Sent);
+        assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(4)));
+        assert_eq!(result.service_ns.count, 0, "no lag, so no other time");
+        assert!(!result.open);
+    }
+}
+
+#[test]
+fn percentiles_and_the_greatest_latency_are_those_of_the_lines() {
+    let (_, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
+    let mut times: Vec<u64> = ["pgbench-closed.log", "pgbench-closed.1.log"]
+        .iter()
+        .flat_map(|name| {
+            let text = sample(name);
+            let of = |line: &str| line.split(' ').nth(2).unwrap().parse().unwrap();
+            text.lines().map(of).collect::<Vec<u64>>()
+        })
+        .collect();
+    times.sort_unstable();
+    let rank = |quantile: f64| {
+        let at = (quantile * to_f64(times.len() as u64)).ceil();
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rank"
+        )]
+        let at = at as usize;
+        to_f64(times[at - 1]) / 1e3
+    };
+    let latency = &record.results[0].latency_ns;
+    // Three significant digits of a histogram: 1 part in 1,000.
+    close(ms(latency.p50), rank(0.5), 0.001);
+    close(ms(latency.p95), rank(0.95), 0.001);
+    close(ms(latency.p99), rank(0.99), 0.001);
+    assert_eq!(latency.max, Some(times.last().unwrap() * 1_000));
+    assert_eq!(latency.p999, None, "970 ops carry no p99.9");
+}
+
+#[test]
+fn seconds_are_those_of_the_progress_lines() {
+    let (run, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
+    let all: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
+    assert_eq!(all, 970);
+    // The first transaction ended at 1795337637.552478 and had begun 8,705 µs before.
+    assert_eq!(record.started_at, "2026-11-22T08:53:57Z");
+    assert_eq!(run.started, parse_instant("2026-11-22T08:53:57Z").ok());
+    close(run.start.as_secs_f64(), 0.54, 1e-9);
+    let windows: u64 = record.results[0].windows.acknowledged.iter().sum();
+    assert_eq!(windows, 949, "the last 92 ms are no whole window");
+    let first = &record.intervals[0];
+    assert_eq!((first.second, first.op.as_str()), (0, "ops"));
+    let text = [sample("pgbench-closed.log"), sample("pgbench-closed.1.log")].concat();
+    let in_second = |end: &str| text.lines().filter(|l| l.contains(end)).count() as u64;
+    assert_eq!(first.acknowledged, in_second(" 0 1795337637 "));
+    assert_eq!(
+        record.intervals[2].acknowledged,
+        in_second(" 0 1795337639 ")
+    );
+    assert!(record.availability.longest_gap_ns > 0);
+    assert!(
+        record
+            .availability
+            .acknowledged_per_s
+            .iter()
+            .all(|n| *n > 100)
+    );
+}
+
+#[test]
+fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time() {
+    let out = sample("pgbench-rate.out");
+    let (run, record) = imported(&["pgbench-rate.log", "pgbench-rate.out"]);
+    let result = &record.results[0];
+    assert_eq!(result.acknowledged, 942);
+    let mean = printed(&out, "latency average = ");
+    close(ms(result.latency_ns.mean), mean, 2e-4);
+    let lag = printed(&out, "schedule lag: avg ");
+    close(ms(result.service_ns.mean), mean - lag, 1e-3);
+    assert_eq!(run.begin, LatencyBegin::Intended);
+    assert!(result.open);
+    let origin = record.imported.as_ref().unwrap();
+    assert!(
+        origin.leaves_out(MissingField::Rate),
+        "pgbench prints no rate"
+    );
+    let codes: Vec<ReasonCode> = record
+        .judgments
+        .measurement
+        .reasons
+        .iter()
+        .map(|r| r.code)
+        .collect();
+    assert_eq!(codes, [ReasonCode::Imported], "waiting is in it");
+}
+
+#[test]
+fn without_the_output_a_seventh_figure_is_the_lag_and_that_is_said() {
+    let (run, _) = imported(&["pgbench-rate.log"]);
+    assert_eq!(run.begin, LatencyBegin::Intended);
+    assert!(run.notes.iter().any(|note| note.contains("schedule lag")));
+    let (run, record) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
+    let out = sample("pgbench-retry.out");
+    assert_eq!(run.begin, LatencyBegin::Sent, "the output knows no lag");
+    let retries: u64 = record.results.iter().map(|r| r.retries).sum();
+    assert_eq!(retries, counted(&out, "total number of retries: "));
+}
+
+#[test]
+fn skipped_transactions_were_due_and_never_sent() {
+    let out = sample("pgbench-limit.out");
+    for files in [
+        &["pgbench-limit.log", "pgbench-limit.out"][..],
+        &["pgbench-limit.out"],
+    ] {
+        let (_, record) = imported(files);
+        let result = &record.results[0];
+        let skipped = counted(&out, "transactions skipped: ");
+        assert_eq!(result.dropped, skipped);
+        assert_eq!(result.acknowledged, 444);
+        assert_eq!(result.offered, skipped + 444);
+        assert_eq!(
+            result.latency_ns.beyond, skipped,
+            "they rank above all others"
+        );
+        assert_eq!(result.latency_ns.mean, None);
+    }
+    let (_, record) = imported(&["pgbench-limit.log"]);
+    assert!(
+        record.results[0]
+            .latency_ns
+            .at_least
+            .contains(&"p99".to_owned())
+    );
+    assert!(
+        !record.results[0]
+            .latency_ns
+            .at_least
+            .contains(&"p50".to_owned())
+    );
+}
+
+#[test]
+fn failed_transactions_are_errors_and_in_no_latency() {
+    let (_, record) = imported(&["pgbench-fail.log"]);
+    let result = &record.results[0];
+    assert_eq!((result.sent, result.acknowledged), (240, 104));
+    assert_eq!(result.errors["conflict"], 136);
+    assert_eq!(result.latency_ns.count, 104);
+    let errors: u64 = record.intervals.iter().map(|i| i.errors).sum();
+    assert_eq!(errors, 136);
+    let (_, summary) = imported(&["pgbench-fail.out"]);
+    assert_eq!(summary.results[0].errors["conflict"], 136);
+    assert_eq!(
+        (summary.results[0].sent, summary.results[0].acknowledged),
+        (240, 104)
+    );
+    assert!(
+        summary
+            .notes
+            .iter()
+            .any(|f| f.message.contains("includes failed"))
+    );
+}
+
+#[test]
+fn each_script_is_an_op_of_its_own() {
+    let out = sample("pgbench-retry.out");
+    let (_, logged) = imported(&["pgbench-retry.log", "pgbench-retry.out"]);
+    let (_, summed) = imported(&["pgbench-retry.out"]);
+    let names = |record: &highwater_model::record::RunRecord| -> Vec<String> {
+        record.results.iter().map(|r| r.op.clone()).collect()
+    };
+    assert_eq!(names(&logged), ["1: upd.sql", "2: upd2.sql"]);
+    assert_eq!(names(&summed), names(&logged));
+    for (logged, summed) in logged.results.iter().zip(&summed.results) {
+        assert_eq!(logged.acknowledged, summed.acknowledged);
+        assert_eq!(logged.errors, summed.errors);
+        assert_eq!(logged.retries, summed.retries);
+        close(
+            ms(logged.latency_ns.mean),
+            ms(summed.latency_ns.mean),
+            PRINTED,
+        );
+    }
+    let second = out.split_once("SQL script 2").unwrap().1;
+    let tps = printed(second, "tps = ");
+    close(summed.results[1].throughput.ops_per_s, tps, 1e-9);
+    let (_, alone) = imported(&["pgbench-retry.log"]);
+    assert_eq!(names(&alone), ["script 1", "script 2"]);
+    assert_eq!(alone.results[0].error_examples["conflict"], "serialization");
+}
+
+#[test]
+fn a_log_with_lag_and_retries_has_both() {
+    let out = sample("pgbench-both.out");
+    let (run, record) = imported(&["pgbench-both.log"]);
+    let result = &record.results[0];
+    assert_eq!(run.begin, LatencyBegin::Intended);
+    assert_eq!(result.acknowledged, 119);
+    let mean = printed(&out, "latency average = ");
+    close(ms(result.latency_ns.mean), mean, PRINTED);
+    assert_eq!(result.retries, counted(&out, "total number of retries: "));
+    assert!(result.service_ns.mean < result.latency_ns.mean);
+    let (_, summary) = imported(&["pgbench-both.out"]);
+    assert_eq!(summary.results[0].retries, result.retries);
+}
+
+#[test]
+fn a_sample_is_distinguished_from_a_whole_log() {
+    let (run, record) = imported(&["pgbench-sampled.log"]);
+    assert!(run.missing_fields.contains(&MissingField::Offered));
+    assert!(
+        run.notes.iter().any(|note| note.contains("1.01 %")),
+        "{:?}",
+        run.notes
+    );
+    let text = crate::text(&record);
+    let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
+    assert!(
+        counts.contains("145") && counts.matches('–').count() == 3,
+        "{text}"
+    );
+    let (run, _) = imported(&["pgbench-sampled.log", "pgbench-sampled.out"]);
+    assert!(
+        run.notes.iter().any(|note| note.contains("14452")),
+        "{:?}",
+        run.notes
+    );
+}
+
+#[test]
+fn a_summary_alone_has_a_mean_and_no_percentile() {
+    let out = sample("pgbench-closed.out");
+    let (run, record) = imported(&["pgbench-closed.out"]);
+    let result = &record.results[0];
+    assert_eq!(result.acknowledged, 970);
+    let latency = &result.latency_ns;
+    close(ms(latency.mean), printed(&out, "latency average = "), 1e-9);
+    assert_eq!((latency.p50, latency.p99, latency.max), (None, None, None));
+    assert!(
+        result.histograms.latency.is_empty(),
+        "no distribution is pretended"
+    );
+    close(result.throughput.ops_per_s, printed(&out, "tps = "), 1e-9);
+    assert_eq!(run.version.as_deref(), Some("15.18"));
+    assert_eq!(run.settings["scaling factor"], "2");
+    // Five progress lines of a second each.
+    let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
+    assert_eq!(rates, [184, 191, 175, 188, 229]);
+    let origin = record.imported.as_ref().unwrap();
+    for what in [
+        MissingField::Availability,
+        MissingField::Distribution,
+        MissingField::Start,
+        MissingField::Target,
+    ] {
+        assert!(origin.leaves_out(what), "{what:?}");
+    }
+    assert!(!origin.leaves_out(MissingField::Errors) && !origin.leaves_out(MissingField::Seconds));
+}
+
+#[test]
+fn nothing_is_judged_and_nothing_was_audited() {
+    let (_, record) = imported(&["pgbench-closed.log", "pgbench-closed.1.log"]);
+    let judged = &record.judgments;
+    assert_eq!(judged.measurement.value, Measurement::Inconclusive);
+    let codes: Vec<ReasonCode> = judged.measurement.reasons.iter().map(|r| r.code).collect();
+    assert_eq!(codes, [ReasonCode::Imported, ReasonCode::WaitingNotCounted]);
+    assert_eq!(judged.data.value, Data::NotChecked);
+    assert_eq!(judged.data.reasons[0].code, ReasonCode::NotAudited);
+    insta::assert_snapshot!(crate::text(&record));
+}
+
+#[test]
+fn a_error_names_its_line_its_place_and_what_is_right() {
+    let log = sample("pgbench-rate.log");
+    let first: Vec<&str> = log.lines().take(3).collect();
+    let with = |line: &str| format!("{}\n{line}\n", first.join("\n"));
+    let (line, wrong) = parsed_run(&[&with("1 2 x12 0 1795337642 646789 97")]).unwrap_err();
+    assert_eq!((line, wrong.span.clone()), (4, 4..7));
+    assert_eq!(wrong.message, "`x12` is not a whole number");
+    assert!(wrong.hint.contains("pgbench -l"));
+    let (line, wrong) = parsed_run(&[&with("1 2 12 0 1795337642 646789")]).unwrap_err();
+    assert_eq!((line, wrong.message.as_str()), (4, "6 figures, 7 before"));
+    let (line, wrong) = parsed_run(&[&with("1 2 12")]).unwrap_err();
+    assert_eq!(
+        (line, wrong.message.as_str()),
+        (4, "3 figures, not six to eight")
+    );
+    let far = with("1 2 12 0 1895337642 646789 97");
+    let (line, wrong) = parsed_run(&[&far]).unwrap_err();
+    assert_eq!(line, 4);
+    assert!(
+        wrong.message.contains("from the other lines"),
+        "{}",
+        wrong.message
+    );
+    let (_, wrong) = parsed_run(&[&sample("pgbench-sums.log")]).unwrap_err();
+    assert!(
+        wrong.hint.contains("without --aggregate-interval"),
+        "{wrong:?}"
+    );
+    let cut = sample("pgbench-closed.out").replace("tps = 194", "tps = x");
+    let (line, wrong) = parsed_run(&[&cut]).unwrap_err();
+    assert_eq!(
+        (line, wrong.message.as_str()),
+        (20, "this figure cannot be read")
+    );
+}
+
+#[test]
+fn progress_lines_alone_are_a_course_without_latency() {
+    let out = sample("pgbench-rate.out");
+    let lines: Vec<&str> = out.lines().filter(|l| l.starts_with("progress")).collect();
+    let run = parsed_run(&[&lines.join("\n")]).unwrap();
+    assert_eq!(run.ops[0].acknowledged, 173 + 184 + 190 + 212 + 183);
+    assert!(run.missing_fields.contains(&MissingField::Latency));
+    assert_eq!(run.pace, ImportedPace::NotReported);
+}

@@ -1,0 +1,115 @@
+//! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
+
+use super::{close, counted, imported, ms, parsed_run, printed, sample};
+use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
+
+#[test]
+fn a_histogram_gives_the_percentile_that_sysbench_prints() {
+    let out = sample("sysbench-histogram.out");
+    let (run, record) = imported(&["sysbench-histogram.out"]);
+    let result = &record.results[0];
+    assert_eq!(
+        result.acknowledged,
+        counted(&out, "total number of events:")
+    );
+    assert_eq!(result.latency_ns.count, 625);
+    // The bins are printed with three decimals, the percentile with two.
+    close(
+        ms(result.latency_ns.p99),
+        printed(&out, "99th percentile:"),
+        2e-3,
+    );
+    assert_eq!(result.latency_ns.mean, Some(16_010_000));
+    assert_eq!(result.latency_ns.max, Some(405_690_000));
+    assert_eq!(result.retries, 8, "ignored errors are tried again");
+    assert!(result.errors.is_empty());
+    close(result.throughput.ops_per_s, 124.61, 1e-9);
+    assert_eq!(run.version.as_deref(), Some("1.0.20"));
+    assert_eq!((run.pace, run.sessions), (ImportedPace::Closed, Some(2)));
+    assert_eq!(run.begin, LatencyBegin::Sent);
+    assert_eq!(record.phases[0].duration_ns, 5_014_700_000);
+}
+
+#[test]
+fn its_lines_are_the_seconds() {
+    let (_, record) = imported(&["sysbench-histogram.out"]);
+    let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
+    assert_eq!(rates, [88, 163, 106, 92, 175]);
+    let p99: Vec<Option<u64>> = record.intervals.iter().map(|i| i.p99_ns).collect();
+    assert_eq!(p99[3], Some(158_630_000));
+    assert!(record.intervals.iter().all(|i| i.p50_ns.is_none()));
+    let seconds: Vec<u64> = record.intervals.iter().map(|i| i.second).collect();
+    assert_eq!(seconds, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn lines_for_two_seconds_show_their_mean_with_a_note() {
+    let (run, record) = imported(&["sysbench-plain.out"]);
+    let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
+    assert_eq!(rates, [34_032, 34_033, 30_327, 30_328, 34_369, 34_370]);
+    assert!(
+        run.notes
+            .iter()
+            .any(|note| note.contains("lines of 2 s each"))
+    );
+    assert!(
+        run.notes
+            .iter()
+            .any(|note| note.contains("95th percentile"))
+    );
+    assert!(
+        record.intervals.iter().all(|i| i.p99_ns.is_none()),
+        "that is no p99"
+    );
+}
+
+#[test]
+fn without_a_histogram_there_is_one_percentile_and_no_distribution() {
+    let (_, record) = imported(&["sysbench-plain.out"]);
+    let result = &record.results[0];
+    assert_eq!(result.latency_ns.p95, Some(30_000));
+    assert_eq!((result.latency_ns.p50, result.latency_ns.p99), (None, None));
+    assert!(result.histograms.latency.is_empty());
+    let origin = record.imported.as_ref().unwrap();
+    assert!(
+        origin.leaves_out(MissingField::Distribution)
+            && origin.leaves_out(MissingField::Availability)
+    );
+    let (_, none) = imported(&["sysbench-nopercentile.out"]);
+    let latency = &none.results[0].latency_ns;
+    assert_eq!(
+        (latency.mean, latency.max),
+        (Some(11_880_000), Some(43_820_000))
+    );
+    assert_eq!(latency.p95, None);
+}
+
+#[test]
+fn with_a_rate_the_time_in_the_queue_is_in_the_latency() {
+    let (run, record) = imported(&["sysbench-rate.out"]);
+    assert_eq!(
+        (run.pace, run.begin),
+        (ImportedPace::Open, LatencyBegin::Intended)
+    );
+    assert_eq!(record.streams[0].planned_rate, Some(200.0));
+    assert!(record.results[0].open);
+    close(record.results[0].throughput.ops_per_s, 184.77, 1e-9);
+}
+
+#[test]
+fn a_cut_output_and_a_damaged_line_are_errors() {
+    let out = sample("sysbench-histogram.out");
+    let (head, _) = out.split_once("General statistics").unwrap();
+    let (line, wrong) = parsed_run(&[head]).unwrap_err();
+    assert_eq!(line, 0);
+    assert!(wrong.message.contains("it was cut"), "{wrong:?}");
+    let damaged = out.replace("[ 3s ] thds: 2 tps: 106.15", "[ 3s ] thds: 2 tps: 1O6.15");
+    let (line, wrong) = parsed_run(&[&damaged]).unwrap_err();
+    let place = damaged.lines().position(|l| l.contains("1O6")).unwrap();
+    assert_eq!(
+        (line, wrong.message.as_str()),
+        (place + 1, "this line cannot be read")
+    );
+    let (_, wrong) = parsed_run(&[&out, &out]).unwrap_err();
+    assert!(wrong.message.contains("this is the second"), "{wrong:?}");
+}

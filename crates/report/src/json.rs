@@ -1,0 +1,154 @@
+//! The record as JSON, back again, and its schema.
+//!
+//! The bytes of [`json`] are exactly those of `record.json`.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::version1;
+use highwater_model::display;
+use highwater_model::record::{RECORD_SCHEMA, RunRecord};
+
+/// Why a text is not a record.
+#[derive(Debug, Error)]
+pub enum ParseError {
+    /// It is JSON, but not a record of any version.
+    #[error("not a record of Highwater: it has no `schema` (expected {RECORD_SCHEMA})")]
+    NotARecord,
+    /// It is a record of another version.
+    #[error("record has schema {found:?}; this version of Highwater reads {RECORD_SCHEMA}")]
+    Schema {
+        /// What it says it is, shortened.
+        found: String,
+    },
+    /// It is no JSON, or a field is missing or has the wrong type.
+    #[error("record cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// The record as it is stored: pretty, fields in the order of their definition, a newline at the
+/// end. A number that is not finite becomes `null`.
+pub fn json(record: &RunRecord) -> String {
+    pretty(record)
+}
+
+/// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
+///
+/// # Errors
+/// If the text is not JSON, not a record, or of another schema version.
+pub fn parse(json: &str) -> Result<RunRecord, ParseError> {
+    /// Read first, so that another version is named before one of its fields is missed.
+    #[derive(Deserialize)]
+    struct Version {
+        schema: Option<String>,
+    }
+    let version: Version = serde_json::from_str(json)?;
+    let found = version.schema.ok_or(ParseError::NotARecord)?;
+    if found == version1::SCHEMA {
+        let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
+        return Ok(serde_json::from_value(record)?);
+    }
+    if found != RECORD_SCHEMA {
+        let found = found.chars().take(64).collect();
+        return Err(ParseError::Schema { found });
+    }
+    Ok(serde_json::from_str(json)?)
+}
+
+/// JSON Schema (draft 2020-12) of [`json`], pretty, with a newline at the end.
+pub fn schema() -> String {
+    pretty(&schemars::schema_for!(RunRecord))
+}
+
+pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
+    // Only a map whose keys are no strings, or a failing `Serialize`, could be refused; a record
+    // has neither.
+    let mut text = serde_json::to_string_pretty(value).unwrap_or_default();
+    text.push('\n');
+    escaped(&text)
+}
+
+/// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.
+fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for character in json.chars() {
+        if display::is_unsafe(character) && character != '\n' {
+            let units = character.encode_utf16(&mut [0; 2]).to_vec();
+            text.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+        } else {
+            text.push(character);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_analysis::fixture;
+
+    #[test]
+    fn a_record_comes_back_as_it_was() {
+        for record in [
+            fixture::closed(),
+            fixture::open_steps(),
+            fixture::open_gate(),
+        ] {
+            let text = json(&record);
+            assert!(text.ends_with("}\n"));
+            let back = parse(&text).unwrap();
+            assert_eq!(back, record);
+            assert_eq!(json(&back), text);
+        }
+    }
+
+    #[test]
+    fn words_of_a_target_come_back_and_cannot_steer_a_terminal() {
+        let mut record = fixture::closed();
+        record.target.version = "x\u{202e}\u{9b}1m\u{e0041}\u{1b}".to_owned();
+        let text = json(&record);
+        assert!(
+            text.contains(r"x\u202e\u009b1m\udb40\udc41\u001b"),
+            "{text}"
+        );
+        assert_eq!(parse(&text).unwrap(), record);
+    }
+
+    #[test]
+    fn another_version_is_named_before_anything_else() {
+        let error = parse(r#"{"schema": "highwater-record/9"}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "record has schema \"highwater-record/9\"; this version of Highwater reads \
+             highwater-record/2"
+        );
+    }
+
+    #[test]
+    fn what_is_no_record_is_told_apart() {
+        let message = |text| parse(text).unwrap_err().to_string();
+        assert!(message("{}").starts_with("not a record of Highwater"));
+        assert!(message("{").contains("line 1"));
+        assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field `id`"));
+        assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("missing field `id`"));
+    }
+
+    #[test]
+    fn the_schema_describes_every_record() {
+        let schema: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        for record in [
+            fixture::closed(),
+            fixture::open_steps(),
+            fixture::open_gate(),
+        ] {
+            let value: serde_json::Value = serde_json::from_str(&json(&record)).unwrap();
+            let errors: Vec<String> = validator
+                .iter_errors(&value)
+                .map(|error| error.to_string())
+                .collect();
+            assert!(errors.is_empty(), "{errors:?}");
+        }
+        assert!(!validator.is_valid(&serde_json::json!({"schema": "highwater-record/2"})));
+    }
+}

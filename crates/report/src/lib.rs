@@ -1,0 +1,38 @@
+//! Reports: pure functions from a record to text, JSON, CSV and HTML, from shares to one record, and
+//! from a size plan to text, JSON and HTML.
+//!
+//! Equal records give equal bytes. No report may read a clock, a file or a locale, and none
+//! changes a figure: what is judged comes from the record or from `highwater-analysis`. The other way
+//! round, `import` makes records of what other tools wrote.
+
+mod compare;
+mod csv;
+mod figures;
+mod findings;
+mod html;
+pub mod import;
+mod json;
+mod layout;
+mod live;
+mod markdown;
+mod merge;
+mod progress;
+mod size;
+#[cfg(test)]
+mod tests;
+mod text;
+mod version1;
+
+pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
+pub use csv::{csv, results_csv, telemetry_csv};
+pub use figures::{
+    FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
+};
+pub use html::{html, size_html};
+pub use json::{ParseError, json, parse, schema};
+pub use live::{AuditProgress, ExperimentProgress, Live, LoadBounds};
+pub use markdown::markdown;
+pub use merge::{MergeError, merge};
+pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};
+pub use size::{size_json, size_schema, size_text};
+pub use text::{probe_line, quoted, text, text_at, trial_line};

@@ -1,0 +1,391 @@
+//! What a terminal shows while something goes on, as a few lines that are drawn again in place: how
+//! far it is, how long it will take, and how the last minute went.
+//!
+//! Pure: the time is an argument, and lines come out. What must not be here: writing them.
+
+mod bars;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use super::layout::{Row, aligned};
+use super::progress::{IntervalLine, StreamProgress};
+use highwater_model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
+use highwater_model::numbers::{round_to_u64, to_f64};
+use highwater_model::plan::Unit;
+use highwater_model::units::Nanos;
+
+use bars::{bar, cut, trend};
+
+/// Seconds of a trend.
+const TREND_S: usize = 60;
+/// Cells of a bar, on a terminal of so many columns and on a narrower one.
+const BAR: usize = 24;
+const WIDE: usize = 79;
+const SHORT_BAR: usize = 10;
+/// Columns before a bar.
+const LABEL: usize = 13;
+/// As far as time alone can say that a question is: it is not over before its answer is there.
+const NEARLY: f64 = 0.99;
+/// Characters of a name.
+const WORDS: usize = 40;
+
+/// What ends a part of a run in which a load runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LoadBounds {
+    /// Rows that are there.
+    pub there: u64,
+    /// Rows that are to be there; absent where their number ends nothing.
+    pub rows: Option<u64>,
+    /// How long it lasts at most; absent where time ends nothing.
+    pub length: Option<Nanos>,
+}
+
+/// How far an audit is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct AuditProgress {
+    /// What is being done.
+    pub stage: String,
+    /// Rows that were looked at; a row that is looked at twice counts twice.
+    pub rows: u64,
+    /// Rows that the question under way looks at besides.
+    pub under_way: u64,
+    /// Rows that are to be looked at.
+    pub of: u64,
+    /// How long the audit was expected to take.
+    pub estimate: Nanos,
+}
+
+/// How far a search or a tuning is, when a probe begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExperimentProgress {
+    /// Probes that are over.
+    pub done: u32,
+    /// Probes at most.
+    pub most: u32,
+    /// What they took.
+    pub spent: Nanos,
+    /// What one that is to come takes, as far as is known.
+    pub each: Nanos,
+    /// What all of them may take; absent: no bound.
+    pub budget: Option<Nanos>,
+}
+
+/// What goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Live {
+    experiment: Option<(Nanos, ExperimentProgress)>,
+    part: Part,
+}
+
+#[derive(Debug, Clone, Default)]
+enum Part {
+    #[default]
+    Nothing,
+    Load(Load),
+    Audit {
+        begin: Nanos,
+        progress: AuditProgress,
+    },
+}
+
+#[derive(Debug, Clone, Default)]
+struct Load {
+    bounds: LoadBounds,
+    /// Rows that came since it began.
+    rows: f64,
+    /// Ops that were given up since it began.
+    dropped: u64,
+    last: Option<IntervalLine>,
+    streams: Vec<StreamTimeline>,
+}
+
+/// Figures of a stream since the load began.
+#[derive(Debug, Clone, Default)]
+struct StreamTimeline {
+    units_per_s: VecDeque<f64>,
+    errors: u64,
+    rejected: u64,
+}
+
+impl Live {
+    /// A probe begins.
+    pub fn probe(&mut self, now: Nanos, experiment: ExperimentProgress) {
+        self.experiment = Some((now, experiment));
+        self.part = Part::Nothing;
+    }
+
+    /// A probe is over; the target rests until the next one.
+    pub fn probed(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Another part of the run begins.
+    pub fn other_part(&mut self) {
+        self.part = Part::Nothing;
+    }
+
+    /// A load begins.
+    pub fn load(&mut self, bounds: LoadBounds) {
+        self.part = Part::Load(Load {
+            bounds,
+            ..Load::default()
+        });
+    }
+
+    /// A second of load is over.
+    pub fn second(&mut self, line: &IntervalLine) {
+        if !matches!(self.part, Part::Load(_)) {
+            self.load(LoadBounds::default());
+        }
+        if let Part::Load(load) = &mut self.part {
+            load.second(line);
+        }
+    }
+
+    /// An audit has come this far.
+    pub fn audit(&mut self, now: Nanos, progress: AuditProgress) {
+        let begin = match &self.part {
+            Part::Audit { begin, .. } => *begin,
+            Part::Nothing | Part::Load(_) => now,
+        };
+        self.part = Part::Audit { begin, progress };
+    }
+
+    /// What is to be seen now, on a terminal of this size.
+    pub fn lines(&self, now: Nanos, columns: usize, rows: usize) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some((begin, experiment)) = &self.experiment {
+            lines.push(experiment_bar(*experiment, now.saturating_sub(*begin)).line(columns));
+        }
+        match &self.part {
+            Part::Nothing => {}
+            Part::Load(load) => lines.extend(load.lines(columns)),
+            Part::Audit { begin, progress } => {
+                lines.push(audit_bar(progress, now.saturating_sub(*begin)).line(columns));
+            }
+        }
+        lines.truncate(rows);
+        lines.iter().map(|line| cut(line, columns)).collect()
+    }
+}
+
+/// A line with a bar: what goes on, how much of it is over, what is left, what else is known.
+struct Bar {
+    label: String,
+    share: f64,
+    left: Option<String>,
+    about: Vec<String>,
+}
+
+impl Bar {
+    /// `load         ██████░░░░░░   50.0 %  5 s left · about`; a narrow terminal has a short bar.
+    fn line(&self, columns: usize) -> String {
+        let about: Vec<&str> = self
+            .left
+            .iter()
+            .chain(&self.about)
+            .map(String::as_str)
+            .collect();
+        let label = foreign(&self.label, LABEL - 2);
+        let bar = bar(self.share, if columns < WIDE { SHORT_BAR } else { BAR });
+        let line = format!("{label:<LABEL$}{bar}  {}", about.join(" · "));
+        line.trim_end().to_owned()
+    }
+}
+
+/// The bar of a search: of what it may take at most, the part that is nearest to its end.
+fn experiment_bar(experiment: ExperimentProgress, elapsed: Nanos) -> Bar {
+    let spent = experiment.spent.0.saturating_add(elapsed.0);
+    let number = experiment.done.saturating_add(1);
+    let mut about = vec![format!("probe {number} of {} at most", experiment.most)];
+    let mut share = ratio(experiment.done.into(), experiment.most.into());
+    let to_come = u64::from(experiment.most.saturating_sub(experiment.done));
+    let of_probes = experiment.each.0.saturating_mul(to_come);
+    let mut left = of_probes.saturating_sub(elapsed.0);
+    if let Some(budget) = experiment.budget {
+        about.push(format!("{} of {}", whole_s(spent), whole_s(budget.0)));
+        share = share.max(ratio(spent, budget.0));
+        left = left.min(budget.0.saturating_sub(spent));
+    }
+    Bar {
+        label: "probes".to_owned(),
+        share,
+        left: Some(format!("at most {} left", whole_s(left))),
+        about,
+    }
+}
+
+/// The bar of an audit. A database answers a question about all rows at once: meanwhile time tells,
+/// by what was expected, how far it may be.
+fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
+    let counted = ratio(progress.rows, progress.of);
+    let under_way = ratio(
+        progress.rows.saturating_add(progress.under_way),
+        progress.of,
+    );
+    let expected = ratio(elapsed.0, progress.estimate.0);
+    let share = counted.max(expected.min(under_way).min(NEARLY));
+    let left = time_left(share, elapsed.as_secs_f64());
+    let rows = count(progress.rows.min(progress.of));
+    Bar {
+        label: "audit".to_owned(),
+        share,
+        left: left.map(|left| format!("about {} left", seconds(left))),
+        about: vec![
+            format!("{rows} of {} rows", count(progress.of)),
+            foreign(&progress.stage, 2 * WORDS),
+        ],
+    }
+}
+
+/// What is left at the pace so far, seconds.
+fn time_left(share: f64, elapsed_s: f64) -> Option<f64> {
+    let left = elapsed_s * (1.0 - share) / share;
+    (share > 0.0 && left.is_finite()).then_some(left.max(0.0))
+}
+
+impl Load {
+    fn second(&mut self, line: &IntervalLine) {
+        self.streams
+            .resize_with(line.streams.len(), StreamTimeline::default);
+        for (timeline, stream) in self.streams.iter_mut().zip(&line.streams) {
+            timeline.units_per_s.push_back(stream.units_per_s);
+            if timeline.units_per_s.len() > TREND_S {
+                timeline.units_per_s.pop_front();
+            }
+            timeline.errors += stream.errors;
+            timeline.rejected += stream.rejected;
+        }
+        let rows = line.streams.iter().find(|s| s.unit == Unit::Rows);
+        self.rows += rows.map_or(0.0, |stream| stream.units_per_s);
+        self.dropped += line.dropped;
+        self.last = Some(line.clone());
+    }
+
+    fn lines(&self, columns: usize) -> Vec<String> {
+        let mut lines = vec![self.bar().line(columns)];
+        let Some(last) = &self.last else {
+            return lines;
+        };
+        let rows: Vec<Row> = std::iter::once(head())
+            .chain(
+                last.streams
+                    .iter()
+                    .zip(&self.streams)
+                    .map(|(stream, timeline)| row(stream, timeline)),
+            )
+            .collect();
+        let table = aligned(&rows, 1);
+        for (position, row) in table.into_iter().enumerate() {
+            lines.push(row);
+            let timeline = position.checked_sub(1).and_then(|at| self.streams.get(at));
+            let stream = position.checked_sub(1).and_then(|at| last.streams.get(at));
+            if let (Some(timeline), Some(stream)) = (timeline, stream) {
+                lines.push(last_minute(timeline, stream.unit, columns));
+            }
+        }
+        lines
+    }
+
+    /// How far it is, and when it ends at the latest.
+    fn bar(&self) -> Bar {
+        let Some(last) = &self.last else {
+            return Bar {
+                label: "begins".to_owned(),
+                share: 0.0,
+                left: None,
+                about: Vec::new(),
+            };
+        };
+        let mut about = Vec::new();
+        let (mut share, mut left) = (0.0_f64, None::<f64>);
+        let elapsed = Nanos::from_secs(last.second).as_secs_f64();
+        if let Some(rows) = self.bounds.rows {
+            let there = to_f64(self.bounds.there) + self.rows;
+            let missing = (to_f64(rows) - there).max(0.0);
+            share = (there / to_f64(rows).max(1.0)).min(1.0);
+            about.push(format!(
+                "{} of {} rows",
+                count(round_to_u64(there).min(rows)),
+                count(rows)
+            ));
+            let at_this_pace = missing / (self.rows / elapsed);
+            left = Some(at_this_pace).filter(|left| left.is_finite());
+        }
+        if let Some(length) = self.bounds.length {
+            let of_time = length.as_secs_f64();
+            share = share.max((elapsed / of_time).min(1.0));
+            about.push(format!(
+                "{} of {}",
+                seconds(elapsed.min(of_time)),
+                seconds(of_time)
+            ));
+            let rest = (of_time - elapsed).max(0.0);
+            left = Some(left.map_or(rest, |left| left.min(rest)));
+        }
+        about.push(format!("{} sessions", count(last.sessions.into())));
+        if self.dropped > 0 {
+            about.push(format!("{} dropped", count(self.dropped)));
+        }
+        Bar {
+            label: last.phase.clone(),
+            share,
+            left: left.map(|left| format!("{} left", seconds(left))),
+            about,
+        }
+    }
+}
+
+fn head() -> Row {
+    Row::new([
+        "stream", "offered", "achieved", "p50", "p99", "errors", "rejected",
+    ])
+}
+
+fn row(stream: &StreamProgress, timeline: &StreamTimeline) -> Row {
+    let latency = |ns: Option<u64>| ns.map_or_else(|| ABSENT.to_owned(), duration);
+    let mut p99 = latency(stream.p99_ns);
+    if stream.p99_at_least {
+        p99 = format!("≥ {p99}");
+    }
+    Row::new([
+        foreign(&stream.stream, WORDS),
+        stream
+            .offered_per_s
+            .map_or_else(|| "closed".to_owned(), rate),
+        format!("{} {}/s", rate(stream.units_per_s), stream.unit.name()),
+        latency(stream.p50_ns),
+        p99,
+        count(timeline.errors),
+        count(timeline.rejected),
+    ])
+}
+
+/// The trend of the last minute, as much of it as fits, and its greatest value if that fits, too.
+fn last_minute(timeline: &StreamTimeline, unit: Unit, columns: usize) -> String {
+    let room = columns.saturating_sub(LABEL).max(1);
+    let highest = timeline.units_per_s.iter().copied().fold(0.0, f64::max);
+    let trend = trend(&timeline.units_per_s, room);
+    let highest = format!("  up to {} {}/s", rate(highest), unit.name());
+    let fits = trend.chars().count() + highest.chars().count() <= room;
+    let highest = if fits { highest.as_str() } else { "" };
+    format!("{:LABEL$}{trend}{highest}", "")
+}
+
+/// Whole seconds from ten on, as a clock shows them.
+fn seconds(seconds: f64) -> String {
+    if seconds < 10.0 {
+        return format!("{} s", plain((seconds * 10.0).round() / 10.0));
+    }
+    whole_s(Nanos::from_secs(round_to_u64(seconds)).0)
+}
+
+fn whole_s(ns: u64) -> String {
+    let second = Nanos::SECOND.0;
+    match ns.div_ceil(second) {
+        seconds if seconds < 120 => format!("{seconds} s"),
+        seconds => duration(seconds.saturating_mul(second)),
+    }
+}

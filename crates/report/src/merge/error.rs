@@ -1,0 +1,78 @@
+//! Why records cannot be merged. It must not look for the cause: `merge` does.
+
+use thiserror::Error;
+
+use highwater_model::histogram::HistogramError;
+use highwater_model::judgment::{Reason, ReasonCode};
+
+/// Why records are not all the shares of one plan.
+#[derive(Debug, Error)]
+pub enum MergeError {
+    /// There is nothing to merge.
+    #[error("no record was given")]
+    Empty,
+    /// Two records have different plans.
+    #[error("records {first} and {other} belong to different plans")]
+    PlansDiffer {
+        /// The first record.
+        first: String,
+        /// The one that differs.
+        other: String,
+    },
+    /// Two records are of different kinds or versions of target.
+    #[error("records {first} and {other} are of different targets")]
+    TargetsDiffer {
+        /// The first record, and what its target is.
+        first: String,
+        /// The one that differs, and what its target is.
+        other: String,
+    },
+    /// Two records say differently how many shares there are.
+    #[error("record {record} is one of {of} shares, the first one is one of {others}")]
+    CountsDiffer {
+        /// The one that differs.
+        record: String,
+        /// How many it says.
+        of: u32,
+        /// How many the first one says.
+        others: u32,
+    },
+    /// One share was given twice.
+    #[error("share {index} of {of} was given twice")]
+    Twice {
+        /// Which.
+        index: u32,
+        /// Of how many.
+        of: u32,
+    },
+    /// Not all shares were given.
+    #[error("of {of} shares these are missing: {missing}")]
+    Missing {
+        /// Their numbers.
+        missing: String,
+        /// Of how many.
+        of: u32,
+    },
+    /// A distribution cannot be read.
+    #[error("record {record}: a distribution of op {op} cannot be read: {source}")]
+    Histogram {
+        /// Which record.
+        record: String,
+        /// Of which op.
+        op: String,
+        /// Why.
+        source: HistogramError,
+    },
+}
+
+impl MergeError {
+    /// The same as a reason of a measurement.
+    pub fn reason(&self) -> Reason {
+        Reason {
+            code: ReasonCode::SharesDiffer,
+            message: "the records are not all the shares of one plan".to_owned(),
+            evidence: self.to_string(),
+            hint: Some("give the record of every share once: highwater show R1 R2 …".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Load generators, the target as they saw it, and what was noted.
+
+use std::collections::BTreeMap;
+
+use highwater_model::record::{Incident, RunNote, RunRecord, TargetRecord, TelemetrySample};
+use highwater_model::target_telemetry::TargetTelemetry;
+
+/// URLs, hosts and settings of all shares; sizes as the first and the last state say.
+pub(super) fn target(shares: &[&RunRecord]) -> TargetRecord {
+    let mut merged = shares[0].target.clone();
+    for share in &shares[1..] {
+        let other = &share.target;
+        for url in &other.urls {
+            if !merged.urls.contains(url) {
+                merged.urls.push(url.clone());
+            }
+        }
+        for host in &other.hosts {
+            match merged
+                .hosts
+                .iter_mut()
+                .find(|merged_one| merged_one.url == host.url)
+            {
+                None => merged.hosts.push(host.clone()),
+                Some(merged_one) => {
+                    merged_one.sessions += host.sessions;
+                    merged_one.acknowledged += host.acknowledged;
+                }
+            }
+        }
+        merged.settings.extend(other.settings.clone());
+        merged.bytes_before = match (merged.bytes_before, other.bytes_before) {
+            (Some(ours), Some(theirs)) => Some(ours.min(theirs)),
+            (ours, theirs) => ours.or(theirs),
+        };
+        merged.bytes_after = merged.bytes_after.max(other.bytes_after);
+    }
+    merged
+}
+
+/// All load generators together, second by second: cores and memory added, the busiest machine.
+pub(super) fn telemetry(shares: &[&RunRecord]) -> Vec<TelemetrySample> {
+    if let [only] = shares {
+        return only.telemetry.clone();
+    }
+    let mut merged: BTreeMap<u64, TelemetrySample> = BTreeMap::new();
+    for sample in shares.iter().flat_map(|share| &share.telemetry) {
+        let second = sample.time_ns.saturating_add(500_000_000) / 1_000_000_000;
+        merged
+            .entry(second)
+            .and_modify(|sum| add(sum, sample))
+            .or_insert_with(|| sample.clone());
+    }
+    merged.into_values().collect()
+}
+
+/// That of the first share which asked; the others leave the target alone.
+pub(super) fn target_telemetry(shares: &[&RunRecord]) -> Option<TargetTelemetry> {
+    shares
+        .iter()
+        .find_map(|share| share.target_telemetry.clone())
+}
+
+fn add(sum: &mut TelemetrySample, sample: &TelemetrySample) {
+    sum.time_ns = sum.time_ns.max(sample.time_ns);
+    sum.client_cores += sample.client_cores;
+    sum.embedded_cores += sample.embedded_cores;
+    sum.machine_cpu_fraction = greater(sum.machine_cpu_fraction, sample.machine_cpu_fraction);
+    sum.steal_fraction = greater(sum.steal_fraction, sample.steal_fraction);
+    sum.rss_bytes += sample.rss_bytes;
+}
+
+fn greater(ours: Option<f64>, theirs: Option<f64>) -> Option<f64> {
+    match (ours, theirs) {
+        (Some(ours), Some(theirs)) => Some(ours.max(theirs)),
+        (ours, theirs) => ours.or(theirs),
+    }
+}
+
+/// Every note once; it names its share unless all shares have it.
+pub(super) fn notes(shares: &[&RunRecord]) -> Vec<RunNote> {
+    named(shares, |share| &share.notes, |note| &mut note.message)
+}
+
+/// The same for incidents.
+pub(super) fn incidents(shares: &[&RunRecord]) -> Vec<Incident> {
+    named(
+        shares,
+        |share| &share.incidents,
+        |incident| &mut incident.message,
+    )
+}
+
+fn named<T: Clone + PartialEq>(
+    shares: &[&RunRecord],
+    of: impl Fn(&RunRecord) -> &Vec<T>,
+    message: impl Fn(&mut T) -> &mut String,
+) -> Vec<T> {
+    let mut merged: Vec<T> = Vec::new();
+    for share in shares {
+        for one in of(share) {
+            let mut one = one.clone();
+            if !shares.iter().all(|other| of(other).contains(&one)) {
+                let place = &share.plan.definition.share;
+                let message = message(&mut one);
+                *message = format!("share {}/{}: {message}", place.index, place.of);
+            }
+            if !merged.contains(&one) {
+                merged.push(one);
+            }
+        }
+    }
+    merged
+}
+
+/// Values that differ stand side by side in the order of the shares.
+pub(super) fn environment(shares: &[&RunRecord]) -> BTreeMap<String, String> {
+    joined(shares.iter().map(|share| &share.environment))
+}
+
+/// The same for labels.
+pub(super) fn labels(shares: &[&RunRecord]) -> BTreeMap<String, String> {
+    joined(shares.iter().map(|share| &share.labels))
+}
+
+fn joined<'a>(
+    maps: impl Iterator<Item = &'a BTreeMap<String, String>>,
+) -> BTreeMap<String, String> {
+    let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for (name, value) in maps.flatten() {
+        let merged_one = values.entry(name.clone()).or_default();
+        if !merged_one.contains(&value.as_str()) {
+            merged_one.push(value);
+        }
+    }
+    let pairs = values.into_iter();
+    pairs
+        .map(|(name, values)| (name, values.join(" | ")))
+        .collect()
+}

@@ -1,0 +1,211 @@
+//! The figures per phase, stream and op, over all shares.
+
+use highwater_model::histogram::{LatencyHistogram, LatencySummary};
+use highwater_model::numbers::to_f64;
+use highwater_model::plan::Pace;
+use highwater_model::record::{
+    PhaseRecord, ResultRecord, RunRecord, StreamRecord, ThroughputRecord, WINDOW_NS, Windows,
+};
+use highwater_model::units::Nanos;
+
+use super::error::MergeError;
+use super::timeline::add_each;
+
+/// The same phase, stream and op in every share that has it.
+type Group<'a> = Vec<(&'a RunRecord, &'a ResultRecord)>;
+
+/// Results of the same phase, stream and op as one, in the order of their first appearance.
+pub(super) fn results(
+    shares: &[&RunRecord],
+    phases: &[PhaseRecord],
+) -> Result<Vec<ResultRecord>, MergeError> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for share in shares {
+        for result in &share.results {
+            let same = |group: &&mut Group<'_>| {
+                let (_, merged_one) = group[0];
+                (&merged_one.phase, &merged_one.stream, &merged_one.op)
+                    == (&result.phase, &result.stream, &result.op)
+            };
+            match groups.iter_mut().find(same) {
+                Some(group) => group.push((share, result)),
+                None => groups.push(vec![(share, result)]),
+            }
+        }
+    }
+    groups.iter().map(|group| one(group, phases)).collect()
+}
+
+fn one(group: &Group<'_>, phases: &[PhaseRecord]) -> Result<ResultRecord, MergeError> {
+    let (_, first) = group[0];
+    let mut merged = first.clone();
+    for (_, other) in &group[1..] {
+        merged.offered += other.offered;
+        merged.sent += other.sent;
+        merged.acknowledged += other.acknowledged;
+        merged.dropped += other.dropped;
+        merged.answered.ops += other.answered.ops;
+        merged.answered.rows += other.answered.rows;
+        merged.retries += other.retries;
+        for (class, number) in &other.errors {
+            *merged.errors.entry(class.clone()).or_default() += number;
+        }
+        for (class, example) in &other.error_examples {
+            let merged_one = merged.error_examples.entry(class.clone());
+            merged_one.or_insert_with(|| example.clone());
+        }
+        merged.rows.sent += other.rows.sent;
+        merged.rows.acknowledged += other.rows.acknowledged;
+        merged.rows.refused += other.rows.refused;
+        merged.rows.unknown += other.rows.unknown;
+        merged.response_bytes += other.response_bytes;
+        merged.response_rows += other.response_rows;
+        merged.backlog |= other.backlog;
+        add_windows(&mut merged.windows, &other.windows);
+    }
+    merged.throughput = throughput(&merged, phases);
+    distributions(&mut merged, group)?;
+    Ok(merged)
+}
+
+fn add_windows(sum: &mut Windows, other: &Windows) {
+    add_each(&mut sum.acknowledged, &other.acknowledged);
+    add_reported(&mut sum.offered, &other.offered);
+    add_reported(&mut sum.failed, &other.failed);
+    add_each(&mut sum.ended, &other.ended);
+    if sum.over.len() < other.over.len() {
+        sum.over.resize(other.over.len(), Vec::new());
+    }
+    for (sum, other) in sum.over.iter_mut().zip(&other.over) {
+        add_each(sum, other);
+    }
+}
+
+/// Nothing, if a share does not tell: without its part the sum would be another load.
+fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
+    if sum.is_empty() || other.is_empty() {
+        sum.clear();
+    }
+    if !sum.is_empty() {
+        add_each(sum, other);
+    }
+}
+
+/// Acknowledged ops by the time of their answer, over the whole windows of the phase; in rows as
+/// the acknowledged ops had them.
+fn throughput(merged: &ResultRecord, phases: &[PhaseRecord]) -> ThroughputRecord {
+    let windows = &merged.windows.acknowledged;
+    let (ops, nanos) = if windows.is_empty() {
+        let phase = phases.iter().find(|phase| phase.name == merged.phase);
+        (
+            merged.acknowledged,
+            phase.map_or(0, |phase| phase.duration_ns),
+        )
+    } else {
+        let length = u64::try_from(windows.len()).unwrap_or(u64::MAX);
+        (windows.iter().sum(), length.saturating_mul(WINDOW_NS))
+    };
+    if nanos == 0 {
+        return ThroughputRecord::default();
+    }
+    let ops_per_s = to_f64(ops) / Nanos(nanos).as_secs_f64();
+    ThroughputRecord {
+        ops_per_s,
+        rows_per_s: ops_per_s * merged.answered.rows_per_op(),
+        ci95: None,
+    }
+}
+
+/// One distribution of a result, as text, and its summary.
+type Part = for<'a> fn(&'a ResultRecord) -> Option<(&'a str, &'a LatencySummary)>;
+
+/// Merges every distribution and draws its summary anew.
+fn distributions(merged: &mut ResultRecord, group: &Group<'_>) -> Result<(), MergeError> {
+    let texts = &mut merged.histograms;
+    (texts.latency, merged.latency_ns) =
+        over_all(group, |r| Some((&r.histograms.latency, &r.latency_ns)))?;
+    (texts.service, merged.service_ns) =
+        over_all(group, |r| Some((&r.histograms.service, &r.service_ns)))?;
+    (texts.session_wait, merged.session_wait_ns) = over_all(group, |r| {
+        Some((&r.histograms.session_wait, &r.session_wait_ns))
+    })?;
+    (texts.client_lag, merged.client_lag_ns) = over_all(group, |r| {
+        Some((&r.histograms.client_lag, &r.client_lag_ns))
+    })?;
+    (texts.error_latency, merged.error_latency_ns) = over_all(group, |r| {
+        Some((&r.histograms.error_latency, &r.error_latency_ns))
+    })?;
+    let undelayed: Part = |r| {
+        let text = r.histograms.undelayed.as_deref().unwrap_or_default();
+        Some((text, r.undelayed_ns.as_ref()?))
+    };
+    if group.iter().any(|(_, result)| undelayed(result).is_some()) {
+        let (text, summary) = over_all(group, undelayed)?;
+        (texts.undelayed, merged.undelayed_ns) = (Some(text), Some(summary));
+    }
+    let of_rows: Part = |r| {
+        let text = r.histograms.row_latency.as_deref().unwrap_or_default();
+        Some((text, r.row_latency_ns.as_ref()?))
+    };
+    if group.iter().any(|(_, result)| of_rows(result).is_some()) {
+        let (text, summary) = over_all(group, of_rows)?;
+        (texts.row_latency, merged.row_latency_ns) = (Some(text), Some(summary));
+    }
+    Ok(())
+}
+
+fn over_all(group: &Group<'_>, part: Part) -> Result<(String, LatencySummary), MergeError> {
+    let mut all = LatencyHistogram::fine();
+    for (share, result) in group {
+        let Some((text, summary)) = part(result) else {
+            continue;
+        };
+        let histogram = LatencyHistogram::of_summary(text, summary).map_err(|source| {
+            MergeError::Histogram {
+                record: share.id.clone(),
+                op: result.op.clone(),
+                source,
+            }
+        })?;
+        all.merge(&histogram);
+    }
+    Ok((all.encode(), all.summary()))
+}
+
+/// Streams with the whole plan's rate and all shares' sessions; the rest is drawn from results.
+pub(super) fn streams(shares: &[&RunRecord], merged: &RunRecord) -> Vec<StreamRecord> {
+    let mut streams: Vec<StreamRecord> = Vec::new();
+    for stream in shares.iter().flat_map(|share| &share.streams) {
+        let same = |s: &&mut StreamRecord| s.phase == stream.phase && s.stream == stream.stream;
+        match streams.iter_mut().find(same) {
+            None => streams.push(stream.clone()),
+            Some(merged_one) => {
+                merged_one.sessions += stream.sessions;
+                merged_one.working = merged_one.working.zip(stream.working).map(|(a, b)| a + b);
+                let why = merged_one.missing_because.take();
+                merged_one.missing_because = why.or_else(|| stream.missing_because.clone());
+                merged_one.planned_rate = match (merged_one.planned_rate, stream.planned_rate) {
+                    (Some(ours), Some(theirs)) => Some(ours + theirs),
+                    (ours, theirs) => ours.or(theirs),
+                };
+            }
+        }
+    }
+    for stream in &mut streams {
+        if stream.planned_rate.is_some() {
+            stream.planned_rate = planned_rate(merged, stream).or(stream.planned_rate);
+        }
+    }
+    streams
+}
+
+/// Exact where the shares' parts of a rate would round.
+fn planned_rate(merged: &RunRecord, stream: &StreamRecord) -> Option<f64> {
+    let plan = &merged.plan.definition;
+    let index = plan.streams.iter().position(|s| s.name == stream.stream)?;
+    let phase = merged.phases.iter().find(|p| p.name == stream.phase)?;
+    match plan.pace(index, phase.step?) {
+        Pace::Open { rate } => Some(rate.as_f64()),
+        Pace::Closed { .. } => None,
+    }
+}

@@ -1,0 +1,220 @@
+//! The one line per second that a terminal shows during a run, and the header above it.
+//!
+//! It must not look back: everything it prints is in its argument.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use highwater_model::display::{count, duration, rate};
+use highwater_model::numbers::{ceil_to_u64, to_f64};
+use highwater_model::plan::Unit;
+
+/// One second of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct IntervalLine {
+    /// Whole seconds since the start of the first phase, at the end of the interval.
+    pub second: u64,
+    /// Name of the phase.
+    pub phase: String,
+    /// All streams of the plan, in its order.
+    pub streams: Vec<StreamProgress>,
+    /// Ops that failed in this second, all streams together.
+    pub errors: u64,
+    /// Ops that were due and given up in this second, all streams together.
+    pub dropped: u64,
+    /// Sessions that are open now.
+    pub sessions: u32,
+}
+
+/// One second of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StreamProgress {
+    /// Its name.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Units per second that the plan offers in this interval; absent in closed load.
+    pub offered_per_s: Option<f64>,
+    /// Acknowledged units per second of this interval.
+    pub units_per_s: f64,
+    /// Median of the ops due in this second.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the ops due in this second; absent below 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Whether that percentile is a lower bound.
+    pub p99_at_least: bool,
+    /// Ops that failed in this second.
+    pub errors: u64,
+    /// Those of them that were rejected for lack of capacity.
+    pub rejected: u64,
+}
+
+/// How far a table is filled.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Filling {
+    first: f64,
+    there: f64,
+    rows: f64,
+    seconds: f64,
+}
+
+impl Filling {
+    /// So many rows are there, of those that are to be.
+    pub fn new(there: u64, rows: u64) -> Self {
+        let [there, rows] = [there, rows].map(to_f64);
+        Self {
+            first: there,
+            there,
+            rows,
+            seconds: 0.0,
+        }
+    }
+
+    /// Behind the line of a second: the share of the rows, and the time left at the pace so far.
+    pub fn after(&mut self, line: &IntervalLine) -> String {
+        self.seconds += 1.0;
+        self.there += line
+            .streams
+            .first()
+            .map_or(0.0, |stream| stream.units_per_s);
+        let pace = (self.there - self.first) / self.seconds;
+        let share = (self.there / self.rows * 100.0).min(100.0);
+        let left = (self.rows - self.there).max(0.0) / pace;
+        if !left.is_finite() {
+            return format!("  {share:5.1} %");
+        }
+        format!(
+            "  {share:5.1} %, {} left",
+            duration(ceil_to_u64(left).saturating_mul(1_000_000_000))
+        )
+    }
+}
+
+impl std::fmt::Display for Filling {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "fill: {} of {} rows are there",
+            rate(self.there),
+            rate(self.rows)
+        )
+    }
+}
+
+const PHASE_WIDTH: usize = 10;
+const P99_WIDTH: usize = 10;
+const RATE_WIDTH: usize = 11;
+
+/// The header above lines with these streams. No line feed.
+pub fn interval_header(streams: &[StreamProgress]) -> String {
+    let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", "second", "phase");
+    for stream in streams {
+        let width = rate_width(stream);
+        let _ = write!(
+            text,
+            "  {:>width$}  {:>P99_WIDTH$}",
+            rate_title(stream),
+            "p99"
+        );
+    }
+    text + &format!("  {:>8}  {:>8}  {:>8}", "errors", "dropped", "sessions")
+}
+
+/// One line, aligned with [`interval_header`] of the same streams. No line feed.
+pub fn interval_line(line: &IntervalLine) -> String {
+    let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", line.second, line.phase);
+    for stream in &line.streams {
+        let width = rate_width(stream);
+        let p99 = match stream.p99_ns {
+            None => "–".to_owned(),
+            Some(ns) if stream.p99_at_least => format!("≥ {}", duration(ns)),
+            Some(ns) => duration(ns),
+        };
+        let _ = write!(
+            text,
+            "  {:>width$}  {p99:>P99_WIDTH$}",
+            rate(stream.units_per_s)
+        );
+    }
+    let [errors, dropped] = [line.errors, line.dropped].map(count);
+    text + &format!("  {errors:>8}  {dropped:>8}  {:>8}", line.sessions)
+}
+
+fn rate_title(stream: &StreamProgress) -> String {
+    format!("{} {}/s", stream.stream, stream.unit.name())
+}
+
+fn rate_width(stream: &StreamProgress) -> usize {
+    rate_title(stream).chars().count().max(RATE_WIDTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filling_tells_the_share_and_the_time_left() {
+        let line = |units_per_s| IntervalLine {
+            second: 1,
+            phase: "fill".to_owned(),
+            streams: vec![StreamProgress {
+                stream: "insert".to_owned(),
+                unit: Unit::Rows,
+                offered_per_s: None,
+                units_per_s,
+                p50_ns: None,
+                p99_ns: None,
+                p99_at_least: false,
+                errors: 0,
+                rejected: 0,
+            }],
+            errors: 0,
+            dropped: 0,
+            sessions: 1,
+        };
+        let mut filling = Filling::new(20_000, 100_000);
+        assert_eq!(
+            filling.to_string(),
+            "fill: 20,000 of 100,000 rows are there"
+        );
+        assert_eq!(filling.after(&line(0.0)), "   20.0 %");
+        // 20,000 rows in two seconds, 60,000 to go.
+        assert_eq!(filling.after(&line(20_000.0)), "   40.0 %, 6.00 s left");
+        assert_eq!(filling.after(&line(60_000.0)), "  100.0 %, 0 ns left");
+    }
+
+    #[test]
+    fn lines_stand_below_their_header() {
+        let stream = |name: &str, unit, units_per_s, p99_ns, p99_at_least| StreamProgress {
+            stream: name.to_owned(),
+            unit,
+            offered_per_s: None,
+            units_per_s,
+            p50_ns: None,
+            p99_ns,
+            p99_at_least,
+            errors: 0,
+            rejected: 0,
+        };
+        let line = IntervalLine {
+            second: 12,
+            phase: "measure".to_owned(),
+            streams: vec![
+                stream("insert", Unit::Rows, 421_200.0, Some(4_400_000), true),
+                stream("dashboards", Unit::Queries, 49.0, None, false),
+            ],
+            errors: 3,
+            dropped: 1_200,
+            sessions: 8,
+        };
+        let text = format!(
+            "{}\n{}",
+            interval_header(&line.streams),
+            interval_line(&line)
+        );
+        insta::assert_snapshot!(text, @r"
+        second  phase       insert rows/s         p99  dashboards queries/s         p99    errors   dropped  sessions
+            12  measure           421,200   ≥ 4.40 ms                  49.0           –         3     1,200         8
+        ");
+    }
+}

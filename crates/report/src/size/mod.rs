@@ -1,0 +1,366 @@
+//! A size plan for people: the figures, the alternatives, the models, a plot, the inputs, a summary.
+//!
+//! Pure text without colors; equal plans give equal bytes. Nothing is computed here.
+
+mod plot;
+
+use super::json::pretty;
+use super::layout::{Row, aligned, labeled};
+use highwater_model::display::{self, percent_whole};
+use highwater_sizing::cluster::{Alternative, Headroom, Input, ModelPlan, NeedPlan, SizePlan};
+use highwater_sizing::scaling::{Curve, Prediction};
+
+#[cfg(test)]
+mod tests;
+
+/// Longest line of a paragraph, in characters.
+const PARAGRAPH: usize = 88;
+
+/// The plan as JSON, pretty, with a newline at the end; its shape is [`size_schema`].
+pub fn size_json(plan: &SizePlan) -> String {
+    pretty(plan)
+}
+
+/// JSON Schema (draft 2020-12) of [`size_json`], pretty, with a newline at the end.
+pub fn size_schema() -> String {
+    pretty(&schemars::schema_for!(SizePlan))
+}
+
+/// The whole report.
+pub fn size_text(plan: &SizePlan) -> String {
+    let mut lines = head(plan);
+    lines.push(String::new());
+    lines.extend(figures(plan));
+    lines.push(String::new());
+    lines.extend(alternatives(plan));
+    for need in &plan.needs {
+        lines.push(String::new());
+        lines.extend(growth(need));
+    }
+    lines.push(String::new());
+    lines.extend(inputs(&plan.inputs));
+    if !plan.notes.is_empty() {
+        lines.push(String::new());
+        lines.push("notes".to_owned());
+        for note in &plan.notes {
+            lines.extend(wrapped(note, "  - ", "    "));
+        }
+    }
+    lines.push(String::new());
+    lines.push("summary".to_owned());
+    lines.extend(wrapped(&plan.summary, "  ", "  "));
+    lines.join("\n") + "\n"
+}
+
+fn head(plan: &SizePlan) -> Vec<String> {
+    let needs: Vec<String> = plan
+        .needs
+        .iter()
+        .map(|need| format!("{} {}", display::rate(need.per_s), need.unit))
+        .collect();
+    let mut first = needs.join(" and ");
+    if plan.assumed {
+        first.push_str(" · rests on assumptions, marked below");
+    }
+    if plan.extrapolated {
+        first.push_str(" · EXTRAPOLATED");
+    }
+    let mut lines = vec![first];
+    for need in &plan.needs {
+        lines.push(format!(
+            "{} {} · {}",
+            need.origin.word(),
+            need.measured,
+            need.origin.detail()
+        ));
+        if need.growth != need.origin {
+            let growth = &need.growth;
+            lines.push(format!("growth {}: {}", growth.word(), growth.detail()));
+        }
+    }
+    lines
+}
+
+pub(super) fn figures(plan: &SizePlan) -> Vec<String> {
+    let nodes = &plan.nodes;
+    let mut lines = vec![labeled(
+        "nodes",
+        &format!(
+            "{}   {} expected [{} … {}] · enough with a chance of {}",
+            nodes.planned,
+            nodes.expected,
+            nodes.low,
+            nodes.high,
+            percent_whole(nodes.probability)
+        ),
+    )];
+    for need in &plan.needs {
+        let unit = &need.unit;
+        let capacity = interval(need.capacity);
+        lines.push(labeled(
+            "capacity",
+            &format!("{capacity} {unit} with {} nodes", nodes.planned),
+        ));
+    }
+    let lost = match nodes.survive {
+        0 => String::new(),
+        lost => format!(
+            " · with {lost} lost {}",
+            headroom(nodes.headroom_after_loss)
+        ),
+    };
+    lines.push(labeled(
+        "headroom",
+        &format!("{}{lost}", headroom(nodes.headroom)),
+    ));
+    if let Some(shards) = &plan.shards {
+        let days = shards.partition_days.map_or(String::new(), |days| {
+            let length = highwater_sizing::cluster::length(days);
+            format!(
+                " a partition · a partition for each {length}, {} kept",
+                shards.partitions
+            )
+        });
+        let bytes = shards.bytes.map_or(String::new(), |bytes| {
+            format!(" · up to {} each", display_bytes(bytes))
+        });
+        let each = display::plain(shards.per_node.ceil());
+        let text = format!(
+            "{} primaries{days}{bytes} · {each} on each node",
+            shards.primaries
+        );
+        lines.push(labeled("shards", &text));
+        for rule in &shards.rules {
+            lines.push(labeled("", &format!("rule: {rule}")));
+        }
+    }
+    lines.extend(storage(plan));
+    lines
+}
+
+fn storage(plan: &SizePlan) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(disk) = &plan.disk {
+        let text = format!(
+            "{} on each node · {} with all copies · {} a day come in",
+            display_bytes(disk.per_node_bytes),
+            display_bytes(disk.stored_bytes),
+            display_bytes(disk.per_day_bytes)
+        );
+        lines.push(labeled("disk", &text));
+    }
+    if let Some(network) = &plan.network {
+        let bits = |bytes: f64| format!("{} Gbit/s", display::significant(bytes * 8.0 / 1e9));
+        let text = format!(
+            "{} on each node · {} in · {} out · {} between nodes",
+            bits(network.per_node_bytes_per_s),
+            bits(network.in_bytes_per_s),
+            bits(network.out_bytes_per_s),
+            bits(network.between_bytes_per_s)
+        );
+        lines.push(labeled("network", &text));
+    }
+    if let Some(price) = plan.price_per_month {
+        let text = format!("{} a month of 730 hours", display::rate(price));
+        lines.push(labeled("price", &text));
+    }
+    lines
+}
+
+fn alternatives(plan: &SizePlan) -> Vec<String> {
+    aligned(&alternative_rows(plan), 0)
+}
+
+/// The head and a row for each alternative.
+pub(super) fn alternative_rows(plan: &SizePlan) -> Vec<Row> {
+    let disk = plan.disk.is_some();
+    let price = plan.price_per_month.is_some();
+    let free = if plan.nodes.survive > 0 {
+        "after loss"
+    } else {
+        "headroom"
+    };
+    let mut header = vec!["nodes", "copies", free, "90 %", "chance"];
+    header.extend(disk.then_some("disk a node"));
+    header.extend(price.then_some("a month"));
+    let row = |alternative: &Alternative| {
+        let headroom = alternative.headroom;
+        let mut cells = vec![
+            alternative.nodes.to_string(),
+            format!("1 + {}", alternative.replicas),
+            percent_whole(headroom.expected),
+            format!(
+                "{} … {}",
+                percent_whole(headroom.low),
+                percent_whole(headroom.high)
+            ),
+            probability(alternative.probability),
+        ];
+        cells.extend(alternative.disk_per_node_bytes.map(display_bytes));
+        cells.extend(alternative.price_per_month.map(display::rate));
+        let planned = alternative.planned.then(|| "planned".to_owned());
+        let remarks: Vec<String> = planned
+            .into_iter()
+            .chain(alternative.remark.clone())
+            .collect();
+        Row::new(cells).remark(remarks.join(", "))
+    };
+    let mut rows = vec![Row::new(header)];
+    rows.extend(plan.alternatives.iter().map(row));
+    rows
+}
+
+fn growth(need: &NeedPlan) -> Vec<String> {
+    let mut lines = vec![format!("how {} grow", need.unit)];
+    lines.extend(aligned(&models(need), 1));
+    if let Some(identifiability) = &need.identifiability {
+        for sentence in &identifiability.sentences {
+            lines.extend(wrapped(sentence, "", ""));
+        }
+    }
+    lines.push(String::new());
+    lines.extend(plot::plot(need));
+    lines
+}
+
+/// The head and a row for each model; the first column holds words.
+pub(super) fn models(need: &NeedPlan) -> Vec<Row> {
+    let header = ["model", "weight", "left out", "prediction", "90 %"];
+    let mut rows = vec![Row::new(header)];
+    rows.extend(need.models.iter().map(model));
+    rows
+}
+
+fn model(model: &ModelPlan) -> Row {
+    let interval = |prediction: Prediction| {
+        format!(
+            "{} … {}",
+            display::about(prediction.low),
+            display::about(prediction.high)
+        )
+    };
+    let absent = || display::ABSENT.to_owned();
+    let cells = [
+        model.model.name().to_owned(),
+        percent_whole(model.weight),
+        model.left_out_error.map_or_else(absent, display::percent),
+        model
+            .prediction
+            .map_or_else(absent, |p| display::about(p.expected)),
+        model.prediction.map_or_else(absent, interval),
+    ];
+    let remark = model
+        .fit
+        .as_ref()
+        .map_or(String::new(), |fit| curve(&fit.curve));
+    Row::new(cells).remark(remark)
+}
+
+/// The formula with its figures.
+fn curve(curve: &Curve) -> String {
+    let figure = display::significant;
+    match *curve {
+        Curve::Linear { per_node } => format!("{}·n", display::about(per_node)),
+        Curve::Affine { fixed, per_node } => {
+            format!("{} + {}·n", display::about(fixed), display::about(per_node))
+        }
+        Curve::Amdahl { first, contention } => {
+            format!("γ {}, σ {}", display::about(first), figure(contention))
+        }
+        Curve::Usl {
+            first,
+            contention,
+            crosstalk,
+        } => {
+            let kappa = if crosstalk > 0.0 {
+                format!("{crosstalk:.2e}")
+            } else {
+                "0".to_owned()
+            };
+            let peak = curve.peak().map_or(String::new(), |peak| {
+                let at = figure(peak.size);
+                format!(", peak {} at {at}", display::about(peak.per_s))
+            });
+            let (first, contention) = (display::about(first), figure(contention));
+            format!("γ {first}, σ {contention}, κ {kappa}{peak}")
+        }
+        Curve::Power { first, exponent } => {
+            format!("{}·n^{}", display::about(first), figure(exponent))
+        }
+    }
+}
+
+fn inputs(inputs: &[Input]) -> Vec<String> {
+    let row = |input: &Input| {
+        Row::new([
+            input.name.clone(),
+            input.value.clone(),
+            input.origin.word().to_owned(),
+            input.flag.clone(),
+        ])
+        .remark(display::foreign(input.origin.detail(), 80))
+    };
+    let mut rows = vec![Row::new(["input", "value", "", "changed by"])];
+    rows.extend(inputs.iter().map(row));
+    aligned(&rows, 4)
+}
+
+fn interval(prediction: Prediction) -> String {
+    format!(
+        "{} [{} … {}]",
+        display::about(prediction.expected),
+        display::about(prediction.low),
+        display::about(prediction.high)
+    )
+}
+
+fn headroom(headroom: Headroom) -> String {
+    format!(
+        "{} [{} … {}]",
+        percent_whole(headroom.expected),
+        percent_whole(headroom.low),
+        percent_whole(headroom.high)
+    )
+}
+
+/// A probability, never rounded to certainty.
+fn probability(probability: f64) -> String {
+    if probability > 0.995 {
+        return "> 99 %".to_owned();
+    }
+    if probability < 0.005 {
+        return "< 1 %".to_owned();
+    }
+    percent_whole(probability)
+}
+
+/// `1.20 TB`: decimal units, as disks are sold.
+fn display_bytes(bytes: f64) -> String {
+    const UNITS: [(f64, &str); 4] = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let unit = UNITS.iter().find(|(unit, _)| bytes >= 0.999_5 * unit);
+    match unit {
+        Some((unit, name)) => format!("{} {name}", display::significant(bytes / unit)),
+        None => format!("{} B", display::rate(bytes)),
+    }
+}
+
+/// A paragraph in lines; words are never cut.
+fn wrapped(text: &str, first: &str, others: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = first.to_owned();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let length = line.chars().count() + 1 + word.chars().count();
+        if !empty && length > PARAGRAPH {
+            lines.push(std::mem::replace(&mut line, others.to_owned()));
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+        }
+        line.push_str(word);
+        empty = false;
+    }
+    lines.push(line);
+    lines
+}

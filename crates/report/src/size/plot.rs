@@ -1,0 +1,85 @@
+//! A plot of a few lines of plain text: sizes to the right, throughput upwards.
+//!
+//! `o` is a measured size, `=` what is expected, `.` the 90 % interval. No colors, no cursor
+//! movements, so that a file or a pipe gets the same.
+
+use highwater_model::display;
+use highwater_model::numbers::{len_to_f64, round_to_usize};
+use highwater_sizing::cluster::{NeedPlan, SizePlanPoint};
+
+const WIDTH: usize = 60;
+const HEIGHT: usize = 14;
+
+/// The plot's lines, with its legend; empty for a single size.
+pub(super) fn plot(need: &NeedPlan) -> Vec<String> {
+    let points = &need.curve;
+    let (Some(first), Some(last)) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
+    if first.nodes >= last.nodes {
+        return Vec::new();
+    }
+    let highest = points
+        .iter()
+        .flat_map(|point| [Some(point.predicted.high), point.measured_per_s]);
+    let highest = highest.flatten().fold(0.0, f64::max);
+    let mut grid = vec![vec![' '; WIDTH]; HEIGHT];
+    let column = |nodes: f64| {
+        let part = (nodes - first.nodes) / (last.nodes - first.nodes);
+        cell(part, WIDTH)
+    };
+    let row = |per_s: f64| HEIGHT - 1 - cell(per_s / highest, HEIGHT);
+    for point in points {
+        let at = column(point.nodes);
+        for filled in &mut grid[row(point.predicted.high)..=row(point.predicted.low)] {
+            filled[at] = '.';
+        }
+        grid[row(point.predicted.expected)][at] = '=';
+    }
+    for point in points.iter().filter(|point| point.measured_per_s.is_some()) {
+        let per_s = point.measured_per_s.unwrap_or_default();
+        grid[row(per_s)][column(point.nodes)] = 'o';
+    }
+    frame(&grid, points, highest)
+}
+
+fn frame(grid: &[Vec<char>], points: &[SizePlanPoint], highest: f64) -> Vec<String> {
+    let labels: Vec<String> = (0..HEIGHT)
+        .map(|row| match row {
+            0 => display::about(highest),
+            row if row == HEIGHT - 1 => "0".to_owned(),
+            _ => String::new(),
+        })
+        .collect();
+    let width = labels
+        .iter()
+        .map(|label| label.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut lines: Vec<String> = grid
+        .iter()
+        .zip(&labels)
+        .map(|(row, label)| {
+            let row: String = row.iter().collect();
+            format!("{label:>width$} |{}", row.trim_end())
+        })
+        .collect();
+    let ends = [points.first(), points.last()];
+    let ends = ends.map(|point| point.map_or(String::new(), |point| display::plain(point.nodes)));
+    let gap = WIDTH.saturating_sub(ends[0].chars().count() + ends[1].chars().count());
+    lines.push(format!("{:>width$} +{}", "", "-".repeat(WIDTH)));
+    lines.push(format!(
+        "{:>width$}  {}{:gap$}{} nodes",
+        "", ends[0], "", ends[1]
+    ));
+    lines.push(format!(
+        "{:>width$}  o measured, = expected, . 90 % interval",
+        ""
+    ));
+    lines
+}
+
+/// The cell of a part from 0 to 1.
+fn cell(part: f64, cells: usize) -> usize {
+    round_to_usize(part * len_to_f64(cells - 1)).min(cells - 1)
+}

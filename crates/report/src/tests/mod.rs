@@ -1,0 +1,1 @@
+//! Records for tests, and what holds for all reports together.

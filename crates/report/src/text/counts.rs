@@ -1,0 +1,225 @@
+//! Offered, sent, acknowledged, found: the four counts, never mixed up.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{ABSENT, count, rate};
+use highwater_model::import_record::MissingField;
+use highwater_model::plan::Unit;
+use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+
+use crate::layout::{Row, aligned, labeled};
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    if measured.is_empty() && record.audit.acknowledged == 0 {
+        return Vec::new();
+    }
+    let mut table = vec![Row::new(["", "offered", "sent", "acknowledged", "found"])];
+    table.extend(rows(record, measured));
+    let mut lines = aligned(&table, 1);
+    lines.extend(other_counts(measured).map(|text| labeled("also", &text)));
+    lines
+}
+
+/// What is counted, the four counts, and the throughput as a remark.
+pub(crate) fn rows(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    if measured.is_empty() && record.audit.acknowledged == 0 {
+        return Vec::new();
+    }
+    let mut rows = written(record, measured);
+    rows.extend(queried(record, measured));
+    rows
+}
+
+/// Rows of the measured phases, and of the whole run where that is more.
+fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+    let results = || {
+        measured
+            .iter()
+            .flat_map(|m| m.results.iter().map(move |r| (m, r)))
+    };
+    let [mut offered, mut sent, mut acknowledged] = [0_u64; 3];
+    for (stream, result) in results() {
+        offered += rows_offered(stream, result);
+        sent += result.rows.sent;
+        acknowledged += result.rows.acknowledged;
+    }
+    let audit = &record.audit;
+    let audited = audit.status == AuditStatus::Done;
+    let same = audit.acknowledged == acknowledged;
+    let mut rows = Vec::new();
+    if offered > 0 || sent > 0 {
+        let found = match (audited, same) {
+            (true, _) if audit.replaced.is_some() => format!("{} keys", count(audit.found)),
+            (true, true) => count(audit.found),
+            (true, false) => String::new(),
+            (false, _) => ABSENT.to_owned(),
+        };
+        let [offered, sent, acknowledged] = shown(
+            record,
+            Counts {
+                offered,
+                sent,
+                acknowledged,
+            },
+        );
+        let cells = ["rows".to_owned(), offered, sent, acknowledged, found];
+        rows.push(Row::new(cells).remark(throughput(record, measured, Unit::Rows)));
+    }
+    if audited && !same && audit.replaced.is_none() {
+        let [acknowledged, found] = [audit.acknowledged, audit.found].map(count);
+        let cells = [
+            "all rows".to_owned(),
+            String::new(),
+            String::new(),
+            acknowledged,
+            found,
+        ];
+        rows.push(Row::new(cells).remark("with load and warm-up"));
+    }
+    rows
+}
+
+/// Three of the four counts.
+#[derive(Clone, Copy)]
+struct Counts {
+    offered: u64,
+    sent: u64,
+    acknowledged: u64,
+}
+
+/// Offered, sent and acknowledged, as far as they are reported.
+fn shown(record: &RunRecord, counts: Counts) -> [String; 3] {
+    let Counts {
+        offered,
+        sent,
+        acknowledged,
+    } = counts;
+    let leaves_out = |what| {
+        let origin = record.imported.as_ref();
+        origin.is_some_and(|origin| origin.leaves_out(what))
+    };
+    let shown = |figure: u64| {
+        if leaves_out(MissingField::Offered) {
+            ABSENT.to_owned()
+        } else {
+            count(figure)
+        }
+    };
+    let most = if leaves_out(MissingField::Acknowledged) {
+        "≤ "
+    } else {
+        ""
+    };
+    let acknowledged = format!("{most}{}", count(acknowledged));
+    [shown(offered), shown(sent), acknowledged]
+}
+
+/// Rows of the ops that were due.
+fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
+    if stream.stream.unit == Unit::Rows {
+        return result.offered.saturating_mul(stream.units_per_op());
+    }
+    // Writes among queries: what was not sent had as many rows as what was.
+    let unsent = result.offered.saturating_sub(result.sent);
+    let per_op = result.rows.sent.checked_div(result.sent).unwrap_or(0);
+    result
+        .rows
+        .sent
+        .saturating_add(unsent.saturating_mul(per_op))
+}
+
+fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
+    let streams: Vec<&MeasuredStream<'_>> = measured
+        .iter()
+        .filter(|m| m.stream.unit == Unit::Queries)
+        .collect();
+    if streams.is_empty() {
+        return None;
+    }
+    let results = || streams.iter().flat_map(|m| m.results.iter());
+    let offered: u64 = results().map(|r| r.offered).sum();
+    let sent: u64 = results().map(|r| r.sent).sum();
+    let acknowledged: u64 = results().map(|r| r.acknowledged).sum();
+    let [offered, sent, acknowledged] = shown(
+        record,
+        Counts {
+            offered,
+            sent,
+            acknowledged,
+        },
+    );
+    let what = if record.imported.is_some() {
+        "ops"
+    } else {
+        "queries"
+    };
+    let cells = [
+        what.to_owned(),
+        offered,
+        sent,
+        acknowledged,
+        ABSENT.to_owned(),
+    ];
+    Some(Row::new(cells).remark(throughput(record, measured, Unit::Queries)))
+}
+
+/// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
+fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
+    let origin = record.imported.as_ref();
+    if origin.is_some_and(|origin| origin.leaves_out(MissingField::Throughput)) {
+        return String::new();
+    }
+    let streams: Vec<&MeasuredStream<'_>> =
+        measured.iter().filter(|m| m.stream.unit == unit).collect();
+    let Some(first) = streams.first() else {
+        return String::new();
+    };
+    if streams.iter().any(|m| m.phase.name != first.phase.name) {
+        return String::new();
+    }
+    let name = if origin.is_some() && unit == Unit::Queries {
+        "ops"
+    } else {
+        unit.name()
+    };
+    let reached: f64 = streams.iter().map(|m| m.units_per_s()).sum();
+    let planned: Option<f64> = streams.iter().map(|m| m.stream.planned_rate).sum();
+    let mut text = match planned {
+        Some(planned) => format!("{} of {} {name}/s", rate(reached), rate(planned)),
+        None => format!("{} {name}/s", rate(reached)),
+    };
+    if let ([only], Some([low, high])) = (streams.as_slice(), first.stream.throughput.ci95) {
+        debug_assert_eq!(only.stream.stream, first.stream.stream);
+        let _ = write!(text, "  [{} … {}]", rate(low), rate(high));
+    }
+    text
+}
+
+/// What happened besides acknowledged work: retries, drops, and rows refused or of unknown outcome.
+pub(crate) fn other_counts(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    let sum = |of: fn(&ResultRecord) -> u64| -> u64 {
+        let results = measured.iter().flat_map(|m| m.results.iter());
+        results.map(|result| of(result)).sum()
+    };
+    let answered = sum(|r| r.answered.ops);
+    // Some ops always straddle the ends of a phase; most of them doing so is worth a word.
+    let mostly_earlier = answered > 2 * sum(|r| r.acknowledged);
+    let earlier = if mostly_earlier { answered } else { 0 };
+    let parts: Vec<String> = [
+        (
+            earlier,
+            "ops answered in the phase, most of them due before it",
+        ),
+        (sum(|r| r.retries), "retries"),
+        (sum(|r| r.dropped), "ops due and never sent"),
+        (sum(|r| r.rows.refused), "rows refused"),
+        (sum(|r| r.rows.unknown), "rows of unknown outcome"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", count(number)))
+    .collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}

@@ -1,0 +1,193 @@
+//! What was asked of whom: the first two lines.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{count, duration, foreign, plain, span};
+use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
+use highwater_model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
+use highwater_model::record::RunRecord;
+
+/// Targets named before the line says how many more there are.
+const TARGETS_NAMED: usize = 3;
+/// Characters of a target's own words.
+const WORDS: usize = 80;
+/// Characters of a plan's hash that tell plans apart for a reader.
+const HASH_SHOWN: usize = 6;
+
+pub(crate) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let plan = match &record.imported {
+        Some(origin) => imported(record, origin, measured),
+        None => plan(record, measured),
+    };
+    vec![target(record), plan]
+}
+
+pub(super) fn target(record: &RunRecord) -> String {
+    let target = &record.target;
+    let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
+    if target.urls.len() > TARGETS_NAMED {
+        urls.push(format!("and {} more", target.urls.len() - TARGETS_NAMED));
+    }
+    let mut traits = Vec::new();
+    if target.simulated {
+        traits.push("simulated".to_owned());
+    }
+    traits.push(foreign(&target.version, WORDS));
+    traits.extend(target.traits.iter().map(|word| foreign(word, WORDS)));
+    traits.retain(|word| !word.is_empty());
+    format!("{}   {}", title(record, &urls), traits.join(" · "))
+}
+
+/// What was asked of whom.
+pub(crate) fn title(record: &RunRecord, urls: &[String]) -> String {
+    let urls = foreign(&urls.join(" "), 4 * WORDS);
+    match &record.imported {
+        Some(_) if urls.is_empty() => format!("{} → a target not told", record.workload.name),
+        _ => format!("{} → {urls}", record.workload.name),
+    }
+}
+
+/// Who measured, and as far as it is told, how.
+fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let tool = foreign(&origin.tool_and_version(), WORDS);
+    let mut parts = vec![format!("imported from {tool}")];
+    let streams = &record.plan.definition.streams;
+    parts.extend(streams.iter().map(|stream| {
+        let kind = match origin.pace {
+            ImportedPace::Open => "open (Poisson)",
+            ImportedPace::Closed => "closed",
+            ImportedPace::NotReported => "pace not told",
+        };
+        let pace = match stream.paces.first() {
+            Some(_) => format!(", {}", pace(stream)),
+            None => String::new(),
+        };
+        format!("{kind}{pace}{}", batches(stream))
+    }));
+    if !origin.leaves_out(MissingField::Throughput) {
+        parts.push(measured_time(measured));
+    }
+    let files = origin.files.iter().map(|[name, _]| foreign(name, WORDS));
+    parts.push(files.collect::<Vec<_>>().join(", "));
+    parts.join(" · ")
+}
+
+fn plan(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let plan = &record.plan.definition;
+    let mut parts = vec![match plan.streams.as_slice() {
+        [stream] => format!(
+            "{}, {}{}",
+            pace_kind(stream),
+            worked(record, stream),
+            batches(stream)
+        ),
+        streams => streams
+            .iter()
+            .map(|s| {
+                format!(
+                    "{} {}, {}{}",
+                    s.name,
+                    pace_kind(s),
+                    worked(record, s),
+                    batches(s)
+                )
+            })
+            .collect::<Vec<_>>()
+            .join(" · "),
+    }];
+    let left_out = plan.phases.iter();
+    let left_out = left_out.filter(|phase| phase.kind == PhaseKind::WarmUp);
+    parts.extend(left_out.map(|phase| format!("{} {}", phase.name, span(phase.duration.0))));
+    parts.push(measured_time(measured));
+    if let Some(rows) = plan.workload.distinct_rows {
+        parts.push(format!("{} different rows, repeated", count(rows)));
+    }
+    if plan.workload.literals {
+        parts.push("values in the queries' text".to_owned());
+    }
+    parts.push(format!("seed {}", record.plan.seed));
+    let hash: String = record.plan.hash.chars().take(HASH_SHOWN).collect();
+    parts.push(format!("plan {hash}"));
+    if plan.share.of > 1 {
+        parts.push(format!(
+            "share {}/{} of it",
+            plan.share.index, plan.share.of
+        ));
+    }
+    parts.join(" · ")
+}
+
+fn measured_time(measured: &[MeasuredStream<'_>]) -> String {
+    let mut phases: Vec<(&str, u64)> = Vec::new();
+    for stream in measured {
+        let phase = (stream.phase.name.as_str(), stream.phase.duration_ns);
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+    }
+    let total: u64 = phases.iter().map(|(_, nanos)| nanos).sum();
+    let first = phases.first().map(|(_, nanos)| duration(*nanos));
+    match first {
+        None => "nothing measured".to_owned(),
+        Some(one) if phases.len() == 1 => format!("measured {one}"),
+        Some(one) if phases.iter().all(|(_, nanos)| duration(*nanos) == one) => {
+            format!("measured {} steps of {one}", phases.len())
+        }
+        Some(_) => format!(
+            "measured {} steps, {} in all",
+            phases.len(),
+            duration(total)
+        ),
+    }
+}
+
+fn pace_kind(stream: &StreamPlan) -> &'static str {
+    match (stream.paces.first(), stream.arrivals) {
+        (Some(Pace::Open { .. }), Arrivals::Constant) => "open",
+        (Some(Pace::Open { .. }), Arrivals::Poisson) => "open (Poisson)",
+        _ => "closed",
+    }
+}
+
+/// `4 sessions`, `1,000 rows/s`, `50 to 200 queries/s`.
+fn pace(stream: &StreamPlan) -> String {
+    let figures: Vec<String> = stream
+        .paces
+        .iter()
+        .map(|pace| match pace {
+            Pace::Open { rate } => plain(rate.as_f64()),
+            Pace::Closed { sessions } => count(u64::from(*sessions)),
+        })
+        .collect();
+    let (Some(first), Some(last)) = (figures.first(), figures.last()) else {
+        return "no pace".to_owned();
+    };
+    let unit = match stream.paces[0] {
+        Pace::Open { .. } => format!("{}/s", stream.unit.name()),
+        Pace::Closed { sessions: 1 } if figures.len() == 1 => "session".to_owned(),
+        Pace::Closed { .. } => "sessions".to_owned(),
+    };
+    if figures.iter().all(|figure| figure == first) {
+        format!("{first} {unit}")
+    } else {
+        format!("{first} to {last} {unit}")
+    }
+}
+
+/// The pace, and of how many of its sessions it was the work: `97 of 5,000 sessions`.
+fn worked(record: &RunRecord, stream: &StreamPlan) -> String {
+    let measured = record.streams.iter().filter(|s| s.stream == stream.name);
+    let missing = measured.filter(|s| s.planned_rate.is_none());
+    let working = missing.filter_map(|s| s.working.filter(|working| *working < s.sessions));
+    match working.min() {
+        Some(working) => format!("{} of {}", count(u64::from(working)), pace(stream)),
+        None => pace(stream),
+    }
+}
+
+fn batches(stream: &StreamPlan) -> String {
+    if stream.unit == Unit::Rows && stream.units_per_op > 1 {
+        format!(", batches of {} rows", count(stream.units_per_op))
+    } else {
+        String::new()
+    }
+}

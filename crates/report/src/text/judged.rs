@@ -1,0 +1,172 @@
+//! The three judgments with their reasons. Values that are not good are in upper case.
+//!
+//! It must not judge.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use highwater_model::display::{count, foreign};
+use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
+use highwater_model::plan::{AuditLevel, Objective};
+use highwater_model::record::{AuditRecord, AuditStatus, RunRecord};
+
+use crate::layout::labeled;
+
+/// Characters of the sentence of one reason.
+const EVIDENCE: usize = 400;
+
+pub(super) fn lines(record: &RunRecord) -> Vec<String> {
+    let judged = &record.judgments;
+    let measurement = match judged.measurement.value {
+        Measurement::Valid => "valid",
+        Measurement::Invalid => "INVALID",
+        Measurement::Inconclusive => "INCONCLUSIVE",
+    };
+    let data = match judged.data.value {
+        Data::Clean => "clean",
+        Data::Lost => "LOST",
+        Data::Duplicated => "DUPLICATED",
+        Data::Surplus => "SURPLUS",
+        Data::Altered => "ALTERED",
+        Data::Unverified => "UNVERIFIED",
+        Data::NotChecked => "not checked",
+    };
+    let objective = match judged.objective.value {
+        ObjectiveValue::Met => "met",
+        ObjectiveValue::Missed => "MISSED",
+        ObjectiveValue::NoneSet => "none set",
+    };
+    let mut lines = Vec::new();
+    block(
+        &mut lines,
+        "measurement",
+        measurement,
+        "",
+        &judged.measurement.reasons,
+    );
+    block(
+        &mut lines,
+        "data",
+        data,
+        &audited(record),
+        &judged.data.reasons,
+    );
+    let stated = objectives(record);
+    block(
+        &mut lines,
+        "objective",
+        objective,
+        &stated,
+        &judged.objective.reasons,
+    );
+    lines
+}
+
+fn block(lines: &mut Vec<String>, label: &str, value: &str, remark: &str, reasons: &[Reason]) {
+    let line = if remark.is_empty() {
+        value.to_owned()
+    } else {
+        format!("{value:<11} {remark}")
+    };
+    lines.push(labeled(label, &line));
+    for reason in reasons {
+        let sentence = foreign(&reason.sentence(), EVIDENCE);
+        lines.push(format!("  {sentence} [{}]", reason.code.name()));
+        if let Some(hint) = &reason.hint {
+            lines.push(format!("    hint: {hint}"));
+        }
+    }
+}
+
+pub(crate) fn audited(record: &RunRecord) -> String {
+    let audit = &record.audit;
+    match (record.judgments.data.value, audit.status) {
+        (Data::NotChecked, AuditStatus::Imported) => "not audited".to_owned(),
+        (Data::NotChecked, AuditStatus::NothingWritten) => "nothing was written".to_owned(),
+        (Data::NotChecked, AuditStatus::StoresNothing) => String::new(),
+        (Data::NotChecked, _) => "no audit was requested".to_owned(),
+        (Data::Unverified, status) if status != AuditStatus::Done => {
+            "acknowledged rows were NOT checked".to_owned()
+        }
+        _ => {
+            let buckets = count(audit.buckets);
+            let read_back = count(audit.read_back);
+            let mut text = match audit.level {
+                _ if audit.replaced.is_some() => replaced(audit),
+                AuditLevel::Full => format!("all {read_back} rows read back"),
+                AuditLevel::Sums => {
+                    format!("sums over {buckets} key buckets, {read_back} rows read back")
+                }
+                AuditLevel::Off | AuditLevel::Count => {
+                    format!("counts over {buckets} key buckets")
+                }
+            };
+            if audit.buckets == 0 && !audit.invariants.is_empty() {
+                // Nothing else was compared: the expected rows are unknown.
+                text.clear();
+            }
+            if !audit.invariants.is_empty() {
+                let held = audit
+                    .invariants
+                    .iter()
+                    .filter(|invariant| invariant.holds)
+                    .count();
+                let dot = if text.is_empty() { "" } else { " · " };
+                let of = audit.invariants.len();
+                let _ = write!(text, "{dot}{held} of {of} invariants hold");
+            }
+            if let Some(counter) = audit.server_counter {
+                let _ = write!(
+                    text,
+                    " · the server counted {} inserted rows",
+                    count(counter)
+                );
+            }
+            if audit.copies > 0 {
+                let _ = write!(text, " · {} copies compared", count(audit.copies));
+            }
+            text
+        }
+    }
+}
+
+/// What was compared, if rows replace each other.
+fn replaced(audit: &AuditRecord) -> String {
+    let Some(replaced) = audit.replaced else {
+        return String::new();
+    };
+    let keys = count(replaced.keys);
+    let part = match replaced.one_in {
+        1 => String::new(),
+        n => format!(", one key in {}", count(n)),
+    };
+    let what = if replaced.marked {
+        "the last value"
+    } else {
+        "the presence"
+    };
+    format!(
+        "{what} of {keys} keys{part}, {} rows read back",
+        count(audit.read_back)
+    )
+}
+
+pub(crate) fn objectives(record: &RunRecord) -> String {
+    use highwater_model::display::{percent_asked as share, plain, quantile, span};
+    let stated = record.plan.definition.objectives.iter();
+    let named: Vec<String> = stated
+        .map(|objective| match *objective {
+            Objective::Latency { quantile_ppm, max } => {
+                format!("{} ≤ {}", quantile(quantile_ppm), span(max.0))
+            }
+            Objective::RowLatency { quantile_ppm, max } => {
+                format!("{} of rows ≤ {}", quantile(quantile_ppm), span(max.0))
+            }
+            Objective::Errors { max_ppm } => format!("errors ≤ {}", share(max_ppm)),
+            Objective::Rejected { max_ppm } => format!("rejected ≤ {}", share(max_ppm)),
+            Objective::Throughput { min } => format!("throughput ≥ {}/s", plain(min.as_f64())),
+            Objective::Cpu { max_ppm } => format!("CPU ≤ {}", share(max_ppm)),
+        })
+        .collect();
+    named.join(" · ")
+}

@@ -1,0 +1,224 @@
+//! The table of ops: percentiles, and in open load what they are made of.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use std::collections::BTreeMap;
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_model::display::{ABSENT, count, duration, foreign, rate};
+use highwater_model::histogram::LatencySummary;
+use highwater_model::import_record::{ImportRecord, LatencyBegin, MissingField};
+use highwater_model::plan::Objective;
+use highwater_model::record::{ResultRecord, RunRecord};
+
+use crate::layout::{Row, aligned, labeled};
+
+/// Characters of a target's own words about an error.
+const EXAMPLE: usize = 100;
+
+/// Which columns a table has.
+#[derive(Debug, Clone, Copy)]
+struct Columns {
+    /// Several measured phases.
+    phase: bool,
+    /// Streams whose names are not those of their ops.
+    stream: bool,
+    /// Several rows, whose rates the counts above do not show.
+    rates: bool,
+    /// Any open load.
+    open: bool,
+    /// Rows for row latencies.
+    row_latency: bool,
+}
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let Some((rows, words)) = table(record, measured) else {
+        return Vec::new();
+    };
+    let mut lines = aligned(&rows, words);
+    lines.extend(errors(measured));
+    lines
+}
+
+/// The head and a row for each op, and how many columns hold words; none where nothing was measured.
+pub(crate) fn table(
+    record: &RunRecord,
+    measured: &[MeasuredStream<'_>],
+) -> Option<(Vec<Row>, usize)> {
+    if measured.iter().all(|stream| stream.results.is_empty()) {
+        return None;
+    }
+    let columns = columns(record, measured);
+    let mut rows = vec![header(columns)];
+    for stream in measured {
+        for result in &stream.results {
+            rows.push(row(columns, stream, result, record.imported.as_ref()));
+            if let Some(latency) = result
+                .row_latency_ns
+                .as_ref()
+                .filter(|_| columns.row_latency)
+            {
+                rows.push(row_latency(columns, latency));
+            }
+        }
+    }
+    let words = 1 + usize::from(columns.phase) + usize::from(columns.stream);
+    Some((rows, words))
+}
+
+fn columns(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Columns {
+    let first = measured.first().map_or("", |stream| &stream.phase.name);
+    let phase = measured.iter().any(|stream| stream.phase.name != first);
+    let results = || measured.iter().flat_map(|stream| &stream.results);
+    let objectives = record.plan.definition.objectives.iter();
+    let bounds_rows = objectives
+        .clone()
+        .any(|objective| matches!(objective, Objective::RowLatency { .. }));
+    Columns {
+        phase,
+        stream: results().any(|result| result.stream != result.op),
+        rates: results().count() > 1,
+        open: results().any(|result| result.open),
+        row_latency: bounds_rows || !phase,
+    }
+}
+
+fn header(columns: Columns) -> Row {
+    let mut cells = Vec::new();
+    cells.extend(columns.phase.then_some("phase"));
+    cells.extend(columns.stream.then_some("stream"));
+    cells.push("op");
+    if columns.rates {
+        cells.extend(["planned/s", "acked/s"]);
+    }
+    cells.extend(["p50", "p95", "p99", "p99.9", "max"]);
+    if columns.open {
+        cells.extend(["service p99", "session wait p99"]);
+    }
+    cells.push("errors");
+    Row::new(cells)
+}
+
+fn row(
+    columns: Columns,
+    stream: &MeasuredStream<'_>,
+    result: &ResultRecord,
+    imported: Option<&ImportRecord>,
+) -> Row {
+    let mut cells = Vec::new();
+    cells.extend(columns.phase.then(|| result.phase.clone()));
+    cells.extend(columns.stream.then(|| result.stream.clone()));
+    cells.push(result.op.clone());
+    if columns.rates {
+        cells.push(planned_rate(stream, result).map_or_else(|| ABSENT.to_owned(), rate));
+        cells.push(rate(reached(stream, result)));
+    }
+    cells.extend(percentiles(&result.latency_ns));
+    if columns.open {
+        let [service, wait] = if result.open {
+            [&result.service_ns, &result.session_wait_ns].map(|s| figure(s, "p99", s.p99))
+        } else {
+            [String::new(), String::new()]
+        };
+        cells.extend([service, wait]);
+    }
+    let errors = count(result.errors.values().sum());
+    let unreported = imported.is_some_and(|origin| origin.leaves_out(MissingField::Errors));
+    cells.push(if unreported {
+        ABSENT.to_owned()
+    } else {
+        errors
+    });
+    let mut remarks = Vec::new();
+    match imported {
+        Some(origin) if origin.leaves_out(MissingField::Latency) => {}
+        Some(origin) => remarks.push(begin(origin.begin)),
+        None if !result.open => remarks.push("closed load: latency = service time"),
+        None => {}
+    }
+    if result.backlog {
+        remarks.push("percentiles of a backlog");
+    }
+    Row::new(cells).remark(remarks.join(" · "))
+}
+
+/// Where a tool's latency begins.
+const fn begin(begin: LatencyBegin) -> &'static str {
+    match begin {
+        LatencyBegin::Intended => "from the intended start",
+        LatencyBegin::Sent => "service time",
+        LatencyBegin::NotReported => "where latency begins is not reported",
+    }
+}
+
+/// An op's part of its stream's rate, as it was dealt: by what was offered.
+fn planned_rate(stream: &MeasuredStream<'_>, result: &ResultRecord) -> Option<f64> {
+    let share = highwater_model::display::ratio(result.offered, stream.offered());
+    Some(stream.stream.planned_rate? * share)
+}
+
+fn reached(stream: &MeasuredStream<'_>, result: &ResultRecord) -> f64 {
+    match stream.stream.unit {
+        highwater_model::plan::Unit::Rows => result.throughput.rows_per_s,
+        highwater_model::plan::Unit::Queries => result.throughput.ops_per_s,
+    }
+}
+
+fn row_latency(columns: Columns, summary: &LatencySummary) -> Row {
+    let mut cells = Vec::new();
+    cells.extend(columns.phase.then(String::new));
+    cells.extend(columns.stream.then(String::new));
+    cells.push("row latency".to_owned());
+    if columns.rates {
+        cells.extend([String::new(), String::new()]);
+    }
+    cells.extend(percentiles(summary));
+    Row::new(cells).remark(String::new())
+}
+
+fn percentiles(summary: &LatencySummary) -> [String; 5] {
+    [
+        figure(summary, "p50", summary.p50),
+        figure(summary, "p95", summary.p95),
+        figure(summary, "p99", summary.p99),
+        figure(summary, "p999", summary.p999),
+        figure(summary, "max", summary.max),
+    ]
+}
+
+/// `2.31 ms`, `≥ 2.31 ms`, or `–` where there are too few samples.
+fn figure(summary: &LatencySummary, name: &str, value: Option<u64>) -> String {
+    match value {
+        None => ABSENT.to_owned(),
+        Some(ns) if summary.at_least.iter().any(|other| other == name) => {
+            format!("≥ {}", duration(ns))
+        }
+        Some(ns) => duration(ns),
+    }
+}
+
+/// Errors by class, most frequent first, with the target's words about the first.
+fn errors(measured: &[MeasuredStream<'_>]) -> Option<String> {
+    let mut classes: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut examples: BTreeMap<&str, &str> = BTreeMap::new();
+    for result in measured.iter().flat_map(|stream| &stream.results) {
+        for (class, number) in result.errors.iter().filter(|(_, number)| **number > 0) {
+            *classes.entry(class).or_default() += number;
+        }
+        for (class, example) in &result.error_examples {
+            examples.entry(class).or_insert(example);
+        }
+    }
+    let mut classes: Vec<(&str, u64)> = classes.into_iter().collect();
+    classes.sort_by_key(|(class, number)| (std::cmp::Reverse(*number), *class));
+    let (first, _) = classes.first()?;
+    let named = classes
+        .iter()
+        .map(|(class, n)| format!("{class} {}", count(*n)));
+    let mut text = named.collect::<Vec<_>>().join(" · ");
+    if let Some(example) = examples.get(first) {
+        let _ = write!(text, "   {first}: “{}”", foreign(example, EXAMPLE));
+    }
+    Some(labeled("errors", &text))
+}

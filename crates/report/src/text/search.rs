@@ -1,0 +1,295 @@
+//! The summary of a search: the mark as an interval, what limited it, every probe.
+//!
+//! It only shows what the record says.
+
+use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::search::of_axis;
+use highwater_model::display::{count, duration, flag_span, percent, rate};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::Objective;
+use highwater_model::record::RunRecord;
+use highwater_model::search::{
+    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
+    SearchRecord,
+};
+
+use super::{head, judged, next, tail};
+use crate::layout::{Row, aligned, labeled};
+
+/// Characters of the objective's hash that tell objectives apart for a reader.
+const HASH_SHOWN: usize = 6;
+
+/// Blocks between the head and the judgments.
+pub(super) fn blocks(record: &RunRecord, search: &SearchRecord) -> Vec<Vec<String>> {
+    vec![
+        vec![head::target(record), question(record, search)],
+        [outcome(search), soaked(record, search)].concat(),
+        probes(search, &record.probes),
+        tail::findings(record),
+    ]
+}
+
+fn question(record: &RunRecord, search: &SearchRecord) -> String {
+    let varied = match search.axis {
+        SearchAxis::Rate => "rate",
+        SearchAxis::Sessions => "number of sessions",
+    };
+    let hash: String = search.objective_hash.chars().take(HASH_SHOWN).collect();
+    [
+        format!("find the highest {varied} of {}", search.stream),
+        objective(record, search),
+        format!("objective {hash}"),
+        format!("seed {}", record.plan.seed),
+    ]
+    .join(" · ")
+}
+
+/// The objective in words, that of every search included.
+pub(crate) fn objective(record: &RunRecord, search: &SearchRecord) -> String {
+    let mut words = vec![judged::objectives(record)];
+    if search.objective.no_errors {
+        words.push("no errors".to_owned());
+    }
+    if search.axis == SearchAxis::Rate {
+        words.push("99 % of the rate acknowledged".to_owned());
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+pub(crate) fn outcome(search: &SearchRecord) -> Vec<String> {
+    match &search.outcome {
+        None => vec![labeled("mark", "NONE YET: the search did not end")],
+        Some(SearchOutcome::Mark(mark)) => found(search, mark),
+        Some(SearchOutcome::NoMark(no_mark)) => not_found(search, no_mark),
+    }
+}
+
+fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
+    let interval = match mark.failed {
+        Some(failed) => {
+            let apart = percent(failed / mark.confirmed - 1.0);
+            format!(
+                "{} … {}   {apart} apart",
+                rate(mark.confirmed),
+                of_axis(search, failed)
+            )
+        }
+        None => format!(
+            "at least {}, where the search was to end",
+            of_axis(search, mark.confirmed)
+        ),
+    };
+    let bytes = mark
+        .bytes
+        .map_or_else(String::new, |bytes| format!(", {} bytes", count(bytes)));
+    let data = format!(" · {} rows{bytes} before it", count(mark.rows));
+    let mut lines = vec![
+        labeled("mark", &interval),
+        labeled(
+            "held",
+            &format!(
+                "{} times for {}{data}",
+                search.policy.confirmations,
+                duration(mark.hold_ns)
+            ),
+        ),
+    ];
+    if !mark.limited_by.is_empty() {
+        lines.push(labeled("limited by", &codes(&mark.limited_by)));
+    }
+    if mark.wider {
+        let why = "wider than requested: the search ran out of probes or time";
+        lines.push(labeled("", why));
+    }
+    if !mark.passed_above.is_empty() {
+        let above: Vec<String> = mark.passed_above.iter().map(|at| rate(*at)).collect();
+        let why = format!("passed above the lowest that failed: {}", above.join(", "));
+        lines.push(labeled("not monotone", &why));
+    }
+    lines
+}
+
+/// Whether the mark held for longer, where that was asked for.
+fn soaked(record: &RunRecord, search: &SearchRecord) -> Vec<String> {
+    let said = soak(record, search).map(|said| labeled("soak", &said));
+    said.into_iter().collect()
+}
+
+/// `30 min more at 98,300 rows/s: met · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
+/// no mark, or nobody asked.
+pub(crate) fn soak(record: &RunRecord, search: &SearchRecord) -> Option<String> {
+    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+        return None;
+    };
+    let soak_ns = search.policy.soak_ns?;
+    let at = of_axis(search, mark.confirmed);
+    Some(match SearchRecord::soak(&record.probes) {
+        Some(probe) => format!(
+            "{} more at {at}: {}",
+            duration(probe.measured_ns),
+            probe_line(probe)
+        ),
+        None => format!("NOT MADE: {} at {at} were asked for", duration(soak_ns)),
+    })
+}
+
+fn not_found(search: &SearchRecord, no_mark: &NoMark) -> Vec<String> {
+    let why = match no_mark.why {
+        NoMarkReason::BelowLowest => "below everything that was probed",
+        NoMarkReason::ClientCeiling => "above what this load generator can offer",
+        NoMarkReason::TooFewOps => "probes are too short to show the percentile",
+        NoMarkReason::BudgetSpent => "probes or time ran out",
+        NoMarkReason::TargetLost => "the target went away",
+        NoMarkReason::WrongData => "acknowledged data were not found as acknowledged",
+        NoMarkReason::Interrupted => "the search was stopped",
+        NoMarkReason::NothingAcknowledged => "closed load acknowledged nothing",
+    };
+    let mut lines = vec![labeled("mark", &format!("NONE: {why}"))];
+    if let Some(met) = no_mark.highest_met {
+        let met = format!("{}, not confirmed", of_axis(search, met));
+        lines.push(labeled("passed", &met));
+    }
+    if let Some(failed) = no_mark.lowest_failed {
+        let why = codes(&no_mark.limited_by);
+        lines.push(labeled(
+            "failed",
+            &format!("{}: {why}", of_axis(search, failed)),
+        ));
+    }
+    lines
+}
+
+pub(crate) fn codes(codes: &[ReasonCode]) -> String {
+    let names: Vec<&str> = codes.iter().map(|code| code.name()).collect();
+    names.join(", ")
+}
+
+fn probes(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<String> {
+    aligned(&table(search, probes), 1)
+}
+
+/// The head and a row for each probe; the first column holds words.
+pub(crate) fn table(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<Row> {
+    let unit = search.unit.name();
+    let value = match search.axis {
+        SearchAxis::Rate => format!("{unit}/s"),
+        SearchAxis::Sessions => "sessions".to_owned(),
+    };
+    let heads = [
+        "probe",
+        &value,
+        "acknowledged/s",
+        "p99",
+        "failed ops",
+        "measured",
+    ];
+    let mut rows = vec![Row::new(heads)];
+    rows.extend(probes.iter().map(|probe| row(search, probe)));
+    rows
+}
+
+/// What a probe showed, in a few words: `met · 98,300 acknowledged/s · p99 12.1 ms`.
+pub fn probe_line(probe: &ProbeRecord) -> String {
+    let reached = format!("{} acknowledged/s", rate(probe.acknowledged_per_s));
+    let p99 = probe.p99_ns.map(|p99| format!("p99 {}", duration(p99)));
+    let mut words = vec![verdict(probe).to_owned(), reached];
+    words.extend(p99);
+    if probe.verdict != ProbeVerdict::Met && probe.purpose != ProbePurpose::Estimate {
+        words.push(codes(&probe.reasons));
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" · ")
+}
+
+fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
+    let purpose = match probe.purpose {
+        ProbePurpose::Estimate => "estimate",
+        ProbePurpose::Search => "search",
+        ProbePurpose::Confirm => "confirm",
+        ProbePurpose::Soak => "soak",
+    };
+    let closed = probe.purpose == ProbePurpose::Estimate && search.axis == SearchAxis::Rate;
+    let at = if closed {
+        format!("closed, {}", rate(probe.at))
+    } else {
+        rate(probe.at)
+    };
+    let p99 = probe.p99_ns.map_or_else(|| "–".to_owned(), duration);
+    let why = if probe.verdict == ProbeVerdict::Met || closed {
+        String::new()
+    } else {
+        codes(&probe.reasons)
+    };
+    let remark = [verdict(probe), &why].join(" · ");
+    Row::new([
+        format!("{:>2} {purpose}", probe.number),
+        at,
+        rate(probe.acknowledged_per_s),
+        p99,
+        count(probe.failed_ops),
+        duration(probe.measured_ns),
+    ])
+    .remark(remark.trim_matches([' ', '·']))
+}
+
+const fn verdict(probe: &ProbeRecord) -> &'static str {
+    match probe.verdict {
+        ProbeVerdict::Met => "met",
+        ProbeVerdict::Missed => "missed",
+        ProbeVerdict::NotShown => "not shown to be met",
+        ProbeVerdict::TooFewOps => "too few ops",
+        ProbeVerdict::Invalid => "INVALID",
+        ProbeVerdict::TargetLost => "TARGET LOST",
+        ProbeVerdict::WrongData => "WRONG DATA",
+        ProbeVerdict::Interrupted => "interrupted",
+        ProbeVerdict::Estimated => "",
+    }
+}
+
+/// What to do after a search.
+pub(super) fn command(
+    record: &RunRecord,
+    search: &SearchRecord,
+    measured: &[MeasuredStream<'_>],
+) -> String {
+    match &search.outcome {
+        Some(SearchOutcome::Mark(_)) if !measured.is_empty() => next::soak(record, measured),
+        Some(SearchOutcome::NoMark(no_mark)) => match no_mark.why {
+            NoMarkReason::BudgetSpent | NoMarkReason::Interrupted => again(record, search, 2),
+            _ => next::check(record),
+        },
+        _ => again(record, search, 2),
+    }
+}
+
+/// The same search, with so many times its time.
+pub(super) fn again(record: &RunRecord, search: &SearchRecord, longer: u64) -> String {
+    let mut command = next::base("find", record, &[]);
+    if record.plan.definition.streams.len() > 1 {
+        for stream in &record.plan.definition.streams {
+            let pace = if stream.name == search.stream {
+                "find".to_owned()
+            } else {
+                next::pace(stream)
+            };
+            command += &format!(" --stream {}@{pace}", stream.name);
+        }
+    }
+    if search.axis == SearchAxis::Sessions {
+        command += " --axis sessions";
+    }
+    for objective in &search.objective.stated {
+        if *objective != (Objective::Rejected { max_ppm: 0 }) {
+            command += &next::flag(objective);
+        }
+    }
+    if let Some(soak) = search.policy.soak_ns {
+        command += &format!(" --then soak={}", flag_span(soak));
+    }
+    if let Some(budget) = search.policy.budget_ns {
+        let longer = flag_span(budget.saturating_mul(longer));
+        command += &format!(" --budget {longer}");
+    }
+    command
+}

@@ -1,0 +1,172 @@
+//! Whether the target answered all the time, what the load generator did, and what was noted.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use crate::findings::findings as rules;
+use highwater_analysis::judge::MeasuredStream;
+use highwater_analysis::judge::client_lag::overstated_by;
+use highwater_analysis::judge::measurement::{ceiling, greatest};
+use highwater_model::display::{count, duration, foreign, rate, significant};
+use highwater_model::import_record::MissingField;
+use highwater_model::record::{AvailabilityRecord, RunRecord, SchedulingClass};
+
+use super::target;
+use crate::layout::labeled;
+
+/// Findings that are printed; the record has them all.
+const FINDINGS_SHOWN: usize = 5;
+/// Characters of a finding or label.
+const WORDS: usize = 200;
+
+pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !measured.is_empty() {
+        lines.push(labeled("availability", &availability(record)));
+    }
+    if !record.clients.is_empty() {
+        lines.push(labeled("client", &client(record, measured)));
+    }
+    lines.extend(target::lines(record));
+    lines.extend(labels(record));
+    lines.extend(notes(record));
+    lines.extend(findings(record));
+    lines
+}
+
+/// The findings of all rules, each with a hint.
+pub(super) fn findings(record: &RunRecord) -> Vec<String> {
+    let all = rules(record);
+    let shown = all.iter().take(FINDINGS_SHOWN);
+    shown
+        .flat_map(|finding| {
+            let sentence = format!("{}: {}", finding.sentence, finding.evidence);
+            let hint = format!("  try: {}", finding.hint);
+            [labeled("finding", &foreign(&sentence, WORDS)), hint]
+        })
+        .collect()
+}
+
+pub(crate) fn availability(record: &RunRecord) -> String {
+    if let Some(origin) = &record.imported
+        && origin.leaves_out(MissingField::Availability)
+    {
+        return format!("not reported by {}", origin.tool);
+    }
+    let seen = &record.availability;
+    let mut parts = vec![format!("longest gap {}", duration(seen.longest_gap_ns))];
+    if seen.dips == 0 && seen.seconds_below_half == 0 && seen.recovery.is_none() {
+        parts.push("no dips".to_owned());
+        return parts.join(" · ");
+    }
+    let _ = write!(parts[0], " at {}", duration(seen.longest_gap_start_ns));
+    if seen.seconds_below_half > 0 {
+        let seconds = count(seen.seconds_below_half);
+        parts.push(format!("{seconds} s below half of the median"));
+    }
+    if seen.dips > 0 {
+        parts.push(format!("{} s without an acknowledgement", count(seen.dips)));
+    }
+    parts.extend(recovery(seen));
+    parts.join(" · ")
+}
+
+/// From an outage, in what a record knows finest.
+fn recovery(seen: &AvailabilityRecord) -> Vec<String> {
+    let after = |recovery: Option<u64>| match recovery {
+        Some(recovery) => format!("recovered after {}", duration(recovery)),
+        None => "not recovered".to_owned(),
+    };
+    match seen.recovery {
+        None if seen.dips == 0 => Vec::new(),
+        None => vec![after(seen.recovery_ns)],
+        Some(finer) => {
+            let again = finer
+                .rate_again_ns
+                .filter(|_| finer.recovered_ns != finer.rate_again_ns);
+            let again = again.map(|ns| format!("offered rate again after {}", duration(ns)));
+            let recovered = after(finer.recovered_ns);
+            again.into_iter().chain([recovered]).collect()
+        }
+    }
+}
+
+pub(crate) fn client(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+    let clients = &record.clients;
+    let cores: u32 = clients.iter().map(|client| client.cores).sum();
+    let used: f64 = clients
+        .iter()
+        .map(|c| c.cpu_fraction * f64::from(c.cores))
+        .sum();
+    let mut parts = Vec::new();
+    if clients.len() > 1 {
+        parts.push(format!("{} load generators", clients.len()));
+    }
+    parts.push(format!("{used:.2} of {cores} cores"));
+    let results = || measured.iter().flat_map(|stream| &stream.results);
+    let stalls = || clients.iter().flat_map(|client| &client.stalls);
+    if let Some(longest) = stalls().map(|stall| stall.duration_ns).max() {
+        let times = count(stalls().count() as u64);
+        parts.push(format!("stood still {times}×, up to {}", duration(longest)));
+    }
+    if let Some(lag) = results().filter_map(|r| r.client_lag_ns.p99).max() {
+        let by = results().filter_map(|result| overstated_by(result)).max();
+        let by = by.filter(|by| *by > 0).map(duration);
+        let by = by.map_or_else(String::new, |by| {
+            format!(" (overstates latency by at most {by})")
+        });
+        parts.push(format!("lag p99 {}{by}", duration(lag)));
+    }
+    let class = clients.iter().map(|client| client.scheduling).max();
+    parts.extend(class.and_then(scheduled));
+    parts.push(match (ceiling(record), greatest(measured)) {
+        _ if record.target.sink => "this is its ceiling".to_owned(),
+        (Some(ceiling), Some((reached, unit))) if reached > 0.0 => format!(
+            "ceiling {} {unit}/s, {} times this run",
+            rate(ceiling),
+            significant(ceiling / reached)
+        ),
+        (Some(ceiling), _) => format!("ceiling {}/s", rate(ceiling)),
+        (None, _) => "ceiling not calibrated (highwater check)".to_owned(),
+    });
+    parts.join(" · ")
+}
+
+/// The class of the threads that sent, where that may be news.
+fn scheduled(class: SchedulingClass) -> Option<String> {
+    match class {
+        SchedulingClass::Normal | SchedulingClass::NotPermitted => None,
+        SchedulingClass::RealTime => Some("in the real-time class".to_owned()),
+        SchedulingClass::RealTimeGivenUp => {
+            Some("in the real-time class until it took more than a quarter of a core".to_owned())
+        }
+    }
+}
+
+fn labels(record: &RunRecord) -> Option<String> {
+    let labels = record.labels.iter();
+    let named: Vec<String> = labels
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    (!named.is_empty()).then(|| labeled("labels", &foreign(&named.join(" · "), WORDS)))
+}
+
+/// Notes, and the incidents that no judgment repeats.
+fn notes(record: &RunRecord) -> Vec<String> {
+    let unjudged = record
+        .incidents
+        .iter()
+        .filter(|i| i.kind.reason().is_none());
+    let unjudged = unjudged.map(|incident| incident.message.as_str());
+    let notes = record.notes.iter().map(|note| note.message.as_str());
+    let noted: Vec<&str> = unjudged.chain(notes).collect();
+    let shown = noted.iter().take(FINDINGS_SHOWN);
+    let mut lines: Vec<String> = shown
+        .map(|message| labeled("note", &foreign(message, WORDS)))
+        .collect();
+    if noted.len() > FINDINGS_SHOWN {
+        let more = noted.len() - FINDINGS_SHOWN;
+        lines.push(labeled("note", &format!("and {more} more in the record")));
+    }
+    lines
+}

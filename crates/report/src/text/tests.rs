@@ -1,0 +1,382 @@
+//! Summaries as a reader sees them. Every snapshot is a whole summary.
+
+use super::*;
+use highwater_analysis as analysis;
+use highwater_analysis::fixture::{self, incident, judged, lose_rows, note};
+use highwater_model::judgment::ReasonCode;
+use highwater_model::plan::Share;
+use highwater_model::plan::Unit;
+use highwater_model::record::{AuditStatus, IncidentKind, RecoveryRecord};
+use highwater_model::search::{
+    Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
+    SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
+};
+
+#[test]
+fn a_closed_run_that_is_well() {
+    insta::assert_snapshot!(text_at(
+        &fixture::closed(),
+        "highwater-runs/2026-11-20T18-20-11-cpu-7f3a91"
+    ));
+}
+
+#[test]
+fn what_the_target_said_of_itself_is_a_line() {
+    let mut record = fixture::closed();
+    fixture::add_telemetry(&mut record);
+    insta::assert_snapshot!(text(&record));
+}
+
+#[test]
+fn open_streams_side_by_side_in_steps() {
+    insta::assert_snapshot!(text(&fixture::open_steps()));
+}
+
+#[test]
+fn repeated_rows_are_told_in_the_second_line() {
+    let mut record = fixture::closed();
+    let said = |record: &RunRecord| text(record).contains("10,000 different rows, repeated");
+    assert!(!said(&record));
+    record.plan.definition.workload.distinct_rows = Some(10_000);
+    assert!(said(&record));
+}
+
+#[test]
+fn lost_rows_outrank_everything_else() {
+    let mut record = fixture::closed();
+    lose_rows(&mut record, 96);
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn unverified_is_as_loud_as_an_error() {
+    let mut record = fixture::closed();
+    record.audit.status = AuditStatus::Timeout;
+    record.audit.error = Some("adding up table `cpu`".to_owned());
+    let text = text(&judged(record));
+    assert!(text.contains("UNVERIFIED"));
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn an_interrupted_run_says_so() {
+    let mut record = fixture::closed();
+    incident(
+        &mut record,
+        IncidentKind::Interrupted,
+        "Ctrl-C after 6 s of 12 s",
+    );
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+#[test]
+fn an_outage_says_when_the_rate_was_back_and_when_nothing_waited() {
+    let line = |recovery: Option<[Option<u64>; 2]>, dips| {
+        let mut record = fixture::closed();
+        let seen = &mut record.availability;
+        (seen.dips, seen.recovery_ns) = (dips, Some(fixture::S));
+        seen.recovery = recovery.map(|[rate_again_ns, recovered_ns]| RecoveryRecord {
+            start_ns: 4 * fixture::S,
+            rate_again_ns,
+            recovered_ns,
+        });
+        let line = tail::availability(&record);
+        let (_, rest) = line.split_once(" at ").unwrap();
+        rest.split_once(" · ").unwrap().1.to_owned()
+    };
+    let (soon, late) = (Some(1_620 * fixture::MS), Some(2_100 * fixture::MS));
+    let both = "offered rate again after 1.62 s · recovered after 2.10 s";
+    assert_eq!(line(Some([soon, late]), 0), both);
+    let never = "offered rate again after 1.62 s · not recovered";
+    assert_eq!(line(Some([soon, None]), 0), never);
+    assert_eq!(line(Some([soon, soon]), 0), "recovered after 1.62 s");
+    assert_eq!(line(Some([None, None]), 0), "not recovered");
+    // Whole seconds are all that a record of an earlier version knows.
+    let coarse = "2 s without an acknowledgement · recovered after 1.00 s";
+    assert_eq!(line(None, 2), coarse);
+}
+
+#[test]
+fn dropped_ops_make_percentiles_lower_bounds() {
+    let mut op = fixture::gate_op();
+    op.latencies = vec![(4 * fixture::MS, 9_000), (900 * fixture::MS, 700)];
+    op.dropped = 300;
+    op.errors = vec![("rejected", 12), ("timeout", 3)];
+    let mut record = fixture::open_gate_of(&op);
+    record.results[0].backlog = true;
+    record.results[0].retries = 7;
+    insta::assert_snapshot!(text(&judged(record)));
+}
+
+/// What the text proposes to do next.
+fn next_of(record: RunRecord) -> String {
+    let text = text(&judged(record));
+    let line = text.lines().find(|line| line.starts_with("next:"));
+    line.unwrap()["next:".len()..].trim().to_owned()
+}
+
+#[test]
+fn what_to_do_next_follows_from_the_judgments() {
+    let changed = |change: fn(&mut RunRecord)| {
+        let mut record = fixture::closed();
+        change(&mut record);
+        next_of(record)
+    };
+    let shares = changed(|r| r.plan.definition.share.of = 4);
+    assert!(shares.starts_with("highwater show "), "{shares}");
+    assert!(shares.ends_with("# and the records of all 4 shares"));
+    let lost = changed(|r| lose_rows(r, 96));
+    assert!(lost.starts_with("highwater show ") && lost.ends_with("--format json"));
+    let failed = changed(|r| r.audit.status = AuditStatus::Failed);
+    assert!(failed.starts_with("highwater check "), "{failed}");
+    let late = changed(|r| r.audit.status = AuditStatus::Timeout);
+    assert!(late.starts_with("highwater run ") && late.contains(" --audit-timeout "));
+    let stopped = changed(|r| incident(r, IncidentKind::Interrupted, "by the user"));
+    assert!(stopped.starts_with("highwater run "), "{stopped}");
+    let saturated = changed(|r| r.clients[0].cpu_fraction = 1.0);
+    assert!(saturated.starts_with("highwater check "), "{saturated}");
+    // What `load` has filled is measured next; its rows are there.
+    let filled = changed(|r| {
+        r.plan.definition.stop.fills = true;
+        r.given.insert("rows".to_owned(), vec!["50000".to_owned()]);
+        r.given.insert("seed".to_owned(), vec!["7".to_owned()]);
+    });
+    assert!(filled.starts_with("highwater run "), "{filled}");
+    assert!(
+        filled.contains("--seed 7") && !filled.contains("--rows"),
+        "{filled}"
+    );
+    let well = changed(|_| {});
+    assert!(
+        well.contains(" --rate "),
+        "open, now that the ceiling is known: {well}"
+    );
+}
+
+#[test]
+fn a_gate_that_is_met() {
+    insta::assert_snapshot!(text(&fixture::open_gate()));
+}
+
+#[test]
+fn a_simulated_target_is_labeled() {
+    let mut record = fixture::closed();
+    record.target.simulated = true;
+    let text = text(&record);
+    assert!(
+        text.lines().next().unwrap().contains("   simulated · "),
+        "{text}"
+    );
+}
+
+#[test]
+fn rows_of_load_and_warm_up_have_a_line_of_their_own() {
+    let mut record = fixture::closed();
+    record.audit.acknowledged += 800_000;
+    record.audit.found += 800_000;
+    let text = text(&judged(record));
+    let line = text
+        .lines()
+        .find(|line| line.starts_with("all rows"))
+        .unwrap();
+    assert!(line.contains("5,012,000   5,012,000"), "{line}");
+}
+
+#[test]
+fn a_share_names_itself_and_what_is_missing() {
+    let mut record = fixture::closed();
+    record.plan.definition.share = Share {
+        index: 2,
+        of: 4,
+        start_at: None,
+    };
+    record.audit.status = AuditStatus::Partial;
+    let text = text(&judged(record));
+    assert!(text.contains("share 2/4 of it"), "{text}");
+    assert!(text.contains("one_share"), "{text}");
+}
+
+#[test]
+fn no_escape_code_of_a_target_comes_through() {
+    let mut record = fixture::closed();
+    record.target.version = "\u{1b}[31mred".to_owned();
+    record.labels.insert("a".to_owned(), "\u{7}".to_owned());
+    note(&mut record, "x", "\u{1b}]0;title\u{7}");
+    record.audit.status = AuditStatus::Failed;
+    record.audit.error = Some("\u{1b}[2J".to_owned());
+    let text = text(&judged(record));
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text}");
+}
+
+#[test]
+fn equal_records_give_equal_bytes() {
+    assert_eq!(text(&fixture::open_steps()), text(&fixture::open_steps()));
+}
+
+#[test]
+fn a_record_without_a_measured_phase_has_a_summary() {
+    let mut record = fixture::closed();
+    record.phases.truncate(1);
+    record.streams.clear();
+    record.results.clear();
+    let text = text(&judged(record));
+    assert!(text.contains("nothing measured"), "{text}");
+    assert!(text.contains("measurement    INCONCLUSIVE"), "{text}");
+}
+
+fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
+    let missed = verdict == ProbeVerdict::Missed;
+    ProbeRecord {
+        number: 0,
+        purpose,
+        at,
+        verdict,
+        reasons: if missed {
+            vec![ReasonCode::ObjectiveLatency]
+        } else {
+            Vec::new()
+        },
+        acknowledged_per_s: at.max(1_200.0).min(at + 1_100.0),
+        pressure: Some(-0.4),
+        late: Some(0.3),
+        p99_ns: Some(if missed { 61_000_000 } else { 44_000_000 }),
+        failed_ops: 0,
+        rows_before: 500_000,
+        bytes_before: Some(52_428_800),
+        started_at: "2026-11-20T18:20:11.000Z".to_owned(),
+        measured_ns: 60 * fixture::S,
+        took_ns: 66 * fixture::S,
+        settled_ns: 5 * fixture::S,
+        run: "probes/01-search".to_owned(),
+    }
+}
+
+/// The gate's run as the last probe of a search with this outcome.
+fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
+    let last = fixture::open_gate();
+    let objective = SearchObjective {
+        stated: last.plan.definition.objectives.clone(),
+        no_errors: true,
+    };
+    let mut search = SearchRecord {
+        axis: SearchAxis::Rate,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        objective_hash: objective.hash(),
+        objective,
+        floor: Some(1_010.0),
+        policy: SearchPolicy {
+            axis: SearchAxis::Rate,
+            first: None,
+            lowest: 1.0,
+            highest: None,
+            width: 0.02,
+            confirmations: 3,
+            probes_max: 25,
+            budget_ns: Some(1_800 * fixture::S),
+            probe_ns: 60 * fixture::S,
+            confirmation_ns: 300 * fixture::S,
+            around_ns: 10 * fixture::S,
+            units_needed: 0.0,
+            longest_ns: 450 * fixture::S,
+            soak_ns: None,
+        },
+        outcome: Some(outcome),
+    };
+    let soaked = SearchRecord::soak(probes).map(|soak| soak.measured_ns);
+    search.policy.soak_ns = soaked;
+    let mut probes = probes.to_vec();
+    for (number, probe) in (1..).zip(&mut probes) {
+        probe.number = number;
+    }
+    analysis::search::conclude(
+        last,
+        search,
+        probes,
+        "2026-11-20T18-20-11-find-kv".to_owned(),
+    )
+}
+
+#[test]
+fn a_mark_is_an_interval_with_its_hold_its_data_and_its_limit() {
+    let mark = Mark {
+        confirmed: 1_000.0,
+        failed: Some(1_019.0),
+        limited_by: vec![ReasonCode::ObjectiveLatency],
+        hold_ns: 300 * fixture::S,
+        rows: 500_000,
+        bytes: Some(52_428_800),
+        passed_above: vec![1_500.0],
+        wider: false,
+    };
+    let confirm = probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met);
+    let record = searched(
+        SearchOutcome::Mark(mark),
+        &[
+            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::Missed),
+            confirm.clone(),
+            confirm.clone(),
+            confirm,
+        ],
+    );
+    insta::assert_snapshot!(text(&record));
+}
+
+#[test]
+fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
+    let mark = || {
+        SearchOutcome::Mark(Mark {
+            confirmed: 1_010.0,
+            failed: Some(1_019.0),
+            limited_by: vec![ReasonCode::ObjectiveLatency],
+            hold_ns: 300 * fixture::S,
+            rows: 500_000,
+            bytes: None,
+            passed_above: Vec::new(),
+            wider: false,
+        })
+    };
+    let mut soak = probe(ProbePurpose::Soak, 1_010.0, ProbeVerdict::Met);
+    soak.measured_ns = 1_800 * fixture::S;
+    let held = searched(mark(), std::slice::from_ref(&soak));
+    soak.verdict = ProbeVerdict::Missed;
+    soak.reasons = vec![ReasonCode::ObjectiveLatency];
+    let missed = searched(mark(), &[soak]);
+    let of = |record: &RunRecord| {
+        let text = text(record);
+        let labels = ["soak ", "objective ", "  the mark did not hold"];
+        let lines = text
+            .lines()
+            .filter(|line| labels.iter().any(|label| line.starts_with(label)));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!([of(&held), of(&missed)].join("\n"), @r"
+    soak           30 min more at 1,010 rows/s: met · 1,200 acknowledged/s · p99 44.0 ms
+    objective      met         p99 ≤ 10 ms
+    soak           30 min more at 1,010 rows/s: missed · 1,200 acknowledged/s · p99 44.0 ms · latency
+    objective      MISSED      p99 ≤ 10 ms
+      the mark did not hold for long: 1,010 rows/s missed over 30 min, confirmed over 5 min [rate_not_sustained]
+    ");
+}
+
+#[test]
+fn a_search_without_a_mark_says_why_and_what_it_knows() {
+    let no_mark = NoMark {
+        why: NoMarkReason::BudgetSpent,
+        highest_met: Some(1_000.0),
+        lowest_failed: Some(1_500.0),
+        limited_by: vec![ReasonCode::ObjectiveLatency],
+    };
+    let record = searched(
+        SearchOutcome::NoMark(no_mark),
+        &[
+            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+        ],
+    );
+    insta::assert_snapshot!(text(&record));
+}

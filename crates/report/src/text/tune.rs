@@ -1,0 +1,276 @@
+//! The summary of a tuning: a table for each axis, the best configuration, whether it is really better.
+//!
+//! It only shows what the record says.
+
+use highwater_model::display::{duration, percent, plain, rate};
+use highwater_model::plan::Pace;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::{
+    BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialRecord, TrialVerdict, TuneFigure,
+    TuneOutcome, TuneRecord,
+};
+use highwater_sizing::axis_line::{along, base};
+use highwater_sizing::series::setting_of;
+use highwater_sizing::tables::{Table, tables};
+
+use super::{head, next, tail};
+use crate::figures::{Remark, table as table_text};
+use crate::layout::labeled;
+
+/// Blocks between the head and the judgments.
+pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> {
+    let mut blocks = vec![vec![head::target(record), question(record, tune)]];
+    if let Some(base) = base(tune) {
+        for axis in 0..tune.axes.len() {
+            blocks.push(lines_along(tune, base, axis));
+        }
+    }
+    blocks.push(lines(&outcome(tune)));
+    blocks.push(lines(&measured(tune)));
+    blocks.push(tail::findings(record));
+    blocks
+}
+
+fn lines(remarks: &[Remark]) -> Vec<String> {
+    let remarks = remarks.iter();
+    remarks
+        .map(|remark| labeled(remark.label, &remark.sentence))
+        .collect()
+}
+
+/// The axes, and the figure that configurations are compared by.
+pub(crate) fn question(record: &RunRecord, tune: &TuneRecord) -> String {
+    let axes = tune.axes.iter();
+    let axes: Vec<String> = axes
+        .map(|axis| format!("{} ({} values)", axis.name, axis.values.len()))
+        .collect();
+    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
+    [
+        format!("tune {} over {}", tune.stream, axes.join(" × ")),
+        format!("{grid} configurations"),
+        format!("by {}", tune.by.name()),
+        format!("seed {}", record.plan.seed),
+    ]
+    .join(" · ")
+}
+
+/// The tables along one axis through a configuration, as far as it was measured.
+pub(crate) fn tables_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<Table> {
+    let set = along(tune, base, axis);
+    let name = setting_of(&tune.axes[axis].name);
+    let found = tables(&set, Some(name)).unwrap_or_default();
+    let of_several = found.into_iter().filter(|table| table.rows.len() > 1);
+    of_several.collect()
+}
+
+/// `sessions 8`: the values of a configuration on all axes but one.
+pub(crate) fn others(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
+    let all = tune.axes.iter().zip(base).enumerate();
+    let others = all.filter(|(position, _)| *position != axis);
+    others
+        .map(|(_, (axis, at))| format!("{} {}", axis.name, axis.values[*at]))
+        .collect()
+}
+
+fn lines_along(tune: &TuneRecord, base: &[usize], axis: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    for table in tables_along(tune, base, axis) {
+        let text = table_text(&table);
+        let mut of_table = text.lines().map(str::to_owned);
+        if let Some(title) = of_table.next() {
+            let title = [vec![title], others(tune, base, axis)].concat();
+            lines.push(title.join(" · "));
+        }
+        lines.extend(of_table);
+    }
+    lines
+}
+
+/// The best configuration, the runner-up, and whether one is better; or why there is none.
+pub(crate) fn outcome(tune: &TuneRecord) -> Vec<Remark> {
+    match &tune.outcome {
+        None => vec![Remark::new("best", "NONE YET: the tuning did not end")],
+        Some(TuneOutcome::Best(best)) => found(tune, best),
+        Some(TuneOutcome::NoBest(no_best)) => not_found(tune, no_best),
+    }
+}
+
+fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
+    let configuration =
+        |at: &[usize], value| format!("{}: {}", named(tune, at), figure(tune, value));
+    let mut lines = vec![Remark::new("best", configuration(&best.at, best.figure))];
+    match &best.runner_up {
+        None => lines.push(Remark::new("runner-up", "no other configuration is valid")),
+        Some(other) => {
+            lines.push(Remark::new(
+                "runner-up",
+                configuration(&other.at, other.figure),
+            ));
+            lines.push(Remark::new("better", comparison(tune, other)));
+        }
+    }
+    if best.cut_short {
+        let why = "the search ran out of probes or time before it had settled";
+        lines.push(Remark::new("", why));
+    }
+    lines
+}
+
+/// Whether the winner is really better.
+fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
+    let [low, high] = other.gain95.map(signed);
+    let times = tune.policy.confirmations;
+    if other.is_told {
+        format!("yes: by {low} to {high}, with 95 % confidence, each measured {times} times more")
+    } else {
+        format!(
+            "inconclusive: {low} to {high} with 95 % confidence, each measured {times} times more"
+        )
+    }
+}
+
+fn signed(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
+}
+
+fn not_found(tune: &TuneRecord, no_best: &NoBest) -> Vec<Remark> {
+    let why = match no_best.why {
+        NoBestReason::NoneCounts => "no configuration is valid",
+        NoBestReason::BudgetSpent => "the search ran out of probes or time",
+        NoBestReason::TargetLost => "lost the connection to the target",
+        NoBestReason::WrongData => "acknowledged data not found",
+        NoBestReason::Interrupted => "you stopped the tuning",
+    };
+    let mut lines = vec![Remark::new("best", format!("NONE: {why}"))];
+    if let Some(at) = &no_best.best_so_far {
+        let words = format!("{}, not confirmed", named(tune, at));
+        lines.push(Remark::new("so far", words));
+    }
+    lines
+}
+
+/// `batch 4000 · sessions 8`.
+pub(crate) fn named(tune: &TuneRecord, at: &[usize]) -> String {
+    let axes = tune.axes.iter().zip(at);
+    let words: Vec<String> = axes
+        .map(|(axis, at)| format!("{} {}", axis.name, axis.values[*at]))
+        .collect();
+    words.join(" · ")
+}
+
+/// What configurations are compared by, with its unit.
+pub(crate) fn figure(tune: &TuneRecord, value: f64) -> String {
+    match tune.by {
+        TuneFigure::Throughput => format!("{} {}/s", rate(value), tune.unit.name()),
+        TuneFigure::ServerCpuPerRow => format!("{} µs of CPU per row", plain(value * 1e6)),
+        TuneFigure::DiskBytesPerRow => format!("{} bytes per row", plain(value)),
+    }
+}
+
+/// How much was measured, and what did not count.
+pub(crate) fn measured(tune: &TuneRecord) -> Vec<Remark> {
+    let grid: usize = tune.axes.iter().map(|axis| axis.values.len()).product();
+    let mut different: Vec<&[usize]> = tune.trials.iter().map(|trial| &trial.at[..]).collect();
+    different.sort_unstable();
+    different.dedup();
+    let took: u64 = tune.trials.iter().map(|trial| trial.took_ns).sum();
+    let share = percent(highwater_model::display::ratio(
+        different.len() as u64,
+        grid.max(1) as u64,
+    ));
+    let mut lines = vec![Remark::new(
+        "measured",
+        format!(
+            "{} of {grid} configurations, {share}, in {} probes and {}",
+            different.len(),
+            tune.trials.len(),
+            duration(took)
+        ),
+    )];
+    for trial in &tune.trials {
+        if let Some(what) = fault(trial) {
+            lines.push(Remark::new(
+                "",
+                format!("{}: {what}", named(tune, &trial.at)),
+            ));
+        }
+    }
+    lines
+}
+
+/// Why a configuration does not count; nothing where it does.
+pub(crate) fn fault(trial: &TrialRecord) -> Option<String> {
+    let what = match trial.verdict {
+        TrialVerdict::Counts => return None,
+        TrialVerdict::Missed => "missed its objective",
+        TrialVerdict::Invalid => "INVALID",
+        TrialVerdict::NotMeasured => "not measured",
+        TrialVerdict::TargetLost => "TARGET LOST",
+        TrialVerdict::WrongData => "WRONG DATA",
+        TrialVerdict::Interrupted => "interrupted",
+    };
+    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
+    let words = format!("{what} · {}", codes.join(", "));
+    Some(words.trim_matches([' ', '·']).to_owned())
+}
+
+/// What a measured configuration showed, in a few words.
+pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
+    let reached = format!("{} {unit}/s", rate(trial.throughput_per_s));
+    if trial.verdict == TrialVerdict::Counts {
+        return reached;
+    }
+    let codes: Vec<&str> = trial.reasons.iter().map(|code| code.name()).collect();
+    format!("does not count · {reached} · {}", codes.join(", "))
+}
+
+/// What to do after a tuning.
+pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) -> String {
+    let directory = next::quoted(directory);
+    match &tune.outcome {
+        Some(TuneOutcome::Best(_)) => {
+            let begin = next::base("find", record, &["set", "sessions"]);
+            format!("{begin} --tuned {directory}")
+        }
+        Some(TuneOutcome::NoBest(no_best))
+            if !matches!(
+                no_best.why,
+                NoBestReason::Interrupted | NoBestReason::BudgetSpent | NoBestReason::TargetLost
+            ) =>
+        {
+            next::check(record)
+        }
+        _ => format!("{} --resume {directory}", again(record, tune)),
+    }
+}
+
+/// The command that tunes again; passwords are in no record and so not in it.
+pub(super) fn again(record: &RunRecord, tune: &TuneRecord) -> String {
+    let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
+    let mut command = next::base("tune", record, &["set", "sessions", "with"]);
+    // What is set for a configuration's sake is no wish of the user's.
+    for (flag, axis_of) in [("set", ""), ("with", "with.")] {
+        for given in record.given.get(flag).into_iter().flatten() {
+            let name = given.split_once('=').map_or("", |(name, _)| name);
+            if !is_axis(&format!("{axis_of}{name}")) {
+                command += &format!(" --{flag} {}", next::quoted(given));
+            }
+        }
+    }
+    let first = record.plan.definition.streams.first();
+    match first.and_then(|stream| stream.paces.first()) {
+        Some(Pace::Closed { sessions }) if !is_axis("sessions") => {
+            command += &format!(" -c {sessions}");
+        }
+        Some(Pace::Open { .. }) => {
+            let rate = first.map(next::pace).unwrap_or_default();
+            command += &format!(" --rate {rate}");
+        }
+        _ => {}
+    }
+    for axis in &tune.axes {
+        let values = format!("{}={}", axis.name, axis.values.join(","));
+        command += &format!(" --over {}", next::quoted(&values));
+    }
+    format!("{command} --by {}", tune.by.name())
+}

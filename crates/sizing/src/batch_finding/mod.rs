@@ -1,0 +1,62 @@
+//! A finding about a tuning: what its configurations together say of the load. What a single record shows
+//! is found in `highwater-analysis`.
+
+use crate::axis_line::{along, base};
+use crate::series::setting_of;
+use crate::tables::{BatchCostModel, tables};
+use highwater_analysis::findings::RuleFinding;
+use highwater_analysis::judge::measured_streams;
+use highwater_model::display::{duration, percent, rate};
+use highwater_model::numbers::round_to_u64;
+use highwater_model::record::RunRecord;
+use highwater_model::tune::TuneRecord;
+
+#[cfg(test)]
+mod tests;
+
+const BATCH: &str = "batch";
+/// Where this share of the greatest batch's time does not depend on its rows, larger batches pay.
+const FIXED: f64 = 0.2;
+
+/// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
+pub fn batch_too_small(record: &RunRecord) -> Option<RuleFinding> {
+    let tune = record.tune.as_ref()?;
+    let (line, greatest) = cost_model(tune)?;
+    let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
+    let share = |fixed: f64| fixed / (fixed_s + per_row_s * greatest);
+    // Every session has a batch out; the model knows of one where their number is no axis.
+    let sessions = match measured_streams(record).first() {
+        Some(measured) if !line.sessions_stated => f64::from(measured.stream.sessions),
+        _ => 1.0,
+    };
+    // The lower end: what the scatter of the configurations leaves of it.
+    (share(line.fixed_s.low) >= FIXED).then(|| RuleFinding {
+        code: "batch_too_small",
+        sentence: format!(
+            "{} of the time of the largest batch measured, {} rows, does not depend on its rows",
+            percent(share(fixed_s)),
+            rate(greatest)
+        ),
+        evidence: format!(
+            "a batch takes {} and {} for each row",
+            duration(round_to_u64(fixed_s * sessions * 1e9)),
+            duration(round_to_u64(per_row_s * sessions * 1e9))
+        ),
+        hint: "larger batches (--over batch=…), until that share is small",
+    })
+}
+
+/// The model of the batches through the best configuration, and the rows of the largest one; absent where the
+/// configurations do not follow one model.
+fn cost_model(tune: &TuneRecord) -> Option<(BatchCostModel, f64)> {
+    let axis = tune.axes.iter().position(|axis| axis.name == BATCH)?;
+    let set = along(tune, base(tune)?, axis);
+    let found = tables(&set, Some(setting_of(BATCH))).ok()?;
+    let table = found.first()?;
+    let cost_model = table
+        .cost_model
+        .as_ref()
+        .filter(|cost_model| cost_model.changes.is_empty())?;
+    let greatest = table.rows.iter().filter_map(|row| row.number);
+    Some((cost_model.line.clone()?, greatest.max_by(f64::total_cmp)?))
+}

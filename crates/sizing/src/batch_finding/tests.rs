@@ -1,0 +1,94 @@
+//! The finding, on both sides of its bound.
+
+use highwater_analysis::fixture;
+use highwater_model::plan::Unit;
+use highwater_model::tune::{
+    NoBest, NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneAxis, TuneFigure,
+    TuneOutcome, TunePolicy,
+};
+
+use super::*;
+
+/// The code of what is found about a record that was changed so.
+fn found(change: impl FnOnce(&mut RunRecord)) -> Option<&'static str> {
+    let mut record = fixture::closed();
+    change(&mut record);
+    batch_too_small(&record).map(|finding| finding.code)
+}
+
+/// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
+fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
+    move |record| {
+        let trial = |(position, rows): (usize, &u32)| TrialRecord {
+            number: u32::try_from(position + 1).unwrap(),
+            purpose: TrialPurpose::Search,
+            at: vec![position],
+            verdict: TrialVerdict::Counts,
+            reasons: Vec::new(),
+            throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
+            figure: None,
+            started_at: String::new(),
+            took_ns: 1,
+            run: String::new(),
+        };
+        record.tune = Some(TuneRecord {
+            axes: vec![TuneAxis {
+                name: "batch".to_owned(),
+                values: rows.iter().map(ToString::to_string).collect(),
+            }],
+            by: TuneFigure::Throughput,
+            stream: "insert".to_owned(),
+            unit: Unit::Rows,
+            policy: TunePolicy {
+                seed: 42,
+                confirmations: 5,
+                probes_max: 25,
+                budget_ns: 1,
+                trial_cost_ns: 1,
+            },
+            definition_hash: String::new(),
+            trials: rows.iter().enumerate().map(trial).collect(),
+            outcome: Some(TuneOutcome::NoBest(NoBest {
+                why: NoBestReason::BudgetSpent,
+                best_so_far: Some(vec![rows.len() - 1]),
+            })),
+        });
+    }
+}
+
+#[test]
+fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
+    assert_eq!(found(batches(&[100, 300, 1_000])), Some("batch_too_small"));
+    // 10 of 110 ms.
+    assert_eq!(found(batches(&[100, 1_000, 10_000])), None);
+    assert_eq!(found(batches(&[100, 300])), None, "no model of two");
+    // A quarter of the time is fixed by the line, but what configurations scatter leaves less than a fifth of it.
+    let sizes: &[u32] = &[100, 300, 1_000, 2_000, 3_000];
+    let by_times = |times: [f64; 5]| {
+        move |record: &mut RunRecord| {
+            batches(sizes)(record);
+            let trials = &mut record.tune.as_mut().unwrap().trials;
+            for (trial, times) in trials.iter_mut().zip(times) {
+                trial.throughput_per_s /= times;
+            }
+        }
+    };
+    assert_eq!(found(by_times([1.0; 5])), Some("batch_too_small"));
+    let scattered = by_times([1.05, 0.9, 1.1, 0.9, 1.02]);
+    assert_eq!(found(scattered), None);
+    // From some size on a row costs twice as much: no one line is the model of all.
+    assert_eq!(found(by_times([1.0, 1.0, 1.0, 1.7, 1.75])), None);
+    let mut record = fixture::closed();
+    record.streams[0].sessions = 8;
+    batches(&[100, 300, 1_000])(&mut record);
+    let said = batch_too_small(&record).unwrap();
+    assert!(
+        said.sentence
+            .starts_with("50.0 % of the time of the largest"),
+        "{said:?}"
+    );
+    assert_eq!(
+        said.evidence,
+        "a batch takes 10.0 ms and 10.0 µs for each row"
+    );
+}

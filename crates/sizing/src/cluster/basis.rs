@@ -1,0 +1,331 @@
+//! What a plan rests on: measured points of one series, brought into shape, and how they grow.
+//!
+//! The points come from a reader of files and records; here they are filtered (nodes, copies,
+//! latency), weighed and, where they are too few, given the growth of a published series. Nothing
+//! is planned here.
+
+use std::fmt;
+
+use super::traced::{Origin, Traced};
+use crate::plausibility::{self, ModelRequest};
+use crate::scaling::{
+    Average, Copies, Forecast, Point as Size, ReplicaCost, ScalingModel, Sweep, SweepError,
+};
+use crate::series::{Point, SeriesSet, names};
+use highwater_model::display;
+
+/// What is known about a kind of work: what clusters of some sizes can do of it.
+#[derive(Debug, Clone)]
+pub struct Basis {
+    /// `rows/s` or `queries/s`.
+    pub unit: String,
+    /// The measured sizes.
+    pub sweep: Sweep,
+    /// How throughput grows.
+    pub average: Average,
+    /// The one model that it is taken to follow; absent where all are averaged.
+    pub model: Option<ScalingModel>,
+    /// Where the points come from.
+    pub origin: Origin,
+    /// Where the growth comes from.
+    pub growth: Origin,
+    /// Further copies while measuring.
+    pub replicas: Traced<f64>,
+    /// What a further copy costs.
+    pub replica_cost: Traced<ReplicaCost>,
+    /// Virtual CPUs of each measured node; absent where the source does not say.
+    pub vcpus_per_node: Option<f64>,
+    /// The database; absent where the source does not say.
+    pub engine: Option<String>,
+    /// Bytes of a row on disk, per copy; absent where nobody measured it.
+    pub stored_bytes_per_row: Option<f64>,
+    /// Bytes of a row as sent; absent where the source does not say.
+    pub sent_bytes_per_row: Option<f64>,
+    /// Sentences about points that were left out, and what the points do not say.
+    pub notes: Vec<String>,
+}
+
+/// How points are read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Reading {
+    /// Nodes of points that do not say.
+    pub nodes: Option<f64>,
+    /// Relative standard deviation of one measurement, if the user knows it.
+    pub error: Option<f64>,
+    /// Greatest 99th percentile of latency, seconds.
+    pub p99_s: Option<f64>,
+    /// Cost of a further copy, if the user knows it.
+    pub replica_cost: Option<f64>,
+    /// The one model to predict by, in place of the average of all.
+    pub model: Option<ScalingModel>,
+    /// Whether the points are somebody else's, taken as an assumption.
+    pub published: bool,
+}
+
+/// Why points are no basis.
+#[derive(Debug, Clone, PartialEq)]
+pub enum BasisError {
+    /// No point says how many nodes there were.
+    NoNodes,
+    /// No point keeps the latency objective.
+    TooSlow,
+    /// The points cannot be put in order.
+    Sweep(SweepError),
+}
+
+impl fmt::Display for BasisError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoNodes => f.write_str("no point says how many nodes were measured"),
+            Self::TooSlow => f.write_str("no measured point keeps the latency objective"),
+            Self::Sweep(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Basis {
+    /// From the points of one series; at least one.
+    pub fn new(points: &[&Point], reading: &Reading) -> Result<Self, BasisError> {
+        let mut notes = doubts(points, reading.model);
+        let kept = in_time(points, reading.p99_s, &mut notes)?;
+        let sized: Vec<Sized<'_>> = kept
+            .iter()
+            .filter_map(|point| Sized::new(point, reading.nodes))
+            .collect();
+        if sized.len() < kept.len() {
+            let left = kept.len() - sized.len();
+            notes.push(format!(
+                "{left} of the points do not say how many nodes there were."
+            ));
+        }
+        let first = sized.first().ok_or(BasisError::NoNodes)?;
+        let base = sized
+            .iter()
+            .map(Sized::replicas)
+            .fold(f64::INFINITY, f64::min);
+        let sizes: Vec<Size> = sized
+            .iter()
+            .filter(|point| point.replicas().total_cmp(&base).is_eq())
+            .map(|point| Size {
+                size: point.nodes,
+                per_s: point.point.throughput,
+            })
+            .collect();
+        let sweep = Sweep::new(&sizes, reading.error).map_err(BasisError::Sweep)?;
+        let origin = origin(first.point, reading.published);
+        let stated = |name: &str| sized.iter().find_map(|sized| sized.point.number(name));
+        Ok(Self {
+            unit: first.point.unit.clone(),
+            average: match reading.model {
+                Some(model) => Average::by(model, &sweep),
+                None => Average::new(&sweep),
+            },
+            model: reading.model,
+            growth: origin.clone(),
+            replicas: replicas(&sized, base, &origin),
+            replica_cost: replica_cost(&sized, &sweep, reading.replica_cost, &origin),
+            vcpus_per_node: stated(names::VCPUS_PER_NODE),
+            engine: first.point.word(names::ENGINE).map(str::to_owned),
+            stored_bytes_per_row: stated(names::STORED_BYTES_PER_ROW),
+            sent_bytes_per_row: stated(names::BYTES_PER_ROW),
+            sweep,
+            origin,
+            notes,
+        })
+    }
+
+    /// The same points with the growth of others, which hold for the shape only.
+    pub fn growing_like(mut self, other: &Self) -> Self {
+        self.average = other.average.anchored(&self.sweep);
+        self.growth = other.origin.clone();
+        self
+    }
+
+    /// What `nodes` nodes can do of this work with `replicas` further copies and `vcpus` virtual
+    /// CPUs each (taken in proportion to those that were measured).
+    pub fn forecast(&self, nodes: f64, replicas: f64, vcpus: Option<f64>) -> Forecast {
+        let (factor, deviation) = self
+            .replica_cost
+            .value
+            .factor(self.replicas.value, replicas);
+        let power = match (vcpus, self.vcpus_per_node) {
+            (Some(planned), Some(measured)) => planned / measured,
+            _ => 1.0,
+        };
+        self.average
+            .forecast(nodes)
+            .scaled(factor * power, deviation)
+    }
+
+    /// Whether it counts rows.
+    pub fn counts_rows(&self) -> bool {
+        self.unit.starts_with("rows/")
+    }
+}
+
+/// A point whose number of nodes is known.
+struct Sized<'a> {
+    point: &'a Point,
+    nodes: f64,
+}
+
+impl<'a> Sized<'a> {
+    fn new(point: &'a Point, otherwise: Option<f64>) -> Option<Self> {
+        let nodes = point.nodes().or(otherwise)?;
+        Some(Self { point, nodes })
+    }
+
+    fn replicas(&self) -> f64 {
+        self.point.number(names::REPLICAS).unwrap_or(0.0)
+    }
+}
+
+/// Points that keep the latency objective; those that do not say are kept, and named.
+fn in_time<'a>(
+    points: &[&'a Point],
+    p99_s: Option<f64>,
+    notes: &mut Vec<String>,
+) -> Result<Vec<&'a Point>, BasisError> {
+    let Some(limit) = p99_s else {
+        return Ok(points.to_vec());
+    };
+    let latency = |point: &Point| point.number(names::P99_LATENCY);
+    let kept: Vec<&Point> = points
+        .iter()
+        .filter(|point| latency(point).is_none_or(|latency| latency <= limit))
+        .copied()
+        .collect();
+    let left_out = points.len() - kept.len();
+    if left_out > 0 {
+        notes.push(format!(
+            "{left_out} of {} points missed the latency objective and are left out.",
+            points.len()
+        ));
+    }
+    let silent = kept.iter().filter(|point| latency(point).is_none()).count();
+    if silent > 0 {
+        notes.push(format!(
+            "{silent} of {} points state no 99th percentile; that they keep the latency \
+             objective is assumed.",
+            kept.len()
+        ));
+    }
+    if kept.is_empty() && !points.is_empty() {
+        return Err(BasisError::TooSlow);
+    }
+    Ok(kept)
+}
+
+/// What speaks against the figures themselves.
+fn doubts(points: &[&Point], requested: Option<ScalingModel>) -> Vec<String> {
+    let set = SeriesSet {
+        points: points.iter().map(|point| (*point).clone()).collect(),
+        ..SeriesSet::default()
+    };
+    let warnings = plausibility::audit(&set, requested.map(ModelRequest::of).as_ref());
+    let note = |warning: &plausibility::PlausibilityWarning| {
+        format!(
+            "Is it plausible? {} {}",
+            sentence(&warning.message),
+            sentence(&warning.check)
+        )
+    };
+    warnings.iter().map(note).collect()
+}
+
+/// The text with a capital letter, and a full stop where it ends in none.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    let end = if text.ends_with(['.', '?']) { "" } else { "." };
+    format!("{first}{}{end}", letters.as_str())
+}
+
+fn origin(point: &Point, published: bool) -> Origin {
+    let source = if point.source.is_empty() {
+        point.series.clone()
+    } else {
+        format!("{}: {}", point.series, point.source)
+    };
+    if published {
+        Origin::Published(source)
+    } else {
+        Origin::Measured(source)
+    }
+}
+
+fn replicas(sized: &[Sized<'_>], base: f64, origin: &Origin) -> Traced<f64> {
+    let stated = sized
+        .iter()
+        .any(|sized| sized.point.number(names::REPLICAS).is_some());
+    if stated {
+        Traced {
+            value: base,
+            origin: origin.clone(),
+        }
+    } else {
+        Traced::assumed(base, "the source does not say how many copies there were")
+    }
+}
+
+/// Every copy of a row is written; a query is answered by one copy, whichever.
+fn replica_cost(
+    sized: &[Sized<'_>],
+    sweep: &Sweep,
+    given: Option<f64>,
+    origin: &Origin,
+) -> Traced<ReplicaCost> {
+    if let Some(cost) = given {
+        return Traced::given(ReplicaCost { cost, error: 0.0 }, "--replica-cost");
+    }
+    let copies: Vec<Copies> = sized
+        .iter()
+        .map(|sized| Copies {
+            size: sized.nodes,
+            replicas: sized.replicas(),
+            per_s: sized.point.throughput,
+        })
+        .collect();
+    if let Some(measured) = ReplicaCost::measured(&copies, sweep.error()) {
+        return Traced {
+            value: measured,
+            origin: origin.clone(),
+        };
+    }
+    let rows = sized.first().is_some_and(|sized| sized.point.counts_rows());
+    let (cost, because) = if rows {
+        (1.0, "each copy costs as much to write as the first")
+    } else {
+        (0.0, "a query reads one copy, whichever")
+    };
+    Traced::assumed(ReplicaCost { cost, error: 0.0 }, because)
+}
+
+/// `5 sizes, 1 to 5 nodes, 293,147 to 1,043,659 rows/s`.
+pub(super) fn measured_sizes(basis: &Basis) -> String {
+    let sizes = basis.sweep.sizes();
+    let rates = sizes.iter().map(|size| size.per_s);
+    let least = rates.clone().fold(f64::INFINITY, f64::min);
+    let greatest = rates.fold(0.0, f64::max);
+    if sizes.len() == 1 {
+        let nodes = display::plain(basis.sweep.largest());
+        return format!(
+            "1 size, {nodes} nodes, {} {}",
+            display::rate(least),
+            basis.unit
+        );
+    }
+    format!(
+        "{} sizes, {} to {} nodes, {} to {} {}",
+        sizes.len(),
+        display::plain(basis.sweep.smallest()),
+        display::plain(basis.sweep.largest()),
+        display::rate(least),
+        display::rate(greatest),
+        basis.unit
+    )
+}

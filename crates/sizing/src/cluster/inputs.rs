@@ -1,0 +1,288 @@
+//! The list of a plan's inputs with their origins, and the remarks that belong to it.
+//!
+//! Text for the reader; nothing is computed here that the plan does not say elsewhere.
+
+use super::layout::length;
+use super::request::{Need, Request};
+use super::traced::{Input, Origin, Traced};
+use highwater_model::display::{self, percent_plain};
+
+/// Every input, the needs first.
+pub(super) fn list(request: &Request) -> Vec<Input> {
+    let mut list: Vec<Input> = Vec::new();
+    for need in &request.needs {
+        of_need(need, &mut list);
+    }
+    of_cluster(request, &mut list);
+    of_data(request, &mut list);
+    list
+}
+
+fn of_need(need: &Need, list: &mut Vec<Input>) {
+    let basis = &need.basis;
+    let unit = &basis.unit;
+    let rate = format!("{} {unit}", display::rate(need.per_s.value));
+    list.push(need.per_s.input("target", rate, "RATE"));
+    let measured = Traced {
+        value: (),
+        origin: basis.origin.clone(),
+    };
+    let sizes = super::basis::measured_sizes(basis);
+    list.push(measured.input(&format!("throughput, {unit}"), sizes, "--from"));
+    if basis.growth != basis.origin {
+        let growth = Traced {
+            value: (),
+            origin: basis.growth.clone(),
+        };
+        list.push(growth.input("growth with nodes", "as published", "--assume"));
+    }
+    let averaged = (
+        "all five, averaged",
+        Origin::Assumed("no model is known to hold; what predicts best counts most".to_owned()),
+    );
+    let (model, origin) = basis.model.map_or(averaged, |model| {
+        (model.name(), Origin::Given("--model".to_owned()))
+    });
+    let growth = Traced { value: (), origin };
+    list.push(growth.input(
+        &format!("scaling model, {unit}"),
+        model.to_owned(),
+        "--model",
+    ));
+    let error = format!(
+        "{} of each measurement",
+        percent_plain(basis.average.error())
+    );
+    list.push(basis.error().input("measurement error", error, "--error"));
+    let cost = basis.replica_cost.value.cost;
+    let text = format!("{} of the first", percent_plain(cost));
+    list.push(basis.replica_cost.input(
+        &format!("cost of a further copy, {unit}"),
+        text,
+        "--replica-cost",
+    ));
+}
+
+fn of_cluster(request: &Request, list: &mut Vec<Input>) {
+    let probability = percent_plain(request.probability.value);
+    list.push(request.probability.input(
+        "chance that the nodes suffice",
+        probability,
+        "--confidence",
+    ));
+    let spare = percent_plain(request.spare.value);
+    list.push(
+        request
+            .spare
+            .input("capacity kept free", spare, "--headroom"),
+    );
+    let growth = format!("{} a month", percent_plain(request.growth_per_month.value));
+    list.push(request.growth_per_month.input("growth", growth, "--growth"));
+    let months = request.months.value.to_string();
+    list.push(request.months.input("months ahead", months, "--months"));
+    let survive = request.survive.value.to_string();
+    list.push(
+        request
+            .survive
+            .input("nodes that may be lost", survive, "--tolerate-failures"),
+    );
+    let replicas = request.replicas.value.to_string();
+    list.push(
+        request
+            .replicas
+            .input("further copies", replicas, "--replicas"),
+    );
+    if let Some(vcpus) = planned_vcpus(request) {
+        let text = display::plain(vcpus.value);
+        list.push(vcpus.input("vCPUs a node", text, "--vcpus"));
+    }
+    if let Some(price) = &request.price_per_node_hour {
+        let text = display::plain(price.value);
+        list.push(price.input("price of a node and hour", text, "--price"));
+    }
+}
+
+fn of_data(request: &Request, list: &mut Vec<Input>) {
+    if let Some(retention) = &request.retention_s {
+        let text = format!("{} days", display::plain(retention.value / 86_400.0));
+        list.push(retention.input("retention", text, "--retention"));
+    }
+    let mut bytes = |input: &Option<Traced<f64>>, name: &str, flag: &str| {
+        if let Some(input) = input {
+            list.push(input.input(name, format!("{} B", display::plain(input.value)), flag));
+        }
+    };
+    bytes(
+        &request.stored_bytes_per_row,
+        "a row on disk",
+        "--bytes-per-row",
+    );
+    bytes(
+        &request.sent_bytes_per_row,
+        "a row as sent",
+        "--sent-bytes-per-row",
+    );
+    bytes(&request.bytes_per_answer, "an answer", "--bytes-per-answer");
+    if request.rows_per_s() > 0.0 {
+        let rules = &request.guidance.value;
+        let per_vcpu = format!("{} written at once", display::plain(rules.shards_per_vcpu));
+        let guidance = &request.guidance;
+        list.push(guidance.input("shards a vCPU", per_vcpu, "--shards-per-vcpu"));
+        let most = format!(
+            "{} GB at most",
+            display::plain(rules.greatest_shard_bytes / 1e9)
+        );
+        list.push(guidance.input("size of a shard", most, "--shard-size"));
+        let fill = percent_plain(rules.greatest_disk_fill);
+        list.push(guidance.input("disk in use", format!("{fill} at most"), "--disk-fill"));
+    }
+}
+
+fn planned_vcpus(request: &Request) -> Option<Traced<f64>> {
+    let measured = || {
+        let mut needs = request.needs.iter();
+        needs.find_map(|need| {
+            Some(Traced {
+                value: need.basis.vcpus_per_node?,
+                origin: need.basis.origin.clone(),
+            })
+        })
+    };
+    request.vcpus_per_node.clone().or_else(measured)
+}
+
+/// What the reader should know although nothing is wrong with it.
+pub(super) fn notes(request: &Request, nodes: u32, extrapolated: bool) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for need in &request.needs {
+        notes.extend(need.basis.notes.iter().cloned());
+        of_basis(request, need, &mut notes);
+    }
+    if extrapolated {
+        notes.push(
+            "EXTRAPOLATED: the nodes lie beyond twice the largest measured size, where every model \
+             says something else; measure a larger cluster before buying."
+                .to_owned(),
+        );
+    }
+    if request.needs.len() > 1 {
+        notes.push(
+            "That rows and queries share the capacity in proportion is assumed; only a run with \
+             both streams shows how they disturb each other."
+                .to_owned(),
+        );
+    }
+    let (replicas, survive) = (request.replicas.value, request.survive.value);
+    if replicas < survive {
+        notes.push(format!(
+            "With {replicas} further copies and {survive} lost, data are lost; --replicas {survive} \
+             keeps them."
+        ));
+    }
+    if nodes <= replicas {
+        notes.push(format!(
+            "{nodes} nodes cannot hold {replicas} further copies apart from each other."
+        ));
+    }
+    of_layout(request, nodes, &mut notes);
+    notes
+}
+
+fn of_basis(request: &Request, need: &Need, notes: &mut Vec<String>) {
+    let (average, unit) = (&need.basis.average, &need.basis.unit);
+    if average.widened > 1.05 {
+        notes.push(format!(
+            "No model comes as near to the points of {unit} as their error says; the error is taken \
+             as {}.",
+            percent_plain(average.error())
+        ));
+    }
+    if average.surprise > 1.05 {
+        notes.push(format!(
+            "Earlier sizes of {unit} predicted the later ones {} times as badly as their intervals \
+             said; intervals beyond the measured sizes are widened by that.",
+            display::significant(average.surprise)
+        ));
+    }
+    let requested = request.vcpus_per_node.as_ref();
+    match (requested, need.basis.vcpus_per_node) {
+        (Some(requested), Some(measured)) if (requested.value - measured).abs() > 1e-9 => {
+            notes.push(format!(
+                "That nodes of {} vCPUs do {} times as much as the measured ones of {} is assumed.",
+                display::plain(requested.value),
+                display::significant(requested.value / measured),
+                display::plain(measured)
+            ));
+        }
+        (Some(_), None) => notes.push(format!(
+            "The source of {unit} does not say how many vCPUs a node had; planned nodes are taken \
+             to be like those."
+        )),
+        _ => {}
+    }
+}
+
+fn of_layout(request: &Request, nodes: u32, notes: &mut Vec<String>) {
+    if request.rows_per_s() <= 0.0 {
+        return;
+    }
+    let mut missing: Vec<&str> = Vec::new();
+    if request.stored_bytes_per_row.is_none() {
+        missing.push("--bytes-per-row");
+    }
+    if request.retention_s.is_none() {
+        missing.push("--retention");
+    }
+    if !missing.is_empty() {
+        notes.push(format!(
+            "Disk and sizes of shards need {}.",
+            missing.join(" and ")
+        ));
+    }
+    if request.network(nodes, request.replicas.value).is_none() {
+        notes.push(
+            "Network needs --sent-bytes-per-row for rows and --bytes-per-answer for queries."
+                .to_owned(),
+        );
+    }
+    let Some(shards) = request.shards(nodes, request.replicas.value) else {
+        notes.push("Shards need --vcpus.".to_owned());
+        return;
+    };
+    let rules = &request.guidance.value;
+    if shards.per_node > rules.most_shards_per_node {
+        notes.push(format!(
+            "{} shards on a node are more than the {} that are advised: keep rows for less time, or \
+             give --shard-size a larger size.",
+            display::rate(shards.per_node),
+            display::plain(rules.most_shards_per_node)
+        ));
+    }
+    if let Some(bytes) = shards
+        .bytes
+        .filter(|bytes| *bytes < rules.least_shard_bytes)
+    {
+        let each = shards.partition_days.map_or(String::new(), |days| {
+            format!(" (a partition for each {})", length(days))
+        });
+        notes.push(format!(
+            "Shards of {} GB{each} are smaller than the {} GB that are advised; they are as many as \
+             there are vCPUs to keep busy.",
+            display::significant(bytes / 1e9),
+            display::plain(rules.least_shard_bytes / 1e9)
+        ));
+    }
+}
+
+impl super::Basis {
+    fn error(&self) -> Traced<()> {
+        use crate::scaling::ErrorSource;
+        let assumed = "nobody stated it and nothing was measured twice";
+        let origin = match self.sweep.error_source() {
+            ErrorSource::Stated => Origin::Given("--error".to_owned()),
+            ErrorSource::Replicates => self.origin.clone(),
+            ErrorSource::Floor => Origin::Assumed(assumed.to_owned()),
+        };
+        Traced { value: (), origin }
+    }
+}

@@ -1,0 +1,236 @@
+//! Shards, disk and network of a cluster whose number of nodes is known, by stated rules.
+//!
+//! Arithmetic over traced inputs; what an input does not say is left out, never invented.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use highwater_model::numbers::round_to_u32;
+
+use super::request::Request;
+
+/// Lengths of partitions that are considered, in days, the longest first.
+const PARTITION_DAYS: [f64; 6] = [365.0, 91.0, 30.0, 7.0, 1.0, 1.0 / 24.0];
+/// So many times the shards that keep all vCPUs busy are written at once at most. In the benchmarking
+/// guide's table 3 times as many take 3 % of the throughput, 4.5 times as many 12 %.
+const MOST_TIMES: f64 = 3.0;
+const DAY_S: f64 = 86_400.0;
+
+/// Shards of the table that is written to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shards {
+    /// Primary shards of the table, or of each partition.
+    pub primaries: u32,
+    /// Length of a partition, days; absent for one table without partitions, or without a
+    /// retention.
+    pub partition_days: Option<f64>,
+    /// Partitions that are kept.
+    pub partitions: u32,
+    /// Bytes of a primary shard when its partition is full; absent without bytes per row.
+    pub bytes: Option<f64>,
+    /// Shards on each node, copies included.
+    pub per_node: f64,
+    /// The rules, in the order in which they were applied, with what each gave.
+    pub rules: Vec<String>,
+}
+
+/// Data on disk at the end of the plan.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Disk {
+    /// Bytes of all rows that are kept, one copy.
+    pub data_bytes: f64,
+    /// Bytes of all copies.
+    pub stored_bytes: f64,
+    /// Bytes of disk each node needs, room to spare included, while the nodes that may be lost are
+    /// lost.
+    pub per_node_bytes: f64,
+    /// Bytes that come in per day, one copy.
+    pub per_day_bytes: f64,
+}
+
+/// Traffic at the end of the plan, bytes per second.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Network {
+    /// From clients to the cluster.
+    pub in_bytes_per_s: f64,
+    /// From the cluster to clients.
+    pub out_bytes_per_s: f64,
+    /// Between nodes: rows that arrive at a node that does not hold their shard, and copies.
+    pub between_bytes_per_s: f64,
+    /// Through each node's network, both ways added.
+    pub per_node_bytes_per_s: f64,
+}
+
+impl Request {
+    /// Rows per second at the end of the plan; 0 for queries alone.
+    pub fn rows_per_s(&self) -> f64 {
+        self.per_s(true)
+    }
+
+    /// Queries per second at the end of the plan; 0 for rows alone.
+    pub fn queries_per_s(&self) -> f64 {
+        self.per_s(false)
+    }
+
+    fn per_s(&self, rows: bool) -> f64 {
+        let of_kind = self
+            .needs
+            .iter()
+            .filter(|need| need.basis.counts_rows() == rows);
+        of_kind.map(|need| need.per_s.value).sum::<f64>() * self.growth()
+    }
+
+    /// Data at the end of the plan; absent without retention or bytes per row.
+    pub fn disk(&self, nodes: u32, replicas: u32) -> Option<Disk> {
+        let bytes = self.stored_bytes_per_row.as_ref()?.value;
+        let retention_s = self.retention_s.as_ref()?.value;
+        let rows_per_s = self.rows_per_s();
+        let data_bytes = rows_per_s * bytes * retention_s;
+        let stored_bytes = data_bytes * f64::from(1 + replicas);
+        let left = f64::from(nodes.saturating_sub(self.survive.value).max(1));
+        (rows_per_s > 0.0).then(|| Disk {
+            data_bytes,
+            stored_bytes,
+            per_node_bytes: stored_bytes / left / self.guidance.value.greatest_disk_fill,
+            per_day_bytes: rows_per_s * bytes * DAY_S,
+        })
+    }
+
+    /// Traffic at the end of the plan; absent where bytes of a row or an answer are not known.
+    pub fn network(&self, nodes: u32, replicas: u32) -> Option<Network> {
+        let bytes = |rate: f64, each: Option<f64>| {
+            if rate > 0.0 {
+                Some(rate * each?)
+            } else {
+                Some(0.0)
+            }
+        };
+        let value = |input: &Option<super::Traced<f64>>| input.as_ref().map(|input| input.value);
+        let incoming = bytes(self.rows_per_s(), value(&self.sent_bytes_per_row))?;
+        let outgoing = bytes(self.queries_per_s(), value(&self.bytes_per_answer))?;
+        let nodes = f64::from(nodes);
+        // A row reaches any node; its shard is on one of them, its copies on others.
+        let elsewhere = (nodes - 1.0) / nodes;
+        let between = incoming * (elsewhere + f64::from(replicas)) + outgoing * elsewhere;
+        Some(Network {
+            in_bytes_per_s: incoming,
+            out_bytes_per_s: outgoing,
+            between_bytes_per_s: between,
+            // What goes between nodes leaves one and enters another.
+            per_node_bytes_per_s: (incoming + outgoing + 2.0 * between) / nodes,
+        })
+    }
+
+    /// Virtual CPUs of a planned node: as asked, else as measured.
+    pub fn planned_vcpus(&self) -> Option<f64> {
+        let requested = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
+        requested.or_else(|| self.needs.iter().find_map(|need| need.basis.vcpus_per_node))
+    }
+
+    /// Shards; absent for queries alone and where virtual CPUs are not known.
+    pub fn shards(&self, nodes: u32, replicas: u32) -> Option<Shards> {
+        let vcpus = self.planned_vcpus()?;
+        if self.rows_per_s() <= 0.0 {
+            return None;
+        }
+        let rules = &self.guidance.value;
+        let size = f64::from(nodes);
+        let by_vcpus = (size * vcpus * rules.shards_per_vcpu).max(1.0);
+        let primaries = (by_vcpus / size).ceil() * size;
+        let mut notes = vec![format!(
+            "{} for each of {} vCPUs on each of {nodes} nodes: {primaries}",
+            plain(rules.shards_per_vcpu),
+            plain(vcpus)
+        )];
+        let split = self.split(primaries, &mut notes);
+        let per_node = split.primaries * split.partitions * f64::from(1 + replicas) / size;
+        let most = rules.most_shards_per_node;
+        notes.push(format!(
+            "at most {} on a node, copies included: {}",
+            plain(most),
+            plain(per_node.ceil())
+        ));
+        Some(Shards {
+            primaries: round_to_u32(split.primaries),
+            partition_days: split.days,
+            partitions: round_to_u32(split.partitions),
+            bytes: split.bytes,
+            per_node,
+            rules: notes,
+        })
+    }
+
+    /// The partitions with the fewest shards in all whose shards stay small enough; more primaries
+    /// than vCPUs need, within bounds, where that makes partitions longer.
+    fn split(&self, primaries: f64, notes: &mut Vec<String>) -> Split {
+        let rules = &self.guidance.value;
+        let whole_table = Split {
+            primaries,
+            days: None,
+            partitions: 1.0,
+            bytes: None,
+        };
+        let (Some(bytes), Some(retention)) = (&self.stored_bytes_per_row, &self.retention_s) else {
+            return whole_table;
+        };
+        let per_day = self.rows_per_s() * bytes.value * DAY_S;
+        let kept_days = retention.value / DAY_S;
+        let shard_bytes = |days: f64| per_day * days / primaries;
+        let range = format!(
+            "shards of {} to {} GB",
+            plain(rules.least_shard_bytes / 1e9),
+            plain(rules.greatest_shard_bytes / 1e9)
+        );
+        if shard_bytes(kept_days) <= rules.greatest_shard_bytes {
+            notes.push(format!("{range}: no partitions are needed"));
+            return Split {
+                bytes: Some(shard_bytes(kept_days)),
+                ..whole_table
+            };
+        }
+        let times = |days: f64| {
+            (shard_bytes(days) / rules.greatest_shard_bytes)
+                .ceil()
+                .max(1.0)
+        };
+        let partitions = |days: f64| (kept_days / days).ceil() + 1.0;
+        let shards = |days: &f64| times(*days) * partitions(*days);
+        let shortest = PARTITION_DAYS[PARTITION_DAYS.len() - 1];
+        let days = PARTITION_DAYS
+            .into_iter()
+            .filter(|days| *days < kept_days && times(*days) <= MOST_TIMES)
+            .min_by(|a, b| shards(a).total_cmp(&shards(b)))
+            .unwrap_or(shortest);
+        let times = times(days);
+        notes.push(format!("{range}: a partition for each {}", length(days)));
+        Split {
+            primaries: primaries * times,
+            days: Some(days),
+            // One more is being filled while the oldest still has rows to be kept.
+            partitions: partitions(days),
+            bytes: Some(shard_bytes(days) / times),
+        }
+    }
+}
+
+struct Split {
+    primaries: f64,
+    days: Option<f64>,
+    partitions: f64,
+    bytes: Option<f64>,
+}
+
+/// `day`, `7 days`, `hour`.
+pub fn length(days: f64) -> String {
+    if days < 1.0 {
+        return "hour".to_owned();
+    }
+    if days < 2.0 {
+        return "day".to_owned();
+    }
+    format!("{} days", plain(days))
+}
+
+fn plain(value: f64) -> String {
+    highwater_model::display::plain(value)
+}

@@ -1,0 +1,33 @@
+//! Which cluster carries a target rate: arithmetic from measured or published points to a plan.
+//!
+//! Every figure is computed from inputs that say where they come from. Nothing here reads files,
+//! and nothing is a default that the plan does not list.
+
+mod basis;
+#[cfg(any(test, feature = "fixture"))]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a fixture that cannot be made fails its test"
+)]
+pub mod fixture;
+mod inputs;
+mod layout;
+mod nodes;
+mod plan;
+mod planning;
+mod prose;
+mod request;
+mod traced;
+
+#[cfg(test)]
+mod tests;
+
+pub use basis::{Basis, BasisError, Reading};
+pub use layout::{Disk, Network, Shards, length};
+pub use nodes::{CapacityUse, NodeCounts, Unreached};
+pub use plan::{
+    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+};
+pub use planning::size;
+pub use request::{Need, Request};
+pub use traced::{Input, Origin, Traced};

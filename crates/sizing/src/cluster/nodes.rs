@@ -1,0 +1,146 @@
+//! How many nodes: the smallest cluster that carries all needs with a given chance.
+//!
+//! Only throughput counts here; shards and disks follow from the nodes.
+
+use super::request::Request;
+use crate::scaling::{Forecast, Prediction};
+use highwater_model::numbers::round_to_u32;
+
+/// Most nodes of a plan that may extrapolate.
+const MOST_NODES: u32 = 1_000;
+/// Chances at which the interval of the number of nodes begins and ends: those of its 90 %.
+const LIKELY: (f64, f64) = (0.05, 0.95);
+
+/// Numbers of nodes, those that may be lost included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NodeCounts {
+    /// Carries the needs with the chance that is asked for.
+    pub planned: u32,
+    /// Carries them with a chance of one half.
+    pub expected: u32,
+    /// The fewest that may be enough: with a chance of 5 %.
+    pub low: u32,
+    /// The most that may be needed: enough with a chance of 95 %.
+    pub high: u32,
+}
+
+/// Why there is no number of nodes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unreached {
+    /// The most nodes that were looked at, without those that may be lost.
+    pub farthest: u32,
+    /// The part of the capacity that the needs would use there.
+    pub used: Prediction,
+    /// With how many nodes the needs are carried with a chance of one half, if within those.
+    pub expected: Option<u32>,
+    /// The chance that was asked for or that an interval needs.
+    pub probability: f64,
+    /// Whether more nodes would be looked at on demand.
+    pub refused: bool,
+}
+
+/// What a cluster uses of its capacity.
+#[derive(Debug, Clone, Copy)]
+pub struct CapacityUse {
+    used: Forecast,
+    /// The part that may be used.
+    most: f64,
+}
+
+impl CapacityUse {
+    /// The part of the capacity that is used.
+    pub fn used(&self) -> Prediction {
+        self.used.prediction()
+    }
+
+    /// Probability that the needs are carried and the spare capacity stays free.
+    pub fn probability(&self) -> f64 {
+        1.0 - self.used.chance_of(self.most)
+    }
+}
+
+impl Request {
+    /// What the needs of the last month use of a cluster of `nodes` nodes that work.
+    pub fn carried(&self, nodes: u32, replicas: u32) -> Option<CapacityUse> {
+        let vcpus = self.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
+        let needs: Vec<(f64, Forecast)> = self
+            .needs
+            .iter()
+            .map(|need| {
+                let forecast = need
+                    .basis
+                    .forecast(f64::from(nodes), f64::from(replicas), vcpus);
+                (need.per_s.value * self.growth(), forecast)
+            })
+            .collect();
+        Some(CapacityUse {
+            used: Forecast::used(&needs)?,
+            most: 1.0 - self.spare.value,
+        })
+    }
+
+    /// What the needs have grown by at the end.
+    pub fn growth(&self) -> f64 {
+        (1.0 + self.growth_per_month.value).powf(f64::from(self.months.value))
+    }
+
+    /// The most nodes at work that may be named.
+    pub fn farthest(&self) -> u32 {
+        if self.extrapolate {
+            return MOST_NODES;
+        }
+        let farthest = self.needs.iter().map(|need| need.basis.average.farthest());
+        let nodes = farthest.fold(f64::from(MOST_NODES), f64::min);
+        round_to_u32(nodes.floor())
+    }
+
+    /// How many nodes are needed with so many copies.
+    pub fn node_counts(&self, replicas: u32) -> Result<NodeCounts, Unreached> {
+        let probabilities = [LIKELY.0, 0.5, LIKELY.1, self.probability.value];
+        let mut found = [None; 4];
+        for nodes in 1..=self.farthest() {
+            let Some(probability) = self
+                .carried(nodes, replicas)
+                .map(|carried| carried.probability())
+            else {
+                break;
+            };
+            for (found, requested) in found.iter_mut().zip(probabilities) {
+                if found.is_none() && probability >= requested {
+                    *found = Some(nodes);
+                }
+            }
+            if found.iter().all(Option::is_some) {
+                break;
+            }
+        }
+        let with_lost = |nodes: u32| nodes + self.survive.value;
+        match found {
+            [Some(low), Some(expected), Some(high), Some(planned)] => Ok(NodeCounts {
+                planned: with_lost(planned),
+                expected: with_lost(expected),
+                low: with_lost(low),
+                high: with_lost(high),
+            }),
+            _ => Err(self.unreached(replicas, found[1])),
+        }
+    }
+
+    fn unreached(&self, replicas: u32, expected: Option<u32>) -> Unreached {
+        let farthest = self.farthest();
+        let used = self
+            .carried(farthest, replicas)
+            .map(|carried| carried.used());
+        Unreached {
+            farthest,
+            used: used.unwrap_or(Prediction {
+                expected: f64::INFINITY,
+                low: f64::INFINITY,
+                high: f64::INFINITY,
+            }),
+            expected,
+            probability: self.probability.value.max(LIKELY.1),
+            refused: !self.extrapolate,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! The plan's shape: nodes, shards, disk, network, headroom, price, alternatives, and every input.
+//!
+//! Nothing is computed here; `planning` does.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::layout::{Disk, Network, Shards};
+use super::traced::{Input, Origin};
+use crate::scaling::{Fit, Identifiability, Peak, Prediction, ScalingModel};
+
+/// Version of the plan's shape.
+pub const PLAN_SCHEMA: &str = "highwater-size/2";
+/// Which cluster is needed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizePlan {
+    /// [`PLAN_SCHEMA`].
+    pub schema: String,
+    /// Whether any figure rests on an assumption or on somebody else's figures.
+    pub assumed: bool,
+    /// Whether nodes lie beyond twice the largest measured size.
+    pub extrapolated: bool,
+    /// What must be carried.
+    pub needs: Vec<NeedPlan>,
+    /// How many nodes.
+    pub nodes: NodePlan,
+    /// Shards, where they can be said.
+    pub shards: Option<Shards>,
+    /// Disk, where it can be said.
+    pub disk: Option<Disk>,
+    /// Network, where it can be said.
+    pub network: Option<Network>,
+    /// Price of the planned nodes per month of 730 hours.
+    pub price_per_month: Option<f64>,
+    /// Fewer and more nodes, fewer and more copies.
+    pub alternatives: Vec<Alternative>,
+    /// Every input with its origin and the flag that changes it.
+    pub inputs: Vec<Input>,
+    /// What the reader should know.
+    pub notes: Vec<String>,
+    /// The plan in prose.
+    pub summary: String,
+}
+
+/// A need and what is known of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NeedPlan {
+    /// `rows/s` or `queries/s`.
+    pub unit: String,
+    /// Today.
+    pub per_s: f64,
+    /// In the last month of the plan.
+    pub per_s_at_end: f64,
+    /// What the planned cluster can do of it alone: expected, with its 90 % interval.
+    pub capacity: Prediction,
+    /// The measured points.
+    pub measured: String,
+    /// Their origin.
+    pub origin: Origin,
+    /// Where the growth comes from.
+    pub growth: Origin,
+    /// Relative standard deviation of a measurement.
+    pub error: f64,
+    /// The measured sizes and others between them and the planned nodes, ascending.
+    pub curve: Vec<SizePlanPoint>,
+    /// The models: fits, weights, predictions.
+    pub models: Vec<ModelPlan>,
+    /// What the points tell of contention, crosstalk and peak.
+    pub identifiability: Option<Identifiability>,
+}
+
+/// A size: measured, predicted, or both.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SizePlanPoint {
+    /// Nodes.
+    pub nodes: f64,
+    /// Measured there, per second.
+    pub measured_per_s: Option<f64>,
+    /// What the average predicts, with the copies and nodes of the measurements.
+    pub predicted: Prediction,
+    /// Whether it lies beyond the largest measured size.
+    pub beyond: bool,
+}
+
+/// One model.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelPlan {
+    /// Which.
+    pub model: ScalingModel,
+    /// What it says.
+    pub meaning: String,
+    /// Its mean share in the average.
+    pub weight: f64,
+    /// Root mean square of its relative errors on sizes left out.
+    pub left_out_error: Option<f64>,
+    /// Corrected Akaike criterion of the fit; from five sizes on.
+    pub aicc: Option<f64>,
+    /// What it alone predicts for the planned nodes, with the copies of the measurements.
+    pub prediction: Option<Prediction>,
+    /// Its least squares, where there are as many sizes as parameters.
+    pub fit: Option<Fit>,
+    /// The peak of that fit, where it has one.
+    pub peak: Option<Peak>,
+}
+
+/// How many nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NodePlan {
+    /// Planned: carry the needs with the asked chance, after the loss that must be survived.
+    pub planned: u32,
+    /// Suffice with a chance of one half.
+    pub expected: u32,
+    /// May suffice, with a chance of 5 %.
+    pub low: u32,
+    /// Suffice with a chance of 95 %.
+    pub high: u32,
+    /// Of the planned nodes, those that may be lost.
+    pub survive: u32,
+    /// The chance that was asked for.
+    pub probability: f64,
+    /// The most nodes that can be named from these measurements.
+    pub farthest: u32,
+    /// Part of the capacity that is free with all planned nodes: expected, and its 90 % interval.
+    pub headroom: Headroom,
+    /// The same after the loss that must be survived.
+    pub headroom_after_loss: Headroom,
+}
+
+/// Free capacity, as a part; below 0 where the needs are not carried.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Headroom {
+    /// Middle.
+    pub expected: f64,
+    /// 5 % are below.
+    pub low: f64,
+    /// 5 % are above.
+    pub high: f64,
+}
+
+/// Another cluster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Alternative {
+    /// Nodes.
+    pub nodes: u32,
+    /// Further copies.
+    pub replicas: u32,
+    /// Whether it is the planned one.
+    pub planned: bool,
+    /// Free capacity after the loss that must be survived.
+    pub headroom: Headroom,
+    /// Probability that it carries the needs after that loss.
+    pub probability: f64,
+    /// Bytes of disk for each node.
+    pub disk_per_node_bytes: Option<f64>,
+    /// Price per month.
+    pub price_per_month: Option<f64>,
+    /// Why it should not be taken, where there is a reason.
+    pub remark: Option<String>,
+}
+
+impl From<Prediction> for Headroom {
+    fn from(used: Prediction) -> Self {
+        Self {
+            expected: 1.0 - used.expected,
+            low: 1.0 - used.high,
+            high: 1.0 - used.low,
+        }
+    }
+}

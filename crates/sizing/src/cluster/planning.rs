@@ -1,0 +1,196 @@
+//! Makes a plan: puts together what the neighboring modules compute. It formats no report.
+
+use super::basis::{Basis, measured_sizes};
+use super::nodes::Unreached;
+use super::plan::{
+    Alternative, Headroom, ModelPlan, NeedPlan, NodePlan, PLAN_SCHEMA, SizePlan, SizePlanPoint,
+};
+use super::request::{Need, Request};
+use super::{inputs, prose};
+use crate::scaling::{Fit, Prediction, Weighting, fit};
+
+/// Hours of a month, for prices.
+const HOURS_PER_MONTH: f64 = 730.0;
+/// Nodes fewer and more than planned, in the table of alternatives.
+const FEWER: u32 = 2;
+const MORE: u32 = 2;
+/// Numbers of further copies in that table.
+const COPIES: [u32; 3] = [0, 1, 2];
+
+/// Plans a cluster; or says why there is none.
+pub fn size(request: &Request) -> Result<SizePlan, Unreached> {
+    let replicas = request.replicas.value;
+    let counts = request.node_counts(replicas)?;
+    let nodes = counts.planned;
+    let working = nodes - request.survive.value;
+    let headroom = |nodes: u32| {
+        let carried = request.carried(nodes, replicas);
+        carried.map_or(Headroom::from(NOTHING), |carried| carried.used().into())
+    };
+    let needs: Vec<NeedPlan> = request
+        .needs
+        .iter()
+        .map(|need| need_plan(request, need, working, nodes))
+        .collect();
+    let largest = request
+        .needs
+        .iter()
+        .map(|need| need.basis.average.farthest());
+    let extrapolated = f64::from(working) > largest.fold(f64::INFINITY, f64::min);
+    let inputs = inputs::list(request);
+    let mut plan = SizePlan {
+        schema: PLAN_SCHEMA.to_owned(),
+        assumed: inputs.iter().any(|input| input.origin.is_assumption()),
+        extrapolated,
+        nodes: NodePlan {
+            planned: nodes,
+            expected: counts.expected,
+            low: counts.low,
+            high: counts.high,
+            survive: request.survive.value,
+            probability: request.probability.value,
+            farthest: request.farthest(),
+            headroom: headroom(nodes),
+            headroom_after_loss: headroom(working),
+        },
+        shards: request.shards(nodes, replicas),
+        disk: request.disk(nodes, replicas),
+        network: request.network(nodes, replicas),
+        price_per_month: price(request, nodes),
+        alternatives: alternatives(request, nodes),
+        notes: inputs::notes(request, nodes, extrapolated),
+        summary: String::new(),
+        inputs,
+        needs,
+    };
+    plan.summary = prose::summary(request, &plan);
+    Ok(plan)
+}
+
+/// What no need uses.
+const NOTHING: Prediction = Prediction {
+    expected: 0.0,
+    low: 0.0,
+    high: 0.0,
+};
+
+fn price(request: &Request, nodes: u32) -> Option<f64> {
+    let price = request.price_per_node_hour.as_ref()?.value;
+    Some(price * f64::from(nodes) * HOURS_PER_MONTH)
+}
+
+fn alternatives(request: &Request, planned: u32) -> Vec<Alternative> {
+    let survive = request.survive.value;
+    let fewest = planned.saturating_sub(FEWER).max(survive + 1);
+    let farthest = request.farthest() + survive;
+    let most = (planned + MORE).min(farthest);
+    let replicas = request.replicas.value;
+    let mut clusters: Vec<(u32, u32)> = (fewest..=most).map(|nodes| (nodes, replicas)).collect();
+    for copies in COPIES.into_iter().filter(|copies| *copies != replicas) {
+        let nodes = request.node_counts(copies);
+        clusters.extend(nodes.ok().map(|counts| (counts.planned, copies)));
+    }
+    clusters
+        .into_iter()
+        .filter_map(|(nodes, replicas)| alternative(request, nodes, replicas, planned))
+        .collect()
+}
+
+fn alternative(request: &Request, nodes: u32, replicas: u32, planned: u32) -> Option<Alternative> {
+    let survive = request.survive.value;
+    let carried = request.carried(nodes - survive, replicas)?;
+    let remark = if replicas < survive {
+        Some(format!("loses data with {survive} lost"))
+    } else if nodes <= replicas {
+        Some("has fewer nodes than copies".to_owned())
+    } else {
+        None
+    };
+    Some(Alternative {
+        nodes,
+        replicas,
+        planned: nodes == planned && replicas == request.replicas.value,
+        headroom: carried.used().into(),
+        probability: carried.probability(),
+        disk_per_node_bytes: request
+            .disk(nodes, replicas)
+            .map(|disk| disk.per_node_bytes),
+        price_per_month: price(request, nodes),
+        remark,
+    })
+}
+
+fn need_plan(request: &Request, need: &Need, working: u32, nodes: u32) -> NeedPlan {
+    let basis = &need.basis;
+    let vcpus = request.vcpus_per_node.as_ref().map(|vcpus| vcpus.value);
+    let replicas = f64::from(request.replicas.value);
+    NeedPlan {
+        unit: basis.unit.clone(),
+        per_s: need.per_s.value,
+        per_s_at_end: need.per_s.value * request.growth(),
+        capacity: basis
+            .forecast(f64::from(nodes), replicas, vcpus)
+            .prediction(),
+        measured: measured_sizes(basis),
+        origin: basis.origin.clone(),
+        growth: basis.growth.clone(),
+        error: basis.average.error(),
+        curve: curve(basis, f64::from(working)),
+        models: models(basis, f64::from(working), request.squares),
+        identifiability: basis.average.identifiability(),
+    }
+}
+
+/// Steps of the curve, so that a plot of it is smooth.
+const STEPS: u32 = 60;
+
+/// The measured sizes, the planned nodes, and steps between the smallest and the largest of both.
+fn curve(basis: &Basis, working: f64) -> Vec<SizePlanPoint> {
+    let measured = basis.sweep.sizes();
+    let (from, to) = (basis.sweep.smallest(), basis.sweep.largest().max(working));
+    let step = |step: u32| from + (to - from) * f64::from(step) / f64::from(STEPS);
+    let mut nodes: Vec<f64> = (0..=STEPS).map(step).collect();
+    nodes.push(working);
+    nodes.extend(measured.iter().map(|size| size.size));
+    nodes.sort_by(f64::total_cmp);
+    nodes.dedup();
+    let point = |nodes: f64| SizePlanPoint {
+        nodes,
+        measured_per_s: measured
+            .iter()
+            .find(|size| size.size.total_cmp(&nodes).is_eq())
+            .map(|size| size.per_s),
+        predicted: basis.average.forecast(nodes).prediction(),
+        beyond: nodes > basis.average.largest(),
+    };
+    nodes.into_iter().map(point).collect()
+}
+
+fn models(basis: &Basis, working: f64, squares: Weighting) -> Vec<ModelPlan> {
+    let points: Vec<crate::scaling::Point> = basis
+        .sweep
+        .sizes()
+        .iter()
+        .map(|size| crate::scaling::Point {
+            size: size.size,
+            per_s: size.per_s,
+        })
+        .collect();
+    let members = basis.average.members().iter();
+    members
+        .map(|member| {
+            let fit = fit(member.model(), &points, squares);
+            let alone = basis.average.forecast_by(member.model(), working);
+            ModelPlan {
+                model: member.model(),
+                meaning: member.model().meaning().to_owned(),
+                weight: member.weight,
+                left_out_error: member.left_out_error,
+                aicc: fit.as_ref().and_then(Fit::aicc),
+                peak: fit.as_ref().and_then(|fit| fit.curve.peak()),
+                prediction: alone.map(|forecast| forecast.prediction()),
+                fit,
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,162 @@
+//! The plan as a paragraph for a design document.
+
+use super::layout::length;
+use super::plan::{Headroom, NeedPlan, SizePlan};
+use super::request::Request;
+use super::traced::Origin;
+use crate::scaling::LEVEL;
+use highwater_model::display::{self, percent_plain};
+
+/// The plan in prose: what, from what, how sure, and on which assumptions.
+pub(super) fn summary(request: &Request, plan: &SizePlan) -> String {
+    let mut sentences = vec![headline(request, plan)];
+    sentences.extend(plan.needs.iter().map(basis));
+    sentences.push(nodes(plan));
+    sentences.extend(storage(request, plan));
+    if let Some(price) = plan.price_per_month {
+        sentences.push(format!(
+            "They cost {} a month of 730 hours.",
+            display::rate(price)
+        ));
+    }
+    sentences.extend(assumptions(plan));
+    sentences.join(" ")
+}
+
+fn headline(request: &Request, plan: &SizePlan) -> String {
+    let needs: Vec<String> = plan.needs.iter().map(need_text).collect();
+    let copies = match request.replicas.value {
+        0 => "no further copy".to_owned(),
+        1 => "one further copy".to_owned(),
+        more => format!("{more} further copies"),
+    };
+    let loss = match plan.nodes.survive {
+        0 => String::new(),
+        1 => ", one of which may be lost".to_owned(),
+        lost => format!(", {lost} of which may be lost"),
+    };
+    let extrapolated = if plan.extrapolated {
+        " (EXTRAPOLATED beyond twice the largest measured cluster)"
+    } else {
+        ""
+    };
+    format!(
+        "To carry {} with {copies} of each row, {} nodes are planned{loss}{extrapolated}.",
+        needs.join(" and "),
+        plan.nodes.planned
+    )
+}
+
+fn need_text(need: &NeedPlan) -> String {
+    let now = format!("{} {}", display::rate(need.per_s), need.unit);
+    if need.per_s_at_end > need.per_s {
+        return format!("{now} (growing to {})", display::rate(need.per_s_at_end));
+    }
+    now
+}
+
+fn basis(need: &NeedPlan) -> String {
+    let (verb, source) = match &need.origin {
+        Origin::Published(source) => ("published", source.as_str()),
+        origin => ("measured", origin.detail()),
+    };
+    let growth = match &need.growth {
+        Origin::Published(growth) if need.growth != need.origin => {
+            format!(", with the growth that was published for {growth}")
+        }
+        _ => String::new(),
+    };
+    format!(
+        "This rests on {} {verb} as {source}{growth}.",
+        need.measured
+    )
+}
+
+fn nodes(plan: &SizePlan) -> String {
+    let nodes = &plan.nodes;
+    let capacity = match &plan.needs[..] {
+        [need] => format!(
+            " They are expected to carry {} {} (90 % interval {} to {}).",
+            display::about(need.capacity.expected),
+            need.unit,
+            display::about(need.capacity.low),
+            display::about(need.capacity.high)
+        ),
+        _ => String::new(),
+    };
+    let headroom = headroom(nodes.headroom);
+    let after = if nodes.survive > 0 {
+        format!(
+            ", and {} after that loss",
+            self::headroom(nodes.headroom_after_loss)
+        )
+    } else {
+        String::new()
+    };
+    format!(
+        "{} are expected to be enough ({} to {} at a level of {}); the planned {} are enough with a \
+         chance of at least {}.{capacity} That leaves {headroom} of the capacity free{after}.",
+        nodes.expected,
+        nodes.low,
+        nodes.high,
+        percent_plain(LEVEL),
+        nodes.planned,
+        percent_plain(nodes.probability)
+    )
+}
+
+fn headroom(headroom: Headroom) -> String {
+    let part = |part: f64| format!("{:.0}", 100.0 * part);
+    format!(
+        "{} % ({} to {} %)",
+        part(headroom.expected),
+        part(headroom.low),
+        part(headroom.high)
+    )
+}
+
+fn storage(request: &Request, plan: &SizePlan) -> Vec<String> {
+    let mut sentences = Vec::new();
+    if let Some(shards) = &plan.shards {
+        let each = shards.partition_days.map_or(String::new(), |days| {
+            format!(" in a partition for each {}", length(days))
+        });
+        let size = shards.bytes.map_or(String::new(), |bytes| {
+            format!(" of up to {} GB", display::significant(bytes / 1e9))
+        });
+        sentences.push(format!(
+            "The table has {} primary shards{each}{size}, {} on each node, copies included.",
+            shards.primaries,
+            display::plain(shards.per_node.ceil())
+        ));
+    }
+    if let Some(disk) = &plan.disk {
+        let days = request
+            .retention_s
+            .as_ref()
+            .map_or(0.0, |kept| kept.value / 86_400.0);
+        sentences.push(format!(
+            "Rows of {} days take {} TB with all copies, so each node needs {} TB of disk.",
+            display::plain(days),
+            display::significant(disk.stored_bytes / 1e12),
+            display::significant(disk.per_node_bytes / 1e12)
+        ));
+    }
+    if let Some(network) = &plan.network {
+        sentences.push(format!(
+            "Each node moves {} Gbit/s.",
+            display::significant(network.per_node_bytes_per_s * 8.0 / 1e9)
+        ));
+    }
+    sentences
+}
+
+fn assumptions(plan: &SizePlan) -> Option<String> {
+    let assumed: Vec<String> = plan
+        .inputs
+        .iter()
+        .filter(|input| input.origin.is_assumption())
+        .map(|input| format!("{} {} ({})", input.name, input.value, input.flag))
+        .collect();
+    (!assumed.is_empty()).then(|| format!("Assumed, not measured here: {}.", assumed.join("; ")))
+}

@@ -1,0 +1,3 @@
+//! Proofs of the sizing arithmetic, on the published series and on clusters that are made up.
+
+mod plans;

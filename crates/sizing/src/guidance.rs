@@ -1,0 +1,74 @@
+//! What the makers of a database say about shards and disks; read from files that name their source.
+//!
+//! A database is known here by the first word of its version only; what is advised for it is data.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One maker's advice, or the general one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guidance {
+    /// First word of the database's name, lower case; empty where nobody advises.
+    pub engine: String,
+    /// Where it is said.
+    pub source: String,
+    /// Primary shards that are written at once, for each virtual CPU of the cluster.
+    pub shards_per_vcpu: f64,
+    /// A shard should not be smaller, bytes.
+    pub least_shard_bytes: f64,
+    /// Nor larger, bytes.
+    pub greatest_shard_bytes: f64,
+    /// Shards on one node, copies included.
+    pub most_shards_per_node: f64,
+    /// Part of a disk that may be used.
+    pub greatest_disk_fill: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    guidance: Vec<Guidance>,
+}
+
+const FILE: &str = include_str!("../data/guidance.toml");
+
+impl Guidance {
+    /// The advice for a database by its version, such as `Name 5.4.0`; absent where none is known.
+    pub fn of(engine: Option<&str>) -> Option<Self> {
+        let name = engine?.split_whitespace().next()?.to_lowercase();
+        let known = Self::all().into_iter();
+        known.into_iter().find(|guidance| guidance.engine == name)
+    }
+
+    /// What is taken where nobody advises: a shard for each CPU keeps all of them busy; the bounds
+    /// are those at which moving or restoring one shard stays a matter of minutes.
+    pub fn general() -> Self {
+        Self {
+            engine: String::new(),
+            source: "no advice of the database's makers is known".to_owned(),
+            shards_per_vcpu: 1.0,
+            least_shard_bytes: 1e9,
+            greatest_shard_bytes: 50e9,
+            most_shards_per_node: 1_000.0,
+            greatest_disk_fill: 0.85,
+        }
+    }
+
+    fn all() -> Vec<Self> {
+        toml::from_str::<File>(FILE).map_or_else(|_| Vec::new(), |file| file.guidance)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_found_by_the_first_word_of_a_version() {
+        let own = Guidance::of(Some("CrateDB 5.4.0")).unwrap();
+        assert!(own.source.contains("sharding"));
+        assert_eq!(Guidance::of(Some("Other 1.0")), None);
+        assert_eq!(Guidance::of(None), None);
+    }
+}

@@ -1,0 +1,16 @@
+//! From figures to a cluster: series of measured or published points, scaling models fitted to them, what
+//! does not fit together in them, the cluster that a target needs, and tables over an axis.
+//!
+//! Everything here is a pure function of its arguments: no I/O, no clock, no async, no global randomness.
+
+pub mod axis_line;
+mod batch_finding;
+pub mod cluster;
+mod guidance;
+pub mod plausibility;
+pub mod scaling;
+pub mod series;
+pub mod tables;
+
+pub use batch_finding::batch_too_small;
+pub use guidance::Guidance;

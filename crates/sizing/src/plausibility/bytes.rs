@@ -1,0 +1,45 @@
+//! Stated bytes of a batch, or of all rows, against rows × bytes per row.
+
+use super::traffic::bytes_text;
+use super::warning::{PlausibilityWarning, Rule, Weight};
+use crate::series::{Point, names, number_text};
+
+/// Most and least of the stated bytes, in products of rows and row size: names of columns and
+/// headers add to a row, and `kB` and `KiB` are mixed up.
+const BOUNDS: std::ops::RangeInclusive<f64> = 0.8..=2.0;
+
+/// What is stated, and the rows that it holds.
+const SIZES: [(&str, &str, &str); 2] = [
+    (names::BATCH_BYTES, names::BATCH_ROWS, "a batch"),
+    (names::DATA_BYTES, names::ROWS, "all rows"),
+];
+
+pub(super) fn size_of_data(point: &Point) -> Vec<PlausibilityWarning> {
+    let warnings = SIZES.iter().filter_map(|(stated, rows, what)| {
+        let (stated, rows) = (point.number(stated)?, point.number(rows)?);
+        // Only a stated size: what a row of ours has says nothing about theirs.
+        let bytes = point.number(names::BYTES_PER_ROW)?;
+        let computed = rows * bytes;
+        if computed <= 0.0 || BOUNDS.contains(&(stated / computed)) {
+            return None;
+        }
+        let message = format!(
+            "{what} is said to have {}, but {} rows of {} bytes are {}",
+            bytes_text(stated),
+            number_text(rows),
+            number_text(bytes),
+            bytes_text(computed),
+        );
+        let check = "which of the three figures is right, and does everything that was computed \
+                     from it (traffic, disk) still hold?";
+        let weight = Weight::Contradiction;
+        Some(PlausibilityWarning::new(
+            Rule::SizeOfData,
+            weight,
+            &[point],
+            message,
+            check,
+        ))
+    });
+    warnings.collect()
+}

@@ -1,0 +1,112 @@
+//! Points with equal settings whose throughputs disagree.
+//!
+//! Within a series all such points are repeats. Between series of one source they are, where the
+//! series vary different settings and meet in a point; two series that vary the same settings are
+//! compared on purpose, and differ in something that has no column.
+
+use std::collections::BTreeMap;
+
+use super::warning::{PlausibilityWarning, Rule, Weight};
+use crate::series::{Origin, Point, SeriesSet, Setting, number_text};
+
+/// Greatest of equal points over their least, at most.
+pub const AGREE: f64 = 1.2;
+
+pub(super) fn disagree(set: &SeriesSet) -> Vec<PlausibilityWarning> {
+    let varied: BTreeMap<&str, Vec<&str>> = set
+        .series()
+        .into_iter()
+        .map(|series| (series, varied(set, series)))
+        .collect();
+    let mut warnings = Vec::new();
+    let mut seen = vec![false; set.points.len()];
+    for (at, point) in set.points.iter().enumerate() {
+        if seen[at] || point.settings.is_empty() {
+            continue;
+        }
+        let mut equal = vec![point];
+        for (other_at, other) in set.points.iter().enumerate().skip(at + 1) {
+            if !seen[other_at] && meet(point, other, &varied) && same(point, other) {
+                seen[other_at] = true;
+                equal.push(other);
+            }
+        }
+        warnings.extend(warning(&equal));
+    }
+    warnings
+}
+
+fn warning(equal: &[&Point]) -> Option<PlausibilityWarning> {
+    let by_throughput = |a: &&&Point, b: &&&Point| a.throughput.total_cmp(&b.throughput);
+    let least = equal.iter().min_by(by_throughput)?;
+    let most = equal.iter().max_by(by_throughput)?;
+    if most.throughput <= least.throughput * AGREE {
+        return None;
+    }
+    let message = format!(
+        "{} and {} {} for equal settings ({}): {:.0} % apart",
+        number_text(most.throughput),
+        number_text(least.throughput),
+        most.unit,
+        settings(most),
+        (most.throughput / least.throughput - 1.0) * 100.0,
+    );
+    let check = "what was not written down changed between them: other data, a cache, burst \
+                 credits, another day? A difference between settings that is smaller than this one \
+                 means nothing.";
+    let rule = Rule::DuplicatesDisagree;
+    Some(PlausibilityWarning::new(
+        rule,
+        Weight::Contradiction,
+        &[most, least],
+        message,
+        check,
+    ))
+}
+
+/// Whether two points may be repeats of each other.
+fn meet(a: &Point, b: &Point, varied: &BTreeMap<&str, Vec<&str>>) -> bool {
+    if a.series == b.series {
+        return true;
+    }
+    let from_file = |point: &Point| matches!(point.origin, Origin::Line(_));
+    let one_source = !a.source.is_empty() && a.source == b.source;
+    one_source
+        && from_file(a)
+        && from_file(b)
+        && varied.get(a.series.as_str()) != varied.get(b.series.as_str())
+}
+
+fn same(a: &Point, b: &Point) -> bool {
+    a.unit == b.unit && a.settings == b.settings
+}
+
+/// Settings that have several values in a series.
+fn varied<'a>(set: &'a SeriesSet, series: &'a str) -> Vec<&'a str> {
+    let mut first: BTreeMap<&str, Option<&Setting>> = BTreeMap::new();
+    let mut varied = Vec::new();
+    let points: Vec<&Point> = set.of(series).collect();
+    for name in points.iter().flat_map(|point| point.settings.keys()) {
+        first.insert(name, None);
+    }
+    for name in first.into_keys() {
+        let mut values = points.iter().map(|point| point.settings.get(name));
+        let one = values.next().flatten();
+        if values.any(|value| value != one) {
+            varied.push(name);
+        }
+    }
+    varied
+}
+
+/// The numbers among the settings, as people would name them.
+fn settings(point: &Point) -> String {
+    let named = point
+        .settings
+        .iter()
+        .filter_map(|(name, setting)| match setting {
+            Setting::Number(_) => Some(format!("{name} {setting}")),
+            Setting::Word(_) => None,
+        });
+    named.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,77 @@
+//! Efficiency against the word "linear", for a series over nodes.
+
+use super::points::{by_nodes, short};
+use super::warning::{PlausibilityWarning, Rule, Weight};
+use crate::series::{Point, number_text};
+
+/// Least efficiency that may be called linear: two throughputs that are known within 3 % each make
+/// it differ by 15 % once in two thousand cases.
+const LINEAR: f64 = 0.85;
+/// What turns the word into its opposite, before or after it.
+const NEGATIONS: [&str; 8] = [
+    "sublinear",
+    "sub-linear",
+    "nonlinear",
+    "non-linear",
+    "not linear",
+    "not scale linear",
+    "less than linear",
+    "below linear",
+];
+
+pub(super) fn not_linear(points: &[&Point]) -> Option<PlausibilityWarning> {
+    let claim = points.iter().find(|point| says_linear(&point.claim))?;
+    let groups = by_nodes(points);
+    let ((few, first), (many, last)) = (groups.first()?, groups.last()?);
+    let (base, largest) = (greatest(first)?, greatest(last)?);
+    if few >= many || base.unit != largest.unit {
+        return None;
+    }
+    let efficiency = (largest.throughput / many) / (base.throughput / few);
+    if efficiency >= LINEAR {
+        return None;
+    }
+    let message = format!(
+        "the source says \"{}\", but {} nodes reach {:.1} % of {} times what {} reach ({} against \
+         {} {}, {})",
+        claim.claim.chars().take(80).collect::<String>(),
+        number_text(*many),
+        efficiency * 100.0,
+        number_text(many / few),
+        number_text(*few),
+        number_text(largest.throughput),
+        number_text(base.throughput),
+        base.unit,
+        short(&base.origin),
+    );
+    let check = "say by how much it grows, or which part of the range is linear; size with the \
+                 measured efficiency.";
+    let places = [base, largest];
+    Some(PlausibilityWarning::new(
+        Rule::NotLinear,
+        Weight::Contradiction,
+        &places,
+        message,
+        check,
+    ))
+}
+
+fn says_linear(claim: &str) -> bool {
+    let mut claim = claim.to_lowercase();
+    for negation in NEGATIONS {
+        claim = claim.replace(negation, "");
+    }
+    claim.contains("linear")
+}
+
+fn greatest<'a>(points: &[&'a Point]) -> Option<&'a Point> {
+    let mut points = points.iter().copied();
+    let first = points.next()?;
+    Some(points.fold(first, |best, point| {
+        if point.throughput > best.throughput {
+            point
+        } else {
+            best
+        }
+    }))
+}

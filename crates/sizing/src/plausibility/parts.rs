@@ -1,0 +1,77 @@
+//! Parts above their total, in one row or in rows of one series that differ in `op`.
+
+use super::warning::{PlausibilityWarning, Rule, Weight};
+use crate::series::{Point, Setting, names, number_text};
+
+/// Most that the sum of parts may exceed their total, as a fraction: rounding.
+const TOLERANCE: f64 = 0.01;
+/// What the column `op` holds for all ops together.
+const TOTALS: [&str; 4] = ["total", "all", "sum", "overall"];
+const CHECK: &str = "were parts and total measured over the same time? Tools that divide each \
+                     part by its own time span print parts that add up to too much.";
+
+/// Parts in columns of their own.
+pub(super) fn parts(point: &Point) -> Option<PlausibilityWarning> {
+    let sum: f64 = point.parts.values().sum();
+    let names: Vec<&str> = point.parts.keys().map(String::as_str).collect();
+    (!names.is_empty()).then_some(())?;
+    warning(point, &[point], sum, &names)
+}
+
+/// Parts in rows of their own: equal settings but for `op`, one of which is the total.
+pub(super) fn ops(points: &[&Point]) -> Vec<PlausibilityWarning> {
+    let is_total = |point: &&&Point| {
+        let op = point.word(names::OP).map(str::to_lowercase);
+        op.is_some_and(|op| TOTALS.contains(&op.as_str()))
+    };
+    let totals = points.iter().filter(is_total);
+    let warnings = totals.filter_map(|total| {
+        let parts: Vec<&Point> = points
+            .iter()
+            .copied()
+            .filter(|point| !is_total(&point) && same_but_op(point, total))
+            .collect();
+        let sum: f64 = parts.iter().map(|point| point.throughput).sum();
+        let named: Vec<&str> = parts.iter().filter_map(|p| p.word(names::OP)).collect();
+        let mut places = vec![*total];
+        places.extend(&parts);
+        warning(total, &places, sum, &named)
+    });
+    warnings.collect()
+}
+
+fn warning(
+    total: &Point,
+    places: &[&Point],
+    sum: f64,
+    parts: &[&str],
+) -> Option<PlausibilityWarning> {
+    let above = sum / total.throughput - 1.0;
+    if above <= TOLERANCE {
+        return None;
+    }
+    let message = format!(
+        "{} make {} {}, {:.1} % above the total of {}",
+        parts.join(" + "),
+        number_text(sum),
+        total.unit,
+        above * 100.0,
+        number_text(total.throughput),
+    );
+    let rule = Rule::PartsExceedTotal;
+    Some(PlausibilityWarning::new(
+        rule,
+        Weight::Contradiction,
+        places,
+        message,
+        CHECK,
+    ))
+}
+
+fn same_but_op(a: &Point, b: &Point) -> bool {
+    let without = |point: &Point| -> Vec<(String, Setting)> {
+        let settings = point.settings.iter().filter(|(name, _)| *name != names::OP);
+        settings.map(|(n, s)| (n.clone(), s.clone())).collect()
+    };
+    a.unit == b.unit && without(a) == without(b)
+}

@@ -1,0 +1,259 @@
+//! Series of figures, measured here or published elsewhere: text or records in, typed points out.
+//!
+//! A point is one measured throughput with the settings under which it was measured. Tables,
+//! scaling models, sizing and the plausibility rules all start from points, so that a CSV file and
+//! a set of run records are the same to them. Nothing here fits, judges or prints.
+
+mod cell;
+mod columns;
+mod fields;
+mod header;
+mod published;
+mod read;
+mod record;
+#[cfg(test)]
+mod tests;
+mod tuned;
+
+use std::collections::BTreeMap;
+
+pub use columns::{Dimension, KNOWN_COLUMNS, KnownColumn, Role};
+pub use published::{PUBLISHED, Published};
+pub use read::read;
+pub use record::{of_record, of_records};
+pub use tuned::{setting_of, tuned_points};
+
+/// Names of columns that other modules ask for; see [`KNOWN_COLUMNS`] for what each means.
+pub mod names {
+    /// Database nodes.
+    pub const NODES: &str = "nodes";
+    /// Virtual CPUs of each node.
+    pub const VCPUS_PER_NODE: &str = "vcpus_per_node";
+    /// Further copies of each shard; 0 is one copy in all.
+    pub const REPLICAS: &str = "replicas";
+    /// Primary shards of the table, or of each of its partitions.
+    pub const PRIMARY_SHARDS: &str = "primary_shards";
+    /// Partitions of the table.
+    pub const PARTITIONS: &str = "partitions";
+    /// Load generators: processes or machines.
+    pub const CLIENT_PROCESSES: &str = "client_processes";
+    /// Sessions or requests in flight of each load generator.
+    pub const CONCURRENCY_PER_PROCESS: &str = "concurrency_per_process";
+    /// Sessions, users, connections or threads in all.
+    pub const SESSIONS: &str = "sessions";
+    /// Rows of one insert.
+    pub const BATCH_ROWS: &str = "batch_rows";
+    /// Bytes of one row as it is sent.
+    pub const BYTES_PER_ROW: &str = "bytes_per_row";
+    /// Rows written, or in the table.
+    pub const ROWS: &str = "rows";
+    /// TPC-C warehouses.
+    pub const WAREHOUSES: &str = "warehouses";
+    /// What one node's network can carry, bytes per second.
+    pub const NETWORK_LIMIT: &str = "network_limit_bytes_per_s";
+    /// What one node's disks can write, bytes per second.
+    pub const DISK_LIMIT: &str = "disk_limit_bytes_per_s";
+    /// Pause of a session between answer and next op, seconds.
+    pub const THINK_TIME: &str = "think_time_s";
+    /// Mean latency, seconds.
+    pub const MEAN_LATENCY: &str = "mean_latency_s";
+    /// 99th percentile of latency, seconds.
+    pub const P99_LATENCY: &str = "p99_latency_s";
+    /// How long was measured, seconds.
+    pub const DURATION: &str = "duration_s";
+    /// Traffic that the source names, bytes per second, all machines together.
+    pub const NETWORK: &str = "network_bytes_per_s";
+    /// Disk writes that the source names, bytes per second, all machines together.
+    pub const DISK: &str = "disk_bytes_per_s";
+    /// Bytes of one insert, as the source names them.
+    pub const BATCH_BYTES: &str = "batch_bytes";
+    /// Bytes of all rows, as the source names them.
+    pub const DATA_BYTES: &str = "data_bytes";
+    /// CPU use of the database nodes, percent.
+    pub const CPU_PERCENT: &str = "cpu_percent";
+    /// Bytes that the target's tables grew by, per acknowledged row.
+    pub const STORED_BYTES_PER_ROW: &str = "stored_bytes_per_row";
+    /// What the database is, with its version.
+    pub const ENGINE: &str = "engine";
+    /// What was asked.
+    pub const WORKLOAD: &str = "workload";
+    /// `open` or `closed`.
+    pub const PACE: &str = "pace";
+    /// Which op of several; `total` for all together.
+    pub const OP: &str = "op";
+}
+
+/// Where a point comes from.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// A line of the file, from 1.
+    Line(usize),
+    /// A run's id, with its phase and stream where it has several.
+    Run(String),
+}
+
+impl std::fmt::Display for Origin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Line(line) => write!(f, "line {line}"),
+            Self::Run(id) => write!(f, "run {id}"),
+        }
+    }
+}
+
+/// What a setting is set to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Setting {
+    /// A number, in the base unit of its column.
+    Number(f64),
+    /// A word.
+    Word(String),
+}
+
+impl std::fmt::Display for Setting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => f.write_str(&number_text(*number)),
+            Self::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// A number as a table shows it: thousands separated, as few decimals as it needs.
+pub fn number_text(number: f64) -> String {
+    highwater_model::display::plain(number)
+}
+
+/// One measured throughput and the settings under which it was measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Where it stands.
+    pub origin: Origin,
+    /// Name of its series; never empty.
+    pub series: String,
+    /// Where the series comes from; empty when not stated.
+    pub source: String,
+    /// What the source says of its figures ("scales linearly"); empty when nothing.
+    pub claim: String,
+    /// Acknowledged work in [`Point::unit`], above zero and finite.
+    pub throughput: f64,
+    /// `rows/s`, `queries/s`, `tpmC`, …
+    pub unit: String,
+    /// 95 % confidence interval of the throughput, where it was measured or stated.
+    pub interval: Option<[f64; 2]>,
+    /// What was set, by the canonical names of columns; a setting that is not stated is absent.
+    pub settings: BTreeMap<String, Setting>,
+    /// What else came out, by the canonical names of columns, in base units.
+    pub figures: BTreeMap<String, f64>,
+    /// Throughput of parts of the whole, in the same unit, by name.
+    pub parts: BTreeMap<String, f64>,
+}
+
+impl Point {
+    /// A setting or figure that is a number; absent when not stated.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        match self.settings.get(name) {
+            Some(Setting::Number(number)) => Some(*number),
+            Some(Setting::Word(_)) => None,
+            None => self.figures.get(name).copied(),
+        }
+    }
+
+    /// A setting that is a word; absent when not stated.
+    pub fn word(&self, name: &str) -> Option<&str> {
+        match self.settings.get(name) {
+            Some(Setting::Word(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Database nodes; absent when not stated.
+    pub fn nodes(&self) -> Option<f64> {
+        self.number(names::NODES)
+    }
+
+    /// Sessions in all: as stated, else load generators times the sessions of each; a generator
+    /// that is not counted counts once. Absent when neither is stated.
+    pub fn sessions(&self) -> Option<f64> {
+        let processes = || self.number(names::CLIENT_PROCESSES).unwrap_or(1.0);
+        self.number(names::SESSIONS).or_else(|| {
+            let each = self.number(names::CONCURRENCY_PER_PROCESS)?;
+            Some(each * processes())
+        })
+    }
+
+    /// Whether its unit counts rows.
+    pub fn counts_rows(&self) -> bool {
+        self.unit.starts_with("rows/")
+    }
+
+    /// The throughput in ops per second: rows divided by those of a batch, other units as they
+    /// are. Absent where rows are counted and the batch is not stated, and per minute.
+    pub fn ops_per_s(&self) -> Option<f64> {
+        if self.counts_rows() {
+            let batch = self.number(names::BATCH_ROWS)?;
+            return (batch > 0.0).then(|| self.throughput / batch);
+        }
+        self.unit.ends_with("/s").then_some(self.throughput)
+    }
+}
+
+/// All points of a file or of a set of records.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SeriesSet {
+    /// In the order of the file.
+    pub points: Vec<Point>,
+    /// Columns in the order of the file.
+    pub columns: Vec<Column>,
+    /// What the reader should know although it is no mistake.
+    pub notes: Vec<String>,
+}
+
+/// A column of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name in [`Point::settings`] and [`Point::figures`].
+    pub name: String,
+    /// As the file writes it.
+    pub header: String,
+    /// Setting or figure.
+    pub role: Role,
+}
+
+impl SeriesSet {
+    /// Names of the series, each once, in the order in which they begin.
+    pub fn series(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for point in &self.points {
+            if !names.contains(&point.series.as_str()) {
+                names.push(&point.series);
+            }
+        }
+        names
+    }
+
+    /// The points of one series.
+    pub fn of<'a>(&'a self, series: &'a str) -> impl Iterator<Item = &'a Point> {
+        self.points
+            .iter()
+            .filter(move |point| point.series == series)
+    }
+
+    /// Adds the points of another file or record behind these.
+    pub fn append(&mut self, other: Self) {
+        self.points.extend(other.points);
+        for column in other.columns {
+            if !self.columns.iter().any(|known| known.name == column.name) {
+                self.columns.push(column);
+            }
+        }
+        self.notes.extend(other.notes);
+    }
+
+    /// The file's own word for a column, where it has one.
+    pub fn header<'a>(&'a self, name: &'a str) -> &'a str {
+        let mut columns = self.columns.iter();
+        let found = columns.find(|column| column.name == name);
+        found.map_or(name, |column| &column.header)
+    }
+}

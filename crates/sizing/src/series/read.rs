@@ -1,0 +1,406 @@
+//! Reads a CSV file of figures: every mistake with its place, and typed points if there is none.
+//!
+//! Cells are separated by commas, semicolons or tabs, whichever the header has; `#` begins a
+//! comment line; an empty cell is what the source does not state.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::cell::{is_absent, number};
+use super::columns::{Dimension, KNOWN_COLUMNS, Role};
+use super::header::{Bound, NO_UNIT, bind, normalized};
+use super::{Column, Origin, Point, SeriesSet, Setting, fields};
+use highwater_model::input_error::{InputError, suggest};
+
+/// Most mistakes that are told at once.
+const MOST_MISTAKES: usize = 20;
+/// Most rows of a file.
+const MOST_ROWS: usize = 100_000;
+/// Most columns of a file.
+const MOST_COLUMNS: usize = 200;
+/// Name of the series where the file names none.
+const UNNAMED: &str = "series";
+/// What a file must begin with.
+const HEADER_HINT: &str = "begin with a line that names the columns, such as `nodes,rows_per_s`";
+
+/// Reads a file; returns its points, or everything that is wrong with it in the file's order (at
+/// most 20 mistakes).
+pub fn read(text: &str) -> Result<SeriesSet, Vec<InputError>> {
+    let mut reading = Reading::new(text);
+    let points = reading.points();
+    if reading.errors.is_empty() {
+        Ok(SeriesSet {
+            points,
+            columns: reading.columns(),
+            notes: reading.notes,
+        })
+    } else {
+        reading.errors.truncate(MOST_MISTAKES);
+        Err(reading.errors)
+    }
+}
+
+/// A file being read.
+struct Reading<'a> {
+    text: &'a str,
+    delimiter: u8,
+    bound: Vec<Bound>,
+    errors: Vec<InputError>,
+    notes: Vec<String>,
+}
+
+/// A record of the file with the byte at which it begins.
+struct Line {
+    start: usize,
+    number: usize,
+    cells: Vec<String>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            delimiter: delimiter(text),
+            bound: Vec::new(),
+            errors: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    fn points(&mut self) -> Vec<Point> {
+        let mut lines = self.lines().into_iter();
+        let Some(header) = lines.next() else {
+            let nothing = InputError::at(self.text, 0..0, "the file has no header and no figures");
+            self.errors
+                .push(nothing.with_hint(Some(HEADER_HINT.to_owned())));
+            return Vec::new();
+        };
+        self.bind(&header);
+        if !self.errors.is_empty() {
+            return Vec::new();
+        }
+        let lines: Vec<Line> = lines.collect();
+        self.words_are_settings(&lines);
+        let lines = lines.into_iter();
+        let points: Vec<Point> = lines.filter_map(|line| self.point(&line)).collect();
+        if points.is_empty() && self.errors.is_empty() {
+            let end = self.text.len();
+            let nothing =
+                InputError::at(self.text, end..end, "there are no figures below the header");
+            self.errors
+                .push(nothing.with_hint(Some("write one line per measured point".to_owned())));
+        }
+        points
+    }
+
+    /// The file cut into cells by the library.
+    fn lines(&mut self) -> Vec<Line> {
+        let bare = self.text.trim_start_matches('\u{feff}');
+        let skipped = self.text.len() - bare.len();
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(self.delimiter)
+            .comment(Some(b'#'))
+            .flexible(true)
+            .has_headers(false)
+            .trim(csv::Trim::All)
+            .from_reader(bare.as_bytes());
+        let (mut lines, mut number, mut counted) = (Vec::new(), 1, 0);
+        for record in reader.records() {
+            // The text is UTF-8 and lengths may differ, so only an absurd file fails here.
+            let Ok(record) = record else {
+                break;
+            };
+            let position = record.position().map_or(0, csv::Position::byte);
+            let position = usize::try_from(position).unwrap_or(usize::MAX);
+            let start = fields::record_start(self.text, position.saturating_add(skipped));
+            number += self.text[counted..start].matches('\n').count();
+            counted = start;
+            if record.iter().all(str::is_empty) {
+                continue;
+            }
+            if lines.len() > MOST_ROWS {
+                let message = format!("more than {MOST_ROWS} rows");
+                self.errors
+                    .push(InputError::at(self.text, start..start, message));
+                break;
+            }
+            lines.push(Line {
+                start,
+                number,
+                cells: record.iter().map(str::to_owned).collect(),
+            });
+        }
+        lines
+    }
+
+    fn bind(&mut self, header: &Line) {
+        if header.cells.len() > MOST_COLUMNS {
+            self.error(header, 0, &format!("more than {MOST_COLUMNS} columns"), "");
+            return;
+        }
+        let is_number = |cell: &String| number(cell, Dimension::Count, None).is_ok();
+        if header.cells.iter().all(is_number) {
+            self.error(
+                header,
+                0,
+                "numbers stand where the names of columns belong",
+                HEADER_HINT,
+            );
+            return;
+        }
+        self.bound = bind(&header.cells);
+        self.second_of_two_is_throughput();
+        let mut seen: BTreeMap<String, String> = BTreeMap::new();
+        for (at, column) in self.bound.clone().iter().enumerate() {
+            if column.name.is_empty() {
+                self.error(
+                    header,
+                    at,
+                    &format!("column {} has no name", at + 1),
+                    HEADER_HINT,
+                );
+            } else if let Some(first) = seen.insert(column.name.clone(), column.header.clone()) {
+                let what = format!("`{first}` and `{}` are the same column", column.header);
+                self.error(
+                    header,
+                    at,
+                    &what,
+                    "give one of them another name, or delete it",
+                );
+            }
+            self.note_unknown(column);
+        }
+        if !self
+            .bound
+            .iter()
+            .any(|column| column.role == Role::Throughput)
+        {
+            let near = header.cells.iter().find_map(|cell| {
+                let names = ["throughput", "rows_per_s", "queries_per_s"];
+                suggest(&normalized(cell), names).filter(|said| said.starts_with("did"))
+            });
+            let hint = near.unwrap_or_else(|| {
+                "name the column that holds it `throughput`, or by what it counts: `rows_per_s`, \
+                 `queries_per_s`, `tpmC`"
+                    .to_owned()
+            });
+            self.error(header, 0, "no column holds the throughput", &hint);
+        }
+    }
+
+    /// In a file of two columns the second is the throughput, whatever its name.
+    fn second_of_two_is_throughput(&mut self) {
+        let Self { bound, notes, .. } = self;
+        let [first, second] = &mut bound[..] else {
+            return;
+        };
+        let both_set = first.role == Role::Setting && second.role == Role::Setting;
+        if both_set && !second.known {
+            let header = &second.header;
+            notes.push(format!(
+                "`{header}`, the second of two columns, is the throughput"
+            ));
+            second.role = Role::Throughput;
+            "throughput".clone_into(&mut second.name);
+        }
+    }
+
+    /// A column that holds no number at all is a setting in words, whatever its name: `disk` may be
+    /// a rate, or `nvme`.
+    fn words_are_settings(&mut self, lines: &[Line]) {
+        for (at, column) in self.bound.iter_mut().enumerate() {
+            let is_number = |cell: &&str| cell.contains(|c: char| c.is_ascii_digit());
+            let is_measured = matches!(column.role, Role::Setting | Role::Figure);
+            let cells = lines.iter().filter_map(|line| line.cells.get(at));
+            let mut stated = cells.map(String::as_str).filter(|cell| !is_absent(cell));
+            let mut all = stated.clone();
+            if is_measured && stated.next().is_some() && all.all(|cell| !is_number(&cell)) {
+                column.role = Role::Setting;
+                column.dimension = Dimension::Word;
+                column.name = normalized(&column.header);
+            }
+        }
+    }
+
+    fn note_unknown(&mut self, column: &Bound) {
+        if column.known || column.role != Role::Setting || column.name.len() < 4 {
+            return;
+        }
+        let names = KNOWN_COLUMNS.iter().map(|known| known.name);
+        let near = suggest(&column.name, names.chain(["throughput"]));
+        if let Some(near) = near.filter(|said| said.starts_with("did")) {
+            let header = &column.header;
+            self.notes.push(format!(
+                "`{header}` is taken as a setting of its own: {near}"
+            ));
+        }
+    }
+
+    fn point(&mut self, line: &Line) -> Option<Point> {
+        let (has, wants) = (line.cells.len(), self.bound.len());
+        if has != wants {
+            let what = format!("{has} cells, but the header names {wants} columns");
+            let hint = "leave a cell empty where the source states nothing; put a text with a \
+                        separator in it into double quotes";
+            self.error(line, has.min(wants), &what, hint);
+            return None;
+        }
+        let before = self.errors.len();
+        let mut point = Point {
+            origin: Origin::Line(line.number),
+            series: UNNAMED.to_owned(),
+            source: String::new(),
+            claim: String::new(),
+            throughput: 0.0,
+            unit: NO_UNIT.to_owned(),
+            interval: None,
+            settings: BTreeMap::new(),
+            figures: BTreeMap::new(),
+            parts: BTreeMap::new(),
+        };
+        for (at, column) in self.bound.clone().iter().enumerate() {
+            self.cell(line, at, column, &mut point);
+        }
+        if let (Some(low), Some(high)) = (
+            point.figures.remove("throughput_low"),
+            point.figures.remove("throughput_high"),
+        ) {
+            point.interval = Some([low.min(high), low.max(high)]);
+        }
+        (self.errors.len() == before).then_some(point)
+    }
+
+    fn cell(&mut self, line: &Line, at: usize, column: &Bound, point: &mut Point) {
+        let cell = line.cells[at].as_str();
+        let name = column.name.clone();
+        match column.role {
+            Role::Throughput => self.throughput(line, at, column, point),
+            _ if is_absent(cell) => {}
+            Role::About => match column.name.as_str() {
+                "series" => cell.clone_into(&mut point.series),
+                "source" => cell.clone_into(&mut point.source),
+                "unit" => cell.clone_into(&mut point.unit),
+                // A claim may stand among the remarks as well.
+                _ if point.claim.is_empty() => cell.clone_into(&mut point.claim),
+                _ => point.claim = format!("{}; {cell}", point.claim),
+            },
+            Role::Setting if column.dimension == Dimension::Word => {
+                point.settings.insert(name, Setting::Word(cell.to_owned()));
+            }
+            Role::Setting if !column.known => {
+                let setting = number(cell, Dimension::Count, None)
+                    .map_or_else(|_| Setting::Word(cell.to_owned()), Setting::Number);
+                point.settings.insert(name, setting);
+            }
+            Role::Setting => {
+                if let Some(value) = self.number(line, at, column) {
+                    point.settings.insert(name, Setting::Number(value));
+                }
+            }
+            Role::Figure => {
+                if let Some(value) = self.number(line, at, column) {
+                    point.figures.insert(name, value);
+                }
+            }
+            Role::Part => {
+                if let Some(value) = self.number(line, at, column) {
+                    point.parts.insert(name, value);
+                }
+            }
+        }
+    }
+
+    fn throughput(&mut self, line: &Line, at: usize, column: &Bound, point: &mut Point) {
+        if point.unit == NO_UNIT
+            && let Some(unit) = &column.unit
+        {
+            point.unit.clone_from(unit);
+        }
+        if is_absent(&line.cells[at]) {
+            let what = format!("column `{}`: the throughput is missing", column.header);
+            self.error(
+                line,
+                at,
+                &what,
+                "delete the line if the source does not state it",
+            );
+            return;
+        }
+        match self.number(line, at, column) {
+            Some(value) if value > 0.0 => point.throughput = value,
+            Some(_) => {
+                let cell = &line.cells[at];
+                let what = format!("column `{}`: `{cell}` is not above zero", column.header);
+                self.error(line, at, &what, "delete the line if nothing was measured");
+            }
+            None => {}
+        }
+    }
+
+    /// A number that must not be below zero, and not zero where it counts machines.
+    fn number(&mut self, line: &Line, at: usize, column: &Bound) -> Option<f64> {
+        match number(&line.cells[at], column.dimension, column.scale) {
+            Ok(value) if value < 0.0 => {
+                let what = format!(
+                    "column `{}`: `{}` is negative",
+                    column.header, line.cells[at]
+                );
+                self.error(
+                    line,
+                    at,
+                    &what,
+                    "nothing that is counted here can be below zero",
+                );
+                None
+            }
+            Ok(0.0) if column.name == "nodes" => {
+                let what = format!("column `{}`: there must be a node", column.header);
+                self.error(line, at, &what, "count the database's nodes from 1");
+                None
+            }
+            Ok(value) => Some(value),
+            Err(wrong) => {
+                let what = format!("column `{}`: {}", column.header, wrong.cause);
+                self.error(line, at, &what, wrong.hint);
+                None
+            }
+        }
+    }
+
+    fn error(&mut self, line: &Line, field: usize, message: &str, hint: &str) {
+        let spans = fields::spans(self.text, line.start, self.delimiter);
+        let end = spans.last().map_or(line.start, |last| last.end);
+        let span: Range<usize> = spans.get(field).cloned().unwrap_or(end..end);
+        let hint = (!hint.is_empty()).then(|| hint.to_owned());
+        self.errors
+            .push(InputError::at(self.text, span, message).with_hint(hint));
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.bound
+            .iter()
+            .map(|column| Column {
+                name: column.name.clone(),
+                header: column.header.clone(),
+                role: column.role,
+            })
+            .collect()
+    }
+}
+
+/// The separator that the first line with content has most of.
+fn delimiter(text: &str) -> u8 {
+    let text = text.trim_start_matches('\u{feff}');
+    let header = text
+        .lines()
+        .find(|line| !line.trim().is_empty() && !line.starts_with('#'))
+        .unwrap_or_default();
+    // The first of equals wins.
+    let candidates = [b',', b';', b'\t'];
+    let count = |byte: u8| header.bytes().filter(|b| *b == byte).count();
+    let most = candidates.into_iter().map(count).max().unwrap_or(0);
+    candidates
+        .into_iter()
+        .find(|byte| count(*byte) == most)
+        .unwrap_or(b',')
+}

@@ -1,0 +1,136 @@
+//! Run records as points: one point per measured phase and stream.
+//!
+//! Nodes and whatever else the record cannot know of the cluster come from the run's labels
+//! (`--label nodes=3`); a label wins over what the target says of itself.
+
+use std::collections::BTreeMap;
+
+use super::columns::by_name;
+use super::header::normalized;
+use super::{Origin, Point, Setting, names};
+use highwater_analysis::judge::{MeasuredStream, measured_streams};
+use highwater_analysis::telemetry::disk_bytes_per_row;
+use highwater_model::numbers::to_f64;
+use highwater_model::record::RunRecord;
+use highwater_model::search::SearchOutcome;
+use highwater_model::units::Nanos;
+
+/// The points of a set of records, in their order.
+pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Point> {
+    records.into_iter().flat_map(of_record).collect()
+}
+
+/// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
+/// has a search that confirmed no mark: its last probe shows what the target did not sustain.
+pub fn of_record(record: &RunRecord) -> Vec<Point> {
+    if let Some(tune) = &record.tune {
+        return super::tuned::tuned_points(tune, |_| true);
+    }
+    let outcome = record.search.as_ref().map(|search| &search.outcome);
+    if outcome.is_some_and(|outcome| !matches!(outcome, Some(SearchOutcome::Mark(_)))) {
+        return Vec::new();
+    }
+    let measured = measured_streams(record);
+    let several = measured.len() > 1;
+    measured
+        .iter()
+        .filter(|stream| stream.units_per_s() > 0.0)
+        .map(|stream| point(record, stream, several))
+        .collect()
+}
+
+fn point(record: &RunRecord, measured: &MeasuredStream<'_>, several: bool) -> Point {
+    let unit = measured.stream.unit.name();
+    let id = if several {
+        format!("{} {}", record.id, measured.place())
+    } else {
+        record.id.clone()
+    };
+    Point {
+        origin: Origin::Run(id),
+        series: format!("{} {}", record.workload.name, measured.stream.stream),
+        source: format!("run {}", record.id),
+        claim: String::new(),
+        throughput: measured.units_per_s(),
+        unit: format!("{unit}/s"),
+        interval: measured.stream.throughput.ci95,
+        settings: settings(record, measured),
+        figures: figures(record, measured),
+        parts: BTreeMap::new(),
+    }
+}
+
+fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String, Setting> {
+    let mut settings = BTreeMap::new();
+    let mut word = |name: &str, text: String| settings.insert(name.to_owned(), Setting::Word(text));
+    word(names::ENGINE, record.target.version.clone());
+    word(names::WORKLOAD, record.workload.name.clone());
+    let pace = if measured.is_open() { "open" } else { "closed" };
+    word(names::PACE, pace.to_owned());
+    let mut count = |name: &str, number: f64| {
+        settings.insert(name.to_owned(), Setting::Number(number));
+    };
+    if !measured.is_open() {
+        count(names::SESSIONS, f64::from(measured.stream.sessions));
+    }
+    if measured.units_per_op() > 1 {
+        count(names::BATCH_ROWS, to_f64(measured.units_per_op()));
+    }
+    if record.target.embedded {
+        count(names::NODES, 1.0);
+    }
+    let stated = record.target.settings.iter();
+    let stated = stated.filter(|(name, _)| is_one_of(name, &STATED));
+    let chosen = record.workload.parameters.iter();
+    let chosen = chosen.filter(|(name, _)| is_one_of(name, &CHOSEN));
+    for (name, text) in stated.chain(chosen) {
+        insert(&mut settings, name, text);
+    }
+    for (name, text) in &record.labels {
+        insert(&mut settings, name, text);
+    }
+    settings
+}
+
+/// Of all that a target says of itself, only what is a known setting of a cluster.
+const STATED: [&str; 4] = [
+    names::NODES,
+    names::VCPUS_PER_NODE,
+    names::REPLICAS,
+    names::PRIMARY_SHARDS,
+];
+/// Of a workload's parameters, only what its tables are made with: the hosts that its rows are
+/// about are no nodes.
+const CHOSEN: [&str; 2] = [names::REPLICAS, names::PRIMARY_SHARDS];
+
+fn is_one_of(name: &str, settings: &[&str]) -> bool {
+    by_name(&normalized(name)).is_some_and(|known| settings.contains(&known.name))
+}
+
+fn insert(settings: &mut BTreeMap<String, Setting>, name: &str, text: &str) {
+    let name = normalized(name);
+    let name = by_name(&name).map_or(name.as_str(), |known| known.name);
+    let value = super::cell::number(text, super::Dimension::Count, None)
+        .map_or_else(|_| Setting::Word(text.to_owned()), Setting::Number);
+    settings.insert(name.to_owned(), value);
+}
+
+fn figures(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<String, f64> {
+    let mut figures = BTreeMap::new();
+    let mut figure = |name: &str, number: Option<f64>| {
+        if let Some(number) = number {
+            figures.insert(name.to_owned(), number);
+        }
+    };
+    figure(
+        names::MEAN_LATENCY,
+        measured.mean_seconds(|result| result.latency_ns.mean),
+    );
+    if let [only] = &measured.results[..] {
+        let p99 = only.latency_ns.p99;
+        figure(names::P99_LATENCY, p99.map(|ns| Nanos(ns).as_secs_f64()));
+    }
+    figure(names::DURATION, Some(measured.seconds()));
+    figure(names::STORED_BYTES_PER_ROW, disk_bytes_per_row(record));
+    figures
+}

@@ -1,0 +1,184 @@
+//! Which setting a table runs over, and what else changed along it.
+//!
+//! Nodes come first where they vary; otherwise the setting with most values. It looks at settings
+//! only, never at throughputs.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::series::{Point, SeriesSet, Setting, names};
+use highwater_model::input_error::suggest;
+
+/// Settings that are things one buys or starts: their throughput per piece means something.
+const PIECES: [&str; 7] = [
+    names::NODES,
+    names::VCPUS_PER_NODE,
+    names::CLIENT_PROCESSES,
+    names::CONCURRENCY_PER_PROCESS,
+    names::SESSIONS,
+    names::PRIMARY_SHARDS,
+    names::WAREHOUSES,
+];
+
+/// What changes from row to row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Axis {
+    /// Its name in points.
+    pub name: String,
+    /// The file's own word for it.
+    pub header: String,
+    /// Whether its values are pieces, so that throughput per piece and efficiency mean something.
+    pub pieces: bool,
+}
+
+/// A setting that changed along the axis although the table is not about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Varied {
+    /// The file's own word for it.
+    pub header: String,
+    /// Its value in each row, as text.
+    pub values: Vec<String>,
+}
+
+/// Why there is no table.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct AxisError {
+    /// Place and cause, lower case.
+    pub message: String,
+    /// What to write instead.
+    pub hint: String,
+}
+
+impl AxisError {
+    pub(super) fn nowhere(set: &SeriesSet, name: &str) -> Self {
+        let known = distinct(set.points.iter().flat_map(|point| point.settings.keys()));
+        let known: Vec<&str> = known.into_iter().map(|name| set.header(name)).collect();
+        Self {
+            message: format!("no series has the setting `{name}`"),
+            hint: suggest(name, known).unwrap_or_else(|| "there are no settings".to_owned()),
+        }
+    }
+}
+
+impl Axis {
+    /// The axis of a series: the named one, else the one that it varies.
+    pub(super) fn choose(
+        set: &SeriesSet,
+        points: &[&Point],
+        over: Option<&str>,
+    ) -> Result<Self, AxisError> {
+        if let Some(axis) = over {
+            let is_named = |name: &str| name == axis || set.header(name) == axis;
+            let settings = points.iter().flat_map(|point| point.settings.keys());
+            let found = distinct(settings).into_iter().find(|name| is_named(name));
+            return match found {
+                Some(name) if points.iter().all(|p| p.settings.contains_key(name)) => {
+                    Ok(Self::named(set, name))
+                }
+                Some(_) => Err(AxisError {
+                    message: format!("`{axis}` is not stated in every row of the series"),
+                    hint: "fill the column, or choose another with --over".to_owned(),
+                }),
+                None => Err(AxisError::nowhere(set, axis)),
+            };
+        }
+        let mut best: Option<(usize, usize, String)> = None;
+        for (position, name) in numeric(set, points).into_iter().enumerate() {
+            let values = distinct(points.iter().map(|point| point.settings.get(&name))).len();
+            let weight = match name.as_str() {
+                names::NODES if values > 1 => usize::MAX,
+                _ => values,
+            };
+            // Of equals the first column wins.
+            if best.as_ref().is_none_or(|(most, _, _)| weight > *most) {
+                best = Some((weight, position, name));
+            }
+        }
+        best.map(|(_, _, name)| Self::named(set, &name))
+            .ok_or_else(|| AxisError {
+                message: format!(
+                    "the series `{}` has no setting with a number in every row",
+                    points.first().map_or("", |point| &point.series)
+                ),
+                hint: "a table needs a column such as `nodes` or `batch_rows`; for words name it \
+                       with --over"
+                    .to_owned(),
+            })
+    }
+
+    fn named(set: &SeriesSet, name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            header: set.header(name).to_owned(),
+            pieces: PIECES.contains(&name),
+        }
+    }
+}
+
+/// Settings that are a number in every point, in the order of the file's columns.
+fn numeric(set: &SeriesSet, points: &[&Point]) -> Vec<String> {
+    let all = |name: &String| {
+        let is_number = |p: &&Point| matches!(p.settings.get(name), Some(Setting::Number(_)));
+        points.iter().all(is_number)
+    };
+    let in_file = set.columns.iter().map(|column| &column.name);
+    let in_points = points.iter().flat_map(|point| point.settings.keys());
+    let names = distinct(in_file.chain(in_points));
+    names
+        .into_iter()
+        .filter(|name| all(name))
+        .cloned()
+        .collect()
+}
+
+/// Settings that differ between points with the same value of the axis: they split the series.
+pub(super) fn splitting(points: &[&Point], axis: &Axis) -> Vec<String> {
+    let names = distinct(points.iter().flat_map(|point| point.settings.keys()));
+    let differs = |name: &String| {
+        let pairs = points.iter().enumerate();
+        let mut pairs = pairs.flat_map(|(at, a)| points[at + 1..].iter().map(move |b| (a, b)));
+        pairs.any(|(a, b)| {
+            a.settings.get(&axis.name) == b.settings.get(&axis.name)
+                && a.settings.get(name) != b.settings.get(name)
+        })
+    };
+    names
+        .into_iter()
+        .filter(|name| **name != axis.name && differs(name))
+        .cloned()
+        .collect()
+}
+
+/// Settings other than the axis that have several values in a table.
+pub(super) fn also_varied(set: &SeriesSet, points: &[&Point], axis: &Axis) -> Vec<Varied> {
+    let mut by_name: BTreeMap<&String, Vec<String>> = BTreeMap::new();
+    for name in distinct(points.iter().flat_map(|point| point.settings.keys())) {
+        let text = |point: &&Point| {
+            let setting = point.settings.get(name);
+            setting.map_or_else(|| "not stated".to_owned(), ToString::to_string)
+        };
+        by_name.insert(name, points.iter().map(text).collect());
+    }
+    by_name
+        .into_iter()
+        .filter(|(name, values)| **name != axis.name && distinct(values).len() > 1)
+        .map(|(name, values)| Varied {
+            header: set.header(name).to_owned(),
+            values,
+        })
+        .collect()
+}
+
+/// Each value once, in the order of their first appearance.
+pub(super) fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut seen: Vec<T> = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}

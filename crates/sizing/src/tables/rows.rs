@@ -1,0 +1,97 @@
+//! The rows of a table: throughputs beside each other, and their ratios.
+//!
+//! Points with the same value are repeats of one row, which shows their arithmetic mean.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::amount::amount_s;
+use super::axis::Axis;
+use crate::series::{Origin, Point, Setting, names};
+
+/// One value of the axis.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Row {
+    /// The value; absent where it is a word.
+    pub number: Option<f64>,
+    /// The value as text.
+    pub value: String,
+    /// Mean throughput of the repeats, in the table's unit.
+    pub throughput: f64,
+    /// How often it was measured.
+    pub repeats: usize,
+    /// Where it stands in the file, or which runs.
+    pub places: Vec<String>,
+    /// Throughput over that of the row before, minus one.
+    pub change: Option<f64>,
+    /// Throughput per piece over that of the first row; for axes of pieces.
+    pub efficiency: Option<f64>,
+    /// Throughput per piece; for axes of pieces.
+    pub per_piece: Option<f64>,
+    /// Throughput per node; where nodes are stated and not the axis.
+    pub per_node: Option<f64>,
+    /// Seconds of one amount (a batch, all rows); for axes that are amounts.
+    pub amount_s: Option<f64>,
+}
+
+pub(super) fn rows(points: &[&Point], axis: &Axis) -> Vec<Row> {
+    let groups = by_value(points, axis);
+    let mut rows: Vec<Row> = Vec::with_capacity(groups.len());
+    let mut first_per_piece = None;
+    for (setting, points) in groups {
+        let number = match &setting {
+            Setting::Number(number) => Some(*number),
+            Setting::Word(_) => None,
+        };
+        let throughput = mean(points.iter().map(|point| point.throughput));
+        let per = |pieces: f64| (pieces > 0.0).then(|| throughput / pieces);
+        let per_piece = number.filter(|_| axis.pieces).and_then(per);
+        let base = *first_per_piece.get_or_insert(per_piece);
+        let nodes = points.first().and_then(|point| point.nodes());
+        rows.push(Row {
+            number,
+            value: setting.to_string(),
+            throughput,
+            repeats: points.len(),
+            places: points.iter().map(|p| place(&p.origin)).collect(),
+            change: rows
+                .last()
+                .map(|before| throughput / before.throughput - 1.0),
+            efficiency: per_piece.zip(base).map(|(now, first)| now / first),
+            per_piece,
+            per_node: nodes.filter(|_| axis.name != names::NODES).and_then(per),
+            amount_s: amount_s(axis, number, throughput, &points),
+        });
+    }
+    rows
+}
+
+/// Points by the value of the axis: numbers ascending, words in the order of the file.
+fn by_value<'a>(points: &[&'a Point], axis: &Axis) -> Vec<(Setting, Vec<&'a Point>)> {
+    let mut groups: Vec<(Setting, Vec<&Point>)> = Vec::new();
+    for point in points {
+        let Some(setting) = point.settings.get(&axis.name) else {
+            continue;
+        };
+        match groups.iter_mut().find(|(known, _)| known == setting) {
+            Some((_, group)) => group.push(point),
+            None => groups.push((setting.clone(), vec![point])),
+        }
+    }
+    groups.sort_by(|(a, _), (b, _)| match (a, b) {
+        (Setting::Number(a), Setting::Number(b)) => a.total_cmp(b),
+        // A stable sort leaves words where they are.
+        _ => std::cmp::Ordering::Equal,
+    });
+    groups
+}
+
+fn place(origin: &Origin) -> String {
+    origin.to_string()
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of repeats")]
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    values.sum::<f64>() / count
+}

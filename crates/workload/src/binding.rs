@@ -1,0 +1,173 @@
+//! A workload in the SQL of one target: statements with placeholders or literals.
+//!
+//! What must not be here: the values themselves; they are made for each op.
+
+use super::definition::{Column, ColumnGenerator, OpBodyDefinition, QueryParameter, Table};
+use super::dialect::preferred;
+use super::instance::Workload;
+use super::sql::Sql;
+use highwater_model::input_error::InputError;
+use highwater_model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType,
+    PlaceholderStyle,
+};
+
+impl Workload {
+    /// The workload in SQL: for every table and op the first of `dialects` that it knows.
+    pub fn bind(
+        &self,
+        dialects: &[String],
+        style: PlaceholderStyle,
+    ) -> Result<BoundWorkload, InputError> {
+        self.bind_as(dialects, Some(style))
+    }
+
+    /// The same with the values of queries in their text; see [`Workload::takes_literals`].
+    pub fn bind_literally(&self, dialects: &[String]) -> Result<BoundWorkload, InputError> {
+        self.bind_as(dialects, None)
+    }
+
+    /// Whether there are queries, and nothing whose values could not stand in the text.
+    pub fn takes_literals(&self) -> bool {
+        let mut bodies = self.definition.ops.iter().map(|op| &op.body);
+        let is_query = |body: &&OpBodyDefinition| matches!(body, OpBodyDefinition::Query { .. });
+        let is_transaction =
+            |body: &OpBodyDefinition| matches!(body, OpBodyDefinition::Transaction { .. });
+        bodies.clone().any(|body| is_query(&body)) && !bodies.any(is_transaction)
+    }
+
+    /// Without a style of placeholders, with literals.
+    fn bind_as(
+        &self,
+        dialects: &[String],
+        style: Option<PlaceholderStyle>,
+    ) -> Result<BoundWorkload, InputError> {
+        let tables = self.definition.tables.iter().map(|table| {
+            let place = format!("table `{}`", table.name);
+            Ok(BoundTable {
+                name: table.name.clone(),
+                columns: self.bound_columns(table, dialects),
+                create: preferred(&table.create, dialects, &place)?.clone(),
+                key: preferred(&table.key, dialects, &place)?.clone(),
+                locate: preferred(&table.locate, dialects, &place).ok().cloned(),
+            })
+        });
+        let ops = self.definition.ops.iter().map(|op| {
+            let kind = match &op.body {
+                OpBodyDefinition::Insert { table, batch } => BoundOpKind::Insert {
+                    table: *table,
+                    batch: *batch,
+                },
+                OpBodyDefinition::Query {
+                    sql, parameters, ..
+                } => {
+                    let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
+                    let counts: Vec<u64> = parameters.iter().map(|p| p.count).collect();
+                    match style {
+                        Some(style) => BoundOpKind::Query {
+                            sql: sql.with_placeholders(style, &counts),
+                            parameters: value_types(parameters),
+                        },
+                        None => BoundOpKind::Literal(sql.template(&counts)),
+                    }
+                }
+                OpBodyDefinition::Transaction { sql, parameters } => {
+                    let sql = preferred(sql, dialects, &format!("op `{}`", op.name))?;
+                    let style = style.ok_or_else(|| no_literals(&op.name))?;
+                    let bound = sql
+                        .iter()
+                        .map(|sql| bound_statement(sql, parameters, style));
+                    BoundOpKind::Transaction(bound.collect())
+                }
+            };
+            let name = op.name.clone();
+            Ok(BoundOp { name, kind })
+        });
+        Ok(BoundWorkload {
+            tables: tables.collect::<Result<_, InputError>>()?,
+            ops: ops.collect::<Result<_, InputError>>()?,
+            rows: None,
+        })
+    }
+
+    fn bound_columns(&self, table: &Table, dialects: &[String]) -> Vec<BoundColumn> {
+        let values = preferred(&table.values, dialects, "").ok();
+        let entity = table
+            .entity
+            .and_then(|position| self.definition.entities.get(position));
+        let attributes = |column: &Column| match (&column.generator, entity) {
+            (ColumnGenerator::Object(positions), Some(entity)) => positions
+                .iter()
+                .filter_map(|position| entity.attributes.get(*position))
+                .map(|attribute| attribute.name.clone())
+                .collect(),
+            // A checksum sees texts, and fractions have more than one.
+            (ColumnGenerator::Fields(fields), _) => fields
+                .iter()
+                .filter(|field| !matches!(field.kind, ColumnType::Float | ColumnType::Object))
+                .map(|field| field.name.clone())
+                .collect(),
+            _ => Vec::new(),
+        };
+        table
+            .columns
+            .iter()
+            .map(|column| BoundColumn {
+                name: column.name.clone(),
+                kind: column.kind,
+                attributes: attributes(column),
+                value: values.and_then(|values| values.get(&column.name)).cloned(),
+            })
+            .collect()
+    }
+}
+
+fn no_literals(op: &str) -> InputError {
+    InputError::elsewhere(format!(
+        "op `{op}` is a transaction, whose values are always parameters"
+    ))
+}
+
+/// A statement of a transaction with its own placeholders, and which of the op's values they
+/// stand for.
+fn bound_statement(
+    sql: &Sql,
+    parameters: &[QueryParameter],
+    style: PlaceholderStyle,
+) -> BoundStatement {
+    let used = |position: usize| sql.uses(position);
+    // A parameter that it does not use stands for no value of it.
+    let counts: Vec<u64> = parameters
+        .iter()
+        .enumerate()
+        .map(|(position, parameter)| if used(position) { parameter.count } else { 0 })
+        .collect();
+    let mut types: Vec<ColumnType> = Vec::new();
+    let mut values = Vec::new();
+    let mut begin = 0;
+    for (position, parameter) in parameters.iter().enumerate() {
+        let kinds = value_types(std::slice::from_ref(parameter));
+        let count = kinds.len();
+        if used(position) {
+            types.extend(kinds);
+            values.extend(begin..begin + count);
+        }
+        begin += count;
+    }
+    BoundStatement {
+        sql: sql.with_placeholders(style, &counts),
+        parameters: types,
+        values,
+    }
+}
+
+/// The types of all values, in their order.
+fn value_types(parameters: &[QueryParameter]) -> Vec<ColumnType> {
+    parameters
+        .iter()
+        .flat_map(|parameter| {
+            let count = usize::try_from(parameter.count).unwrap_or(1);
+            std::iter::repeat_n(parameter.kind, count)
+        })
+        .collect()
+}

@@ -1,0 +1,44 @@
+//! The data's time and the clock's: where a timeline starts when the data should follow the clock.
+//!
+//! No clock is read here. What comes out are settings with a fixed start, which a plan writes
+//! down: the same settings make the same rows again, whenever that is.
+
+use std::collections::BTreeMap;
+
+use super::definition::{DataTimeMode, Definition};
+use super::parameter::Setting;
+use highwater_model::input_error::InputError;
+
+/// `settings` with the start of the data's time set, if they ask for one that follows the clock;
+/// `now` is in milliseconds since 1970.
+///
+/// Live data begins at `now`. A backfill begins so that the tick of the last row to load is the
+/// last one up to `now`; the load goes on from there.
+pub(super) fn settled(
+    definition: &Definition,
+    settings: &BTreeMap<String, String>,
+    now: i64,
+) -> Result<BTreeMap<String, String>, InputError> {
+    let mut settled = settings.clone();
+    let Some(data_time) = &definition.data_time else {
+        return Ok(settled);
+    };
+    let ticks = match data_time.mode {
+        DataTimeMode::Fixed => return Ok(settled),
+        DataTimeMode::Live => 0,
+        DataTimeMode::Backfill => {
+            let rows = definition.load.map_or(0, |load| load.rows);
+            rows.div_ceil(data_time.rows).saturating_sub(1)
+        }
+    };
+    let name = &data_time.start;
+    if settings.contains_key(name) {
+        let message = format!("`{name}` is set, and the data's time follows the clock");
+        let hint = format!("leave `{name}` out, or let the data's time be fixed");
+        return Err(InputError::elsewhere(message).with_hint(Some(hint)));
+    }
+    let back = i64::try_from(ticks).map_or(i64::MAX, |t| t.saturating_mul(data_time.interval));
+    let start = Setting::Timestamp(now.saturating_sub(back));
+    settled.insert(name.clone(), start.to_string());
+    Ok(settled)
+}

@@ -1,0 +1,309 @@
+//! The JSON Schema of workload files, for editors.
+//!
+//! Generators, their options and types come from the tables that reading uses. The schema knows
+//! less than reading: it sees no references between parts, no bounds and no SQL.
+
+use serde_json::{Map, Value, json};
+
+use crate::parameter::ParameterKind;
+use crate::reading::DISTRIBUTIONS;
+use crate::reading::kinds::{
+    Kind, OF_COLUMNS, OF_FIELDS, OF_PARAMETERS, PLAIN, Shape, TYPE_NAMES, name_of,
+};
+use crate::transaction::MAX_STATEMENTS;
+
+/// A parameter in place of a number.
+const PARAMETER: &str = r"^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
+const DURATION: &str = r"^-?[0-9]+ ?(ms|s|m|h|d)$|^-?\$\{[A-Za-z_][A-Za-z0-9_]*\}$";
+/// A generator that a parameter names.
+const CHOSEN: &str = r"\$\{";
+
+/// The schema as indented JSON.
+pub fn file_schema() -> String {
+    let schema = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Highwater workload file",
+        "type": "object",
+        "required": ["format", "name", "version", "summary", "ops"],
+        "additionalProperties": false,
+        "properties": {
+            "format": { "const": 1, "description": "version of this format" },
+            "name": { "type": "string" },
+            "version": {
+                "type": "integer", "minimum": 1,
+                "description": "of the content; raise it when rows or ops change",
+            },
+            "summary": { "type": "string", "description": "one line" },
+            "source": { "type": "string", "description": "where the definition comes from" },
+            "parameters": named(&parameter()),
+            "entities": named(&entity()),
+            "tables": named(&table()),
+            "ops": named(&op()),
+            "streams": named(&stream()),
+            "load": object(
+                "what is written before the first phase",
+                &[("op", text("an insert"), true), ("rows", shape(Shape::Integer), true)],
+            ),
+            "invariants": named(&object(
+                "what must be so of the data after a run",
+                &[
+                    ("summary", text("one line"), false),
+                    ("sql", per_dialect("a query of one value, without parameters"), true),
+                    ("equals", json!({ "type": ["integer", "string", "boolean"] }), true),
+                ],
+            )),
+            "data_time": object(
+                "how the data's time follows the clock",
+                &[
+                    ("mode", text("fixed, backfill or live"), true),
+                    ("start", text("the timestamp parameter that is set"), true),
+                    ("interval", shape(Shape::Duration), true),
+                    ("rows", shape(Shape::Integer), false),
+                ],
+            ),
+        },
+        "$defs": {
+            "field": alternatives(&[PLAIN, OF_FIELDS], true, &repeat()),
+        },
+    });
+    // A schema made of texts and lists can be written.
+    serde_json::to_string_pretty(&schema).unwrap_or_default()
+}
+
+/// A table from names to something.
+fn named(of: &Value) -> Value {
+    json!({ "type": "object", "additionalProperties": of })
+}
+
+fn text(about: &str) -> Value {
+    json!({ "type": "string", "description": about })
+}
+
+/// A statement for each dialect.
+fn per_dialect(about: &str) -> Value {
+    json!({
+        "type": "object", "minProperties": 1, "description": about,
+        "additionalProperties": { "type": "string" },
+    })
+}
+
+/// A table with these keys and no others: name, value, whether it must be there.
+fn object(about: &str, keys: &[(&str, Value, bool)]) -> Value {
+    let required: Vec<&str> = keys
+        .iter()
+        .filter(|(_, _, required)| *required)
+        .map(|(name, ..)| *name)
+        .collect();
+    let properties: Map<String, Value> = keys
+        .iter()
+        .map(|(name, value, _)| ((*name).to_owned(), value.clone()))
+        .collect();
+    json!({
+        "type": "object", "description": about, "required": required,
+        "properties": properties, "additionalProperties": false,
+    })
+}
+
+fn parameter() -> Value {
+    let any = json!({ "type": ["integer", "string"] });
+    let mut words = text("one of these only; for text");
+    words["type"] = json!("array");
+    words["items"] = json!({ "type": "string" });
+    object(
+        "what --set name=value can change",
+        &[
+            ("type", json!({ "enum": ParameterKind::NAMES }), true),
+            ("default", any.clone(), true),
+            ("min", any.clone(), false),
+            ("max", any, false),
+            ("values", words, false),
+            ("summary", text("one line"), false),
+        ],
+    )
+}
+
+fn entity() -> Value {
+    let attributes = alternatives(&[PLAIN], false, &repeat());
+    object(
+        "things that rows are about",
+        &[
+            ("count", shape(Shape::Integer), true),
+            ("attributes", list(&attributes), false),
+        ],
+    )
+}
+
+fn table() -> Value {
+    let columns = alternatives(&[PLAIN, OF_COLUMNS], true, &[]);
+    let two = json!({
+        "type": "array", "items": { "type": "string" }, "minItems": 2, "maxItems": 2,
+    });
+    let conditional = object(
+        "a statement that counts if two texts are the same, or unless they are",
+        &[
+            ("sql", text("one statement"), true),
+            ("when", two.clone(), false),
+            ("unless", two, false),
+        ],
+    );
+    let statement = json!({ "anyOf": [{ "type": "string" }, conditional] });
+    let values = json!({
+        "type": "object",
+        "description": "per dialect and column an integer expression that stands for the value",
+        "additionalProperties": named(&json!({ "type": "string" })),
+    });
+    let statements = json!({
+        "type": "object", "minProperties": 1,
+        "description": "the table and its indexes, for each dialect",
+        "additionalProperties": {
+            "anyOf": [{ "type": "string" }, list(&statement)],
+        },
+    });
+    object(
+        "a table and the rows that fill it",
+        &[
+            ("entity", text("what the rows are about"), false),
+            ("order", json!({ "enum": ["time-major", "drawn"] }), false),
+            ("repeat", shape(Shape::Integer), false),
+            ("columns", list(&columns), true),
+            ("create", statements, true),
+            (
+                "key",
+                per_dialect("the row's index as an integer expression"),
+                true,
+            ),
+            ("values", values, false),
+            (
+                "locate",
+                per_dialect("a condition for keys from :first to :last that an index answers"),
+                false,
+            ),
+            (
+                "replaces",
+                text("the bigint column whose value a later row takes over"),
+                false,
+            ),
+        ],
+    )
+}
+
+fn op() -> Value {
+    let parameters = alternatives(
+        &[PLAIN, OF_PARAMETERS],
+        true,
+        &[("count", shape(Shape::Integer), false)],
+    );
+    let answer = object(
+        "how many rows the answer has",
+        &[
+            ("min", shape(Shape::Integer), false),
+            ("max", shape(Shape::Integer), true),
+            ("times", shape(Shape::Integer), false),
+        ],
+    );
+    let transaction = json!({
+        "type": "object", "minProperties": 1,
+        "description": "statements that are one transaction, for each dialect",
+        "additionalProperties": {
+            "type": "array", "items": { "type": "string" }, "minItems": 1,
+            "maxItems": MAX_STATEMENTS,
+        },
+    });
+    let mut op = object(
+        "an insert, a query, or a transaction",
+        &[
+            ("summary", text("one line"), false),
+            ("insert", text("the table"), false),
+            ("batch", shape(Shape::Integer), false),
+            (
+                "sql",
+                per_dialect("one statement; :name is a parameter"),
+                false,
+            ),
+            ("transaction", transaction, false),
+            ("parameters", list(&parameters), false),
+            ("answer", answer, false),
+            ("upserts", text("the table whose rows it writes"), false),
+            ("deletes", text("the table whose rows it deletes"), false),
+            ("key", text("the parameter with the keys"), false),
+        ],
+    );
+    op["oneOf"] = json!([
+        { "required": ["insert", "batch"] },
+        { "required": ["sql"] },
+        { "required": ["transaction"] },
+    ]);
+    op
+}
+
+fn stream() -> Value {
+    let weight = json!({ "anyOf": [shape(Shape::Integer), { "const": "rest" }] });
+    object(
+        "ops that are asked at one pace",
+        &[
+            ("unit", json!({ "enum": ["rows", "queries"] }), true),
+            ("arrivals", json!({ "enum": ["constant", "poisson"] }), true),
+            ("ops", named(&weight), true),
+        ],
+    )
+}
+
+fn repeat() -> [(&'static str, Value, bool); 1] {
+    [("repeat", shape(Shape::Integer), false)]
+}
+
+fn list(of: &Value) -> Value {
+    json!({ "type": "array", "items": of })
+}
+
+/// One of these generators, with its own options; or one that a parameter names, with any.
+fn alternatives(kinds: &[&[Kind]], typed: bool, more: &[(&str, Value, bool)]) -> Value {
+    let mut all: Vec<Value> = kinds
+        .iter()
+        .copied()
+        .flatten()
+        .map(|kind| {
+            let mut keys = vec![
+                ("name", json!({ "type": "string" }), true),
+                ("generator", json!({ "const": kind.name }), true),
+            ];
+            if typed {
+                let makes: Vec<&str> = kind.makes.iter().map(|made| name_of(*made)).collect();
+                keys.push(("type", json!({ "enum": makes }), true));
+            }
+            keys.extend(more.iter().cloned());
+            let options = kind.options.iter();
+            keys.extend(options.map(|(name, of, required)| (*name, shape(*of), *required)));
+            object(kind.about, &keys)
+        })
+        .collect();
+    all.push(json!({
+        "type": "object", "required": ["name", "generator"],
+        "properties": {
+            "generator": { "type": "string", "pattern": CHOSEN },
+            "type": { "enum": TYPE_NAMES },
+        },
+    }));
+    json!({ "anyOf": all })
+}
+
+/// What an option looks like.
+fn shape(shape: Shape) -> Value {
+    let parameter = json!({ "type": "string", "pattern": PARAMETER });
+    let duration = json!({ "type": "string", "pattern": DURATION });
+    match shape {
+        Shape::Literal => json!({ "type": ["integer", "number", "boolean", "string"] }),
+        Shape::Literals => json!({ "type": ["array", "object"] }),
+        Shape::Integer => json!({ "anyOf": [{ "type": "integer" }, parameter] }),
+        Shape::Integers => list(&json!({ "type": "integer" })),
+        Shape::Float => json!({ "anyOf": [{ "type": "number" }, parameter] }),
+        Shape::Duration => duration,
+        Shape::Durations => {
+            json!({ "type": "array", "items": duration, "minItems": 2, "maxItems": 2 })
+        }
+        Shape::Timestamp | Shape::Text => json!({ "type": "string" }),
+        Shape::Distribution => json!({ "enum": DISTRIBUTIONS }),
+        Shape::Texts => list(&json!({ "type": "string" })),
+        Shape::Fields => list(&json!({ "$ref": "#/$defs/field" })),
+    }
+}

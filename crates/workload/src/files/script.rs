@@ -1,0 +1,456 @@
+//! Workloads from SQL files, like those of pgbench: each file is one statement, or one transaction, on
+//! the user's own tables.
+//!
+//! `\set NAME EXPRESSION` gives a parameter a new value for each op; the user gives the other
+//! parameters a value with a setting. The result is a workload file, and is read as one.
+//!
+//! What must not be here: opening files.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use super::spec::WorkloadSpec;
+use crate::sql::{Sql, SqlInputError, Token, tokens};
+use crate::transaction::{Control, MAX_STATEMENTS, statements};
+use highwater_model::input_error::{InputError, suggest};
+use highwater_model::numbers::signed_to_f64;
+
+/// An SQL file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Script<'a> {
+    /// Its name without directory and ending.
+    pub name: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// How often it runs, in proportion to the others; at least 1.
+    pub weight: u32,
+}
+
+/// An error, and the number of the file that it is in; without a number, it is in the settings.
+pub type ScriptError = (Option<usize>, InputError);
+
+impl WorkloadSpec {
+    /// A workload whose ops are the statements of these files, in proportion to their weights.
+    /// `settings` are values of parameters that no file sets.
+    pub fn from_scripts(
+        scripts: &[Script<'_>],
+        settings: &BTreeMap<String, String>,
+    ) -> Result<Self, Vec<ScriptError>> {
+        let mut errors = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        let mut used = Vec::new();
+        let (mut ops, mut weights) = (String::new(), String::new());
+        for (number, script) in scripts.iter().enumerate() {
+            let name = op_name(script.name, &names);
+            let mut reader = ScriptReader {
+                script,
+                settings,
+                parameters: Vec::new(),
+                used: Vec::new(),
+                errors: Vec::new(),
+            };
+            let body = reader.read();
+            errors.extend(reader.errors.into_iter().map(|m| (Some(number), m)));
+            used.extend(reader.used);
+            write_op(&mut ops, &name, &body, &reader.parameters);
+            let _ = write!(
+                weights,
+                "{}{} = {}",
+                separator(number),
+                quoted(&name),
+                script.weight
+            );
+            names.push(name);
+        }
+        for name in settings.keys().filter(|name| !used.contains(name)) {
+            let message = format!("no file has a parameter `:{name}`");
+            let hint = suggest(name, used.iter().map(String::as_str));
+            errors.push((None, InputError::elsewhere(message).with_hint(hint)));
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let name = match names.as_slice() {
+            [only] => only.clone(),
+            _ => "files".to_owned(),
+        };
+        let parameters = settings.iter().map(|(name, value)| {
+            let (kind, value) = match value.parse::<i64>() {
+                Ok(number) => ("integer", number.to_string()),
+                Err(_) => ("text", quoted(value)),
+            };
+            format!("{name} = {{ type = \"{kind}\", default = {value} }}\n")
+        });
+        let text = format!(
+            "format = 1\nname = {}\nversion = 1\nsummary = \"statements of files\"\n\
+             [parameters]\n{}{ops}[streams.{}]\nunit = \"queries\"\narrivals = \"poisson\"\n\
+             ops = {{ {weights} }}\n",
+            quoted(&name),
+            parameters.collect::<String>(),
+            quoted(&name),
+        );
+        Self::parse(&text).map_err(|errors| errors.into_iter().map(|m| (None, m)).collect())
+    }
+}
+
+/// What one file runs.
+enum ScriptBody {
+    Statement(String),
+    /// The statements between BEGIN and END.
+    Transaction(Vec<String>),
+}
+
+/// Reads one file.
+struct ScriptReader<'a> {
+    script: &'a Script<'a>,
+    settings: &'a BTreeMap<String, String>,
+    /// Name, type and generator.
+    parameters: Vec<(String, &'static str, String)>,
+    /// Names of settings that the file uses.
+    used: Vec<String>,
+    errors: Vec<InputError>,
+}
+
+impl ScriptReader<'_> {
+    /// The statements of the file; the parameters that they use are kept.
+    fn read(&mut self) -> ScriptBody {
+        // Lines of commands become empty ones, so that places stay.
+        let mut sql = String::new();
+        let mut at = 0;
+        for line in self.script.text.split_inclusive('\n') {
+            let span = at..at + line.trim_end().len();
+            at += line.len();
+            match line.trim_start().strip_prefix('\\') {
+                Some(command) => {
+                    self.command(command.trim(), span);
+                    sql.extend(line.chars().map(|c| if c == '\n' { c } else { ' ' }));
+                }
+                None => sql.push_str(line),
+            }
+        }
+        if let Some(place) = sql.find("${") {
+            self.report(
+                place..place + 2,
+                "`${` cannot stand in a statement",
+                "write `$ {`",
+            );
+        }
+        self.take_settings(&sql);
+        let places = statements(&sql);
+        let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
+        let begins = places
+            .first()
+            .is_some_and(|first| Control::of(text(first)).is_some());
+        if begins {
+            let inner = self.between(&sql, &places);
+            self.check(&sql, &inner);
+            return ScriptBody::Transaction(
+                inner.iter().map(|place| text(place).to_owned()).collect(),
+            );
+        }
+        self.check(&sql, &places);
+        if let [first, _, ..] = places.as_slice() {
+            let hint = "wrap them in BEGIN; … END; to send them as one transaction, or give several \
+                        files, each with -f";
+            self.report(first.end..first.end + 1, "more than one statement", hint);
+        }
+        let whole = sql.trim().trim_end_matches(';').trim_end();
+        // Comments stay, but not behind a semicolon.
+        let cut = tokens(whole).any(|(_, token)| matches!(token, Token::Semicolon));
+        ScriptBody::Statement(match places.first() {
+            Some(first) if cut => text(first).to_owned(),
+            _ => whole.to_owned(),
+        })
+    }
+
+    /// The statements between the first one, BEGIN, and the last one, END.
+    fn between(&mut self, sql: &str, statements: &[Range<usize>]) -> Vec<Range<usize>> {
+        let text = |place: &Range<usize>| sql.get(place.clone()).unwrap_or_default();
+        let [begin, inner @ .., end] = statements else {
+            return Vec::new();
+        };
+        match Control::of(text(begin)) {
+            Some(Control::Begin) => {}
+            Some(Control::BeginWithMode) => {
+                let hint = "write BEGIN; and set the mode for the session, in a URL such as \
+                            `…?options=-cdefault_transaction_isolation%3Dserializable`";
+                self.report(begin.clone(), "BEGIN says which kind of transaction", hint);
+            }
+            _ => {
+                let hint = "a transaction begins with BEGIN; and ends with END;";
+                self.report(begin.clone(), "there is no transaction here to end", hint);
+            }
+        }
+        if Control::of(text(end)) != Some(Control::End) {
+            let hint = "write END; behind its last statement";
+            self.report(end.clone(), "the transaction does not end", hint);
+        }
+        if inner.len() > MAX_STATEMENTS {
+            let hint = format!("at most {MAX_STATEMENTS}");
+            let message = format!("a transaction of {} statements", inner.len());
+            self.report(begin.clone(), message, &hint);
+        }
+        for place in inner {
+            if Control::of(text(place)).is_some() {
+                let hint = "one file is one transaction; give several files, each with -f";
+                let message = "this begins, ends or divides a transaction inside another";
+                self.report(place.clone(), message, hint);
+            }
+        }
+        inner.to_vec()
+    }
+
+    /// Reports errors in statements. A value that is set and not used is no error in a script, and
+    /// does not become a parameter.
+    fn check(&mut self, sql: &str, places: &[Range<usize>]) {
+        let names: Vec<String> = self
+            .parameters
+            .iter()
+            .map(|(name, ..)| name.clone())
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let texts: Vec<&str> = places
+            .iter()
+            .filter_map(|place| sql.get(place.clone()))
+            .collect();
+        if texts.is_empty() {
+            self.report(0..0, "there is no statement", "write one");
+        }
+        for (number, error) in Sql::parse_all(&texts, &names).err().unwrap_or_default() {
+            let place = places.get(number).cloned().unwrap_or(0..0);
+            self.report_sql(sql, place, &error);
+        }
+    }
+
+    /// A line that begins with a backslash.
+    fn command(&mut self, command: &str, span: Range<usize>) {
+        let (word, rest) = command
+            .split_once(char::is_whitespace)
+            .unwrap_or((command, ""));
+        if word != "set" {
+            let hint = "a file has lines `\\set NAME EXPRESSION` and one statement or transaction";
+            self.report(span, format!("unknown command `\\{word}`"), hint);
+            return;
+        }
+        let (name, expression) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((rest, ""));
+        let good = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !good || self.parameters.iter().any(|(other, ..)| other == name) {
+            let hint = "\\set NAME EXPRESSION, each name once";
+            self.report(span, format!("`{name}` cannot be set"), hint);
+            return;
+        }
+        match self.generator(expression.trim()) {
+            Ok(generator) => self.parameters.push((name.to_owned(), "bigint", generator)),
+            Err(message) => {
+                let hint = "an integer, or random(1, 100000 * :scale), random_zipfian(FIRST, LAST, \
+                            EXPONENT), random_gaussian(…) or random_exponential(FIRST, LAST, PARAMETER)";
+                self.report(span, message, hint);
+            }
+        }
+    }
+
+    /// The generator of an expression, in the words of a workload file.
+    fn generator(&mut self, expression: &str) -> Result<String, String> {
+        let Some((function, arguments)) = expression.split_once('(') else {
+            let value = self.number(expression)?;
+            return Ok(format!("generator = \"constant\", value = {value}"));
+        };
+        let function = function.trim();
+        if !function.starts_with("random") {
+            let value = self.number(expression)?;
+            return Ok(format!("generator = \"constant\", value = {value}"));
+        }
+        let arguments = arguments.trim_end().strip_suffix(')').unwrap_or(arguments);
+        let arguments: Vec<&str> = arguments.split(',').map(str::trim).collect();
+        let ([first, last] | [first, last, _]) = arguments[..] else {
+            return Err(format!("`{function}` has not two or three arguments"));
+        };
+        let (first, last) = (self.number(first)?, self.number(last)?);
+        if first > last {
+            return Err(format!(
+                "`{function}` ends before it begins: {first} to {last}"
+            ));
+        }
+        let ends = format!("min = {first}, max = {last}");
+        let shape = arguments.get(2).map(|text| text.parse::<f64>());
+        match (function, shape) {
+            ("random", None) => Ok(format!("generator = \"uniform\", {ends}")),
+            ("random_zipfian", Some(Ok(s))) if s > 0.0 && (s - 1.0).abs() > 1e-6 => Ok(format!(
+                "generator = \"zipfian\", order = \"ranked\", theta = {s:?}, {ends}"
+            )),
+            ("random_gaussian", Some(Ok(p))) if p >= 2.0 => {
+                let (mean, deviation) = bell(first, last, p);
+                let (least, most) = (signed_to_f64(first), signed_to_f64(last));
+                Ok(format!(
+                    "generator = \"normal\", mean = {mean:?}, deviation = {deviation:?}, \
+                     min = {least:?}, max = {most:?}"
+                ))
+            }
+            // gamma · items = p, as pgbench has it, with half of the items as the share.
+            ("random_exponential", Some(Ok(p))) if p > 0.0 && p < 70.0 => Ok(format!(
+                "generator = \"exponential\", data = 0.5, percentile = {:?}, {ends}",
+                1.0 - libm::exp(-p / 2.0)
+            )),
+            _ => Err(format!("`{expression}` is no expression that can be made")),
+        }
+    }
+
+    /// A sum of products of integers and given parameters.
+    fn number(&mut self, text: &str) -> Result<i64, String> {
+        let mut sum: i64 = 0;
+        for (sign, term) in terms(text) {
+            let mut product: i64 = sign;
+            for factor in term.split('*').map(str::trim) {
+                let value = match factor.strip_prefix(':') {
+                    Some(name) => {
+                        self.used.push(name.to_owned());
+                        let given = self.settings.get(name);
+                        let given = given
+                            .ok_or_else(|| format!("`:{name}` is not given: add --set {name}=…"))?;
+                        given.parse()
+                    }
+                    None => factor.parse(),
+                };
+                let value: i64 = value.map_err(|_| format!("`{factor}` is no whole number"))?;
+                product = product
+                    .checked_mul(value)
+                    .ok_or("the number is too great")?;
+            }
+            sum = sum.checked_add(product).ok_or("the number is too great")?;
+        }
+        Ok(sum)
+    }
+
+    /// Adds the settings that the statement uses as parameters, and drops the parameters that it
+    /// does not use.
+    fn take_settings(&mut self, sql: &str) {
+        let used = Sql::names(sql);
+        self.parameters.retain(|(name, ..)| used.contains(name));
+        for name in used {
+            if self.parameters.iter().any(|(other, ..)| *other == name) {
+                continue;
+            }
+            if let Some(value) = self.settings.get(&name) {
+                self.used.push(name.clone());
+                let (kind, value) = match value.parse::<i64>() {
+                    Ok(_) => ("bigint", format!("\"${{{name}}}\"")),
+                    Err(_) => ("text", quoted(value)),
+                };
+                let generator = match kind {
+                    "bigint" => format!("generator = \"uniform\", min = {value}, max = {value}"),
+                    _ => format!("generator = \"constant\", value = {value}"),
+                };
+                self.parameters.push((name, kind, generator));
+            }
+        }
+    }
+
+    fn report_sql(&mut self, sql: &str, place: Range<usize>, error: &SqlInputError) {
+        match error {
+            SqlInputError::UnknownParameter(name) => {
+                let within = sql.get(place.clone()).unwrap_or_default();
+                let at = place.start + within.find(&format!(":{name}")).unwrap_or(0);
+                let hint = format!("add a line `\\set {name} random(1, 1000)`, or --set {name}=…");
+                let message = format!("`:{name}` is not set");
+                self.report(at..at + name.len() + 1, message, &hint);
+            }
+            SqlInputError::Unterminated(what) => {
+                let whole = place.start..sql.trim_end().len();
+                self.report(whole, format!("a {what} does not end"), "close it");
+            }
+            // A place is a statement without a semicolon; and only what is used became a parameter.
+            SqlInputError::Empty
+            | SqlInputError::SeveralStatements
+            | SqlInputError::UnusedParameter(_) => {}
+        }
+    }
+
+    fn report(&mut self, span: Range<usize>, message: impl Into<String>, hint: &str) {
+        let error = InputError::at(self.script.text, span, message);
+        self.errors.push(error.with_hint(Some(hint.to_owned())));
+    }
+}
+
+/// The signed terms of a sum.
+fn terms(text: &str) -> Vec<(i64, &str)> {
+    let mut terms = Vec::new();
+    let (mut begin, mut sign) = (0, 1);
+    for (place, c) in text.char_indices() {
+        let before = text.get(begin..place).unwrap_or_default();
+        if matches!(c, '+' | '-') && (!before.trim().is_empty() || place == 0) {
+            if place > 0 {
+                terms.push((sign, before));
+            }
+            sign = if c == '-' { -1 } else { 1 };
+            begin = place + 1;
+        }
+    }
+    terms.push((sign, text.get(begin..).unwrap_or_default()));
+    terms
+}
+
+/// Mean and deviation of pgbench's Gaussian: the range is 2 · p deviations wide; whole numbers are
+/// rounded down.
+fn bell(first: i64, last: i64, p: f64) -> (f64, f64) {
+    let width = signed_to_f64(last) - signed_to_f64(first) + 1.0;
+    (signed_to_f64(first) + width / 2.0, width / (2.0 * p))
+}
+
+fn write_op(
+    text: &mut String,
+    name: &str,
+    body: &ScriptBody,
+    parameters: &[(String, &str, String)],
+) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "[ops.{}]\nparameters = [", quoted(name));
+    for (name, kind, generator) in parameters {
+        let name = quoted(name);
+        let _ = writeln!(text, "{{ name = {name}, type = \"{kind}\", {generator} }},");
+    }
+    let _ = match body {
+        ScriptBody::Statement(sql) => writeln!(text, "]\nsql = {{ any = {} }}", quoted(sql)),
+        ScriptBody::Transaction(all) => {
+            let all: Vec<String> = all.iter().map(|sql| quoted(sql)).collect();
+            let all = all.join(",\n");
+            writeln!(text, "]\ntransaction = {{ any = [\n{all}\n] }}")
+        }
+    };
+}
+
+/// A name of letters, digits and dashes that none of the others has.
+fn op_name(name: &str, taken: &[String]) -> String {
+    let mut plain: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .take(50)
+        .collect();
+    if !plain.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        plain.insert(0, 'f');
+    }
+    let all = std::iter::once(plain.clone()).chain((2..).map(|n| format!("{plain}-{n}")));
+    let free = all
+        .into_iter()
+        .find(|name| !taken.contains(name) && name != "files");
+    free.unwrap_or(plain)
+}
+
+/// A TOML string: JSON's escapes are among TOML's.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn separator(number: usize) -> &'static str {
+    if number == 0 { "" } else { ", " }
+}

@@ -1,0 +1,118 @@
+//! A workload file that was read: what it offers, and the workload that it becomes with settings.
+//!
+//! What must not be here: rows, ops and SQL; only a workload with a seed has these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::data_time;
+use crate::definition::{Definition, StreamSpec};
+use crate::instance::Workload;
+use crate::parameter::ParameterSpec;
+use crate::reading;
+use crate::row_identity::SPREADING;
+use highwater_model::input_error::InputError;
+use highwater_model::units::Seed;
+
+/// A workload file without errors.
+#[derive(Debug, Clone)]
+pub struct WorkloadSpec {
+    text: String,
+    /// With the default of every parameter.
+    definition: Definition,
+}
+
+impl WorkloadSpec {
+    /// Reads a workload file; returns everything that is wrong with it (at most 50 errors),
+    /// in the order of the file.
+    pub fn parse(text: &str) -> Result<Self, Vec<InputError>> {
+        let definition = reading::read(text, &BTreeMap::new())?;
+        Ok(Self {
+            text: text.to_owned(),
+            definition,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The version of its content.
+    pub fn version(&self) -> u32 {
+        self.definition.version
+    }
+
+    /// One line on what it is.
+    pub fn summary(&self) -> &str {
+        &self.definition.summary
+    }
+
+    /// Where its definition comes from; may be empty.
+    pub fn source(&self) -> &str {
+        &self.definition.source
+    }
+
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// What can be set, in the order of the file.
+    pub fn parameters(&self) -> &[ParameterSpec] {
+        &self.definition.parameters
+    }
+
+    /// The declared streams; every op is also a stream of its own.
+    pub fn streams(&self) -> &[StreamSpec] {
+        &self.definition.streams
+    }
+
+    /// Names and summaries of the ops, in the order of their ids.
+    pub fn ops(&self) -> impl Iterator<Item = (&str, &str)> {
+        let ops = self.definition.ops.iter();
+        ops.map(|op| (op.name.as_str(), op.summary.as_str()))
+    }
+
+    /// Dialects that the file mentions anywhere, sorted.
+    pub fn dialects(&self) -> Vec<&str> {
+        let tables = self.definition.tables.iter().flat_map(|t| t.create.keys());
+        let all: BTreeSet<&str> = tables
+            .map(String::as_str)
+            .chain(self.definition.ops.iter().flat_map(|op| op.body.dialects()))
+            .collect();
+        all.into_iter().collect()
+    }
+
+    /// The workload with some parameters set (the others have their defaults) and a seed.
+    pub fn instantiate(
+        &self,
+        settings: &BTreeMap<String, String>,
+        seed: Seed,
+    ) -> Result<Workload, InputError> {
+        let definition = self.with(settings)?;
+        let mut unspread = settings.clone();
+        unspread.retain(|name, _| !SPREADING.contains(&name.as_str()));
+        if unspread.len() == settings.len() {
+            return Workload::new(definition.clone(), &definition, seed);
+        }
+        Workload::new(definition, &self.with(&unspread)?, seed)
+    }
+
+    /// `settings` with the start of the data's time set, where they ask for one that follows the
+    /// clock; `now` is in milliseconds since 1970. What comes out is fixed: a plan that holds it
+    /// makes the same rows again at any time.
+    pub fn settled(
+        &self,
+        settings: &BTreeMap<String, String>,
+        now: i64,
+    ) -> Result<BTreeMap<String, String>, InputError> {
+        data_time::settled(&self.with(settings)?, settings, now)
+    }
+
+    fn with(&self, settings: &BTreeMap<String, String>) -> Result<Definition, InputError> {
+        reading::read(&self.text, settings).map_err(|errors| {
+            let first = errors.into_iter().next();
+            first.unwrap_or_else(|| InputError::elsewhere("the workload cannot be read"))
+        })
+    }
+}

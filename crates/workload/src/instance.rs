@@ -1,0 +1,233 @@
+//! A workload with its parameters and its seed: what it consists of, and its fingerprint.
+//!
+//! What must not be here: making rows and ops, and SQL of one dialect; other files of this folder
+//! add these.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::definition::{
+    Arrivals, Definition, OpBodyDefinition, OpDefinition, ParameterGenerator, StreamSpec, Table,
+    Unit, WriteKind,
+};
+use super::entity::Attributes;
+use super::row_identity::row_identity;
+use super::rows::TableRows;
+use highwater_model::input_error::InputError;
+use highwater_model::op::OpId;
+use highwater_model::units::Seed;
+
+/// Goes into every fingerprint: raised when the same file and seed give other rows or ops.
+const GENERATOR_VERSION: u32 = 1;
+
+/// What an op depends on besides seed, stream and index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OpContext {
+    /// Rows loaded before the stream began: the first op that writes rows begins with this one,
+    /// and "now" in the data's time is the time of the row before the op.
+    pub first_row: u64,
+}
+
+/// A workload, ready to make any row and any op.
+#[derive(Debug)]
+pub struct Workload {
+    pub(super) definition: Definition,
+    pub(super) seed: Seed,
+    parameters: BTreeMap<String, String>,
+    fingerprint: String,
+    row_identity: String,
+    pub(super) entities: Vec<Attributes>,
+    pub(super) tables: Vec<TableRows>,
+    /// The values of every attribute that a `distinct` parameter draws from.
+    pub(super) distinct: BTreeMap<(usize, usize), Vec<Arc<str>>>,
+}
+
+impl Workload {
+    /// `unspread` is the definition with the defaults of what only spreads rows over shards.
+    pub(super) fn new(
+        definition: Definition,
+        unspread: &Definition,
+        seed: Seed,
+    ) -> Result<Self, InputError> {
+        let fingerprint = fingerprint(&definition, seed)?;
+        let row_identity = row_identity(&definition, unspread, GENERATOR_VERSION, seed)?;
+        let entities: Vec<Attributes> = definition
+            .entities
+            .iter()
+            .map(|entity| Attributes::new(entity, seed))
+            .collect();
+        let tables = definition
+            .tables
+            .iter()
+            .enumerate()
+            .map(|(position, _)| TableRows::new(position, &definition.tables, &entities, seed))
+            .collect();
+        let parameters = definition
+            .settings
+            .iter()
+            .map(|(name, setting)| (name.clone(), setting.to_string()))
+            .collect();
+        let distinct = distinct_values(&definition, &entities);
+        Ok(Self {
+            definition,
+            seed,
+            parameters,
+            fingerprint,
+            row_identity,
+            entities,
+            tables,
+            distinct,
+        })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.definition.name
+    }
+
+    /// The version in its file.
+    pub fn version(&self) -> u32 {
+        self.definition.version
+    }
+
+    /// What its randomness comes from.
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// Canonical texts of all parameters, chosen or default.
+    pub fn parameters(&self) -> &BTreeMap<String, String> {
+        &self.parameters
+    }
+
+    /// SHA-256 in hexadecimal of schema, generators and their parameters, batch, query texts,
+    /// streams, seed, and the versions of format, workload and generators. The number of rows
+    /// to load is left out: it changes no row, and a table may grow in several runs.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// SHA-256 in hexadecimal of what determines the rows: schema, generators and their parameters,
+    /// seed, and the version of the generators. Workloads that differ in batch size, shards,
+    /// replicas, queries or streams only fill the same tables.
+    pub fn row_identity(&self) -> &str {
+        &self.row_identity
+    }
+
+    /// Rows to write before the first phase.
+    pub fn rows_to_load(&self) -> u64 {
+        self.definition.load.map_or(0, |load| load.rows)
+    }
+
+    /// The insert that writes them, if the workload has something to load.
+    pub fn load_op(&self) -> Option<OpId> {
+        self.definition.load.map(|load| load.op)
+    }
+
+    /// The declared streams.
+    pub fn streams(&self) -> &[StreamSpec] {
+        &self.definition.streams
+    }
+
+    /// A declared stream, or the stream of a single op under the op's name.
+    pub fn stream(&self, name: &str) -> Option<StreamSpec> {
+        let declared = self.definition.streams.iter().find(|s| s.name == name);
+        declared.cloned().or_else(|| {
+            let position = self.definition.ops.iter().position(|op| op.name == name)?;
+            let (unit, arrivals) = match self.definition.ops.get(position)?.body {
+                OpBodyDefinition::Insert { .. } => (Unit::Rows, Arrivals::Constant),
+                OpBodyDefinition::Query { .. } | OpBodyDefinition::Transaction { .. } => {
+                    (Unit::Queries, Arrivals::Poisson)
+                }
+            };
+            Some(StreamSpec {
+                name: name.to_owned(),
+                ops: vec![(OpId(u16::try_from(position).ok()?), 1)],
+                unit,
+                arrivals,
+            })
+        })
+    }
+
+    /// The name of an op; empty if there is no such op.
+    pub fn op_name(&self, id: OpId) -> &str {
+        self.op_definition(id).map_or("", |op| op.name.as_str())
+    }
+
+    /// How many tables there are.
+    pub fn tables(&self) -> usize {
+        self.definition.tables.len()
+    }
+
+    /// Rows that an op writes; 0 for a query, a transaction, and for what deletes.
+    pub fn rows_per_op(&self, id: OpId) -> u64 {
+        match self.op_definition(id).map(|op| &op.body) {
+            Some(OpBodyDefinition::Insert { batch, .. }) => *batch,
+            Some(OpBodyDefinition::Query {
+                writes: Some(writes),
+                ..
+            }) if writes.kind == WriteKind::Upsert => writes.rows,
+            _ => 0,
+        }
+    }
+
+    /// Rows that an op's answer must have, at least and at most, where the file promises it. It
+    /// holds once the loaded rows fill every window that the op asks about.
+    pub fn expected_rows(&self, id: OpId) -> Option<(u64, u64)> {
+        self.op_definition(id)?.answer
+    }
+
+    /// Different rows that all tables together can have; none if one of them has no end.
+    pub fn distinct_rows(&self) -> Option<u64> {
+        let tables = self.definition.tables.iter();
+        let repeats: Option<Vec<u64>> = tables
+            .map(|table| (table.repeat > 0).then_some(table.repeat))
+            .collect();
+        repeats
+            .filter(|repeats| !repeats.is_empty())
+            .map(|repeats| repeats.into_iter().fold(0, u64::saturating_add))
+    }
+
+    pub(super) fn op_definition(&self, id: OpId) -> Option<&OpDefinition> {
+        self.definition.ops.get(usize::from(id.0))
+    }
+
+    pub(super) fn table_definition(&self, table: usize) -> Option<&Table> {
+        self.definition.tables.get(table)
+    }
+}
+
+fn distinct_values(
+    definition: &Definition,
+    entities: &[Attributes],
+) -> BTreeMap<(usize, usize), Vec<Arc<str>>> {
+    let mut found = BTreeMap::new();
+    for op in &definition.ops {
+        for parameter in op.body.parameters() {
+            if let ParameterGenerator::Distinct { entity, attribute } = parameter.generator
+                && let Some(of) = entities.get(entity)
+            {
+                found.entry((entity, attribute)).or_insert_with(|| {
+                    let values = of.distinct(attribute);
+                    values.iter().map(|value| Arc::from(&**value)).collect()
+                });
+            }
+        }
+    }
+    found
+}
+
+fn fingerprint(definition: &Definition, seed: Seed) -> Result<String, InputError> {
+    let content = serde_json::to_vec(&(GENERATOR_VERSION, seed, definition)).map_err(|error| {
+        InputError::elsewhere(format!("the workload has no fingerprint: {error}"))
+    })?;
+    let hash = Sha256::digest(&content);
+    Ok(hash.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    }))
+}

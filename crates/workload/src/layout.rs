@@ -1,0 +1,115 @@
+//! Which entity and tick each row of a table is about, and rows cut into segments of one tick.
+//!
+//! Rows are time-major unless the table says otherwise: row i is entity i mod n at tick i div n,
+//! where n is the number of the table's entities (1 if it has none). What a column holds is not
+//! decided here.
+
+use super::definition::{Order, Table};
+use super::entity::Attributes;
+use super::random::Draws;
+use super::segment::Segment;
+use highwater_model::units::Seed;
+
+/// Which entity and tick each row of a table is about.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Layout {
+    /// At least 1, below 2³².
+    entities: u64,
+    /// Number i is the entity of row i; time-major without.
+    sampled: Option<Draws>,
+    /// Row i is what row i modulo this is; 0 for rows without end.
+    repeat: u64,
+}
+
+impl Layout {
+    /// The layout of a table.
+    pub(super) fn of(table: &Table, entities: &[Attributes], seed: Seed) -> Self {
+        let entity = table.entity.and_then(|position| entities.get(position));
+        Self {
+            entities: entity.map_or(1, Attributes::count).max(1),
+            sampled: (table.order == Order::Sampled)
+                .then(|| Draws::of(seed, &["table", &table.name, "order"])),
+            repeat: table.repeat,
+        }
+    }
+
+    /// Rows from `first_row` on.
+    pub(super) fn segments(self, first_row: u64, rows: usize) -> Segments {
+        Segments {
+            layout: self,
+            row: first_row,
+            left: rows,
+        }
+    }
+
+    /// The row whose content a row has.
+    fn content(self, row: u64) -> u64 {
+        match self.repeat {
+            0 => row,
+            repeat => row % repeat,
+        }
+    }
+
+    /// The tick of a row.
+    pub(super) fn tick(self, row: u64) -> u64 {
+        match self.sampled {
+            Some(_) => self.content(row),
+            None => self.content(row) / self.entities,
+        }
+    }
+}
+
+impl Default for Layout {
+    /// The layout of a table without entities, whose rows have no end.
+    fn default() -> Self {
+        Self {
+            entities: 1,
+            sampled: None,
+            repeat: 0,
+        }
+    }
+}
+
+/// Cuts rows where the tick changes, and where nothing but single rows have an entity in common.
+#[derive(Debug, Clone)]
+pub(super) struct Segments {
+    layout: Layout,
+    row: u64,
+    /// Rows that are still to come.
+    pub(super) left: usize,
+}
+
+impl Iterator for Segments {
+    type Item = Segment;
+
+    fn next(&mut self) -> Option<Segment> {
+        if self.left == 0 {
+            return None;
+        }
+        let layout = self.layout;
+        let row = layout.content(self.row);
+        let (entity, together) = if let Some(draws) = layout.sampled {
+            (draws.below(row, layout.entities), 1)
+        } else {
+            let entity = row % layout.entities;
+            let of_this_tick = layout.entities - entity;
+            let to_the_end = match layout.repeat {
+                0 => u64::MAX,
+                repeat => repeat - row,
+            };
+            (entity, of_this_tick.min(to_the_end))
+        };
+        let rows = usize::try_from(together)
+            .unwrap_or(usize::MAX)
+            .min(self.left);
+        let segment = Segment {
+            row,
+            tick: layout.tick(row),
+            entity,
+            rows,
+        };
+        self.row = self.row.wrapping_add(rows as u64);
+        self.left -= rows;
+        Some(segment)
+    }
+}

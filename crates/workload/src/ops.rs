@@ -1,0 +1,61 @@
+//! The rows and ops of a workload, each a pure function of its index.
+//!
+//! An op depends on (seed, stream, index, context) only.
+
+use super::definition::{OpBodyDefinition, StreamSpec};
+use super::instance::{OpContext, Workload};
+use highwater_model::op::{Op, OpBody, OpId, RowBatch};
+
+impl Workload {
+    /// Rows of a table from an index on; no columns if there is no such table.
+    pub fn row_batch(&self, table: usize, first_row: u64, rows: usize) -> RowBatch {
+        let mut batch = RowBatch::default();
+        self.fill_row_batch(table, first_row, rows, &mut batch);
+        batch
+    }
+
+    /// [`Workload::row_batch`] into the memory of another batch of the same table.
+    pub fn fill_row_batch(&self, table: usize, first_row: u64, rows: usize, batch: &mut RowBatch) {
+        match self.tables.get(table) {
+            Some(table) => table.fill(first_row, rows, batch),
+            None => *batch = RowBatch::default(),
+        }
+    }
+
+    /// Op `index` of a stream.
+    pub fn op(&self, stream: &StreamSpec, index: u64, context: &OpContext) -> Op {
+        let mut op = Op {
+            id: OpId(0),
+            index,
+            body: OpBody::Query(Vec::new()),
+        };
+        self.fill_op(stream, index, context, &mut op);
+        op
+    }
+
+    /// [`Workload::op`] into the memory of another op.
+    pub fn fill_op(&self, stream: &StreamSpec, index: u64, context: &OpContext, op: &mut Op) {
+        let (id, rows_before) = self.op_and_rows_before(stream, index);
+        op.id = id;
+        op.index = index;
+        let first_row = context.first_row.saturating_add(rows_before);
+        match self.op_definition(op.id).map(|op| (op, &op.body)) {
+            Some((_, OpBodyDefinition::Insert { table, batch })) => {
+                let rows = usize::try_from(*batch).unwrap_or(usize::MAX);
+                if !matches!(op.body, OpBody::Insert(_)) {
+                    op.body = OpBody::Insert(RowBatch::default());
+                }
+                if let OpBody::Insert(batch) = &mut op.body {
+                    self.fill_row_batch(*table, first_row, rows, batch);
+                }
+            }
+            Some((definition, body)) => {
+                let path = ["stream", &stream.name, &definition.name];
+                let context = OpContext { first_row };
+                let parameters = body.parameters();
+                op.body = OpBody::Query(self.values(&path, parameters, index, context));
+            }
+            None => op.body = OpBody::Query(Vec::new()),
+        }
+    }
+}

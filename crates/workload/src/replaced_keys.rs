@@ -1,0 +1,100 @@
+//! Rows that replace each other: which keys an op writes, and what distinguishes its rows.
+//!
+//! What must not be here: which of several writes should have won; the audit decides that.
+
+use super::definition::{ColumnGenerator, OpBodyDefinition, Table, WriteKind, Writes};
+use super::instance::Workload;
+use super::plain::Plain;
+use super::words::MARK;
+use highwater_model::op::{ColumnData, Op, OpBody, Value};
+
+/// Keys that an op writes, in a table whose rows replace each other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplacedKeys {
+    /// Position of the table.
+    pub table: usize,
+    /// Values of the column that decides, in the order of the op's rows.
+    pub keys: Vec<i64>,
+    /// Index of the row that the first key gets; the others follow. None where the rows are deleted.
+    pub first_row: Option<u64>,
+}
+
+impl Workload {
+    /// The keys that an op writes or deletes, where rows replace each other; `first_row` is the
+    /// first row that it writes.
+    pub fn replaced_keys(&self, op: &Op, first_row: u64) -> Option<ReplacedKeys> {
+        match (&self.op_definition(op.id)?.body, &op.body) {
+            (OpBodyDefinition::Insert { table, .. }, OpBody::Insert(batch)) => {
+                let key = self.replacing_column(*table)?;
+                let ColumnData::Integer(keys) = batch.columns.get(key)? else {
+                    return None;
+                };
+                Some(ReplacedKeys {
+                    table: *table,
+                    keys: keys.clone(),
+                    first_row: Some(batch.first_row),
+                })
+            }
+            (
+                OpBodyDefinition::Query {
+                    parameters,
+                    writes: Some(writes),
+                    ..
+                },
+                OpBody::Query(values),
+            ) => {
+                let before: u64 = parameters.iter().take(writes.key).map(|p| p.count).sum();
+                let keys = keys_of(values, before, *writes);
+                Some(ReplacedKeys {
+                    table: writes.table,
+                    keys,
+                    first_row: (writes.kind == WriteKind::Upsert).then_some(first_row),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// Position of the column whose value a later row takes over, where rows replace each other.
+    pub fn replacing_column(&self, table: usize) -> Option<usize> {
+        self.table_definition(table)?.replaces
+    }
+
+    /// Whether every row of a table has its number in it, so that one that is found names the op
+    /// that wrote it.
+    pub fn rows_are_marked(&self, table: usize) -> bool {
+        let marked = |table: &Table| {
+            table.columns.iter().any(|column| match &column.generator {
+                ColumnGenerator::Plain(Plain::Text(text)) => text.marked && text.least >= MARK,
+                _ => false,
+            })
+        };
+        self.table_definition(table).is_some_and(marked)
+    }
+
+    /// Whether a table's key never comes twice, however many rows there are.
+    pub fn keys_never_repeat(&self, table: usize) -> bool {
+        let Some(table) = self.table_definition(table) else {
+            return false;
+        };
+        let column = table.replaces.and_then(|column| table.columns.get(column));
+        column.is_some_and(|column| match &column.generator {
+            ColumnGenerator::Plain(Plain::Keys(keys)) => keys.never_repeats(),
+            _ => false,
+        })
+    }
+}
+
+fn keys_of(values: &[Value], before: u64, writes: Writes) -> Vec<i64> {
+    let before = usize::try_from(before).unwrap_or(usize::MAX);
+    let rows = usize::try_from(writes.rows).unwrap_or(0);
+    values
+        .iter()
+        .skip(before)
+        .take(rows)
+        .filter_map(|value| match value {
+            Value::Integer(key) => Some(*key),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,465 @@
+//! One statement that a target recorded, made into the SQL of an op: on the sketched table, with a
+//! parameter for every value that is compared with a column.
+//!
+//! What must not be here: the weights of ops.
+
+use std::convert::Infallible;
+use std::ops::ControlFlow::{self, Continue};
+
+use sqlparser::ast::{
+    AccessExpr, BinaryOperator, Expr, Fetch, Ident, LimitClause, ObjectName, ObjectNamePart, Query,
+    Select, SelectItem, SetExpr, Statement, Subscript, TableAlias, TableFactor, Value,
+    VisitMut as _, VisitorMut,
+};
+use sqlparser::dialect::GenericDialect;
+use sqlparser::parser::Parser;
+
+use crate::definition::MAX_COUNT;
+use crate::sql::Sql;
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, StatementText, TEXT_MAX, TableShape};
+
+use super::column::{Options, SketchedColumn as _};
+use super::expression::{compares, is_placeholder, is_value, number, placeholder};
+use super::toml_text::quoted;
+
+/// A statement as an op sends it.
+#[derive(Debug, PartialEq)]
+pub(super) struct OpText {
+    pub(super) sql: String,
+    pub(super) parameters: Vec<OpParameter>,
+    /// What differs from the recorded statement.
+    pub(super) remarks: Vec<&'static str>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) struct OpParameter {
+    pub(super) name: String,
+    pub(super) kind: ColumnType,
+    /// Its generator, and how many values it stands for.
+    pub(super) options: Options,
+    /// The value in the statement, if it was recorded.
+    value: Option<String>,
+}
+
+/// Why a statement is no op.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Clone)]
+pub(super) enum Rejection {
+    /// It is not on this table at all.
+    Elsewhere,
+    /// It writes, or does something else than query; the word that it begins with.
+    NoQuery(String),
+    /// Anything else, as a phrase, and the statement without the values that it compares with
+    /// columns, if it is understood.
+    Because(String, Option<String>),
+}
+
+const RANGE: &str = "the ends of a range are sampled independently";
+const CONSTANT: &str = "a constant of its result was not recorded: it is 1";
+const LIMIT: &str =
+    "the number of its LIMIT was not recorded: it is the mean number of rows of a result";
+const OFFSET: &str = "the number of its OFFSET was not recorded: it is 0";
+
+/// Reads a statement on `table` and moves it to the table `like`.
+pub(super) fn read(
+    recorded: &StatementText,
+    table: &TableShape,
+    like: &str,
+) -> Result<OpText, Rejection> {
+    if recorded.sql.chars().count() >= TEXT_MAX {
+        let long = because(format!("it has {TEXT_MAX} characters or more"));
+        return Err(not_understood(&recorded.sql, table, long));
+    }
+    let parsed = Parser::parse_sql(&GenericDialect, &recorded.sql);
+    let parsed = parsed.map(|mut statements| (statements.pop(), statements.is_empty()));
+    let Ok((Some(mut statement), true)) = parsed else {
+        let unknown = because("its SQL is not understood here");
+        return Err(not_understood(&recorded.sql, table, unknown));
+    };
+    let mut rewriter = StatementRewriter {
+        table,
+        like,
+        rows: recorded
+            .rows
+            .map(|rows| rows.div_ceil(recorded.calls.max(1)).max(1)),
+        with: Vec::new(),
+        met: false,
+        parameters: Vec::new(),
+        remarks: Vec::new(),
+        rejection: None,
+    };
+    if !matches!(statement, Statement::Query(_)) {
+        let word = first_word(&recorded.sql);
+        return Err(not_understood(
+            &recorded.sql,
+            table,
+            Rejection::NoQuery(word),
+        ));
+    }
+    // It never breaks off.
+    let ControlFlow::Continue(()) = statement.visit(&mut rewriter);
+    if !rewriter.met {
+        return Err(Rejection::Elsewhere);
+    }
+    let sql = statement.to_string();
+    match rewriter.rejection {
+        Some(Rejection::NoQuery(_)) => return Err(Rejection::NoQuery(first_word(&recorded.sql))),
+        Some(Rejection::Because(reason, _)) => return Err(Rejection::Because(reason, Some(sql))),
+        Some(rejection) => return Err(rejection),
+        None => {}
+    }
+    let names: Vec<&str> = rewriter
+        .parameters
+        .iter()
+        .map(|p| p.name.as_str())
+        .collect();
+    if sql.contains("${") || Sql::parse(&sql, &names).is_err() {
+        return Err(because("a part of it would read as a parameter"));
+    }
+    Ok(OpText {
+        sql,
+        parameters: rewriter.parameters,
+        remarks: rewriter.remarks,
+    })
+}
+
+fn because(what: impl Into<String>) -> Rejection {
+    Rejection::Because(what.into(), None)
+}
+
+/// A statement that was not parsed: not on this table, no query, or what `otherwise` says.
+fn not_understood(sql: &str, table: &TableShape, otherwise: Rejection) -> Rejection {
+    const QUERY: [&str; 4] = ["SELECT", "WITH", "VALUES", "TABLE"];
+    let word = first_word(sql);
+    let lower = sql.to_lowercase();
+    let mut words = lower.split(|c: char| !(c.is_alphanumeric() || c == '_'));
+    match words.any(|part| part == table.name.to_lowercase()) {
+        false => Rejection::Elsewhere,
+        true if QUERY.contains(&word.as_str()) => otherwise,
+        true => Rejection::NoQuery(word),
+    }
+}
+
+/// The word that a statement begins with, in capitals.
+fn first_word(sql: &str) -> String {
+    let word = sql.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let end = word.find(|c: char| !c.is_alphanumeric());
+    word.get(..end.unwrap_or(word.len()))
+        .unwrap_or_default()
+        .to_uppercase()
+}
+
+/// Moves a statement to another table and takes its values out.
+struct StatementRewriter<'a> {
+    table: &'a TableShape,
+    like: &'a str,
+    /// Rows of a result, on average.
+    rows: Option<u64>,
+    /// Names that a WITH gives.
+    with: Vec<Ident>,
+    /// Whether the table was met.
+    met: bool,
+    parameters: Vec<OpParameter>,
+    remarks: Vec<&'static str>,
+    /// The first reason against it.
+    rejection: Option<Rejection>,
+}
+
+impl VisitorMut for StatementRewriter<'_> {
+    type Break = Infallible;
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<Infallible> {
+        if let Some(with) = &query.with {
+            let names = with.cte_tables.iter().map(|cte| cte.alias.name.clone());
+            self.with.extend(names);
+        }
+        let writes = matches!(
+            &*query.body,
+            SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_) | SetExpr::Merge(_)
+        );
+        if writes {
+            self.reject(Rejection::NoQuery(String::new()));
+        }
+        if let Some(LimitClause::LimitOffset { limit, offset, .. }) = &mut query.limit_clause {
+            self.limit(limit.as_mut());
+            if let Some(offset) = offset
+                .as_mut()
+                .filter(|offset| is_placeholder(&offset.value))
+            {
+                offset.value = number(0);
+                self.remark(OFFSET);
+            }
+        }
+        if let Some(Fetch { quantity, .. }) = &mut query.fetch {
+            self.limit(quantity.as_mut());
+        }
+        Continue(())
+    }
+
+    fn pre_visit_select(&mut self, select: &mut Select) -> ControlFlow<Infallible> {
+        if select.into.is_some() {
+            self.reject(Rejection::NoQuery(String::new()));
+        }
+        for item in &mut select.projection {
+            if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = item
+                && is_placeholder(expr)
+            {
+                *expr = number(1);
+                self.remark(CONSTANT);
+            }
+        }
+        Continue(())
+    }
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<Infallible> {
+        // A statement within a WITH that writes names its table elsewhere than in a FROM.
+        self.met |= self.is_own(relation);
+        Continue(())
+    }
+
+    fn pre_visit_table_factor(&mut self, factor: &mut TableFactor) -> ControlFlow<Infallible> {
+        let TableFactor::Table {
+            name, alias, args, ..
+        } = factor
+        else {
+            return Continue(());
+        };
+        let of_with = |with: &Ident| {
+            let [part] = name.0.as_slice() else {
+                return false;
+            };
+            part.as_ident().is_some_and(|part| same(with, &part.value))
+        };
+        // A function that gives rows, or what a WITH gives.
+        if args.is_some() || self.with.iter().any(of_with) {
+            return Continue(());
+        }
+        if !self.is_own(name) {
+            self.reject(because(format!("it queries `{name}` too")));
+            return Continue(());
+        }
+        self.met = true;
+        // Under its old name, so that `table.column` still means the same.
+        if alias.is_none() {
+            *alias = Some(TableAlias {
+                explicit: true,
+                name: Ident::with_quote('"', &self.table.name),
+                columns: Vec::new(),
+                at: None,
+            });
+        }
+        *name = ObjectName::from(Ident::new(self.like));
+        Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Infallible> {
+        match expr {
+            Expr::BinaryOp { left, op, right } if compares(op) => {
+                if is_value(right) {
+                    self.parameterize(left, right, op);
+                } else if is_value(left) {
+                    self.parameterize(right, left, op);
+                }
+            }
+            Expr::Between {
+                expr, low, high, ..
+            } if is_value(low) && is_value(high) => {
+                self.parameterize(expr, low, &BinaryOperator::GtEq);
+                self.parameterize(expr, high, &BinaryOperator::LtEq);
+            }
+            Expr::InList { expr, list, .. } if list.iter().all(is_value) => {
+                if let Some(name) = self.parameter(expr, list.len(), None) {
+                    *list = vec![placeholder(&name)];
+                }
+            }
+            Expr::Identifier(name) => self.check_column(name),
+            Expr::CompoundIdentifier(parts) => {
+                if let [_, _, _] = parts.as_slice() {
+                    // The schema before the table's old name, which is an alias now.
+                    parts.remove(0);
+                }
+                if let Some(name) = parts.last_mut() {
+                    self.check_column(name);
+                }
+            }
+            Expr::Value(value) => {
+                if let Value::Placeholder(text) = &value.value
+                    && !text.starts_with(':')
+                {
+                    self.reject(because(format!("no column shows what its `{text}` is")));
+                }
+            }
+            _ => {}
+        }
+        Continue(())
+    }
+}
+
+impl<'a> StatementRewriter<'a> {
+    fn remark(&mut self, what: &'static str) {
+        if !self.remarks.contains(&what) {
+            self.remarks.push(what);
+        }
+    }
+
+    fn limit(&mut self, limit: Option<&mut Expr>) {
+        if let Some(limit) = limit.filter(|limit| is_placeholder(limit)) {
+            match self.rows {
+                Some(rows) => {
+                    *limit = number(rows);
+                    self.remark(LIMIT);
+                }
+                None => self.reject(because("the number of its LIMIT was not recorded")),
+            }
+        }
+    }
+
+    fn reject(&mut self, rejection: Rejection) {
+        self.rejection.get_or_insert(rejection);
+    }
+
+    /// Whether a name is that of the table.
+    fn is_own(&self, name: &ObjectName) -> bool {
+        let parts = name.0.iter().map(ObjectNamePart::as_ident);
+        match parts.collect::<Option<Vec<_>>>().as_deref() {
+            Some([one]) => same(one, &self.table.name),
+            Some([schema, one]) => {
+                let known = self.table.schema.as_ref();
+                known.is_some_and(|known| same(schema, known)) && same(one, &self.table.name)
+            }
+            _ => false,
+        }
+    }
+
+    /// Puts a parameter in the place of a value that is compared with a column.
+    fn parameterize(&mut self, side: &Expr, value: &mut Expr, op: &BinaryOperator) {
+        let literal = (!is_placeholder(value)).then(|| value.to_string());
+        if let Some(name) = self.parameter(side, 1, literal) {
+            *value = placeholder(&name);
+            if !matches!(op, BinaryOperator::Eq | BinaryOperator::NotEq) {
+                self.remark(RANGE);
+            }
+        }
+    }
+
+    /// The path to the column, or to the field of an object, that an expression is.
+    fn column(&self, expr: &Expr) -> Option<Vec<&'a ColumnShape>> {
+        match expr {
+            Expr::Nested(inner) => self.column(inner),
+            Expr::Identifier(name) => Some(vec![find(&self.table.columns, name)?]),
+            Expr::CompoundIdentifier(parts) => {
+                Some(vec![find(&self.table.columns, parts.last()?)?])
+            }
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                let mut path = self.column(root)?;
+                for access in access_chain {
+                    let AccessExpr::Subscript(Subscript::Index {
+                        index: Expr::Value(key),
+                    }) = access
+                    else {
+                        return None;
+                    };
+                    let Value::SingleQuotedString(key) = &key.value else {
+                        return None;
+                    };
+                    let fields = &path.last()?.fields;
+                    path.push(fields.iter().find(|field| field.name == *key)?);
+                }
+                Some(path)
+            }
+            _ => None,
+        }
+    }
+
+    /// The generator that samples the values of a column, or of the field of an object, from existing
+    /// rows; none if the sketched table does not have it.
+    fn reference_to(&self, path: &[&ColumnShape]) -> Option<Options> {
+        let (column, fields) = path.split_first()?;
+        let is_value = path.last()?.kind != Some(ColumnType::Object);
+        if !is_value || !column.is_made() || !fields.iter().all(|field| field.is_made_field()) {
+            return None;
+        }
+        let mut options = vec![
+            ("generator", quoted("reference")),
+            ("table", quoted(self.like)),
+            ("column", quoted(&column.name)),
+        ];
+        if !fields.is_empty() {
+            let names: Vec<&str> = fields.iter().map(|field| field.name.as_str()).collect();
+            options.push(("field", quoted(&names.join("."))));
+        }
+        Some(options)
+    }
+
+    /// The name of a parameter made as the column is made that an expression names; none if it is
+    /// no column. A `value` that is compared twice with a column is one parameter.
+    fn parameter(&mut self, side: &Expr, count: usize, value: Option<String>) -> Option<String> {
+        let path = self.column(side)?;
+        let names: Vec<&str> = path.iter().map(|column| column.name.as_str()).collect();
+        let options = self.reference_to(&path);
+        if options.is_none() {
+            let names = names.join(".");
+            self.reject(because(format!(
+                "no values can be sampled like those of `{names}`"
+            )));
+        }
+        // A rejected statement is rewritten to its end, so that statements that differ only in values
+        // are listed as one.
+        let mut options = options.unwrap_or_default();
+        let kind = path.last().and_then(|column| column.kind);
+        let kind = kind.unwrap_or(ColumnType::Text);
+        if i64::try_from(count).is_ok_and(|count| count > MAX_COUNT) {
+            self.reject(because(format!("its list has {count} values")));
+        }
+        if count > 1 {
+            options.push(("count", count.to_string()));
+        }
+        let is_same = |other: &&OpParameter| value.is_some() && other.value == value;
+        let mut alike = self
+            .parameters
+            .iter()
+            .filter(|other| other.options == options);
+        if let Some(same) = alike.find(is_same) {
+            return Some(same.name.clone());
+        }
+        let base = names.join("_").to_lowercase();
+        let taken = |name: &String| self.parameters.iter().any(|other| other.name == *name);
+        let numbered = (2..).map(|number| format!("{base}_{number}"));
+        let name = std::iter::once(base.clone())
+            .chain(numbered)
+            .find(|name| !taken(name))?;
+        self.parameters.push(OpParameter {
+            name: name.clone(),
+            kind,
+            options,
+            value,
+        });
+        Some(name)
+    }
+
+    /// Rejects columns that the sketched table does not have.
+    fn check_column(&mut self, name: &mut Ident) {
+        let Some(column) = find(&self.table.columns, name) else {
+            return;
+        };
+        // The same statement, however it was written.
+        if name.quote_style.is_none() {
+            name.value.make_ascii_lowercase();
+        }
+        if !column.is_made() && self.table.create.is_none() {
+            self.reject(because(format!("column `{}` is left out", column.name)));
+        }
+    }
+}
+
+fn find<'a>(columns: &'a [ColumnShape], name: &Ident) -> Option<&'a ColumnShape> {
+    columns.iter().find(|column| same(name, &column.name))
+}
+
+/// Whether an identifier names this; without quotes its case does not count.
+fn same(name: &Ident, known: &str) -> bool {
+    match name.quote_style {
+        None => name.value.eq_ignore_ascii_case(known),
+        Some(_) => name.value == known,
+    }
+}

@@ -1,0 +1,300 @@
+//! A workload file from an existing table: its columns, its statements, and its ops.
+//!
+//! What must not be here: generators of columns, and the statements that the target recorded.
+
+// Writing to a string cannot fail.
+use std::fmt::Write as _;
+
+use highwater_model::display::count;
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, IndexShape, TableShape};
+
+use super::column::{self, SketchedColumn, interval};
+use super::mix::{self, Mix};
+use super::toml_text::{quoted, text};
+use crate::reading::kinds::name_of;
+
+/// Letters of a table's name; what is added to it must fit into 63.
+const NAME_MAX: usize = 50;
+
+/// A workload file for a table of its own with such columns, named after the original.
+pub fn sketch(table: &TableShape) -> String {
+    let name = format!("{}_like", plain_name(&table.name));
+    let mix = mix::mix(table, &name);
+    let mut text = String::new();
+    write_head(&mut text, &name, table);
+    for column in &table.columns {
+        if column.is_made() {
+            write_column(&mut text, &name, table, column);
+        }
+    }
+    for column in &table.columns {
+        write_left_out(&mut text, table, column);
+    }
+    write_create(&mut text, &name, table);
+    write_key(&mut text, &name, table);
+    write_ops(&mut text, &name, table, &mix);
+    text
+}
+
+/// Small letters, digits and `_`, beginning with a letter.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| match c {
+        c if c.is_ascii_alphanumeric() => c.to_ascii_lowercase(),
+        _ => '_',
+    };
+    let name: String = name.chars().take(NAME_MAX).map(plain).collect();
+    match name.chars().next() {
+        Some('a'..='z' | '_') => name,
+        _ => format!("t_{name}"),
+    }
+}
+
+fn write_head(out: &mut String, name: &str, table: &TableShape) {
+    let original = table.name.escape_default();
+    let all = table.rows_all.filter(|all| *all > table.rows);
+    let all = all.map_or_else(String::new, |all| {
+        format!(", which has about {}", count(all))
+    });
+    let _ = write!(
+        out,
+        "# Sketched from table {original} and {} of its rows: a beginning, to be changed.\n\
+         # Generators come near to each column by itself; how columns depend on each other is not seen.\n\n\
+         format = 1\nname = {}\nversion = 1\nsummary = {}\nsource = {}\n\n[parameters]\n\
+         batch = {{ type = \"integer\", default = 1000, min = 1, max = 1000000, summary = \"rows of one insert\" }}\n\
+         rows = {{ type = \"integer\", default = {}, min = 0, summary = \"rows to load before the first phase\" }}\n",
+        count(table.rows),
+        quoted(&name.replace('_', "-")),
+        text(&format!("rows like those of {original}")),
+        text(&format!("sketched from table {original}{all}")),
+        table.rows,
+    );
+}
+
+fn write_column(out: &mut String, name: &str, table: &TableShape, column: &ColumnShape) {
+    let _ = write!(
+        out,
+        "\n[[tables.{name}.columns]]\nname = {}\ntype = {}\n",
+        quoted(&column.name),
+        quoted(name_of(column.kind.unwrap_or(ColumnType::Text))),
+    );
+    if column.nulls > 0 {
+        let (nulls, rows) = (count(column.nulls), count(table.rows));
+        let _ = writeln!(
+            out,
+            "# {nulls} of {rows} rows have none here; these all have one"
+        );
+    }
+    for (key, value) in column::generator(column, table.rows, table.is_key(&column.name)) {
+        let _ = writeln!(out, "{key} = {value}");
+    }
+    for path in column.left_out_fields() {
+        let _ = writeln!(out, "# left out: {}", path.escape_default());
+    }
+}
+
+fn write_left_out(out: &mut String, table: &TableShape, column: &ColumnShape) {
+    let why = match (column.generated, column.required) {
+        _ if column.is_made() => return,
+        (true, _) if table.create.is_some() => ", which the target computes",
+        (true, _) => ", which the original computes",
+        (false, true) if table.create.is_some() => {
+            ", which must not be null: rows are refused unless `create` lets it be"
+        }
+        (false, _) => "",
+    };
+    let (name, declared) = (
+        column.name.escape_default(),
+        column.declared.escape_default(),
+    );
+    let _ = write!(out, "\n# left out: {name} {declared}{why}\n");
+}
+
+/// What a sketch asks a table.
+trait SketchedTable {
+    fn column(&self, name: &str) -> Option<&ColumnShape>;
+
+    /// Whether a unique key is made of this column alone.
+    fn is_key(&self, name: &str) -> bool;
+
+    /// Whether no two rows are made alike in these columns.
+    fn stays_unique(&self, columns: &[String]) -> bool;
+}
+
+impl SketchedTable for TableShape {
+    fn column(&self, name: &str) -> Option<&ColumnShape> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    fn is_key(&self, name: &str) -> bool {
+        let alone = |index: &IndexShape| index.unique && index.columns == [name];
+        self.indexes.iter().any(alone)
+    }
+
+    fn stays_unique(&self, columns: &[String]) -> bool {
+        columns
+            .iter()
+            .filter_map(|name| self.column(name))
+            .any(|column| {
+                let steps = column.steps(self.rows, self.is_key(&column.name));
+                steps.is_some()
+                    || column.is_timeline()
+                    || column.looks_like_uuid()
+                    || column.is_long_and_different(self.rows)
+            })
+    }
+}
+
+fn write_create(out: &mut String, name: &str, table: &TableShape) {
+    let mut statements = Vec::new();
+    let mut left_out = Vec::new();
+    if let Some(create) = &table.create {
+        let (kept, lost): (Vec<_>, Vec<_>) = table
+            .indexes
+            .iter()
+            .partition(|index| table.stays_unique(&index.columns));
+        left_out.extend(lost);
+        let key = kept.first().map_or("", |index| index.text.as_str());
+        statements.push(create.replace("{table}", name).replace("{key}", key));
+    } else {
+        let columns = table
+            .columns
+            .iter()
+            .filter(|column| column.is_made())
+            .map(|column| {
+                let required = if column.nulls == 0 { " NOT NULL" } else { "" };
+                format!(
+                    "{} {}{required}",
+                    name_in_sql(&column.name),
+                    column.declared
+                )
+            });
+        let columns: Vec<String> = columns.collect();
+        statements.push(format!("CREATE TABLE {name} ({})", columns.join(", ")));
+        for (number, index) in table.indexes.iter().enumerate() {
+            let made = |column: &String| table.column(column).is_some_and(SketchedColumn::is_made);
+            if index.columns.is_empty() || !index.columns.iter().all(made) {
+                left_out.push(index);
+                continue;
+            }
+            let columns: Vec<String> = index.columns.iter().map(|c| name_in_sql(c)).collect();
+            let stays = index.unique && table.stays_unique(&index.columns);
+            let unique = if stays { "UNIQUE " } else { "" };
+            statements.push(format!(
+                "CREATE {unique}INDEX {name}_{} ON {name} ({})",
+                number + 1,
+                columns.join(", ")
+            ));
+        }
+    }
+    for index in left_out {
+        let words: Vec<&str> = index.text.split_whitespace().collect();
+        let shown = words.join(" ");
+        let _ = write!(out, "\n# left out: {}\n", shown.escape_default());
+    }
+    let statements: Vec<String> = statements.iter().map(|sql| text(sql)).collect();
+    let statements = match statements.as_slice() {
+        [only] => only.clone(),
+        all => format!("[\n    {},\n]", all.join(",\n    ")),
+    };
+    let _ = write!(
+        out,
+        "\n[tables.{name}.create]\n{} = {statements}\n",
+        table.dialect
+    );
+}
+
+/// An expression that leads from a row to its index: a sequence, or the time line.
+fn write_key(out: &mut String, name: &str, table: &TableShape) {
+    let made = || table.columns.iter().filter(|column| column.is_made());
+    let sequence = made().find_map(|column| {
+        let steps = column.steps(table.rows, table.is_key(&column.name))?;
+        Some((name_in_sql(&column.name), steps.0, steps.1))
+    });
+    let timeline = || {
+        let column = made().find(|column| column.is_timeline())?;
+        let since = table
+            .milliseconds
+            .replace("{column}", &name_in_sql(&column.name));
+        let ends = column.ends()?;
+        Some((since, ends.0, interval(ends.0, ends.1, table.rows)))
+    };
+    let key = match sequence.or_else(timeline) {
+        Some((value, start, 1)) => format!("{value} - ({start})"),
+        Some((value, start, step)) => {
+            let dividend = format!("({value} - ({start}))");
+            let quotient = table.quotient.replace("{dividend}", &dividend);
+            quotient.replace("{divisor}", &step.to_string())
+        }
+        None => {
+            out.push_str("\n# No column distinguishes the rows: run it with --audit off.\n");
+            "0".to_owned()
+        }
+    };
+    let _ = write!(
+        out,
+        "\n[tables.{name}.key]\n{} = {}\n",
+        table.dialect,
+        text(&key)
+    );
+    let made = made().filter_map(|column| Some((&column.name, column.checked.as_ref()?)));
+    for (number, (column, checked)) in made.enumerate() {
+        if number == 0 {
+            let _ = write!(out, "\n[tables.{name}.values.{}]\n", table.dialect);
+        }
+        let _ = writeln!(out, "{column} = {}", text(checked));
+    }
+}
+
+fn write_ops(out: &mut String, name: &str, table: &TableShape, mix: &Mix) {
+    let _ = write!(
+        out,
+        "\n[load]\nop = \"insert\"\nrows = \"${{rows}}\"\n\n\
+         [ops.insert]\nsummary = \"one batch of rows\"\ninsert = \"{name}\"\nbatch = \"${{batch}}\"\n"
+    );
+    let selective = most_selective(table);
+    if let Some(column) = selective {
+        let kind = name_of(column.kind.unwrap_or(ColumnType::Text));
+        let sql = format!(
+            "SELECT * FROM {name} WHERE {} = :value",
+            name_in_sql(&column.name)
+        );
+        let _ = write!(
+            out,
+            "\n[ops.get]\nsummary = \"rows with one value of {0}\"\n\
+             parameters = [{{ name = \"value\", type = \"{kind}\", generator = \"reference\", table = \"{name}\", column = \"{0}\" }}]\n\
+             sql = {{ {1} = {2} }}\n",
+            column.name,
+            table.dialect,
+            text(&sql)
+        );
+    }
+    mix.write(out, table);
+    let _ = write!(
+        out,
+        "\n[streams.insert]\nunit = \"rows\"\narrivals = \"constant\"\nops = {{ insert = 1 }}\n"
+    );
+    if let Some(weights) = mix.weights().or(selective.map(|_| "get = 1".to_owned())) {
+        let _ = write!(
+            out,
+            "\n[streams.queries]\nunit = \"queries\"\narrivals = \"poisson\"\nops = {{ {weights} }}\n"
+        );
+    }
+}
+
+/// The column that distinguishes most rows: a query selects by its value.
+fn most_selective(table: &TableShape) -> Option<&ColumnShape> {
+    let scalar = |column: &&ColumnShape| {
+        !matches!(column.kind, Some(ColumnType::Float | ColumnType::Object))
+    };
+    let made = table.columns.iter().filter(|column| column.is_made());
+    made.filter(scalar).max_by_key(|column| match column.nulls {
+        0 => column.distinct,
+        _ => 0,
+    })
+}
+
+/// A name as SQL takes it, whatever its letters are; names that are made need no more.
+fn name_in_sql(name: &str) -> String {
+    format!("\"{name}\"")
+}

@@ -1,0 +1,493 @@
+//! SQL text with named parameters, and its form for a dialect's placeholders.
+//!
+//! Only as much of SQL is understood as distinguishes a parameter from other uses of a colon: quoted
+//! strings and identifiers, dollar-quoted strings, comments and casts (`::`) are left alone.
+
+use std::ops::Range;
+
+use serde::{Serialize, Serializer};
+
+use highwater_model::literal::LiteralSql;
+use highwater_model::op::PlaceholderStyle;
+
+/// One statement, cut at its parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Sql {
+    /// The text as written.
+    text: String,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    /// A parameter's position in the op's list.
+    Parameter(usize),
+    /// `:(a, b)`: for each value of these parameters a row `($1, $3), ($2, $4)`.
+    Rows(Vec<usize>),
+}
+
+/// What is wrong with a statement.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum SqlInputError {
+    /// `:name` is not among the op's parameters.
+    UnknownParameter(String),
+    /// A parameter of the op that the statement does not use.
+    UnusedParameter(String),
+    /// A `;` with something after it.
+    SeveralStatements,
+    /// A quote or a comment that does not end.
+    Unterminated(&'static str),
+    /// There is nothing in it.
+    Empty,
+}
+
+impl Serialize for Sql {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl Sql {
+    /// The names of all parameters of a text, each once, in order of appearance.
+    pub(super) fn names(text: &str) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        for (_, token) in tokens(text) {
+            if let Token::Parameter(name) = token
+                && !names.iter().any(|known| known == name)
+            {
+                names.push(name.to_owned());
+            }
+        }
+        names
+    }
+
+    /// Cuts `text` at the parameters called `names`, all of which it uses; collects everything that
+    /// is wrong.
+    pub(super) fn parse(text: &str, names: &[&str]) -> Result<Self, Vec<SqlInputError>> {
+        let mut all = Self::parse_all(&[text], names).map_err(|errors| {
+            let errors = errors.into_iter().map(|(_, error)| error);
+            errors.collect::<Vec<_>>()
+        })?;
+        all.pop().ok_or_else(|| vec![SqlInputError::Empty])
+    }
+
+    /// Cuts several texts, which together use all of `names`; each error with the position of
+    /// its text.
+    pub(super) fn parse_all(
+        texts: &[&str],
+        names: &[&str],
+    ) -> Result<Vec<Self>, Vec<(usize, SqlInputError)>> {
+        let mut errors = Vec::new();
+        let mut all = Vec::with_capacity(texts.len());
+        for (number, text) in texts.iter().enumerate() {
+            let (sql, wrong) = Self::cut(text, names);
+            errors.extend(wrong.into_iter().map(|error| (number, error)));
+            all.push(sql);
+        }
+        for (position, name) in names.iter().enumerate() {
+            if !all.iter().any(|sql| sql.uses(position)) {
+                errors.push((0, SqlInputError::UnusedParameter((*name).to_owned())));
+            }
+        }
+        if errors.is_empty() {
+            Ok(all)
+        } else {
+            Err(errors)
+        }
+    }
+
+    /// The text as written.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether the parameter at a position of the list stands in it.
+    pub(super) fn uses(&self, position: usize) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::Text(_) => false,
+            Piece::Parameter(used) => *used == position,
+            Piece::Rows(row) => row.contains(&position),
+        })
+    }
+
+    /// Cuts one text, which need not use every parameter.
+    fn cut(text: &str, names: &[&str]) -> (Self, Vec<SqlInputError>) {
+        let text = text.trim().trim_end_matches(';').trim_end();
+        let mut errors = Vec::new();
+        let mut pieces = Vec::new();
+        let (mut copied, mut at) = (0, 0);
+        while at < text.len() {
+            let rest = text.get(at..).unwrap_or_default();
+            match Token::first(rest) {
+                Err(what) => {
+                    errors.push(SqlInputError::Unterminated(what));
+                    break;
+                }
+                Ok(Token::Other(length)) => at += length,
+                Ok(Token::Semicolon) => {
+                    errors.push(SqlInputError::SeveralStatements);
+                    at += 1;
+                }
+                Ok(Token::Parameter(name)) => {
+                    let before = text.get(copied..at).unwrap_or_default();
+                    match names.iter().position(|known| *known == name) {
+                        Some(position) => {
+                            pieces.push(Piece::Text(before.to_owned()));
+                            pieces.push(Piece::Parameter(position));
+                        }
+                        None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
+                    }
+                    at += 1 + name.len();
+                    copied = at;
+                }
+                Ok(Token::Rows(list)) => {
+                    let before = text.get(copied..at).unwrap_or_default();
+                    pieces.push(Piece::Text(before.to_owned()));
+                    let mut row = Vec::new();
+                    for name in list.split(',').map(str::trim) {
+                        match names.iter().position(|known| *known == name) {
+                            Some(position) => row.push(position),
+                            None => errors.push(SqlInputError::UnknownParameter(name.to_owned())),
+                        }
+                    }
+                    pieces.push(Piece::Rows(row));
+                    at += 3 + list.len();
+                    copied = at;
+                }
+            }
+        }
+        pieces.push(Piece::Text(
+            text.get(copied..).unwrap_or_default().to_owned(),
+        ));
+        if text.is_empty() {
+            errors.push(SqlInputError::Empty);
+        }
+        let text = text.to_owned();
+        (Self { text, pieces }, errors)
+    }
+
+    /// Whether it is a statement that changes nothing, as far as its words show it.
+    pub(super) fn only_reads(&self) -> bool {
+        const READ: [&str; 7] = [
+            "select", "with", "values", "table", "show", "explain", "pragma",
+        ];
+        const CHANGE: [&str; 5] = ["insert", "update", "delete", "merge", "into"];
+        let mut words = words(&self.text);
+        let first = words.next().unwrap_or_default();
+        let reads = READ.iter().any(|word| first.eq_ignore_ascii_case(word));
+        let changes = |word: &str| {
+            CHANGE
+                .iter()
+                .any(|change| word.eq_ignore_ascii_case(change))
+        };
+        // SELECT … FOR UPDATE only locks; SELECT … INTO makes a table.
+        let locks = words
+            .clone()
+            .zip(words.clone().skip(1))
+            .filter(|(a, b)| a.eq_ignore_ascii_case("for") && b.eq_ignore_ascii_case("update"));
+        let locks = locks.count();
+        reads && words.filter(|word| changes(word)).count() <= locks
+    }
+
+    /// The statement with numbered placeholders, as many as [`Sql::template`] has values.
+    pub(super) fn with_placeholders(&self, style: PlaceholderStyle, counts: &[u64]) -> String {
+        self.template(counts).numbered(match style {
+            PlaceholderStyle::Dollar => '$',
+            PlaceholderStyle::Question => '?',
+        })
+    }
+
+    /// Bytes of the text as written before the place that follows so many characters of the statement
+    /// with placeholders; of a placeholder, its begin.
+    pub(super) fn written_at(&self, position: usize, counts: &[u64]) -> usize {
+        let (mut sent, mut written) = (0, 0);
+        for piece in &self.pieces {
+            let only = Self {
+                text: String::new(),
+                pieces: vec![piece.clone()],
+            };
+            let characters = only.with_placeholders(PlaceholderStyle::Dollar, counts);
+            let characters = characters.chars().count();
+            if position < sent + characters {
+                let Piece::Text(text) = piece else {
+                    return written;
+                };
+                let before = text.chars().take(position - sent);
+                return written + before.map(char::len_utf8).sum::<usize>();
+            }
+            sent += characters;
+            written += match piece {
+                Piece::Text(text) => text.len(),
+                Piece::Parameter(_) | Piece::Rows(_) => {
+                    let rest = self.text.get(written..).unwrap_or_default();
+                    Token::first(rest).map_or(0, |token| token.length())
+                }
+            };
+        }
+        self.text.len()
+    }
+
+    /// The statement with a place for each value. `counts` says how many values each parameter of
+    /// the op stands for; values follow each other, those of a list with commas between them. Rows
+    /// are as many as the first of their parameters has values.
+    pub(super) fn template(&self, counts: &[u64]) -> LiteralSql {
+        let mut template = LiteralSql::default();
+        let count = |position: usize| {
+            let count = counts.get(position).copied().unwrap_or(1);
+            usize::try_from(count).unwrap_or(usize::MAX)
+        };
+        let begin = |position: usize| (0..position).map(count).sum::<usize>();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => template.push_text(text),
+                Piece::Parameter(position) => {
+                    let first = begin(*position);
+                    template.push_list(first..first + count(*position));
+                }
+                Piece::Rows(row) => {
+                    let rows = row.first().map_or(1, |position| count(*position));
+                    for number in 0..rows {
+                        template.push_text(if number > 0 { ", (" } else { "(" });
+                        template.push_list(row.iter().map(|position| begin(*position) + number));
+                        template.push_text(")");
+                    }
+                }
+            }
+        }
+        template
+    }
+}
+
+/// The words outside of quotes and comments.
+pub(super) fn words(text: &str) -> impl Iterator<Item = &str> + Clone {
+    let all: Vec<&str> = tokens(text)
+        .filter_map(|(place, _)| text.get(place))
+        .filter(|piece| piece.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        .collect();
+    all.into_iter()
+}
+
+/// The tokens of a text and their places, up to one that does not end.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = (Range<usize>, Token<'_>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(at..).filter(|rest| !rest.is_empty())?;
+        let token = Token::first(rest).ok()?;
+        let begin = at;
+        at += token.length().max(1);
+        Some((begin..at, token))
+    })
+}
+
+/// What a text begins with.
+pub(super) enum Token<'t> {
+    /// So many bytes of no interest.
+    Other(usize),
+    Semicolon,
+    /// The name behind a colon.
+    Parameter(&'t str),
+    /// The list of names between a colon's parentheses.
+    Rows(&'t str),
+}
+
+impl<'t> Token<'t> {
+    /// In bytes.
+    fn length(&self) -> usize {
+        match self {
+            Self::Other(length) => *length,
+            Self::Semicolon => 1,
+            Self::Parameter(name) => 1 + name.len(),
+            Self::Rows(list) => 3 + list.len(),
+        }
+    }
+
+    /// The first token of a text that is not empty; the name of what does not end.
+    fn first(text: &'t str) -> Result<Self, &'static str> {
+        let until = |end: &str, skip: usize, what| {
+            let body = text.get(skip..).unwrap_or_default();
+            let length = body.find(end).ok_or(what)?;
+            Ok(Self::Other(skip + length + end.len()))
+        };
+        let second = text.chars().nth(1);
+        match (text.chars().next().unwrap_or(' '), second) {
+            ('\'', _) => until("'", 1, "string"),
+            ('"', _) => until("\"", 1, "quoted name"),
+            ('`', _) => until("`", 1, "quoted name"),
+            ('-', Some('-')) => Ok(Self::Other(text.find('\n').unwrap_or(text.len()))),
+            ('/', Some('*')) => until("*/", 2, "comment"),
+            (':', Some(':')) => Ok(Self::Other(2)),
+            (':', Some(c)) if c.is_ascii_alphabetic() || c == '_' => Ok(Self::Parameter(
+                name_at_start(text.get(1..).unwrap_or_default()),
+            )),
+            (':', Some('(')) => {
+                let list = text.get(2..).unwrap_or_default();
+                let list = list.split_once(')').map_or("", |(list, _)| list);
+                let named = |name: &str| {
+                    let name = name.trim();
+                    !name.is_empty()
+                        && name_at_start(name) == name
+                        && !name.starts_with(char::is_numeric)
+                };
+                Ok(if list.split(',').all(named) {
+                    Self::Rows(list)
+                } else {
+                    Self::Other(2)
+                })
+            }
+            (';', _) => Ok(Self::Semicolon),
+            ('$', Some(c)) if c == '$' || c.is_ascii_alphabetic() || c == '_' => {
+                let tag = name_at_start(text.get(1..).unwrap_or_default());
+                match text.get(..tag.len() + 2) {
+                    Some(quote) if quote.ends_with('$') => {
+                        until(quote, quote.len(), "dollar-quoted string")
+                    }
+                    _ => Ok(Self::Other(1)),
+                }
+            }
+            // A word is skipped whole, so that a dollar or a colon inside it starts nothing.
+            (c, _) if c.is_alphanumeric() || c == '_' => {
+                let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$'));
+                Ok(Self::Other(end.unwrap_or(text.len())))
+            }
+            (c, _) => Ok(Self::Other(c.len_utf8())),
+        }
+    }
+}
+
+/// The letters, digits and underscores that a text begins with.
+fn name_at_start(text: &str) -> &str {
+    let end = text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, names: &[&str], dollar: &str) {
+        let sql = Sql::parse(text, names).unwrap();
+        let counts = vec![1; names.len()];
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Dollar, &counts),
+            dollar
+        );
+    }
+
+    fn rejected(text: &str, names: &[&str], error: SqlInputError) {
+        assert_eq!(Sql::parse(text, names), Err(vec![error]), "{text}");
+    }
+
+    #[test]
+    fn parameters_are_numbered_by_the_list_not_by_the_text() {
+        check("SELECT :b, :a, :b", &["a", "b"], "SELECT $2, $1, $2");
+        let sql = Sql::parse("SELECT :a;", &["a"]).unwrap();
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Question, &[1]),
+            "SELECT ?1"
+        );
+    }
+
+    #[test]
+    fn a_list_has_a_placeholder_for_each_value() {
+        let sql = Sql::parse("a IN (:b) AND :a AND :c", &["a", "b", "c"]).unwrap();
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Question, &[1, 3, 1]),
+            "a IN (?2, ?3, ?4) AND ?1 AND ?5"
+        );
+    }
+
+    #[test]
+    fn rows_have_a_placeholder_for_each_value_of_each_parameter() {
+        let sql = Sql::parse("VALUES :(k, v) AND :x", &["x", "k", "v"]).unwrap();
+        assert_eq!(
+            sql.with_placeholders(PlaceholderStyle::Dollar, &[1, 2, 2]),
+            "VALUES ($2, $4), ($3, $5) AND $1"
+        );
+        rejected(
+            "VALUES :(k, w)",
+            &["k"],
+            SqlInputError::UnknownParameter("w".into()),
+        );
+        check("a[1:(2)]", &[], "a[1:(2)]");
+    }
+
+    #[test]
+    fn other_colons_are_left_alone() {
+        check(
+            "SELECT ':no', \":no\", `:no`, 'it''s :no', x::text, :a::int, a[1:2] -- :no ;\n/* :no; */",
+            &["a"],
+            "SELECT ':no', \":no\", `:no`, 'it''s :no', x::text, $1::int, a[1:2] -- :no ;\n/* :no; */",
+        );
+        check(
+            "SELECT $$ :no; $$, $t$ :no $$ $t$, $1",
+            &[],
+            "SELECT $$ :no; $$, $t$ :no $$ $t$, $1",
+        );
+        check("SELECT 'é', :a, 'ü:no'", &["a"], "SELECT 'é', $1, 'ü:no'");
+    }
+
+    #[test]
+    fn statements_that_change_rows_are_distinguished_from_those_that_only_read() {
+        for (text, only_reads) in [
+            ("SELECT 'insert into t' FROM t -- delete", true),
+            ("select * from t where id = 1 for update", true),
+            ("WITH x AS (SELECT 1) SELECT * FROM x", true),
+            ("VALUES (1)", true),
+            (
+                "WITH x AS (DELETE FROM t RETURNING *) SELECT * FROM x",
+                false,
+            ),
+            ("SELECT * INTO u FROM t", false),
+            ("UPDATE t SET a = 1", false),
+            ("INSERT INTO t VALUES (1)", false),
+            ("/* select */ TRUNCATE t", false),
+        ] {
+            assert_eq!(
+                Sql::parse(text, &[]).unwrap().only_reads(),
+                only_reads,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_error_has_its_own_kind() {
+        rejected(
+            "SELECT :hots",
+            &[],
+            SqlInputError::UnknownParameter("hots".into()),
+        );
+        rejected(
+            "SELECT 1",
+            &["host"],
+            SqlInputError::UnusedParameter("host".into()),
+        );
+        rejected("SELECT 1; SELECT 2", &[], SqlInputError::SeveralStatements);
+        rejected("SELECT 'a", &[], SqlInputError::Unterminated("string"));
+        rejected("SELECT /* a", &[], SqlInputError::Unterminated("comment"));
+        rejected(" ; ", &[], SqlInputError::Empty);
+    }
+
+    #[test]
+    fn a_place_in_what_is_sent_is_found_in_what_was_written() {
+        let sql = Sql::parse(
+            "SELECT é FROM t WHERE a IN (:list) AND wrong = :b",
+            &["b", "list"],
+        );
+        let sql = sql.unwrap();
+        let counts = [1, 2];
+        let sent = sql.with_placeholders(PlaceholderStyle::Dollar, &counts);
+        for (word, written) in [
+            ("é", "é"),
+            ("$2", ":list"),
+            ("wrong", "wrong"),
+            ("$1", ":b"),
+        ] {
+            let before = sent.split(word).next().unwrap().chars().count();
+            let at = sql.written_at(before, &counts);
+            assert!(sql.text()[at..].starts_with(written), "{word}: {sent}");
+        }
+        assert_eq!(sql.written_at(1_000, &counts), sql.text().len());
+    }
+}

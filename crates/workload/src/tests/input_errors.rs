@@ -1,0 +1,129 @@
+//! Errors in workload files: all of them are found, each with place, cause and hint.
+
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
+
+use crate::reading::kinds::{OF_COLUMNS, OF_PARAMETERS, PLAIN};
+use crate::{InputError, WorkloadSpec, builtin};
+
+fn errors(text: &str) -> Vec<InputError> {
+    WorkloadSpec::parse(text).err().unwrap_or_default()
+}
+
+/// One line an error: place, what stands there, cause, hint.
+pub(super) fn shown(text: &str) -> String {
+    errors(text).iter().fold(String::new(), |mut all, error| {
+        let there: String = text[error.span.clone()].chars().take(24).collect();
+        let there = there.replace('\n', "⏎");
+        let (line, column) = (error.line, error.column);
+        writeln!(all, "{line}:{column} «{there}» {}", error.message).unwrap();
+        if let Some(hint) = &error.hint {
+            writeln!(all, "    {hint}").unwrap();
+        }
+        all
+    })
+}
+
+#[test]
+fn the_catalog_has_no_errors() {
+    for entry in crate::catalog() {
+        assert_eq!(shown(entry.text), "", "{}", entry.name);
+        assert_eq!(WorkloadSpec::parse(entry.text).unwrap().name(), entry.name);
+    }
+}
+
+/// The page about the format has one whole file, and fragments.
+#[test]
+fn the_example_of_the_reference_page_has_no_errors() {
+    let page = include_str!("../../../../docs/reference/workload-file.md");
+    let (_, behind) = page.split_once("```toml\n").unwrap();
+    let (example, _) = behind.split_once("```").unwrap();
+    assert_eq!(shown(example), "");
+    for generator in [PLAIN, OF_COLUMNS, OF_PARAMETERS].into_iter().flatten() {
+        let name = generator.name;
+        let line = page
+            .lines()
+            .find(|line| line.starts_with(&format!("| `{name}`")));
+        let line = line.unwrap_or_else(|| panic!("`{name}` is not on the page"));
+        for (option, ..) in generator.options {
+            assert!(page.contains(&format!("`{option}`")), "{line}: {option}");
+        }
+    }
+}
+
+#[test]
+fn the_example_of_a_new_file_has_no_errors() {
+    assert_eq!(shown(crate::EXAMPLE), "");
+}
+
+#[test]
+fn every_error_has_a_hint() {
+    for text in [include_str!("bad.toml"), include_str!("worse.toml")] {
+        for error in errors(text) {
+            assert!(error.hint.is_some(), "{}", error.message);
+        }
+    }
+}
+
+#[test]
+fn errors_in_what_is_made_are_found_at_their_places() {
+    insta::assert_snapshot!(shown(include_str!("worse.toml")));
+}
+
+#[test]
+fn syntax_errors_are_collected_with_their_places() {
+    insta::assert_snapshot!(shown("format = 1\nname = \nversion = 01\n[parameters\n"), @r#"
+    2:8 «» string values must be quoted, expected literal string
+    3:11 «0» unexpected leading zero, expected nothing
+    4:12 «» unclosed table, expected `]`
+    "#);
+}
+
+#[test]
+fn an_empty_file_is_told_what_it_lacks() {
+    insta::assert_snapshot!(shown(""), @r#"
+    1:1 «» the workload file has no `format`
+        add format = 1
+    1:1 «» the workload file has no `name`
+        add name = "…"
+    1:1 «» the workload file has no `version`
+        add version = 1
+    1:1 «» the workload file has no `summary`
+        add summary = "…"
+    1:1 «» the workload file has no ops
+        add [ops.NAME] with `insert`, `sql` or `transaction`
+    "#);
+}
+
+#[test]
+fn every_error_of_a_bad_file_is_found_at_its_place() {
+    assert_eq!(shown(include_str!("bad.toml")), include_str!("bad.txt"));
+}
+
+#[test]
+fn errors_are_bounded() {
+    let text: String = (0..200).fold(String::new(), |text, n| text + &format!("key{n} = 1\n"));
+    assert_eq!(errors(&text).len(), 50);
+    let long = "#".repeat((1 << 20) + 1);
+    assert_eq!(errors(&long).len(), 1);
+}
+
+proptest! {
+    #[test]
+    fn no_damage_to_a_file_makes_it_panic(
+        cut in 0..14_000_usize,
+        length in 0..60_usize,
+        paste in prop_oneof!["[a-z\"\\[\\]{}=$:;'ü\n]{0,6}", Just("${".to_owned()), Just("-1".to_owned())],
+    ) {
+        let text = builtin("cpu").unwrap().text;
+        let at = |position: usize| {
+            (0..=position.min(text.len())).rev().find(|p| text.is_char_boundary(*p)).unwrap()
+        };
+        let damaged = format!("{}{paste}{}", &text[..at(cut)], &text[at(cut + length)..]);
+        for error in errors(&damaged) {
+            prop_assert!(damaged.get(error.span.clone()).is_some());
+            prop_assert!(!error.message.is_empty() && !error.message.contains('\n'));
+        }
+    }
+}
