@@ -1,7 +1,7 @@
 //! What the target, its host and other endpoints said of themselves during a run.
 //!
 //! Series on the run's own time axis, bounded in number and in points. Only data; what they mean is
-//! the business of [`highwater_analysis::telemetry`].
+//! the business of `highwater_analysis::telemetry`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -237,7 +237,7 @@ impl Drop for HeldLeases {
 
 /// What the runs of a search or a tuning hand to each other, so that their tables are never free in between.
 #[derive(Clone, Default)]
-pub(crate) struct KeptLeases(Rc<RefCell<Option<HeldLeases>>>);
+pub struct KeptLeases(Rc<RefCell<Option<HeldLeases>>>);
 
 impl KeptLeases {
     /// Keeps what a run held.
@@ -259,7 +259,7 @@ impl KeptLeases {
     }
 
     /// Gives the tables back, if the target can be reached soon.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         let Some(held) = self.0.take() else {
             return;
         };

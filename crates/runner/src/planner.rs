@@ -346,7 +346,7 @@ fn ramp(streams: &[StreamPlan]) -> Nanos {
 }
 
 /// Sessions that this share opens for a stream.
-pub(crate) fn sessions_of(plan: &Plan, stream: usize) -> u32 {
+pub fn sessions_of(plan: &Plan, stream: usize) -> u32 {
     let planned = &plan.streams[stream];
     let share = &plan.share;
     planned

@@ -13,9 +13,10 @@ const SIZING: &str = "highwater-sizing";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
 const RUNNER: &str = "highwater-runner";
+const EXPERIMENT: &str = "highwater-experiment";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 11] = [
+const DIRECTION: [(&str, &[&str]); 12] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
@@ -24,8 +25,14 @@ const DIRECTION: [(&str, &[&str]); 11] = [
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (
+        EXPERIMENT,
+        &[MODEL, ANALYSIS, REPORT, DRIVER, RUNNER, WORKLOAD],
+    ),
+    (
         "highwater",
-        &[MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER],
+        &[
+            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, EXPERIMENT,
+        ],
     ),
     (
         "highwater-bench",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
+use highwater_experiment::tune::{self as tune_loop, TrialMaker, TrialRequest, TuneRequest};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
 use highwater_model::record::RunRecord;
@@ -12,7 +13,6 @@ use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_runner::record;
 use highwater_runner::run::RunRequest;
 use highwater_runner::store::{self, RunDirectory};
-use highwater_runner::tune::{self as runner, TrialMaker, TrialRequest, TuneRequest};
 use highwater_workload::Workload;
 
 use super::probes::{self, AROUND, ProbeFailure};
@@ -35,7 +35,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     if let Some(name) = &settings.resume {
         resume(settings, name, &mut tune)?;
     }
-    runner::check(&tune)?;
+    tune_loop::check(&tune)?;
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
@@ -49,7 +49,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
         directory,
         settle: settings.settle,
     };
-    let record = match runner::tune(request, &runs, &observer, &run::signals()?) {
+    let record = match tune_loop::tune(request, &runs, &observer, &run::signals()?) {
         Ok(record) => record,
         Err(failure) => {
             // Axes change values, and never the statements of a file.

@@ -62,7 +62,7 @@ pub fn run(
 }
 
 /// Runs one of several, which hand the hold on their tables to each other.
-pub(crate) fn one_of(
+pub fn one_of(
     request: RunRequest,
     observer: Rc<dyn Observer>,
     interrupts: Interrupts,

@@ -66,7 +66,7 @@ const PAGE: &str = "report.html";
 /// The same of several shares put together, beside the first of them.
 const MERGED_PAGE: &str = "merged.html";
 /// The directory of a search's probes, each of which is kept like any other run.
-pub(crate) const PROBES: &str = "probes";
+pub const PROBES: &str = "probes";
 
 /// A run's directory.
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@ mod preview;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
+use highwater_experiment::search::{self as search_loop, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
 use highwater_model::record::RunRecord;
@@ -12,7 +13,6 @@ use highwater_model::search::{ProbePurpose, SearchAxis};
 use highwater_model::units::Rate;
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::run::RunRequest;
-use highwater_runner::search::{self as runner, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
@@ -82,7 +82,7 @@ pub(super) fn record(
         directory,
         settle: settings.settle,
     };
-    let record = runner::search(request, &runs, &observer, interrupts)
+    let record = search_loop::search(request, &runs, &observer, interrupts)
         .map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
     Ok((record, shown))
 }

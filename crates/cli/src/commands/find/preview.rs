@@ -99,7 +99,7 @@ impl Preview {
             needed,
         };
         let preview = preview.bounded(stream)?;
-        highwater_runner::search::check(&preview.search)?;
+        highwater_experiment::search::check(&preview.search)?;
         Ok(preview)
     }
 

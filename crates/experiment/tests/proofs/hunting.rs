@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use highwater_experiment::search::{ProbeMaker, ProbeRequest, SearchRequest, search};
 use highwater_model::plan::{Objective, Plan, Unit};
 use highwater_model::record::RunRecord;
 use highwater_model::search::{
@@ -15,7 +16,6 @@ use highwater_runner::interrupts;
 use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
 use highwater_runner::run::{RunError, RunRequest};
-use highwater_runner::search::{ProbeMaker, ProbeRequest, SearchRequest, search};
 use highwater_runner::store::RunDirectory;
 
 use crate::support::{Job, one_node};

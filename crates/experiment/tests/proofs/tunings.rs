@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
+use highwater_experiment::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::RunRecord;
 use highwater_model::tune::{
-    NoBestReason, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
+    NoBestReason, TrialPurpose, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupter, Interrupts};
@@ -17,7 +18,6 @@ use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::record;
 use highwater_runner::run::{RunError, RunRequest};
 use highwater_runner::store::RunDirectory;
-use highwater_runner::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
 
 use crate::support::{Job, closed, one_node};
 
@@ -112,6 +112,7 @@ fn tune_trials(
 ) -> Result<RunRecord, RunError> {
     let first = maker.plan(&TrialRequest {
         number: 1,
+        purpose: TrialPurpose::Search,
         at: vec![0],
         is_first: true,
         tables_kept: false,

@@ -1,7 +1,7 @@
-//! The runs of a search or a tuning, one after the other: each a run like any other, with its own
-//! record, in a directory below that of the whole; the record of the whole is written anew after each.
+//! The runs of an experiment, one after the other: each a run like any other, with its own record, in a
+//! directory below that of the whole; the record of the whole is written anew after each.
 //!
-//! What is run next, and what a run shows, is the business of who asks.
+//! What must not be here: what is run next, and what a run shows.
 
 use std::rc::Rc;
 
@@ -10,18 +10,26 @@ use highwater_driver::{TargetErrorKind, Timeline};
 use highwater_model::plan::Plan;
 use highwater_model::record::{Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
-use highwater_report::ExperimentProgress;
 
-use crate::clock::{RealClock, RealTimeline};
-use crate::interrupts::Interrupts;
-use crate::leases::KeptLeases;
-use crate::observer::{Event, Observer};
-use crate::request::{Ended, RunError, RunRequest};
-use crate::run;
-use crate::store::{PROBES, RunDirectory, StoreError};
+use highwater_runner::clock::{RealClock, RealTimeline};
+use highwater_runner::interrupts::Interrupts;
+use highwater_runner::leases::KeptLeases;
+use highwater_runner::observer::{Event, Observer};
+use highwater_runner::request::{Ended, RunError, RunRequest};
+use highwater_runner::run;
+use highwater_runner::store::{PROBES, RunDirectory, StoreError};
+
+/// What there is to know before the next one.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Before {
+    /// This process has run none.
+    pub(crate) is_first: bool,
+    /// The first one found rows of the workload, so its tables may not be made anew.
+    pub(crate) tables_kept: bool,
+}
 
 /// Those that were made, and what the next one needs.
-pub(crate) struct Probes<'a> {
+pub(crate) struct Trials<'a> {
     /// Of the whole.
     directory: RunDirectory,
     /// How long the target is left alone before each but the first; not on a simulated clock.
@@ -29,9 +37,9 @@ pub(crate) struct Probes<'a> {
     pub(crate) observer: &'a Rc<dyn Observer>,
     interrupts: &'a Interrupts,
     /// The record of the last one that has one.
-    pub(crate) last: Option<RunRecord>,
+    last: Option<RunRecord>,
     /// The first one found rows of the workload.
-    pub(crate) tables_kept: bool,
+    tables_kept: bool,
     /// The hold on the tables, from one to the next.
     leases: KeptLeases,
 }
@@ -39,13 +47,13 @@ pub(crate) struct Probes<'a> {
 /// One that was run.
 pub(crate) struct Ran {
     /// Its record is the last one; else the target could not be reached.
-    pub(crate) reached: bool,
+    reached: bool,
     pub(crate) started_at: String,
     /// How long the target was left alone before it.
     pub(crate) settled: Nanos,
 }
 
-impl<'a> Probes<'a> {
+impl<'a> Trials<'a> {
     /// None was made yet.
     pub(crate) fn new(
         directory: RunDirectory,
@@ -61,6 +69,14 @@ impl<'a> Probes<'a> {
             last: None,
             tables_kept: false,
             leases: KeptLeases::default(),
+        }
+    }
+
+    /// What there is to know before the next one.
+    pub(crate) fn before(&self) -> Before {
+        Before {
+            is_first: self.last.is_none(),
+            tables_kept: self.tables_kept,
         }
     }
 
@@ -175,35 +191,10 @@ impl<'a> Probes<'a> {
     }
 }
 
-impl Drop for Probes<'_> {
+impl Drop for Trials<'_> {
     fn drop(&mut self) {
         self.leases.end();
     }
-}
-
-/// How far those are that took so long each, of at most so many.
-pub(crate) fn progress(
-    took: impl ExactSizeIterator<Item = u64>,
-    most: u32,
-    planned: Nanos,
-    budget: Option<Nanos>,
-) -> ExperimentProgress {
-    let done = u32::try_from(took.len()).unwrap_or(u32::MAX);
-    let spent = took.fold(0, u64::saturating_add);
-    let each = spent.checked_div(done.into()).map(Nanos);
-    ExperimentProgress {
-        done,
-        most,
-        spent: Nanos(spent),
-        each: each.unwrap_or(planned),
-        budget,
-    }
-}
-
-/// A run's length on its own timeline, load and audit included.
-pub(crate) fn took(record: &RunRecord) -> u64 {
-    let phases = record.phases.iter().map(|phase| phase.duration_ns);
-    phases.fold(0, u64::saturating_add)
 }
 
 /// Whether a run went on behind rows that were there before.

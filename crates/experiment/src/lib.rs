@@ -1,0 +1,12 @@
+//! Questions that take several runs: how much a target sustains, and which configuration is best.
+//!
+//! One loop runs them all: a policy says what is tried next, the loop runs it as a run like any other, with
+//! its own record in a directory below that of the whole, and writes the record of the whole anew after each.
+//! What is tried next, and what a trial shows, is decided in `highwater-analysis`. Must not measure, and must
+//! not decide.
+
+mod progress;
+pub mod search;
+mod trial_loop;
+mod trials;
+pub mod tune;

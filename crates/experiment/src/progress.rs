@@ -1,0 +1,30 @@
+//! How far an experiment is, from what its trials took.
+
+use highwater_model::record::RunRecord;
+use highwater_model::units::Nanos;
+use highwater_report::ExperimentProgress;
+
+/// How far the trials are that took so long each, of at most so many.
+pub(crate) fn progress(
+    took: impl ExactSizeIterator<Item = u64>,
+    most: u32,
+    planned: Nanos,
+    budget: Option<Nanos>,
+) -> ExperimentProgress {
+    let done = u32::try_from(took.len()).unwrap_or(u32::MAX);
+    let spent = took.fold(0, u64::saturating_add);
+    let each = spent.checked_div(done.into()).map(Nanos);
+    ExperimentProgress {
+        done,
+        most,
+        spent: Nanos(spent),
+        each: each.unwrap_or(planned),
+        budget,
+    }
+}
+
+/// A run's length on its own timeline, load and audit included.
+pub(crate) fn took(record: &RunRecord) -> u64 {
+    let phases = record.phases.iter().map(|phase| phase.duration_ns);
+    phases.fold(0, u64::saturating_add)
+}
