@@ -115,6 +115,7 @@ async fn broken(url: &str) -> Result<Vec<String>, String> {
         options,
         timeline,
         sql,
+        cut: None,
     };
     let broken = broken_rules(&subject).await.map_err(message)?;
     Ok(broken.iter().map(ToString::to_string).collect())

@@ -2,6 +2,8 @@
 
 mod support;
 
+use std::rc::Rc;
+
 use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
 use highwater_model::op::ColumnType;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
@@ -37,12 +39,19 @@ fn equals(kind: ColumnType, column: &str, parameter: &str) -> String {
 }
 
 #[expect(clippy::expect_used, reason = "a test that cannot start has failed")]
-fn broken(server: &Postgres, type_name: fn(ColumnType) -> &'static str) -> Vec<String> {
+fn broken(server: Postgres, type_name: fn(ColumnType) -> &'static str) -> Vec<String> {
     let subject = Subject {
         urls: vec![server.url(SUPERUSER, "postgres")],
         options: support::options(),
         timeline: support::WallTimeline::start(),
         sql: SqlWords { type_name, equals },
+        cut: Some(Rc::new(move || {
+            server.sql(
+                "postgres",
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                 WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()",
+            );
+        })),
     };
     let broken = support::block_on(broken_rules(&subject)).expect("a target");
     broken.iter().map(ToString::to_string).collect()
@@ -53,7 +62,7 @@ fn every_rule_is_kept() {
     if skipped() {
         return;
     }
-    let broken = broken(&Postgres::start(), type_name);
+    let broken = broken(Postgres::start(), type_name);
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
 
@@ -62,7 +71,7 @@ fn columns_without_a_binary_form_are_stored_exactly_too() {
     if skipped() {
         return;
     }
-    let mut broken = broken(&Postgres::start(), other_type_name);
+    let mut broken = broken(Postgres::start(), other_type_name);
     // `unnest` says that it cannot send them.
     broken.retain(|rule| !rule.contains("`--insert unnest` cannot send"));
     assert!(broken.is_empty(), "{}", broken.join("\n"));

@@ -23,6 +23,7 @@ fn check(url: &str) {
             type_name: |_| "",
             equals: |_, _, _| String::new(),
         },
+        cut: None,
     };
     let broken = support::block_on(async {
         let mut broken = broken_rules(&subject).await.unwrap();

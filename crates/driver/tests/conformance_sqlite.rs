@@ -27,6 +27,7 @@ fn check(parameters: &str) {
             type_name,
             equals: |_, column, parameter| format!("{column} = {parameter}"),
         },
+        cut: None,
     };
     let broken = support::block_on(broken_rules(&subject)).unwrap();
     let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();

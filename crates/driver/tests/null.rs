@@ -73,6 +73,7 @@ fn the_sink_keeps_the_rules_of_every_driver() {
                 type_name: |_| "text",
                 equals: |_, column, parameter| format!("{column} = {parameter}"),
             },
+            cut: None,
         };
         let broken = block_on(broken_rules(&subject)).unwrap();
         assert_eq!(broken, [], "{url}");

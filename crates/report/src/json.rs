@@ -2,6 +2,8 @@
 //!
 //! The bytes of [`json`] are exactly those of `record.json`.
 
+use std::io::{self, Write};
+
 use serde::Deserialize;
 use thiserror::Error;
 
@@ -30,6 +32,16 @@ pub enum ParseError {
 /// end. A number that is not finite becomes `null`.
 pub fn json(record: &RunRecord) -> String {
     pretty(record)
+}
+
+/// Writes the bytes of [`json`], piece by piece: the text of a long run's record is longer than all that is
+/// kept of the run.
+///
+/// # Errors
+/// Those of the writer.
+pub fn write_json(record: &RunRecord, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(Escaping(&mut *out), record)?;
+    out.write_all(b"\n")
 }
 
 /// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
@@ -82,6 +94,21 @@ fn escaped(json: &str) -> String {
     text
 }
 
+/// Escapes what is written through it, in pieces that end with a character.
+struct Escaping<W>(W);
+
+impl<W: Write> Write for Escaping<W> {
+    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
+        let text = std::str::from_utf8(piece).map_err(io::Error::other)?;
+        self.0.write_all(escaped(text).as_bytes())?;
+        Ok(piece.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +122,9 @@ mod tests {
             fixture::open_gate(),
         ] {
             let text = json(&record);
+            let mut written = Vec::new();
+            write_json(&record, &mut written).unwrap();
+            assert_eq!(String::from_utf8(written).unwrap(), text);
             assert!(text.ends_with("}\n"));
             let back = parse(&text).unwrap();
             assert_eq!(back, record);
@@ -112,6 +142,9 @@ mod tests {
             "{text}"
         );
         assert_eq!(parse(&text).unwrap(), record);
+        let mut written = Vec::new();
+        write_json(&record, &mut written).unwrap();
+        assert_eq!(String::from_utf8(written).unwrap(), text);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
 };
 pub use html::{html, size_html};
-pub use json::{ParseError, json, parse, schema};
+pub use json::{ParseError, json, parse, schema, write_json};
 pub use live::{AuditProgress, ExperimentProgress, Live, LoadBounds};
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};

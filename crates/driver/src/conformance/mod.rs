@@ -10,6 +10,7 @@
 
 mod broken;
 mod dialect;
+mod idling;
 mod leasing;
 mod refusing;
 mod sample;
@@ -149,6 +150,11 @@ const RULES: &[Rule] = &[
         serving::running_ops_are_not_idle,
         StoredValues,
         "while an op runs the target is not reported as idle"
+    ),
+    rule!(
+        idling::an_idle_session_is_closed_only_by_its_target,
+        StoredValues,
+        "an idle session says at once that its target closed it, and never else"
     ),
     rule!(
         leasing::a_share_of_a_table_is_leased_once_and_given_back,

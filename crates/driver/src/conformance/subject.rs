@@ -35,6 +35,8 @@ pub struct Subject {
     pub timeline: Rc<dyn Timeline>,
     /// The dialect.
     pub sql: SqlWords,
+    /// Closes the connections of all sessions at the target's end, where a test can.
+    pub cut: Option<Rc<dyn Fn()>>,
 }
 
 impl Subject {

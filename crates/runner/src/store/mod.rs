@@ -169,10 +169,8 @@ impl RunDirectory {
 
     /// Writes the record, its page and its histograms.
     pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
-        // The bytes of `report::json`; the text of a long run's is longer than all that it keeps in memory.
         write_whole_by(&self.path.join(RECORD), |file| {
-            serde_json::to_writer_pretty(&mut *file, record)?;
-            file.write_all(b"\n")
+            report::write_json(record, file)
         })?;
         self.write_whole(PAGE, report::html(record).as_bytes())?;
         self.write_histogram_log(record)

@@ -29,6 +29,7 @@ fn it_keeps_every_rule_that_needs_no_values() {
                 type_name: |_| "",
                 equals: |_, _, _| String::new(),
             },
+            cut: None,
         };
         let broken = clock.block_on(broken_rules(&subject)).unwrap();
         let broken: Vec<String> = broken.iter().map(ToString::to_string).collect();
