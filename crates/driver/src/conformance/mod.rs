@@ -8,6 +8,7 @@
 //! Must not name any database, or know one; dialects come in as
 //! [`SqlWords`].
 
+mod answers;
 mod broken;
 mod dialect;
 mod idling;
@@ -150,6 +151,11 @@ const RULES: &[Rule] = &[
         serving::running_ops_are_not_idle,
         StoredValues,
         "while an op runs the target is not reported as idle"
+    ),
+    rule!(
+        answers::an_endless_answer_is_refused,
+        StoredValues,
+        "an answer of which there is no end is refused while it is read, and the target can be asked again"
     ),
     rule!(
         idling::an_idle_session_is_closed_only_by_its_target,

@@ -14,14 +14,10 @@ use super::message;
 use super::options::Node;
 use super::wire::Connection;
 use crate::contract::{TargetError, Timeline};
+use crate::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use crate::sql::describe::{SqlQuery, Texts};
 use crate::sql::dialect::Dialect;
 use crate::time_limit::{self, unanswered, within};
-
-/// Rows of a response that is kept, at most: an audit has one for 100,000 rows or more.
-const ROWS_MAX: usize = 250_000;
-/// Memory of a response that is kept, at most.
-const BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// See the module.
 pub(super) struct AdminConnection {
@@ -122,16 +118,14 @@ pub(super) async fn rows_of(
     let mut request = Vec::new();
     message::query(&mut request, sql);
     let mut rows = Vec::new();
-    let mut room = BYTES_MAX;
+    let mut limit = AnswerLimit::new();
     let exchanged = connection.request_while(&request, |message| {
         if message.tag != b'D' {
             return Ok(());
         }
         let row = row(message.body);
-        let bytes = message.body.len() + size_of_val(row.as_slice()) + size_of_val(&row);
-        room = room.checked_sub(bytes).ok_or_else(too_long)?;
-        if rows.len() == ROWS_MAX {
-            return Err(too_long());
+        if !limit.takes(&row) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, TOO_LONG));
         }
         rows.push(row);
         Ok(())
@@ -139,13 +133,6 @@ pub(super) async fn rows_of(
     let exchanged = exchanged.await;
     exchanged.map_err(|failure| failure.into_target_error(&node.shown))?;
     Ok(rows)
-}
-
-fn too_long() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has",
-    )
 }
 
 /// The first value of the first row as a number; 0 where there is none.

@@ -4,6 +4,7 @@
 //! Must not do I/O: a driver passes its connection as a [`describe::SqlQuery`], or sends the
 //! statements itself.
 
+pub(crate) mod answer_limit;
 pub(crate) mod audit;
 pub(crate) mod condition;
 pub(crate) mod cratedb_describe;

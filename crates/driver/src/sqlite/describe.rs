@@ -7,7 +7,8 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 
 use super::error::statement_error;
-use crate::contract::TargetError;
+use crate::contract::{TargetError, TargetErrorKind};
+use crate::sql::answer_limit::{AnswerLimit, TOO_LONG};
 use crate::sql::describe::{
     SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, not_there, number, sample_column,
 };
@@ -202,13 +203,14 @@ fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
     }
 }
 
-/// The rows of an answer as text, bytes that are none left out.
+/// The rows of an answer as text, bytes that are none left out; an error where they are too many.
 pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, TargetError> {
     let failed = |error: rusqlite::Error| statement_error(what, &error);
     let mut statement = connection.prepare(sql).map_err(failed)?;
     let columns = statement.column_count();
     let mut found = statement.query([]).map_err(failed)?;
-    let mut rows = Vec::new();
+    let mut rows: Texts = Vec::new();
+    let mut limit = AnswerLimit::new();
     while let Some(row) = found.next().map_err(failed)? {
         let texts = (0..columns).map(|at| {
             Ok(match row.get_ref(at)? {
@@ -218,7 +220,15 @@ pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Tex
                 ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
             })
         });
-        rows.push(texts.collect::<Result<_, _>>().map_err(failed)?);
+        let row: Vec<_> = texts.collect::<Result<_, _>>().map_err(failed)?;
+        if !limit.takes(&row) {
+            return Err(TargetError {
+                kind: TargetErrorKind::Statement,
+                message: format!("{what}: {TOO_LONG}"),
+                hint: None,
+            });
+        }
+        rows.push(row);
     }
     Ok(rows)
 }

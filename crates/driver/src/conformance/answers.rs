@@ -1,0 +1,34 @@
+//! Rules about what is asked around the load.
+
+use super::broken::{Broken, require};
+use super::sample;
+use super::subject::Subject;
+
+/// Rows of a table of which each is joined with each, and with each again: 10⁹ rows.
+const ROWS: usize = 1_000;
+
+pub(super) async fn an_endless_answer_is_refused(subject: &Subject) -> Result<(), Broken> {
+    let target = subject.open(None)?;
+    let workload = sample::insert_only("endless", subject.sql);
+    let mut admin = subject.create(target.as_ref(), &workload).await?;
+    let mut client = subject.connect(target.as_ref(), &workload).await?;
+    let outcome = client.insert(sample::batch(0, ROWS)).await;
+    require!(outcome.is_success(), "{ROWS} rows: {outcome:?}");
+    subject.quiesce(admin.as_mut()).await?;
+    let table = &workload.tables[0].name;
+    let endless = format!("SELECT 1 FROM {table} AS a, {table} AS b, {table} AS c");
+    let answer = admin.query(&endless).await;
+    require!(
+        answer.is_err(),
+        "an answer of 10⁹ rows was read, or cut short and not refused"
+    );
+    let mut admin = subject.admin(target.as_ref()).await?;
+    let answer = admin
+        .query(&format!("SELECT count(*) FROM {table}"))
+        .await?;
+    require!(
+        answer == [[Some(ROWS.to_string())]],
+        "the number of rows after it: {answer:?}"
+    );
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! How long an answer to Highwater itself may be; what a load reads is its own affair. Must not read one.
+
+/// Rows of an answer: an audit has one for 100,000 rows or more.
+const ROWS_MAX: usize = 250_000;
+/// Bytes of an answer, with what keeping it takes.
+const BYTES_MAX: usize = 128 * 1024 * 1024;
+
+/// Says of an answer that it is too long.
+pub(crate) const TOO_LONG: &str =
+    "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has";
+
+/// What is left of the room for an answer.
+#[derive(Debug)]
+pub(crate) struct AnswerLimit {
+    rows: usize,
+    bytes: usize,
+}
+
+impl AnswerLimit {
+    /// Of an answer that begins.
+    pub(crate) const fn new() -> Self {
+        Self {
+            rows: ROWS_MAX,
+            bytes: BYTES_MAX,
+        }
+    }
+
+    /// Whether a row that takes so many bytes still fits.
+    pub(crate) fn takes(&mut self, row: &[Option<String>]) -> bool {
+        let texts: usize = row.iter().flatten().map(String::len).sum();
+        let bytes = texts + size_of_val(row) + size_of::<Vec<Option<String>>>();
+        let left = self.rows.checked_sub(1).zip(self.bytes.checked_sub(bytes));
+        if let Some((rows, bytes)) = left {
+            (self.rows, self.bytes) = (rows, bytes);
+        }
+        left.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_and_bytes_are_bounded() {
+        let mut limit = AnswerLimit::new();
+        let taken = (0..2 * ROWS_MAX).filter(|_| limit.takes(&[])).count();
+        assert_eq!(taken, ROWS_MAX);
+        let long = [Some("x".repeat(BYTES_MAX / 4))];
+        let mut limit = AnswerLimit::new();
+        assert_eq!((0..10).filter(|_| limit.takes(&long)).count(), 3);
+    }
+}
