@@ -41,14 +41,20 @@ fn run(place: &Place, more: &[&str]) -> RunRecord {
     record(&place.call(&[&words, more].concat()))
 }
 
-/// Three seconds are few, and a busy machine may not be steady; nothing else may be said against the
-/// run.
+/// Three seconds are few, and a busy machine may not be steady or let the load generator run; nothing else
+/// may be said against the run.
 fn expect_undisturbed(record: &RunRecord) {
     let judgments = &record.judgments;
     assert_eq!(judgments.data.value, Data::Clean, "{judgments:?}");
     let mut reasons = judgments.measurement.reasons.iter();
+    let by_machine = |code| {
+        matches!(
+            code,
+            ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::ClientStalled
+        )
+    };
     assert!(
-        reasons.all(|reason| matches!(reason.code, ReasonCode::NotSteady | ReasonCode::TooShort)),
+        reasons.all(|reason| by_machine(reason.code)),
         "{judgments:?}"
     );
 }
