@@ -245,17 +245,22 @@ impl KeptLeases {
         drop(self.0.replace(Some(held)));
     }
 
-    /// Hands over what the run before held, if it is what this one needs.
+    /// Hands over what the run before held, if it is what this one needs; else it is given back, or this
+    /// process would stand in its own way.
     pub(crate) async fn hand_over(
         &self,
         admin: &mut dyn Admin,
         request: &LeaseRequest<'_>,
+        timeline: &dyn Timeline,
     ) -> Result<Option<HeldLeases>, TargetError> {
         let Some(held) = self.0.take() else {
             return Ok(None);
         };
-        let covers = held.covers(admin, &request.tables).await?;
-        Ok(covers.then_some(held))
+        if held.covers(admin, &request.tables).await? {
+            return Ok(Some(held));
+        }
+        held.end(admin, timeline).await;
+        Ok(None)
     }
 
     /// Gives the tables back, if the target can be reached soon.

@@ -36,7 +36,9 @@ impl Run {
             shares: share.of,
         };
         if let Some(kept) = &self.kept
-            && let Some(held) = kept.hand_over(admin, &request).await?
+            && let Some(held) = kept
+                .hand_over(admin, &request, self.timeline.as_ref())
+                .await?
         {
             return Ok(Some(held));
         }
