@@ -1,6 +1,6 @@
-//! Three judgments, kept apart: was it measured soundly, are the data right, was the objective met.
+//! Three judgments, kept apart: is the measurement valid, are the data right, was the objective met.
 //!
-//! A database that loses rows can be measured soundly; a sound run can miss its objective.
+//! A database that loses rows can be measured well; a valid run can miss its objective.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

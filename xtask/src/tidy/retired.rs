@@ -107,8 +107,9 @@ const WORDS: [(&str, &str); 15] = [
 ];
 
 /// Phrases and British spellings, found in any case and inside of words.
-const PHRASES: [(&str, &str); 19] = [
+const PHRASES: [(&str, &str); 22] = [
     ("behaviour", "behavior"),
+    ("best cell", "best configuration"),
     ("catalogue", "catalog"),
     ("centre", "center"),
     ("colour", "color"),
@@ -121,6 +122,8 @@ const PHRASES: [(&str, &str); 19] = [
     ("licence", "license"),
     ("list of tables", "table registry"),
     ("load machine", "load generator"),
+    ("measurement sound", "measurement valid"),
+    ("measurement unsound", "measurement invalid"),
     ("neighbour", "neighbor"),
     ("normalis", "normaliz"),
     ("optimis", "optimiz"),

@@ -145,7 +145,7 @@ fn distrusted(side: usize, record: &RunRecord) -> Option<Difference> {
     let judged = &record.judgments;
     let mut said = Vec::new();
     if judged.measurement.value == Measurement::Invalid {
-        said.push("measurement unsound");
+        said.push("measurement invalid");
     }
     if matches!(
         judged.data.value,

@@ -121,7 +121,7 @@ pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
         .collect()
 }
 
-/// A search has one figure, its mark, a tuning that of its best cell; a run its throughputs and
+/// A search has one figure, its mark, a tuning that of its best configuration; a run its throughputs and
 /// percentiles, what failed, whether it was answered all the time, and what a row costs.
 fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
     if let Some(search) = &record.search {
@@ -205,7 +205,12 @@ fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {
         return None;
     };
     let (name, unit, better, value) = match tune.by {
-        TuneFigure::Throughput => ("best cell", per_s(tune.unit), Better::More, best.figure),
+        TuneFigure::Throughput => (
+            "best configuration",
+            per_s(tune.unit),
+            Better::More,
+            best.figure,
+        ),
         TuneFigure::ServerCpuPerRow => ("best cpu per row", "ns", Better::Less, best.figure * 1e9),
         TuneFigure::DiskBytesPerRow => ("best disk per row", "bytes", Better::Less, best.figure),
     };

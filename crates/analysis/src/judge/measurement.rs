@@ -1,7 +1,7 @@
 //! Whether the figures are the target's, and enough of them.
 //!
 //! These rules ask about our own side and the course of the run; a slow or lossy target must not
-//! make a measurement unsound.
+//! make a measurement invalid.
 
 use crate::littles_law;
 use highwater_model::display::{count, duration, foreign, percent, rate, span};

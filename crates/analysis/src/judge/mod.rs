@@ -37,10 +37,10 @@ pub fn judge(record: &RunRecord) -> Judgments {
 
 /// The exit code of a run.
 ///
-/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's
-/// expressions, with which the audit asks, are wrong; 3: measurement not sound, or data unverified although an audit was asked; 1: objective missed; 0: all well. Where
-/// several hold the first in this order wins: what happened to the data matters most, and why a
-/// run ended explains why it is not sound.
+/// 4: data lost, duplicated or altered; 5: target lost; 130: interrupted; 2: the workload's expressions, with
+/// which the audit asks, are wrong; 3: measurement not valid, or data unverified although an audit was
+/// asked; 1: objective missed; 0: all well. Where several hold the first in this order wins: what happened
+/// to the data matters most, and why a run ended explains why it is not valid.
 pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
     match judgments.data.value {
         Data::Lost | Data::Duplicated | Data::Surplus | Data::Altered => return 4,
@@ -51,13 +51,13 @@ pub fn exit_code(judgments: &Judgments, ended: Ended) -> u8 {
         Ended::Interrupted => return 130,
         Ended::Complete => {}
     }
-    // What the user gave is wrong; how sound the rest is comes after that.
+    // What the user gave is wrong; how valid the rest is comes after that.
     let reasons = &judgments.data.reasons;
     if reasons.iter().any(|r| r.code == ReasonCode::AuditSqlWrong) {
         return 2;
     }
-    let sound = judgments.measurement.value == Measurement::Valid;
-    if !sound || judgments.data.value == Data::Unverified {
+    let is_valid = judgments.measurement.value == Measurement::Valid;
+    if !is_valid || judgments.data.value == Data::Unverified {
         return 3;
     }
     match judgments.objective.value {

@@ -18,7 +18,7 @@
 //!    which value within the bracket confirmations would hold. It is confirmed instead, or after.
 //! 6. *Soak*, where it is asked for: the confirmed value once more, for long.
 //!
-//! A probe that was unsound, or lost its target, says nothing; so the same step follows it again.
+//! A probe that was invalid, or lost its target, says nothing; so the same step follows it again.
 //!
 //! Bracketing and safeguarded interpolation: R. P. Brent, "Algorithms for minimization without
 //! derivatives", 1973, chapter 4; doubling steps: J. L. Bentley & A. C. Yao, "An almost optimal

@@ -11,7 +11,7 @@ use highwater_model::plan::PhaseKind;
 use highwater_model::record::RunRecord;
 use highwater_model::search::{ProbePurpose, ProbeVerdict, SearchRecord};
 
-/// Reasons for an unsound measurement that are the load generator's doing.
+/// Reasons for an invalid measurement that are the load generator's doing.
 const OUR_OWN: [ReasonCode; 7] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,

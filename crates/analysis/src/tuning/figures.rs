@@ -7,7 +7,7 @@ use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::{names, sources};
 use highwater_model::tune::{TrialVerdict, TuneFigure};
 
-/// Reasons for an unsound measurement that are the load generator's doing.
+/// Reasons for an invalid measurement that are the load generator's doing.
 const OUR_OWN: [ReasonCode; 3] = [
     ReasonCode::ClientSaturated,
     ReasonCode::ClientLag,

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
+use highwater_model::judgment::ReasonCode;
 use highwater_model::record::RunRecord;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
@@ -124,6 +125,23 @@ impl Place {
 #[track_caller]
 pub(crate) fn record(called: &Called) -> RunRecord {
     highwater_report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+}
+
+/// Seconds are few, and a busy machine may not be steady or let the load generator run; nothing else may be
+/// said against the measurement.
+pub(crate) fn expect_undisturbed(record: &RunRecord) {
+    let measurement = &record.judgments.measurement;
+    let by_machine = |code| {
+        matches!(
+            code,
+            ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::ClientStalled
+        )
+    };
+    let mut reasons = measurement.reasons.iter();
+    assert!(
+        reasons.all(|reason| by_machine(reason.code)),
+        "{measurement:?}"
+    );
 }
 
 fn finish(command: &mut Command) -> Called {

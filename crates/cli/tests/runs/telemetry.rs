@@ -5,12 +5,12 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use highwater_model::judgment::{Data, ReasonCode};
+use highwater_model::judgment::Data;
 use highwater_model::record::RunRecord;
 use highwater_model::target_telemetry::SeriesKind;
 use highwater_report as report;
 
-use crate::called::{Place, record};
+use crate::called::{Place, expect_undisturbed, record};
 
 /// An endpoint whose counter grows by ten with each request.
 fn endpoint() -> String {
@@ -41,24 +41,6 @@ fn run(place: &Place, more: &[&str]) -> RunRecord {
     record(&place.call(&[&words, more].concat()))
 }
 
-/// Three seconds are few, and a busy machine may not be steady or let the load generator run; nothing else
-/// may be said against the run.
-fn expect_undisturbed(record: &RunRecord) {
-    let judgments = &record.judgments;
-    assert_eq!(judgments.data.value, Data::Clean, "{judgments:?}");
-    let mut reasons = judgments.measurement.reasons.iter();
-    let by_machine = |code| {
-        matches!(
-            code,
-            ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::ClientStalled
-        )
-    };
-    assert!(
-        reasons.all(|reason| by_machine(reason.code)),
-        "{judgments:?}"
-    );
-}
-
 #[test]
 fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
     let place = Place::new();
@@ -73,6 +55,7 @@ fn an_endpoint_is_asked_once_a_second_for_what_was_mapped() {
     ];
     let record = run(&place, &metrics);
     expect_undisturbed(&record);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     let telemetry = record.target_telemetry.unwrap();
     let names: Vec<&str> = telemetry.sources.iter().map(|s| s.name.as_str()).collect();
     assert_eq!(names[..2], ["target", "host"]);
@@ -134,6 +117,7 @@ fn an_endpoint_that_nobody_serves_is_noted_and_changes_nothing_else() {
     let url = format!("http://{free}/metrics");
     let record = run(&place, &["--metrics", &url]);
     expect_undisturbed(&record);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     let telemetry = record.target_telemetry.as_ref().unwrap();
     let source = &telemetry.sources[2];
     assert!(
@@ -149,6 +133,7 @@ fn nobody_is_asked_without_telemetry() {
     let url = "http://127.0.0.1:1/metrics";
     let record = run(&place, &["--no-telemetry", "--metrics", url]);
     expect_undisturbed(&record);
+    assert_eq!(record.judgments.data.value, Data::Clean);
     assert_eq!(record.target_telemetry, None);
 }
 

@@ -22,7 +22,7 @@ use highwater_runner::store::RunDirectory;
 use crate::support::{Job, closed, one_node};
 
 const SESSIONS: [u32; 3] = [1, 2, 4];
-const CELL: Nanos = Nanos::from_secs(5);
+const TRIAL: Nanos = Nanos::from_secs(5);
 
 /// Configurations that differ in the number of sessions.
 struct Trials {
@@ -43,7 +43,7 @@ impl Trials {
 fn simulated() -> Job {
     let target = one_node("cores=1&query=1ms&service=constant");
     let mut job = Job::new(&target, &[("latest-metrics", closed(1))]);
-    job.step = CELL;
+    job.step = TRIAL;
     job
 }
 
@@ -80,7 +80,7 @@ fn tuning(budget: Nanos) -> TuneRecord {
             confirmations: 2,
             probes_max: probes_most(&axes, 2),
             budget_ns: budget.0,
-            trial_cost_ns: CELL.0,
+            trial_cost_ns: TRIAL.0,
         },
         axes,
         definition_hash: String::new(),
@@ -131,7 +131,7 @@ fn a_budget_without_room_for_a_cell_is_refused_and_nothing_is_left() {
     let (_keep, interrupts) = interrupts::channel();
     let silent = Rc::new(Silent) as Rc<dyn Observer>;
     // A configuration fits, but not the four behind it that confirm.
-    let tuning = tuning(Nanos(4 * CELL.0));
+    let tuning = tuning(Nanos(4 * TRIAL.0));
     let refused = tune_in(root.path(), tuning, &silent, &interrupts);
     let refused = refused.unwrap_err();
     assert!(

@@ -8,14 +8,13 @@
 //!   ledger.jsonl     outcomes of rows, once a second: what was acknowledged outlives the process
 //!   record.json      the record; written whole, or not at all
 //!   report.html      the record as a page, with it
-//!   scratch-N.bin    while it runs, what is not kept in memory: refused and unknown batches where there
-//!                    are many, and what is known of each second
 //!   probes/          of a search: the runs of its probes
 //!   latency.hlog     the same histograms as an HdrHistogram log, for its own tools
 //! ```
 //!
-//! A process that was killed leaves the first four. Errors name the path. What must not be here:
-//! what a record says, and how it is made.
+//! What is not kept in memory while it runs (refused and unknown batches where there are many, and what is
+//! known of each second) is in files without a name. A process that was killed leaves the first four.
+//! Errors name the path. What must not be here: what a record says, and how it is made.
 
 mod error;
 mod journal;
@@ -294,12 +293,6 @@ pub fn reopen(path: &Path) -> Result<RunDirectory, StoreError> {
         path.parent().unwrap_or(path)
     };
     let lock = lock(directory)?;
-    let scratch = fs::read_dir(directory).into_iter().flatten().flatten();
-    let is_spill = |name: &str| name.starts_with(SPILL);
-    for file in scratch.filter(|file| file.file_name().to_str().is_some_and(is_spill)) {
-        // A run that was killed left it; its ledger file says the same.
-        drop(fs::remove_file(file.path()));
-    }
     Ok(RunDirectory {
         path: directory.to_owned(),
         spills: Arc::default(),

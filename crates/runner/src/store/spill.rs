@@ -1,5 +1,6 @@
-//! A scratch file of a run for data beyond the memory bound; removed when it is dropped. What must
-//! not be here: what its bytes mean.
+//! A scratch file of a run for data beyond the memory bound. It has no name once it is open, so that nothing
+//! of it is left when it is dropped, or when the process is killed. What must not be here: what its bytes
+//! mean.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -35,6 +36,7 @@ impl Spill {
             let mut options = OpenOptions::new();
             let options = options.read(true).write(true).create_new(true);
             let file = options.open(&self.path).map_err(failed)?;
+            std::fs::remove_file(&self.path).map_err(failed)?;
             self.file.insert(file)
         };
         file.write_all_at(bytes, self.bytes).map_err(failed)?;
@@ -62,10 +64,7 @@ impl Spill {
     /// Removes what was written.
     pub fn clear(&mut self) {
         self.bytes = 0;
-        if self.file.take().is_some() {
-            // What is left of a scratch file does no harm.
-            drop(std::fs::remove_file(&self.path));
-        }
+        self.file = None;
     }
 
     /// An error of its file.
@@ -91,11 +90,5 @@ impl Read for SpillReader<'_> {
             self.at += length as u64;
         }
         Ok(length)
-    }
-}
-
-impl Drop for Spill {
-    fn drop(&mut self) {
-        self.clear();
     }
 }

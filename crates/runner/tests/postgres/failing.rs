@@ -105,7 +105,7 @@ fn terminated_sessions_come_back_and_what_was_in_flight_is_unknown() {
     assert!(record.incidents.is_empty(), "{:?}", record.incidents);
     let notes = record.notes.iter().map(|note| note.code.as_str());
     assert!(notes.eq(["shares_host"]), "{:?}", record.notes);
-    // A target that fails is measured all the same: it does not make the measurement unsound.
+    // A target that fails is measured all the same: it does not make the measurement invalid.
     let measurement = &record.judgments.measurement;
     let codes: Vec<ReasonCode> = measurement.reasons.iter().map(|r| r.code).collect();
     assert!(!codes.contains(&ReasonCode::TargetLost), "{text}");

@@ -239,7 +239,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
     assert_eq!(end.record.judgments.data.value, Data::Unverified);
 }
 
-/// All was measured by then: what was measured stays sound, and the audit ends as it would.
+/// All was measured by then: what was measured stays valid, and the audit ends as it would.
 #[test]
 fn an_audit_that_is_interrupted_once_goes_on() {
     let end = slow().run_interrupted(At::Part("audit"), 1);

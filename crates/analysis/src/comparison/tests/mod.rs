@@ -217,7 +217,7 @@ fn all_that_differs_is_listed() {
     );
 }
 
-/// A tuning's own record is that of its last cell: the figures of that run are not the tuning's.
+/// A tuning's own record is that of its last trial: the figures of that run are not the tuning's.
 #[test]
 fn of_tunings_the_best_cells_are_compared() {
     use highwater_model::tune::{
@@ -251,7 +251,11 @@ fn of_tunings_the_best_cells_are_compared() {
         record
     };
     for (by, name, expected) in [
-        (TuneFigure::Throughput, "best cell", Verdict::Better),
+        (
+            TuneFigure::Throughput,
+            "best configuration",
+            Verdict::Better,
+        ),
         (
             TuneFigure::ServerCpuPerRow,
             "best cpu per row",

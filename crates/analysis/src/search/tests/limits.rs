@@ -7,7 +7,7 @@ struct Awkward {
     capacity: f64,
     /// From this rate on the load generator gives out.
     client: f64,
-    /// So many probes are unsound for no reason of theirs.
+    /// So many probes are invalid for no reason of theirs.
     flukes: u32,
     /// From this probe on the target is gone.
     lost_from: u32,

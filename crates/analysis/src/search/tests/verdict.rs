@@ -150,7 +150,7 @@ fn each_reason_is_told_once_and_the_objectives_come_first() {
     assert_eq!(
         shown(record.clone()).reasons,
         expected,
-        "unsound: no error decides"
+        "invalid: no error decides"
     );
     record.clients[0].cpu_fraction = 0.1;
     let expected = [ReasonCode::ObjectiveErrors, ReasonCode::ObjectiveLatency];

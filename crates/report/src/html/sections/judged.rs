@@ -44,7 +44,7 @@ impl Tone {
 
 pub(in crate::html) fn judged(record: &RunRecord) -> Part {
     let judged = &record.judgments;
-    let (measurement, sound) = match judged.measurement.value {
+    let (measurement, valid) = match judged.measurement.value {
         Measurement::Valid => ("valid", Tone::Good),
         Measurement::Invalid => ("invalid", Tone::Bad),
         Measurement::Inconclusive => ("inconclusive", Tone::Open),
@@ -68,7 +68,7 @@ pub(in crate::html) fn judged(record: &RunRecord) -> Part {
             Head {
                 name: "Measurement",
                 value: measurement,
-                tone: sound,
+                tone: valid,
             },
             "Are these the target's figures, and not the load generator's?",
             "",

@@ -107,7 +107,7 @@ fn what_a_server_says_is_text_wherever_it_stands() {
     assert_eq!(ends(&plain), plain.matches("class=\"data\"").count() + 1);
 }
 
-/// The verdict of the confirming round in words, a chart and a table for each axis, every cell.
+/// The verdict of the confirming round in words, a chart and a table for each axis, every configuration.
 #[test]
 fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
     let page = html(&made::tuned());
