@@ -426,7 +426,12 @@ mod tests {
     fn the_schema_of_the_record_is_json_and_names_its_parts() {
         let schema: serde_json::Value =
             serde_json::from_str(&record_schema(&Tree::default())).unwrap();
-        let parts = &schema["properties"];
+        let kinds = schema["oneOf"].as_array().unwrap().iter();
+        let kinds: Vec<&str> = kinds
+            .filter_map(|kind| kind["properties"]["kind"]["const"].as_str())
+            .collect();
+        assert_eq!(kinds, ["run", "experiment", "imported"]);
+        let parts = &schema["$defs"]["RunRecord"]["properties"];
         for part in ["schema", "plan", "judgments", "results", "clients"] {
             assert!(parts.get(part).is_some(), "{part}");
         }

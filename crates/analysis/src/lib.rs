@@ -30,4 +30,4 @@ pub mod telemetry;
 pub mod throughput;
 pub mod tuning;
 
-pub use judge::{Ended, exit_code, judge};
+pub use judge::{Ended, exit_code, judge, judge_imported};

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn slowdowns_at_a_regular_distance_are_told_with_their_depth() {
+    fn slowdowns_at_a_regular_distance_are_reported_with_their_depth() {
         for period in [7, 30, 47] {
             let found = periodic_slowdown(&slowed(3, 600, period, 400.0)).unwrap();
             assert!(

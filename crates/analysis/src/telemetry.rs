@@ -106,7 +106,7 @@ pub fn busy_cpus(record: &RunRecord) -> Vec<(&str, f64)> {
 }
 
 /// Bytes that the tables grew by for each row acknowledged after they were measured first; the load
-/// comes before that. Absent where the target does not tell, or nothing grew.
+/// comes before that. Absent where the target does not report, or nothing grew.
 pub fn disk_bytes_per_row(record: &RunRecord) -> Option<f64> {
     let target = &record.target;
     let grown = target.bytes_after?.checked_sub(target.bytes_before?)?;

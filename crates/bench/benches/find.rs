@@ -11,7 +11,7 @@ use std::process::Command;
 
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::measured;
-use highwater_model::record::RunRecord;
+use highwater_model::record::Record;
 use highwater_model::search::SearchOutcome;
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup};
@@ -60,28 +60,27 @@ fn round(url: &str, seed: &str) -> Result<Round, Box<dyn Error>> {
     let before = closed(url, seed)?;
     let found = called("find", url, &["--quick", "--seed", seed])?;
     let after = closed(url, seed)?;
-    let outcome = found
-        .search
-        .as_ref()
-        .and_then(|search| search.outcome.as_ref());
+    let found = found.into_experiment().ok_or("a search left a run")?;
+    let search = found.search().ok_or("a search left a tuning")?;
     Ok(Round {
         closed: f64::midpoint(before, after),
-        mark: match outcome {
+        mark: match &search.outcome {
             Some(SearchOutcome::Mark(mark)) => Some(mark.confirmed),
             Some(SearchOutcome::NoMark(_)) | None => None,
         },
-        probes: found.probes.len(),
+        probes: search.probes.len(),
     })
 }
 
 /// Rows per second of closed load.
 fn closed(url: &str, seed: &str) -> Result<f64, Box<dyn Error>> {
     let record = called("run", url, &[CLOSED, &["--seed", seed]].concat())?;
-    Ok(measured(&record)?.throughput.ops_per_s * ROWS)
+    let run = record.into_run().ok_or("a run left an experiment")?;
+    Ok(measured(&run)?.throughput.ops_per_s * ROWS)
 }
 
 /// The record that a command of the program leaves.
-fn called(command: &str, url: &str, more: &[&str]) -> Result<RunRecord, Box<dyn Error>> {
+fn called(command: &str, url: &str, more: &[&str]) -> Result<Record, Box<dyn Error>> {
     let root = tempfile::tempdir()?;
     let said = Command::new(env!("CARGO"))
         .args([

@@ -110,8 +110,7 @@ fn hour() -> Result<RunRecord, Box<dyn Error>> {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..Stamp::default()
     };
-    let mut record = record(&imported, plan(&imported), &stamp);
-    record.imported = None;
+    let mut record = record(&imported, plan(&imported), &stamp).run;
     record.telemetry = (1..=SECONDS).map(own).collect();
     record.target_telemetry = Some(target());
     record.judgments = highwater_analysis::judge(&record);

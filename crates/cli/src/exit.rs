@@ -1,7 +1,7 @@
 //! Exit codes: the whole list. Which one wins is decided where records are judged.
 
 use highwater_analysis::{Ended, exit_code};
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 
 /// The command did everything that was requested.
 pub const SUCCESS: u8 = 0;
@@ -38,6 +38,7 @@ pub fn help() -> String {
 }
 
 /// The code of a finished run.
-pub fn of(record: &RunRecord) -> u8 {
-    exit_code(&record.judgments, Ended::of(&record.incidents))
+pub fn of<'a>(record: impl Into<RecordRef<'a>>) -> u8 {
+    let record = record.into();
+    exit_code(record.judgments(), Ended::of(record.incidents()))
 }

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use highwater_model::record::RunRecord;
-use highwater_model::tune::{TuneOutcome, TuneRecord};
+use highwater_model::record::{ExperimentRecord, RecordRef};
+use highwater_model::tune::TuneOutcome;
 use highwater_runner::{record, store};
 
 use crate::failure::Failure;
@@ -19,7 +19,11 @@ pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
     let out = layers.value("out").map(|out| PathBuf::from(&out.text));
     let path = store::find(&out.unwrap_or_default(), Some(&given.text))?;
     let record = record::read(&path)?;
-    match of(&record).and_then(|tune| tune.outcome.as_ref()) {
+    let id = &record.header().id;
+    let tune = RecordRef::from(&record)
+        .experiment()
+        .and_then(ExperimentRecord::tune);
+    match tune.and_then(|tune| tune.outcome.as_ref()) {
         Some(TuneOutcome::Best(best)) => {
             for (axis, value) in &best.values {
                 set_axis(layers, Strength::Tuned, axis, value);
@@ -27,18 +31,10 @@ pub fn apply(layers: &mut Layers) -> Result<(), Failure> {
             Ok(())
         }
         Some(TuneOutcome::NoBest(_)) => Err(given
-            .failure(format!(
-                "the tuning {} found no best configuration",
-                record.id
-            ))
+            .failure(format!("the tuning {id} found no best configuration"))
             .with_hint("resume it: highwater tune … --resume")),
         None => Err(given
-            .failure(format!("{} is not a finished tuning", record.id))
+            .failure(format!("{id} is not a finished tuning"))
             .with_hint("name the directory or ID of a `highwater tune` run")),
     }
-}
-
-/// The tuning of a record.
-fn of(record: &RunRecord) -> Option<&TuneRecord> {
-    record.tune.as_ref()
 }

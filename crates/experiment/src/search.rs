@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use highwater_analysis::search::{Probed, Step, conclude, end_early, measured_ns, next, probed};
 use highwater_model::plan::{PhaseKind, Plan};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::search::{
     NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
 };
@@ -72,11 +72,10 @@ pub fn search<M: ProbeMaker>(
     maker: &M,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
-) -> Result<RunRecord, M::Error> {
+) -> Result<ExperimentRecord, M::Error> {
     let trials = Trials::new(request.directory, request.settle, observer, interrupts);
     let mut search_run = SearchRun {
         search: request.search,
-        probes: Vec::new(),
         maker,
     };
     trial_loop::run(&mut search_run, trials)
@@ -104,7 +103,6 @@ fn no_room(search: &SearchRecord) -> RunError {
 /// A search under way.
 struct SearchRun<'a, M> {
     search: SearchRecord,
-    probes: Vec<ProbeRecord>,
     maker: &'a M,
 }
 
@@ -113,7 +111,7 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
     type Error = M::Error;
 
     fn next(&mut self, before: Before) -> Result<trial_loop::Step<ProbeRequest>, M::Error> {
-        let (purpose, at) = match next(&self.search, &self.probes) {
+        let (purpose, at) = match next(&self.search, &self.search.probes) {
             Step::Estimate => (ProbePurpose::Estimate, None),
             Step::Probe { at } => (ProbePurpose::Search, Some(at)),
             Step::Confirm { at } => (ProbePurpose::Confirm, Some(at)),
@@ -126,7 +124,7 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
             }
         };
         Ok(trial_loop::Step::Trial(ProbeRequest {
-            number: u32::try_from(self.probes.len() + 1).unwrap_or(u32::MAX),
+            number: u32::try_from(self.search.probes.len() + 1).unwrap_or(u32::MAX),
             purpose,
             at,
             tables_kept: before.tables_kept,
@@ -168,7 +166,7 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
     /// How far the search is; a soak is the last probe, and beside the budget.
     fn progress(&self, probe: &ProbeRequest) -> ExperimentProgress {
         let policy = &self.search.policy;
-        let took = self.probes.iter();
+        let took = self.search.probes.iter();
         let took = took.map(|probe| probe.took_ns.saturating_add(probe.settled_ns));
         let around = |measured: u64| Nanos(measured.saturating_add(policy.around_ns));
         let budget = policy.budget_ns.map(Nanos);
@@ -192,7 +190,7 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
             probed(&self.search, probe.purpose, record)
         });
         let sessions = sessions_of(&made.plan, &self.search.stream);
-        self.probes.push(ProbeRecord {
+        self.search.probes.push(ProbeRecord {
             number: probe.number,
             purpose: probe.purpose,
             at: probe.at.unwrap_or(f64::from(sessions)),
@@ -215,19 +213,19 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
 
     fn interrupt(&mut self) {
         let why = NoMarkReason::Interrupted;
-        self.search.outcome = Some(end_early(&self.search, &self.probes, why));
+        self.search.outcome = Some(end_early(&self.search, &self.search.probes, why));
     }
 
     fn is_over(&self) -> bool {
         self.search.outcome.is_some()
     }
 
-    fn conclude(&self, last: RunRecord, id: String) -> RunRecord {
-        conclude(last, self.search.clone(), self.probes.clone(), id)
+    fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord {
+        conclude(last, self.search.clone(), id)
     }
 
     fn made(&self) -> Option<Event> {
-        self.probes.last().cloned().map(Event::Probed)
+        self.search.probes.last().cloned().map(Event::Probed)
     }
 }
 
@@ -238,7 +236,7 @@ impl<M> SearchRun<'_, M> {
     fn cut(&self, requested: &ProbeRequest, mut plan: Plan) -> Plan {
         let measured = Nanos(measured_ns(
             &self.search,
-            &self.probes,
+            &self.search.probes,
             requested.purpose,
             requested.at,
         ));

@@ -3,7 +3,7 @@
 //! What must not be here: what is tried, and what it shows.
 
 use highwater_model::plan::Plan;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_report::ExperimentProgress;
 use highwater_runner::observer::Event;
 use highwater_runner::request::{RunError, RunRequest};
@@ -68,7 +68,7 @@ pub(crate) trait Experiment {
     fn is_over(&self) -> bool;
 
     /// The record of the whole, made of the last trial's.
-    fn conclude(&self, last: RunRecord, id: String) -> RunRecord;
+    fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord;
 
     /// What the user is told of the last trial.
     fn made(&self) -> Option<Event>;
@@ -78,7 +78,7 @@ pub(crate) trait Experiment {
 pub(crate) fn run<E: Experiment>(
     experiment: &mut E,
     mut trials: Trials<'_>,
-) -> Result<RunRecord, E::Error> {
+) -> Result<ExperimentRecord, E::Error> {
     let end = to_the_end(experiment, &mut trials);
     trials.close();
     end
@@ -87,7 +87,7 @@ pub(crate) fn run<E: Experiment>(
 fn to_the_end<E: Experiment>(
     experiment: &mut E,
     trials: &mut Trials<'_>,
-) -> Result<RunRecord, E::Error> {
+) -> Result<ExperimentRecord, E::Error> {
     loop {
         if let Step::Trial(trial) = experiment.next(trials.before())? {
             one(experiment, trials, trial)?;

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::select;
 use highwater_driver::{TargetErrorKind, Timeline};
 use highwater_model::plan::Plan;
-use highwater_model::record::{Incident, IncidentKind, RunRecord, TableStart};
+use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
 
 use highwater_runner::clock::{RealClock, RealTimeline};
@@ -146,8 +146,8 @@ impl<'a> Trials<'a> {
     /// Writes the record of the whole, which is made of the last one; none while there is none.
     pub(crate) fn write(
         &self,
-        conclude: impl FnOnce(RunRecord, String) -> RunRecord,
-    ) -> Result<Option<RunRecord>, StoreError> {
+        conclude: impl FnOnce(RunRecord, String) -> ExperimentRecord,
+    ) -> Result<Option<ExperimentRecord>, StoreError> {
         let Some(last) = self.last.clone() else {
             return Ok(None);
         };

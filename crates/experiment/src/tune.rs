@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use highwater_analysis::tuning::{Measured, TuneStep, conclude, end_early, measured, next};
 use highwater_model::plan::Plan;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
 use highwater_report::ExperimentProgress;
@@ -69,7 +69,7 @@ pub fn tune<M: TrialMaker>(
     maker: &M,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
-) -> Result<RunRecord, M::Error> {
+) -> Result<ExperimentRecord, M::Error> {
     let trials = Trials::new(request.directory, request.settle, observer, interrupts);
     let mut tune_run = TuneRun {
         tune: request.tune,
@@ -200,7 +200,7 @@ impl<M: TrialMaker> Experiment for TuneRun<'_, M> {
         self.tune.outcome.is_some()
     }
 
-    fn conclude(&self, last: RunRecord, id: String) -> RunRecord {
+    fn conclude(&self, last: RunRecord, id: String) -> ExperimentRecord {
         conclude(last, self.tune.clone(), id)
     }
 

@@ -7,6 +7,18 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::run_record::RunRecord;
+
+/// What another tool measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportedRecord {
+    /// Which tool measured, and what it does not report.
+    pub origin: ImportRecord,
+    /// What it tells, as a run of ours would.
+    #[serde(flatten)]
+    pub run: RunRecord,
+}
+
 /// Another tool's output as the origin of a record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportRecord {

@@ -1,11 +1,13 @@
 //! The nouns: plain data with public fields, each with one producer.
 //!
-//! `Plan → Op → Outcome → IntervalRecord → RunRecord`; see ARCHITECTURE.md for the path. Everything here is
+//! `Plan → Op → Outcome → IntervalRecord → Record`; see ARCHITECTURE.md for the path. Everything here is
 //! a pure function of its arguments: no I/O, no clock, no async, no global randomness.
 
 pub mod audit_record;
 pub mod checksum;
 pub mod display;
+pub mod experiment_record;
+pub mod header;
 pub mod histogram;
 pub mod import_record;
 pub mod incident;
@@ -19,6 +21,7 @@ pub mod plan;
 pub mod quantity;
 pub mod record;
 pub mod result_record;
+pub mod run_record;
 pub mod search;
 pub mod stored;
 pub mod table_shape;

@@ -29,6 +29,9 @@ pub struct SearchRecord {
     pub floor: Option<f64>,
     /// What the search may do.
     pub policy: SearchPolicy,
+    /// Probes, in order.
+    #[serde(default)]
+    pub probes: Vec<ProbeRecord>,
     /// How it ended; absent while it goes on.
     pub outcome: Option<SearchOutcome>,
 }
@@ -108,9 +111,14 @@ pub struct SearchPolicy {
 }
 
 impl SearchRecord {
-    /// The long run behind the mark, of all probes of this search.
-    pub fn soak(probes: &[ProbeRecord]) -> Option<&ProbeRecord> {
-        probes
+    /// Whether it found a mark.
+    pub fn has_mark(&self) -> bool {
+        matches!(self.outcome, Some(SearchOutcome::Mark(_)))
+    }
+
+    /// The long run behind the mark.
+    pub fn soak(&self) -> Option<&ProbeRecord> {
+        self.probes
             .last()
             .filter(|probe| probe.purpose == ProbePurpose::Soak)
     }
@@ -203,7 +211,7 @@ pub struct ProbeRecord {
     pub failed_ops: u64,
     /// Rows of the tables before the measured phase.
     pub rows_before: u64,
-    /// Bytes of the tables before the measured phase; absent where the target does not tell.
+    /// Bytes of the tables before the measured phase; absent where the target does not report.
     pub bytes_before: Option<u64>,
     /// Wall clock at its begin, RFC 3339, UTC.
     pub started_at: String,
@@ -240,7 +248,7 @@ pub struct Mark {
     pub hold_ns: u64,
     /// Rows of the tables before the last confirmation.
     pub rows: u64,
-    /// Bytes of the tables before the last confirmation; absent where the target does not tell.
+    /// Bytes of the tables before the last confirmation; absent where the target does not report.
     pub bytes: Option<u64>,
     /// Values above the lowest failed one that met the objective all the same.
     pub passed_above: Vec<f64>,

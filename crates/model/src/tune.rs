@@ -192,8 +192,8 @@ pub struct RunnerUp {
     pub figure: f64,
     /// The winner's gain over it as a share, with 95 % confidence, from the confirming round alone.
     pub gain95: [f64; 2],
-    /// Whether all of that interval is above zero; else it cannot be told which is better.
-    pub is_told: bool,
+    /// Whether all of that interval is above zero; else neither is shown to be better.
+    pub is_significant: bool,
 }
 
 /// Why there is no best configuration, and what is known all the same.

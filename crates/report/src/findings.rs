@@ -1,14 +1,22 @@
 //! All findings about a record, in the order in which reports have them.
 
 use highwater_analysis::findings::{self, RuleFinding};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_sizing::batch_too_small;
 
-/// What a tuning shows as a whole, and what the record itself shows.
-pub(crate) fn findings(record: &RunRecord) -> Vec<RuleFinding> {
-    let of_record = findings::findings(record);
-    batch_too_small(record)
+/// What an experiment shows as a whole, and what its last run shows.
+pub(crate) fn findings(record: RecordRef<'_>) -> Vec<RuleFinding> {
+    let experiment = record.experiment();
+    let of_experiment = experiment.map(of_experiment).unwrap_or_default();
+    let of_run = findings::findings(&record.measured_run());
+    [of_experiment, of_run].concat()
+}
+
+fn of_experiment(experiment: &ExperimentRecord) -> Vec<RuleFinding> {
+    let search = experiment.search();
+    let of_search = search.and_then(findings::more_sessions_less);
+    batch_too_small(experiment)
         .into_iter()
-        .chain(of_record)
+        .chain(of_search)
         .collect()
 }

@@ -9,14 +9,17 @@ use thiserror::Error;
 
 use super::version1;
 use highwater_model::display;
-use highwater_model::record::{RECORD_SCHEMA, RunRecord};
+use highwater_model::record::{RECORD_SCHEMA, Record, RecordRef};
 
 /// Why a text is not a record.
 #[derive(Debug, Error)]
 pub enum ParseError {
     /// It is JSON, but not a record of any version.
-    #[error("not a record of Highwater: it has no `schema` (expected {RECORD_SCHEMA})")]
-    NotARecord,
+    #[error("not a record of Highwater: it has no `{missing}` (expected {RECORD_SCHEMA})")]
+    NotARecord {
+        /// What a record begins with, and it lacks.
+        missing: &'static str,
+    },
     /// It is a record of another version.
     #[error("record has schema {found:?}; this version of Highwater reads {RECORD_SCHEMA}")]
     Schema {
@@ -30,8 +33,8 @@ pub enum ParseError {
 
 /// The record as it is stored: pretty, fields in the order of their definition, a newline at the
 /// end. A number that is not finite becomes `null`.
-pub fn json(record: &RunRecord) -> String {
-    pretty(record)
+pub fn json<'a>(record: impl Into<RecordRef<'a>>) -> String {
+    pretty(&record.into())
 }
 
 /// Writes the bytes of [`json`], piece by piece: the text of a long run's record is longer than all that is
@@ -39,23 +42,35 @@ pub fn json(record: &RunRecord) -> String {
 ///
 /// # Errors
 /// Those of the writer.
-pub fn write_json(record: &RunRecord, out: &mut impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(Escaping(&mut *out), record)?;
+pub fn write_json(record: RecordRef<'_>, out: &mut impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(Escaping(&mut *out), &record)?;
     out.write_all(b"\n")
 }
 
 /// Reads what [`json`] wrote, and records of version 1. Unknown fields are ignored.
 ///
+/// A kind is read as what it is, not as one of several: the record of a long run would be in memory twice.
+///
 /// # Errors
 /// If the text is not JSON, not a record, or of another schema version.
-pub fn parse(json: &str) -> Result<RunRecord, ParseError> {
+pub fn parse(json: &str) -> Result<Record, ParseError> {
     /// Read first, so that another version is named before one of its fields is missed.
     #[derive(Deserialize)]
     struct Version {
         schema: Option<String>,
+        kind: Option<Kind>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        Run,
+        Experiment,
+        Imported,
     }
     let version: Version = serde_json::from_str(json)?;
-    let found = version.schema.ok_or(ParseError::NotARecord)?;
+    let found = version
+        .schema
+        .ok_or(ParseError::NotARecord { missing: "schema" })?;
     if found == version1::SCHEMA {
         let record = version1::upgraded(serde_json::from_str(json)?, RECORD_SCHEMA);
         return Ok(serde_json::from_value(record)?);
@@ -64,12 +79,19 @@ pub fn parse(json: &str) -> Result<RunRecord, ParseError> {
         let found = found.chars().take(64).collect();
         return Err(ParseError::Schema { found });
     }
-    Ok(serde_json::from_str(json)?)
+    let kind = version.kind;
+    Ok(
+        match kind.ok_or(ParseError::NotARecord { missing: "kind" })? {
+            Kind::Run => Record::Run(serde_json::from_str(json)?),
+            Kind::Experiment => Record::Experiment(serde_json::from_str(json)?),
+            Kind::Imported => Record::Imported(serde_json::from_str(json)?),
+        },
+    )
 }
 
 /// JSON Schema (draft 2020-12) of [`json`], pretty, with a newline at the end.
 pub fn schema() -> String {
-    pretty(&schemars::schema_for!(RunRecord))
+    pretty(&schemars::schema_for!(Record))
 }
 
 pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
@@ -123,11 +145,11 @@ mod tests {
         ] {
             let text = json(&record);
             let mut written = Vec::new();
-            write_json(&record, &mut written).unwrap();
+            write_json((&record).into(), &mut written).unwrap();
             assert_eq!(String::from_utf8(written).unwrap(), text);
             assert!(text.ends_with("}\n"));
             let back = parse(&text).unwrap();
-            assert_eq!(back, record);
+            assert_eq!(back, Record::Run(Box::new(record)));
             assert_eq!(json(&back), text);
         }
     }
@@ -141,9 +163,9 @@ mod tests {
             text.contains(r"x\u202e\u009b1m\udb40\udc41\u001b"),
             "{text}"
         );
-        assert_eq!(parse(&text).unwrap(), record);
+        assert_eq!(parse(&text).unwrap().run(), Some(&record));
         let mut written = Vec::new();
-        write_json(&record, &mut written).unwrap();
+        write_json((&record).into(), &mut written).unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), text);
     }
 
@@ -158,12 +180,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_told_apart() {
+    fn what_is_no_record_is_distinguished() {
         let message = |text| parse(text).unwrap_err().to_string();
         assert!(message("{}").starts_with("not a record of Highwater"));
         assert!(message("{").contains("line 1"));
-        assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field `id`"));
-        assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("missing field `id`"));
+        assert!(message(r#"{"schema": "highwater-record/1"}"#).contains("missing field"));
+        assert!(message(r#"{"schema": "highwater-record/2"}"#).contains("it has no `kind`"));
+        let run = r#"{"schema": "highwater-record/2", "kind": "run"}"#;
+        assert!(message(run).contains("missing field"));
     }
 
     #[test]

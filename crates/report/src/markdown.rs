@@ -6,7 +6,7 @@ use crate::findings::findings as rules;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::foreign;
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RecordRef};
 
 use super::layout::Row;
 use super::text::{counts, head, judged, next_command, ops, search, tail};
@@ -15,16 +15,18 @@ use super::text::{counts, head, judged, next_command, ops, search, tail};
 const WORDS: usize = 300;
 
 /// The summary; `directory` is where the record is stored.
-pub fn markdown(record: &RunRecord, directory: &str) -> String {
-    let measured = measured_streams(record);
-    let lines = head::lines(record, &measured);
+pub fn markdown<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
+    let record = record.into();
+    let run = &record.measured_run();
+    let measured = measured_streams(run);
+    let lines = head::lines(run, &measured);
     // The line of a target is its name and, behind three spaces, what it is.
     let first = lines.first().map_or("", String::as_str);
     let (title, traits) = first.split_once("   ").unwrap_or((first, ""));
     let mut blocks = vec![format!("## {}", plain(title)), plain(traits)];
     blocks.extend(lines.iter().skip(1).map(|line| plain(line)));
     blocks.push(judgments(record));
-    if let Some(of_search) = &record.search {
+    if let Some(of_search) = record.experiment().and_then(ExperimentRecord::search) {
         let lines = search::outcome(of_search);
         blocks.push(
             lines
@@ -33,15 +35,15 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
                 .collect::<Vec<_>>()
                 .join("  \n"),
         );
-        blocks.push(table(&search::table(of_search, &record.probes), 1));
+        blocks.push(table(&search::table(of_search), 1));
     } else {
         let head = Row::new(["", "offered", "sent", "acknowledged", "found"]);
-        let rows = counts::rows(record, &measured);
+        let rows = counts::rows(run, &measured);
         blocks.push(table(&[vec![head], rows].concat(), 1));
-        if let Some((rows, words)) = ops::table(record, &measured) {
+        if let Some((rows, words)) = ops::table(run, &measured) {
             blocks.push(table(&rows, words));
         }
-        blocks.push(format!("Availability: {}", tail::availability(record)));
+        blocks.push(format!("Availability: {}", tail::availability(run)));
     }
     let findings = rules(record);
     let findings = findings.iter().map(|finding| {
@@ -56,8 +58,8 @@ pub fn markdown(record: &RunRecord, directory: &str) -> String {
     blocks.join("\n\n") + "\n"
 }
 
-fn judgments(record: &RunRecord) -> String {
-    let judged = &record.judgments;
+fn judgments(record: RecordRef<'_>) -> String {
+    let (judged, run) = (record.judgments(), record.measured_run());
     let measurement = match judged.measurement.value {
         Measurement::Valid => "valid",
         Measurement::Invalid => "**INVALID**",
@@ -84,11 +86,11 @@ fn judgments(record: &RunRecord) -> String {
             String::new(),
             &judged.measurement.reasons,
         ),
-        ("data", data, judged::audited(record), &judged.data.reasons),
+        ("data", data, judged::audited(&run), &judged.data.reasons),
         (
             "objective",
             objective,
-            judged::objectives(record),
+            judged::objectives(&run),
             &judged.objective.reasons,
         ),
     ];

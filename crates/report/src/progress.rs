@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn filling_tells_the_share_and_the_time_left() {
+    fn filling_reports_the_share_and_the_time_left() {
         let line = |units_per_s| IntervalLine {
             second: 1,
             phase: "fill".to_owned(),

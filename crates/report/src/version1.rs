@@ -24,6 +24,10 @@ const KEYS: &[(&str, &[(&str, &str)])] = &[
     ),
     ("tune.policy", &[("cell_cost_ns", "trial_cost_ns")]),
     (
+        "tune.outcome.best.runner_up",
+        &[("is_told", "is_significant")],
+    ),
+    (
         "given",
         &[
             ("begin", "start"),
@@ -92,9 +96,57 @@ pub(super) fn upgraded(mut record: Value, schema: &str) -> Value {
     if let Value::Object(object) = &mut record {
         object.insert("schema".to_owned(), json!(schema));
         add_facts(object);
+        return by_kind(std::mem::take(object));
     }
     record
 }
+
+/// Version 1 kept a search or a tuning in the record of its last run, and the origin of an import in that of
+/// a run.
+fn by_kind(mut record: Map<String, Value>) -> Value {
+    let mut part = |name: &str| record.remove(name).filter(|part| !part.is_null());
+    let (search, tune) = (part("search"), part("tune"));
+    let (imported, probes) = (part("imported"), part("probes"));
+    let question = match (search, tune) {
+        (Some(mut search), _) => {
+            search["probes"] = probes.unwrap_or_else(|| json!([]));
+            json!({"search": search})
+        }
+        (None, Some(tune)) => json!({"tune": tune}),
+        (None, None) => {
+            record.insert(KIND.to_owned(), json!("run"));
+            if let Some(origin) = imported {
+                record.insert(KIND.to_owned(), json!("imported"));
+                record.insert("origin".to_owned(), origin);
+            }
+            return Value::Object(record);
+        }
+    };
+    let mut experiment = Map::new();
+    for name in OF_EXPERIMENTS {
+        let value = record.get(*name).cloned().unwrap_or_default();
+        experiment.insert((*name).to_owned(), value);
+    }
+    experiment.insert(KIND.to_owned(), json!("experiment"));
+    experiment.insert("question".to_owned(), question);
+    experiment.insert("last_run".to_owned(), Value::Object(record));
+    Value::Object(experiment)
+}
+
+const KIND: &str = "kind";
+
+/// What an experiment has in common with its last run.
+const OF_EXPERIMENTS: &[&str] = &[
+    "schema",
+    "id",
+    "highwater",
+    "started_at",
+    "environment",
+    "labels",
+    "given",
+    "judgments",
+    "incidents",
+];
 
 /// Calls `change` with each value at a path.
 fn each(value: &mut Value, path: &str, change: &mut dyn FnMut(&mut Value)) {
@@ -170,7 +222,7 @@ fn add_facts(record: &mut Map<String, Value>) {
     }
 }
 
-/// What was acknowledged in a phase was not told from what was due in it.
+/// What was acknowledged in a phase was not distinguished from what was due in it.
 fn add_answered(record: &mut Map<String, Value>) {
     let Some(Value::Array(results)) = record.get_mut("results") else {
         return;
@@ -189,7 +241,7 @@ mod tests {
 
     use crate::parse;
     use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
-    use highwater_model::record::{Ended, IncidentKind, RECORD_SCHEMA};
+    use highwater_model::record::{Ended, IncidentKind, RECORD_SCHEMA, RecordRef};
 
     fn stored(path: &str) -> String {
         let fixtures = "../cli/tests/fixtures/version-1";
@@ -206,10 +258,12 @@ mod tests {
             let text = stored(&format!("{kind}/record.json"));
             let old: serde_json::Value = serde_json::from_str(&text).unwrap();
             let record = parse(&text).unwrap_or_else(|error| panic!("{kind}: {error}"));
-            assert_eq!(record.schema, RECORD_SCHEMA, "{kind}");
+            let record = RecordRef::from(&record);
+            assert_eq!(record.header().schema, RECORD_SCHEMA, "{kind}");
+            let run = record.measured_run();
             let results = old["results"].as_array().unwrap();
-            assert_eq!(record.results.len(), results.len(), "{kind}");
-            for (new, old) in record.results.iter().zip(results) {
+            assert_eq!(run.results.len(), results.len(), "{kind}");
+            for (new, old) in run.results.iter().zip(results) {
                 assert_eq!(Some(new.acknowledged), old["acknowledged"].as_u64());
                 assert_eq!(new.latency_ns.p99, old["latency_ns"]["p99"].as_u64());
                 assert_eq!(new.session_wait_ns.p99, old["door_wait_ns"]["p99"].as_u64());
@@ -218,16 +272,17 @@ mod tests {
                     old["histograms"]["door_wait"].as_str()
                 );
             }
-            assert_eq!(Ended::of(&record.incidents), Ended::Complete, "{kind}");
+            assert_eq!(Ended::of(record.incidents()), Ended::Complete, "{kind}");
         }
         let draft = parse(&stored("killed/draft.json")).unwrap();
-        assert!(draft.results.is_empty());
+        assert!(draft.run().unwrap().results.is_empty());
     }
 
     #[test]
     fn judgments_of_version_1_keep_their_meaning() {
         let values = |path: &str| {
-            let judged = parse(&stored(path)).unwrap().judgments;
+            let record = parse(&stored(path)).unwrap();
+            let judged = RecordRef::from(&record).judgments();
             let objective = judged.objective.value;
             (judged.measurement.value, judged.data.value, objective)
         };
@@ -255,11 +310,12 @@ mod tests {
         ]);
         old["given"] = serde_json::json!({"highest": ["5"], "set": ["highest=1"]});
         let record = parse(&old.to_string()).unwrap();
+        let record = record.run().unwrap();
         let kinds: Vec<IncidentKind> = record.incidents.iter().map(|i| i.kind).collect();
         assert_eq!(kinds, [IncidentKind::NotIdle, IncidentKind::TargetLost]);
         assert_eq!(Ended::of(&record.incidents), Ended::TargetLost);
         assert_eq!(record.notes.len(), 1);
-        assert_eq!(record.given["max"], ["5"]);
-        assert_eq!(record.given["set"], ["highest=1"]);
+        assert_eq!(record.header.given["max"], ["5"]);
+        assert_eq!(record.header.given["set"], ["highest=1"]);
     }
 }

@@ -121,9 +121,9 @@ pub fn of_record(record: &RunRecord) -> Option<Ceiling> {
                 .settings
                 .get("insert")
                 .map_or("", String::as_str),
-            &record.highwater.version,
+            &record.header.highwater.version,
         ),
-        measured_at: record.started_at.clone(),
+        measured_at: record.header.started_at.clone(),
         units_per_s,
         unit: unit.name().to_owned(),
         ops_per_s,

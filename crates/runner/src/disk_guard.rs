@@ -33,7 +33,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// Completes, with a sentence for the reader, when the disk would soon be full; without one
-    /// when it is over; never, where the target does not tell, or does not answer any more.
+    /// when it is over; never, where the target does not report, or does not answer any more.
     pub(crate) async fn full(
         &self,
         admin: &mut dyn Admin,

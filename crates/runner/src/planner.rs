@@ -206,7 +206,7 @@ fn check_identity(workload: &Workload, input: &PlanInput) -> Result<(), PlanErro
     match workload.distinct_rows() {
         Some(rows) if level != AuditLevel::Off => Err(PlanError {
             message: format!(
-                "workload `{}` repeats {rows} rows, which nothing tells apart: no audit is possible",
+                "workload `{}` repeats {rows} rows, which nothing distinguishes: no audit is possible",
                 workload.name()
             ),
             hint: "run it with --audit off".to_owned(),

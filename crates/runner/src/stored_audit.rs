@@ -13,7 +13,7 @@ use highwater_analysis as analysis;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
-use highwater_model::record::{AuditStatus, IncidentKind, RunNote, RunRecord};
+use highwater_model::record::{AuditStatus, IncidentKind, Record, RunNote, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_workload::Workload;
 
@@ -54,13 +54,13 @@ pub fn audit_stored(
     interrupts: Interrupts,
 ) -> Result<RunRecord, RunError> {
     let directory = store::reopen(&request.run)?;
-    let record = record::read(&request.run)?;
+    let record = plain_run(record::read(&request.run)?)?;
     check(&record, &request)?;
     let lines = store::read_ledger(directory.path())?.ok_or_else(|| no_ledger(&record))?;
     let tables = request.workload.tables();
     let stored = StoredLedger::of(&lines, tables);
     if stored.overflowed {
-        let message = format!("{}: its ledger is not complete", record.id);
+        let message = format!("{}: its ledger is not complete", record.header.id);
         let hint = "more batches were refused or unknown than it keeps; audit such a run when it \
                     ends";
         return Err(refused(message, hint));
@@ -85,18 +85,25 @@ fn refused(message: String, hint: &str) -> RunError {
 
 fn no_ledger(record: &RunRecord) -> StoreError {
     StoreError {
-        message: format!("{}: it kept no ledger", record.id),
+        message: format!("{}: it kept no ledger", record.header.id),
         hint: Some("a run with --audit off, or of an earlier version, has none".to_owned()),
+    }
+}
+
+/// The run, if it is one of ours and no experiment.
+fn plain_run(record: Record) -> Result<RunRecord, RunError> {
+    match record {
+        Record::Run(run) => Ok(*run),
+        Record::Experiment(_) | Record::Imported(_) => Err(refused(
+            format!("{} is not a plain run", record.header().id),
+            "name one of its runs, such as a directory below probes/",
+        )),
     }
 }
 
 /// Refuses what cannot be audited afterwards.
 fn check(record: &RunRecord, request: &StoredAuditRequest) -> Result<(), RunError> {
-    let (id, plan) = (&record.id, &record.plan.definition);
-    if record.search.is_some() || record.tune.is_some() || record.imported.is_some() {
-        let hint = "name one of its runs, such as a directory below probes/";
-        return Err(refused(format!("{id} is not a plain run"), hint));
-    }
+    let (id, plan) = (&record.header.id, &record.plan.definition);
     if plan.share.of > 1 {
         let hint = "merge the shares' records with `highwater show`: it compares what they found";
         let message = format!("{id} is one share of {}", plan.share.of);

@@ -107,13 +107,15 @@ const WORDS: [(&str, &str); 15] = [
 ];
 
 /// Phrases and British spellings, found in any case and inside of words.
-const PHRASES: [(&str, &str); 22] = [
+const PHRASES: [(&str, &str); 25] = [
     ("behaviour", "behavior"),
     ("best cell", "best configuration"),
+    ("cannot be told", "cannot be identified, or distinguished"),
     ("catalogue", "catalog"),
     ("centre", "center"),
     ("colour", "color"),
     ("door wait", "session wait"),
+    ("does not tell", "does not report"),
     ("favour", "favor"),
     ("gone on with", "resumed"),
     ("initialis", "initializ"),
@@ -125,6 +127,7 @@ const PHRASES: [(&str, &str); 22] = [
     ("measurement sound", "measurement valid"),
     ("measurement unsound", "measurement invalid"),
     ("neighbour", "neighbor"),
+    ("not told", "not reported"),
     ("normalis", "normaliz"),
     ("optimis", "optimiz"),
     ("organis", "organiz"),

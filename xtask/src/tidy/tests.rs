@@ -71,7 +71,7 @@ fn files_are_short_and_tests_are_apart() {
 }
 
 #[test]
-fn names_tell() {
+fn names_report() {
     check_rule(
         files::has_a_telling_name,
         &[

@@ -44,7 +44,7 @@ fn series_without_a_change_are_called_changed_at_the_stated_level() {
 }
 
 #[test]
-fn no_more_series_without_a_change_are_told_to_have_one() {
+fn no_more_series_without_a_change_are_said_to_have_one() {
     let series = (0..400).map(|seed| Noise::new(seed).autoregression(0.0, 300));
     let false_alarms = series.filter(|values| !changes(values).is_empty()).count();
     // 5 % of 400, and three deviations.
@@ -85,7 +85,7 @@ fn a_step_of_two_deviations_is_found() {
 }
 
 #[test]
-fn steps_are_dated_and_told_with_their_levels() {
+fn steps_are_dated_and_reported_with_their_levels() {
     let mut noise = Noise::new(1);
     let level = |t: usize| match t {
         0..200 => 1_000.0,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use highwater_model::import_record::{ImportedPace, LatencyBegin};
 use highwater_model::judgment::{Data, Measurement};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Question, RecordRef};
 
 /// How grave a difference is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,9 +31,9 @@ pub struct Difference {
 }
 
 /// What differs, the gravest first.
-pub(super) fn differences(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Difference> {
+pub(super) fn differences(a: &[RecordRef<'_>], b: &[RecordRef<'_>]) -> Vec<Difference> {
     let mut found = Vec::new();
-    let mut compare = |kind, name: &str, of: &dyn Fn(&RunRecord) -> String| {
+    let mut compare = |kind, name: &str, of: &dyn Fn(RecordRef<'_>) -> String| {
         let (a, b) = (values(a, of), values(b, of));
         // Of runs of one group that differ among themselves nobody knows which one is meant.
         let mixed = kind == Kind::Question && (a.len() > 1 || b.len() > 1);
@@ -48,47 +48,55 @@ pub(super) fn differences(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Difference>
     };
     compare(Kind::Question, "measured by", &measured_by);
     compare(Kind::Question, "workload", &|r| {
-        format!("{} {}", r.workload.name, short(&r.workload.fingerprint))
+        let workload = &r.measured_run().run.workload;
+        format!("{} {}", workload.name, short(&workload.fingerprint))
     });
     compare(Kind::Question, "kind of load", &kind_of_load);
-    compare(Kind::Question, "plan", &|r| short(&r.plan.hash));
-    compare(Kind::Setting, "target", &|r| r.target.urls.join(" "));
-    compare(Kind::Setting, "target version", &|r| {
-        r.target.version.clone()
+    compare(Kind::Question, "plan", &|r| {
+        short(&r.measured_run().plan.hash)
     });
-    compare(Kind::Setting, "Highwater", &|r| r.highwater.version.clone());
-    let tool = |r: &RunRecord| {
-        r.imported
-            .as_ref()
-            .and_then(|origin| origin.version.clone())
+    compare(Kind::Setting, "target", &|r| {
+        r.measured_run().target.urls.join(" ")
+    });
+    compare(Kind::Setting, "target version", &|r| {
+        r.measured_run().target.version.clone()
+    });
+    compare(Kind::Setting, "Highwater", &|r| {
+        r.header().highwater.version.clone()
+    });
+    let tool = |r: RecordRef<'_>| {
+        let origin = r.measured_run().origin;
+        origin.and_then(|origin| origin.version.clone())
     };
     compare(Kind::Setting, "version of the tool", &|r| {
         tool(r).unwrap_or_default()
     });
     let both = [a, b].concat();
-    maps(&mut compare, "setting", &both, &|r| &r.target.settings);
-    maps(&mut compare, "machine", &both, &|r| &r.environment);
+    maps(&mut compare, "setting", &both, &|r| {
+        &r.measured_run().run.target.settings
+    });
+    maps(&mut compare, "machine", &both, &|r| &r.header().environment);
     maps(&mut compare, "parameter", &both, &|r| {
-        &r.workload.parameters
+        &r.measured_run().run.workload.parameters
     });
     for (side, runs) in [(0, a), (1, b)] {
-        found.extend(runs.iter().filter_map(|record| distrusted(side, record)));
+        found.extend(runs.iter().filter_map(|record| distrusted(side, *record)));
     }
     found.sort_by_key(|difference| difference.kind);
     found
 }
 
 /// Takes note of a value that differs.
-type Compare<'a> = dyn FnMut(Kind, &str, &dyn Fn(&RunRecord) -> String) + 'a;
+type Compare<'a> = dyn FnMut(Kind, &str, &dyn Fn(RecordRef<'_>) -> String) + 'a;
 
 /// One difference for each name whose values differ.
 fn maps(
     compare: &mut Compare<'_>,
     what: &str,
-    both: &[&RunRecord],
-    of: &dyn Fn(&RunRecord) -> &BTreeMap<String, String>,
+    both: &[RecordRef<'_>],
+    of: &dyn Fn(RecordRef<'_>) -> &BTreeMap<String, String>,
 ) {
-    let names: BTreeSet<&String> = both.iter().flat_map(|record| of(record).keys()).collect();
+    let names: BTreeSet<&String> = both.iter().flat_map(|record| of(*record).keys()).collect();
     for name in names {
         compare(Kind::Setting, &format!("{what} {name}"), &|record| {
             let value = of(record).get(name);
@@ -97,8 +105,8 @@ fn maps(
     }
 }
 
-fn values(runs: &[&RunRecord], of: &dyn Fn(&RunRecord) -> String) -> BTreeSet<String> {
-    runs.iter().map(|record| of(record)).collect()
+fn values(runs: &[RecordRef<'_>], of: &dyn Fn(RecordRef<'_>) -> String) -> BTreeSet<String> {
+    runs.iter().map(|record| of(*record)).collect()
 }
 
 fn listed(values: &BTreeSet<String>) -> String {
@@ -107,42 +115,40 @@ fn listed(values: &BTreeSet<String>) -> String {
 }
 
 /// Tools measure from different moments; so does one, with a rate or without.
-fn measured_by(record: &RunRecord) -> String {
-    match &record.imported {
+fn measured_by(record: RecordRef<'_>) -> String {
+    match record.measured_run().origin {
         None => "Highwater".to_owned(),
         Some(origin) => {
             let begin = match origin.begin {
                 LatencyBegin::Intended => "from the intended start",
                 LatencyBegin::Sent => "from the sending",
-                LatencyBegin::NotReported => "from a start not told",
+                LatencyBegin::NotReported => "from a start not reported",
             };
             format!("{} {begin}", origin.tool)
         }
     }
 }
 
-fn kind_of_load(record: &RunRecord) -> String {
-    if let Some(origin) = &record.imported {
-        return match origin.pace {
+fn kind_of_load(record: RecordRef<'_>) -> String {
+    let kind = match record {
+        RecordRef::Imported(imported) => match imported.origin.pace {
             ImportedPace::Open => "open",
             ImportedPace::Closed => "closed",
-            ImportedPace::NotReported => "not told",
-        }
-        .to_owned();
-    }
-    if record.search.is_some() {
-        return "search".to_owned();
-    }
-    if record.tune.is_some() {
-        return "tuning".to_owned();
-    }
-    let closed = record.plan.definition.is_closed();
-    if closed { "closed" } else { "open" }.to_owned()
+            ImportedPace::NotReported => "not reported",
+        },
+        RecordRef::Experiment(experiment) => match experiment.question {
+            Question::Search(_) => "search",
+            Question::Tune(_) => "tuning",
+        },
+        RecordRef::Run(run) if run.plan.definition.is_closed() => "closed",
+        RecordRef::Run(_) => "open",
+    };
+    kind.to_owned()
 }
 
 /// A run whose own judgments say that its figures or data are not right.
-fn distrusted(side: usize, record: &RunRecord) -> Option<Difference> {
-    let judged = &record.judgments;
+fn distrusted(side: usize, record: RecordRef<'_>) -> Option<Difference> {
+    let judged = record.judgments();
     let mut said = Vec::new();
     if judged.measurement.value == Measurement::Invalid {
         said.push("measurement invalid");
@@ -164,7 +170,7 @@ fn distrusted(side: usize, record: &RunRecord) -> Option<Difference> {
     };
     Some(Difference {
         kind: Kind::Trust,
-        name: record.id.clone(),
+        name: record.header().id.clone(),
         a,
         b,
     })

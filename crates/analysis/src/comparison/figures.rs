@@ -5,8 +5,8 @@ use crate::tuning::server_cpu_per_row;
 use highwater_model::import_record::MissingField;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::Unit;
-use highwater_model::record::{ResultRecord, RunRecord};
-use highwater_model::search::SearchOutcome;
+use highwater_model::record::{MeasuredRun, Question, RecordRef, ResultRecord};
+use highwater_model::search::{SearchOutcome, SearchRecord};
 use highwater_model::target_telemetry::units;
 use highwater_model::tune::{TuneFigure, TuneOutcome, TuneRecord};
 
@@ -96,9 +96,9 @@ pub(super) type Sampled = (Figure, [Vec<Value>; 2]);
 
 /// Figures that every run of both groups has, with their values; those whose ratio is compared are
 /// above 0 in all of them.
-pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
-    let values_of = |runs: &[&RunRecord]| -> Vec<Vec<(Figure, Value)>> {
-        runs.iter().map(|record| of_record(record)).collect()
+pub(super) fn figures(a: &[RecordRef<'_>], b: &[RecordRef<'_>]) -> Vec<Sampled> {
+    let values_of = |runs: &[RecordRef<'_>]| -> Vec<Vec<(Figure, Value)>> {
+        runs.iter().map(|record| of_record(*record)).collect()
     };
     let (a, b) = (values_of(a), values_of(b));
     let Some(first) = a.first() else {
@@ -123,18 +123,24 @@ pub(super) fn figures(a: &[&RunRecord], b: &[&RunRecord]) -> Vec<Sampled> {
 
 /// A search has one figure, its mark, a tuning that of its best configuration; a run its throughputs and
 /// percentiles, what failed, whether it was answered all the time, and what a row costs.
-fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
-    if let Some(search) = &record.search {
-        let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
-            return Vec::new();
-        };
-        let unit = per_s(search.unit);
-        let figure = figure(search.stream.clone(), "mark", unit, Better::More);
-        return vec![(figure, Value::plain(mark.confirmed))];
+fn of_record(record: RecordRef<'_>) -> Vec<(Figure, Value)> {
+    match record.experiment().map(|experiment| &experiment.question) {
+        Some(Question::Search(search)) => mark(search).into_iter().collect(),
+        Some(Question::Tune(tune)) => best_configuration(tune).into_iter().collect(),
+        None => of_run(&record.measured_run()),
     }
-    if let Some(tune) = &record.tune {
-        return best_configuration(tune).into_iter().collect();
-    }
+}
+
+fn mark(search: &SearchRecord) -> Option<(Figure, Value)> {
+    let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
+        return None;
+    };
+    let unit = per_s(search.unit);
+    let figure = figure(search.stream.clone(), "mark", unit, Better::More);
+    Some((figure, Value::plain(mark.confirmed)))
+}
+
+fn of_run(record: &MeasuredRun<'_>) -> Vec<(Figure, Value)> {
     let mut figures = Vec::new();
     for stream in measured_streams(record) {
         figures.extend(of_stream(&stream));
@@ -161,8 +167,8 @@ fn of_record(record: &RunRecord) -> Vec<(Figure, Value)> {
 }
 
 /// The share of ops that failed or were never sent, as objectives count it; absent where a tool
-/// does not tell them apart.
-fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
+/// does not distinguish them.
+fn failed(record: &MeasuredRun<'_>, result: &ResultRecord) -> Option<Value> {
     let needed = [
         MissingField::Offered,
         MissingField::Acknowledged,
@@ -176,7 +182,7 @@ fn failed(record: &RunRecord, result: &ResultRecord) -> Option<Value> {
 }
 
 /// Gaps and seconds of all ops together.
-fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
+fn of_availability(record: &MeasuredRun<'_>) -> Vec<(Figure, Value)> {
     if leaves_out(record, MissingField::Availability) {
         return Vec::new();
     }
@@ -195,9 +201,8 @@ fn of_availability(record: &RunRecord) -> Vec<(Figure, Value)> {
     figures
 }
 
-fn leaves_out(record: &RunRecord, what: MissingField) -> bool {
-    let origin = record.imported.as_ref();
-    origin.is_some_and(|origin| origin.leaves_out(what))
+fn leaves_out(record: &MeasuredRun<'_>, what: MissingField) -> bool {
+    record.origin.is_some_and(|origin| origin.leaves_out(what))
 }
 
 fn best_configuration(tune: &TuneRecord) -> Option<(Figure, Value)> {

@@ -14,7 +14,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 
 pub use differences::{Difference, Kind};
 pub use figures::{Better, Figure, Scale};
@@ -100,7 +100,7 @@ impl Comparison {
 }
 
 /// Compares two groups of runs, neither of which is empty; `practical` is above 0.
-pub fn compare(a: &[&RunRecord], b: &[&RunRecord], practical: f64) -> Comparison {
+pub fn compare(a: &[RecordRef<'_>], b: &[RecordRef<'_>], practical: f64) -> Comparison {
     let pairs: Vec<(Figure, [Vec<Value>; 2], Pair)> = figures(a, b)
         .into_iter()
         .map(|(figure, values)| {

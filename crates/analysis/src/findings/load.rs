@@ -2,7 +2,7 @@
 
 use highwater_model::display::{count, duration, percent, rate, ratio};
 use highwater_model::outcome::ErrorClass;
-use highwater_model::search::{ProbeRecord, SearchAxis};
+use highwater_model::search::{ProbeRecord, SearchAxis, SearchRecord};
 
 use super::rule::{RuleFinding, RuleInput};
 
@@ -60,13 +60,12 @@ pub(super) fn sessions_busy(read: &RuleInput<'_>) -> Option<RuleFinding> {
 }
 
 /// A search over sessions saw throughput fall as they became more.
-pub(super) fn more_sessions_less(read: &RuleInput<'_>) -> Option<RuleFinding> {
-    let search = read.record.search.as_ref()?;
+pub fn more_sessions_less(search: &SearchRecord) -> Option<RuleFinding> {
     if search.axis != SearchAxis::Sessions {
         return None;
     }
     let reached = |probe: &&ProbeRecord| probe.acknowledged_per_s > 0.0;
-    let probes = read.record.probes.iter().filter(reached);
+    let probes = search.probes.iter().filter(reached);
     let best = probes
         .clone()
         .max_by(|a, b| a.acknowledged_per_s.total_cmp(&b.acknowledged_per_s))?;

@@ -16,6 +16,7 @@ use highwater_model::record::RunRecord;
 
 use super::judge::measured_streams;
 
+pub use load::more_sessions_less;
 pub use rule::RuleFinding;
 
 use rule::RuleInput;
@@ -23,10 +24,9 @@ use rule::RuleInput;
 type Rule = fn(&RuleInput<'_>) -> Option<RuleFinding>;
 
 /// In the order in which they are told.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 20] = [
     load::rejected_writes,
     load::sessions_busy,
-    load::more_sessions_less,
     target::few_shards,
     target::many_shards,
     target::unequal_hosts,

@@ -26,7 +26,7 @@ fn records_without_anything_to_say() {
 }
 
 #[test]
-fn rejections_are_told_from_a_tenth_of_a_per_cent_on() {
+fn rejections_are_reported_from_a_tenth_of_a_per_cent_on() {
     let reject = |ops: u64, of: u64| {
         move |record: &mut RunRecord| {
             let result = &mut record.results[0];
@@ -84,62 +84,52 @@ fn probe(at: f64, acknowledged_per_s: f64) -> ProbeRecord {
     }
 }
 
-fn search(axis: SearchAxis, probes: &[(f64, f64)]) -> impl FnOnce(&mut RunRecord) {
+/// What is found in a search with probes at these values that reached this much.
+fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static str> {
     let probes = probes.iter().map(|(at, reached)| probe(*at, *reached));
-    let probes: Vec<ProbeRecord> = probes.collect();
-    move |record| {
-        record.search = Some(SearchRecord {
+    let search = SearchRecord {
+        axis,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        objective: SearchObjective {
+            stated: Vec::new(),
+            no_errors: true,
+        },
+        objective_hash: String::new(),
+        floor: None,
+        policy: SearchPolicy {
             axis,
-            stream: "insert".to_owned(),
-            unit: Unit::Rows,
-            objective: SearchObjective {
-                stated: Vec::new(),
-                no_errors: true,
-            },
-            objective_hash: String::new(),
-            floor: None,
-            policy: SearchPolicy {
-                axis,
-                first: None,
-                lowest: 1.0,
-                highest: None,
-                width: 0.02,
-                confirmations: 3,
-                probes_max: 25,
-                budget_ns: None,
-                probe_ns: 1,
-                confirmation_ns: 1,
-                around_ns: 0,
-                units_needed: 0.0,
-                longest_ns: 1,
-                soak_ns: None,
-            },
-            outcome: None,
-        });
-        record.probes = probes;
-    }
+            first: None,
+            lowest: 1.0,
+            highest: None,
+            width: 0.02,
+            confirmations: 3,
+            probes_max: 25,
+            budget_ns: None,
+            probe_ns: 1,
+            confirmation_ns: 1,
+            around_ns: 0,
+            units_needed: 0.0,
+            longest_ns: 1,
+            soak_ns: None,
+        },
+        probes: probes.collect(),
+        outcome: None,
+    };
+    more_sessions_less(&search).map(|finding| finding.code)
 }
 
 #[test]
-fn throughput_that_falls_with_more_sessions_is_told() {
-    let closed = fixture::closed;
-    let fallen = search(
-        SearchAxis::Sessions,
-        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 949.0)],
-    );
-    assert_eq!(codes(closed(), fallen), ["too_many_sessions"]);
-    let flat = search(
-        SearchAxis::Sessions,
-        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 951.0)],
-    );
-    assert_eq!(codes(closed(), flat), NONE);
-    let lost = search(
-        SearchAxis::Sessions,
-        &[(4.0, 900.0), (8.0, 1_000.0), (16.0, 0.0)],
-    );
-    assert_eq!(codes(closed(), lost), NONE, "a probe that reached nobody");
-    let rates = search(SearchAxis::Rate, &[(800.0, 800.0), (1_600.0, 400.0)]);
-    assert_eq!(codes(closed(), rates), NONE, "an overload by rate");
+fn throughput_that_falls_with_more_sessions_is_reported() {
+    let of_sessions = |last| {
+        let probes = [(4.0, 900.0), (8.0, 1_000.0), (16.0, last)];
+        code_of_search(SearchAxis::Sessions, &probes)
+    };
+    assert_eq!(of_sessions(949.0), Some("too_many_sessions"));
+    assert_eq!(of_sessions(951.0), None);
+    assert_eq!(of_sessions(0.0), None, "a probe that reached nobody");
+    let overload = [(800.0, 800.0), (1_600.0, 400.0)];
+    assert_eq!(code_of_search(SearchAxis::Rate, &overload), None);
 }
 
 fn layout(shards: u32, replicas: u32) -> impl FnOnce(&mut RunRecord) {
@@ -204,7 +194,7 @@ fn shards_are_held_against_cores() {
 }
 
 #[test]
-fn a_host_that_does_more_than_its_share_is_told() {
+fn a_host_that_does_more_than_its_share_is_reported() {
     let hosts = |acknowledged: &[u64]| {
         let hosts = acknowledged.iter().enumerate();
         let hosts: Vec<HostRecord> = hosts
@@ -241,7 +231,7 @@ fn breaks(begins: &[usize]) -> impl FnOnce(&mut RunRecord) {
 }
 
 #[test]
-fn stalls_are_told_where_they_are_regular() {
+fn stalls_are_reported_where_they_are_regular() {
     let closed = fixture::closed;
     assert_eq!(
         codes(closed(), breaks(&[8, 20, 33, 45])),
@@ -262,7 +252,7 @@ fn stalls_are_told_where_they_are_regular() {
 }
 
 #[test]
-fn a_fall_over_the_phase_is_told_for_closed_load_that_writes() {
+fn a_fall_over_the_phase_is_reported_for_closed_load_that_writes() {
     let drift = |percent: f64, steadiness: Steadiness| {
         move |record: &mut RunRecord| {
             for stream in &mut record.streams {

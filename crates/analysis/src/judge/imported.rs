@@ -6,7 +6,7 @@ use highwater_model::judgment::{Data, Judgments, Measurement, ObjectiveValue, Re
 use super::reasons::judgment;
 
 /// Whose own part in the figures is not known, is not judged.
-pub(super) fn judge(origin: &ImportRecord) -> Judgments {
+pub fn judge(origin: &ImportRecord) -> Judgments {
     let mut reasons = vec![not_judged(origin)];
     reasons.extend(waiting(origin));
     let audited = Reason {
@@ -29,7 +29,7 @@ fn not_judged(origin: &ImportRecord) -> Reason {
         code: ReasonCode::Imported,
         message: "another tool measured, and its part in the figures is not known".to_owned(),
         evidence: format!(
-            "{} does not tell: {}",
+            "{} does not report: {}",
             origin.tool_and_version(),
             missing.join(", ")
         ),
@@ -46,7 +46,7 @@ fn waiting(origin: &ImportRecord) -> Option<Reason> {
             "closed load: what waited while a session was busy was never asked"
         }
         (LatencyBegin::Sent, _) => "it begins at the sending: a service time",
-        (LatencyBegin::NotReported, _) => "where it begins is not told",
+        (LatencyBegin::NotReported, _) => "where it begins is not reported",
     };
     Some(Reason {
         code: ReasonCode::WaitingNotCounted,

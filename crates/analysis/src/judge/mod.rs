@@ -19,13 +19,11 @@ use highwater_model::record::RunRecord;
 
 pub use highwater_model::record::Ended;
 
+pub use imported::judge as judge_imported;
 pub use measured::{MeasuredStream, littles_law_sessions, measured_streams};
 
 /// Judges a run by the rules of its record's schema.
 pub fn judge(record: &RunRecord) -> Judgments {
-    if let Some(origin) = &record.imported {
-        return imported::judge(origin);
-    }
     let measured = measured_streams(record);
     let measurement = measurement::judge(record, &measured);
     Judgments {

@@ -79,7 +79,7 @@ impl Counts {
             let closed = results.iter().map(|r| &r.windows.acknowledged);
             return Self::of_closed(sum(closed));
         }
-        // A record of an earlier version does not tell when ops were offered.
+        // A record of an earlier version does not report when ops were offered.
         let reported = open.iter().all(|r| !r.windows.offered.is_empty());
         reported.then(|| Self {
             offered: sum(open.iter().map(|r| &r.windows.offered)),

@@ -1,41 +1,49 @@
-//! The record of a search: the last probe's record, with the search and its judgments.
+//! The record of a search: its probes, the mark, what to make of it, and the last probe's record.
 //!
-//! It changes no figure of the probe; it only judges the search as a whole.
+//! It only judges the search as a whole.
 
 use highwater_model::display::{duration, rate};
 use highwater_model::judgment::{
     Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
 };
-use highwater_model::record::{Incident, IncidentKind, RunRecord};
+use highwater_model::record::{
+    ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
+};
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome, SearchRecord,
 };
 
-/// The record of a search so far, from that of its last probe.
-pub fn conclude(
-    last: RunRecord,
-    search: SearchRecord,
-    probes: Vec<ProbeRecord>,
-    id: String,
-) -> RunRecord {
-    let mut record = RunRecord {
-        id,
-        started_at: probes
-            .first()
-            .map_or_else(|| last.started_at.clone(), |probe| probe.started_at.clone()),
-        ..last
+/// What is made of a search as a whole, beginning with what is made of its last probe.
+struct Conclusion {
+    judgments: Judgments,
+    incidents: Vec<Incident>,
+}
+
+/// The record of a search so far; `last` is that of its last probe.
+pub fn conclude(last: RunRecord, search: SearchRecord, id: String) -> ExperimentRecord {
+    let mut whole = Conclusion {
+        judgments: last.judgments.clone(),
+        incidents: last.incidents.clone(),
     };
     match &search.outcome {
-        None => unfinished(&mut record.judgments),
+        None => unfinished(&mut whole.judgments),
         Some(SearchOutcome::Mark(mark)) => {
-            let soak = SearchRecord::soak(&probes);
-            marked(&mut record.judgments, &search, mark, soak);
+            marked(&mut whole.judgments, &search, mark, search.soak());
         }
-        Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut record, &search, no_mark),
+        Some(SearchOutcome::NoMark(no_mark)) => unmarked(&mut whole, &search, no_mark),
     }
-    record.search = Some(search);
-    record.probes = probes;
-    record
+    let first = search.probes.first().map(|probe| probe.started_at.clone());
+    ExperimentRecord {
+        header: Header {
+            id,
+            started_at: first.unwrap_or_else(|| last.header.started_at.clone()),
+            ..last.header.clone()
+        },
+        judgments: whole.judgments,
+        incidents: whole.incidents,
+        question: Question::Search(search),
+        last_run: Box::new(last),
+    }
 }
 
 fn unfinished(judged: &mut Judgments) {
@@ -98,9 +106,9 @@ fn has_missed(probe: &ProbeRecord) -> bool {
     matches!(probe.verdict, ProbeVerdict::Missed | ProbeVerdict::NotShown)
 }
 
-fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
+fn unmarked(whole: &mut Conclusion, search: &SearchRecord, no_mark: &NoMark) {
     let history = history(search, no_mark);
-    let judged = &mut record.judgments;
+    let judged = &mut whole.judgments;
     match no_mark.why {
         NoMarkReason::BelowLowest => {
             let own = judged.objective.reasons.clone();
@@ -156,11 +164,11 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
             );
         }
         NoMarkReason::TargetLost => {
-            ended(record, IncidentKind::TargetLost, "the target went away");
+            ended(whole, IncidentKind::TargetLost, "the target went away");
         }
         NoMarkReason::Interrupted => {
             let message = "the search was stopped by the user";
-            ended(record, IncidentKind::Interrupted, message);
+            ended(whole, IncidentKind::Interrupted, message);
         }
         // The judgment of the data is that of the probe that found it.
         NoMarkReason::WrongData => {}
@@ -168,18 +176,15 @@ fn unmarked(record: &mut RunRecord, search: &SearchRecord, no_mark: &NoMark) {
 }
 
 /// What ended a search ends its record too.
-fn ended(record: &mut RunRecord, kind: IncidentKind, message: &str) {
-    if record
-        .incidents
-        .iter()
-        .all(|incident| incident.kind != kind)
-    {
-        record.incidents.push(Incident::new(kind, message));
+fn ended(whole: &mut Conclusion, kind: IncidentKind, message: &str) {
+    let incidents = &mut whole.incidents;
+    if incidents.iter().all(|incident| incident.kind != kind) {
+        incidents.push(Incident::new(kind, message));
     }
     let Some(code) = kind.reason() else {
         return;
     };
-    let judged = &mut record.judgments;
+    let judged = &mut whole.judgments;
     if judged.measurement.reasons.iter().all(|r| r.code != code) {
         judged.measurement.value = Measurement::Invalid;
         judged.measurement.reasons.push(Reason {

@@ -4,7 +4,7 @@
 //! confirmed, and beside it stands whether that held for longer. Only wrong data end the mark.
 
 use highwater_model::search::{
-    NoMarkReason, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
+    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchOutcome, SearchRecord,
 };
 
 use super::ending::{ended, stopped};
@@ -13,9 +13,9 @@ use super::step::Step;
 
 /// The probes of the search itself, and the soak if there was one.
 pub(super) fn apart(probes: &[ProbeRecord]) -> (&[ProbeRecord], Option<&ProbeRecord>) {
-    match SearchRecord::soak(probes) {
-        Some(soak) => (&probes[..probes.len() - 1], Some(soak)),
-        None => (probes, None),
+    match probes.split_last() {
+        Some((soak, before)) if soak.purpose == ProbePurpose::Soak => (before, Some(soak)),
+        _ => (probes, None),
     }
 }
 

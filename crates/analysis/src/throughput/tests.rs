@@ -131,7 +131,7 @@ fn a_drift_of_a_tenth_is_found() {
 }
 
 #[test]
-fn a_drift_is_told_with_its_size() {
+fn a_drift_is_reported_with_its_size() {
     let slow: Vec<u64> = (0..600).map(|t| 1_030 - t / 10 + t * 7 % 3).collect();
     let found = throughput(&slow, WINDOW);
     let Drift::Found {

@@ -1,31 +1,21 @@
-//! The record of a tuning: that of its last configuration, with all configurations and a judgment of the whole.
+//! The record of a tuning: its configurations, the best one, a judgment of the whole, and the last run.
 
-use highwater_model::judgment::{Judgment, Measurement, ObjectiveValue, Reason, ReasonCode};
-use highwater_model::record::{Incident, IncidentKind, RunRecord};
+use highwater_model::judgment::{
+    Judgment, Judgments, Measurement, ObjectiveValue, Reason, ReasonCode,
+};
+use highwater_model::record::{
+    ExperimentRecord, Header, Incident, IncidentKind, Question, RunRecord,
+};
 use highwater_model::tune::{NoBestReason, TrialVerdict, TuneOutcome, TuneRecord};
 
-/// The record of a tuning so far, from that of its last configuration.
-pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
-    let mut record = RunRecord {
-        id,
-        started_at: tune
-            .trials
-            .first()
-            .map_or_else(|| last.started_at.clone(), |trial| trial.started_at.clone()),
-        ..last
-    };
-    let judged = &mut record.judgments;
+/// The record of a tuning so far; `last` is that of its last configuration.
+pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> ExperimentRecord {
     let why = match &tune.outcome {
         None => Some(NoBestReason::Interrupted),
         Some(TuneOutcome::Best(_)) => None,
         Some(TuneOutcome::NoBest(no_best)) => Some(no_best.why),
     };
-    // That of the last configuration says nothing of the others.
-    judged.objective = Judgment {
-        value: ObjectiveValue::NoneSet,
-        reasons: Vec::new(),
-    };
-    judged.measurement = match why {
+    let measurement = match why {
         None => Judgment {
             value: Measurement::Valid,
             reasons: Vec::new(),
@@ -39,17 +29,33 @@ pub fn conclude(last: RunRecord, tune: TuneRecord, id: String) -> RunRecord {
         Some(NoBestReason::TargetLost) => Some(IncidentKind::TargetLost),
         _ => None,
     };
+    let mut incidents = last.incidents.clone();
     if let Some(kind) = ends
-        && record
-            .incidents
-            .iter()
-            .all(|incident| incident.kind != kind)
+        && incidents.iter().all(|incident| incident.kind != kind)
     {
         let message = "the tuning did not come to its end";
-        record.incidents.push(Incident::new(kind, message));
+        incidents.push(Incident::new(kind, message));
     }
-    record.tune = Some(tune);
-    record
+    let first = tune.trials.first().map(|trial| trial.started_at.clone());
+    ExperimentRecord {
+        header: Header {
+            id,
+            started_at: first.unwrap_or_else(|| last.header.started_at.clone()),
+            ..last.header.clone()
+        },
+        judgments: Judgments {
+            measurement,
+            // That of the last configuration says nothing of the others.
+            objective: Judgment {
+                value: ObjectiveValue::NoneSet,
+                reasons: Vec::new(),
+            },
+            ..last.judgments.clone()
+        },
+        incidents,
+        question: Question::Tune(tune),
+        last_run: Box::new(last),
+    }
 }
 
 fn unknown(why: NoBestReason, tune: &TuneRecord) -> Judgment<Measurement> {

@@ -334,7 +334,7 @@ impl<'a> TuneState<'a> {
                 at: other.clone(),
                 figure: self.figure(mean(scores)?),
                 gain95,
-                is_told: gain95[0] > 0.0,
+                is_significant: gain95[0] > 0.0,
             })
         });
         let score = mean(&own).or_else(|| self.score(at).map(f64::exp));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use highwater_driver::{TargetOptions, TargetUrl, registry};
 use highwater_model::quantity::print_instant;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
@@ -26,6 +26,7 @@ use crate::{exit, prompt, terminal, workload_file};
 pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
     let run = store::find(&settings.out, settings.run.as_deref())?;
     let stored = record::read(&run)?;
+    let measured = RecordRef::from(&stored).measured_run().run;
     let observer: Rc<dyn Observer> = if settings.quiet || settings.json {
         Rc::new(WarningsOnly)
     } else {
@@ -33,8 +34,8 @@ pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
     };
     let now = wall_clock();
     let request = StoredAuditRequest {
-        workload: workload_of(&stored)?,
-        target: target_of(settings, &stored)?,
+        workload: workload_of(measured)?,
+        target: target_of(settings, measured)?,
         run: run.clone(),
         level: settings.level,
         limit: settings.limit,
@@ -53,7 +54,11 @@ pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
 /// The workload of a stored run, from its name or its files.
 fn workload_of(record: &RunRecord) -> Result<Arc<Workload>, Failure> {
     let plan = &record.plan.definition;
-    let files = record.given.get("file").map_or(&[][..], Vec::as_slice);
+    let files = record
+        .header
+        .given
+        .get("file")
+        .map_or(&[][..], Vec::as_slice);
     let choice = WorkloadChoice::stored(&plan.workload.name, files)?;
     let parameters = &plan.workload.parameters;
     let spec = workload_file::choose(&choice, parameters)?;
@@ -71,7 +76,7 @@ fn target_of(
     } else {
         settings.targets.clone()
     };
-    let insert = record.given.get("insert");
+    let insert = record.header.given.get("insert");
     let options = TargetOptions {
         insert: insert.and_then(|given| given.first().cloned()),
         data_directory: Some(settings.out.clone()),

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use highwater_analysis::comparison::{Verdict, compare as judged};
-use highwater_model::record::RunRecord;
+use highwater_model::record::Record;
 use highwater_report::{self as report, CompareReport, Group};
 use highwater_runner::{record, store};
 
@@ -21,7 +21,7 @@ const MOST_RUNS: usize = 1_000;
 /// Runs with the name of their group.
 pub(super) struct Loaded {
     pub(super) name: String,
-    pub(super) records: Vec<RunRecord>,
+    pub(super) records: Vec<Record>,
 }
 
 /// Prints the comparison; the exit code is that of the gate, if one is requested.
@@ -64,7 +64,7 @@ fn gate(report: &CompareReport<'_>) -> u8 {
 pub(super) fn against_first(groups: &[Loaded], threshold: f64) -> CompareReport<'_> {
     let mut named = groups.iter().map(|loaded| Group {
         name: loaded.name.clone(),
-        runs: loaded.records.iter().collect(),
+        runs: loaded.records.iter().map(Into::into).collect(),
     });
     let baseline = named.next().unwrap_or_else(|| Group {
         name: String::new(),

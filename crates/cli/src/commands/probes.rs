@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::observer::Observer;
@@ -66,7 +66,11 @@ pub(super) fn observer(output: RunOutput, preview: &str) -> Rc<dyn Observer> {
 }
 
 /// Prints the record, stored in that directory; returns the exit code.
-pub(super) fn print(output: RunOutput, record: &RunRecord, directory: &str) -> Result<u8, Failure> {
+pub(super) fn print(
+    output: RunOutput,
+    record: RecordRef<'_>,
+    directory: &str,
+) -> Result<u8, Failure> {
     terminal::data(&if output.json {
         report::json(record)
     } else {

@@ -7,6 +7,7 @@ use std::process::Command;
 use highwater_analysis::comparison::PRACTICAL;
 use highwater_driver::redaction::redacted;
 use highwater_driver::registry::drivers;
+use highwater_model::record::Record;
 use highwater_report as report;
 
 use super::compare::{Loaded, against_first};
@@ -48,7 +49,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
             let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
             let record = run::record(&of_variant, interrupts.clone())?;
             worst = worst.max(exit::of(&record));
-            groups[position].records.push(record);
+            groups[position].records.push(Record::Run(Box::new(record)));
         }
     }
     groups.retain(|group| !group.records.is_empty());

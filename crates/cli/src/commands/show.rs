@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_report as report;
 use highwater_runner::record;
 use highwater_runner::store::{self, StoreError};
@@ -25,37 +26,50 @@ pub fn show(settings: &ShowSettings) -> Result<u8, Failure> {
         .iter()
         .map(|path| record::read(path))
         .collect::<Result<Vec<_>, _>>()?;
+    let merged;
     let (record, place) = if let ([record], [path]) = (&records[..], &paths[..]) {
-        (record.clone(), path.display().to_string())
+        (RecordRef::from(record), path.display().to_string())
     } else {
-        let merged = report::merge(&records).map_err(|error| {
-            let failure = Failure::usage(error.to_string());
-            match error.reason().hint {
-                Some(hint) => failure.with_hint(hint),
-                None => failure,
-            }
-        })?;
-        let place = merged.id.clone();
-        (merged, place)
+        merged = merge(&records)?;
+        (RecordRef::from(&merged), merged.header.id.clone())
     };
     if settings.open {
-        let page = store::write_page(&paths[0], &record, paths.len() > 1)?;
+        let page = store::write_page(&paths[0], record, paths.len() > 1)?;
         terminal::data(&format!("{}\n", page.display()))?;
         if let Err(error) = open::that_detached(&page) {
             terminal::warn(&format!("no browser could be started: {error}"));
         }
-        return Ok(exit::of(&record));
+        return Ok(exit::of(record));
     }
     let text = match settings.format {
-        Format::Text => report::text_at(&record, &place),
-        Format::Json => report::json(&record),
-        Format::Csv => report::csv(&record),
-        Format::TelemetryCsv => report::telemetry_csv(&record),
-        Format::Html => report::html(&record),
-        Format::Markdown => report::markdown(&record, &place),
+        Format::Text => report::text_at(record, &place),
+        Format::Json => report::json(record),
+        Format::Csv => report::csv(&record.measured_run()),
+        Format::TelemetryCsv => report::telemetry_csv(&record.measured_run()),
+        Format::Html => report::html(record),
+        Format::Markdown => report::markdown(record, &place),
     };
     terminal::data(&text)?;
-    Ok(exit::of(&record))
+    Ok(exit::of(record))
+}
+
+/// The shares of one run, put together.
+fn merge(records: &[Record]) -> Result<RunRecord, Failure> {
+    let shares = records.iter().map(|record| {
+        let id = &record.header().id;
+        record.run().ok_or_else(|| {
+            Failure::usage(format!("{id} is not a share of a run"))
+                .with_hint("show experiments and imports one by one, or compare them")
+        })
+    });
+    let shares = shares.collect::<Result<Vec<_>, _>>()?;
+    report::merge(&shares).map_err(|error| {
+        let failure = Failure::usage(error.to_string());
+        match error.reason().hint {
+            Some(hint) => failure.with_hint(hint),
+            None => failure,
+        }
+    })
 }
 
 impl From<StoreError> for Failure {

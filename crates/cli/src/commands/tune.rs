@@ -8,7 +8,7 @@ use highwater_driver::TargetUrl;
 use highwater_experiment::tune::{self as tune_loop, TrialMaker, TrialRequest, TuneRequest};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
 use highwater_runner::record;
 use highwater_runner::run::RunRequest;
@@ -59,7 +59,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     };
     // Ends the drawing.
     drop(observer);
-    probes::print(settings.run.output, &record, &shown)
+    probes::print(settings.run.output, (&record).into(), &shown)
 }
 
 /// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is
@@ -110,9 +110,10 @@ fn prepared(settings: &TuneSettings) -> Result<Prepared<'_>, Failure> {
 /// Takes over the trials of another tuning, which must have the same definition.
 fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
     let path = store::find(&settings.run.out, Some(name))?;
-    let record: RunRecord = record::read(&path)?;
-    let id = record.id.clone();
-    let Some(before) = record.tune else {
+    let record = record::read(&path)?;
+    let id = &record.header().id;
+    let experiment = RecordRef::from(&record).experiment();
+    let Some(before) = experiment.and_then(ExperimentRecord::tune) else {
         return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
             .with_hint("name the directory or ID of a `highwater tune` run"));
     };
@@ -122,7 +123,7 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
         ))
         .with_hint("use the same flags; only --budget may change"));
     }
-    tune.trials = before.trials;
+    tune.trials.clone_from(&before.trials);
     while tune.trials.last().is_some_and(|trial| {
         matches!(
             trial.verdict,

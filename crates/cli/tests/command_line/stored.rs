@@ -37,7 +37,7 @@ fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     );
     assert_eq!(code, Some(1));
     let record = highwater_report::parse(&json).unwrap();
-    assert_eq!(record.labels["team"], "x");
+    assert_eq!(record.header().labels["team"], "x");
     let show = |words: &[&str]| {
         highwater(&directory)
             .arg("show")
@@ -48,7 +48,7 @@ fn a_run_is_stored_and_shown_again_as_it_was_with_its_exit_code() {
     let newest = show(&["--format", "json"]);
     assert!(stdout(&newest) == json, "the bytes are those of the run");
     assert_eq!(newest.status.code(), Some(1));
-    let by_id = show(&[&record.id, "--format", "csv"]);
+    let by_id = show(&[&record.header().id, "--format", "csv"]);
     assert!(stdout(&by_id).starts_with("second,phase,stream,op,"));
     let none = show(&["1999"]);
     assert_eq!(none.status.code(), Some(2));

@@ -200,7 +200,7 @@ fn run_beside_a_restart([sessions, ops_per_s, batch]: [u32; 3]) -> Beside {
     })
 }
 
-fn the_outage_of_postgres_is_told(sessions: u32, ops_per_s: u32) {
+fn the_outage_of_postgres_is_reported(sessions: u32, ops_per_s: u32) {
     if skipped() {
         return;
     }
@@ -210,28 +210,28 @@ fn the_outage_of_postgres_is_told(sessions: u32, ops_per_s: u32) {
 }
 
 #[test]
-fn the_outage_is_told_by_one_session_at_three_ops_a_second() {
-    the_outage_of_postgres_is_told(1, 3);
+fn the_outage_is_reported_by_one_session_at_three_ops_a_second() {
+    the_outage_of_postgres_is_reported(1, 3);
 }
 
 #[test]
-fn the_outage_is_told_by_many_idle_sessions_at_three_ops_a_second() {
-    the_outage_of_postgres_is_told(256, 3);
+fn the_outage_is_reported_by_many_idle_sessions_at_three_ops_a_second() {
+    the_outage_of_postgres_is_reported(256, 3);
 }
 
 #[test]
-fn the_outage_is_told_by_many_sessions_under_load() {
-    the_outage_of_postgres_is_told(256, 500);
+fn the_outage_is_reported_by_many_sessions_under_load() {
+    the_outage_of_postgres_is_reported(256, 500);
 }
 
 #[test]
-fn the_outage_is_told_by_one_busy_session() {
-    the_outage_of_postgres_is_told(1, 100);
+fn the_outage_is_reported_by_one_busy_session() {
+    the_outage_of_postgres_is_reported(1, 100);
 }
 
 #[test]
 #[ignore = "four minutes: 16 runs of a quarter of a minute"]
-fn long_the_outage_is_told_on_a_grid_of_sessions_and_rates() {
+fn long_the_outage_is_reported_on_a_grid_of_sessions_and_rates() {
     if skipped() {
         return;
     }
@@ -284,24 +284,24 @@ fn run_beside_a_closed_way(sessions: u32, ops_per_s: u32) -> Beside {
     beside
 }
 
-fn the_outage_of_cratedb_is_told(sessions: u32, ops_per_s: u32) {
+fn the_outage_of_cratedb_is_reported(sessions: u32, ops_per_s: u32) {
     let beside = run_until_it_counts(|| run_beside_a_closed_way(sessions, ops_per_s));
     expect_right(&beside);
 }
 
 #[test]
-fn the_outage_of_an_http_target_is_told_by_one_session_at_three_ops_a_second() {
-    the_outage_of_cratedb_is_told(1, 3);
+fn the_outage_of_an_http_target_is_reported_by_one_session_at_three_ops_a_second() {
+    the_outage_of_cratedb_is_reported(1, 3);
 }
 
 #[test]
-fn the_outage_of_an_http_target_is_told_by_many_idle_sessions() {
-    the_outage_of_cratedb_is_told(256, 3);
+fn the_outage_of_an_http_target_is_reported_by_many_idle_sessions() {
+    the_outage_of_cratedb_is_reported(256, 3);
 }
 
 #[test]
-fn the_outage_of_an_http_target_is_told_under_load() {
-    the_outage_of_cratedb_is_told(8, 200);
+fn the_outage_of_an_http_target_is_reported_under_load() {
+    the_outage_of_cratedb_is_reported(8, 200);
 }
 
 /// A run while another program holds SQLite's file.
@@ -330,22 +330,22 @@ fn run_beside_a_lock(sessions: u32, ops_per_s: u32) -> Beside {
     })
 }
 
-fn the_lock_of_sqlite_is_told(sessions: u32, ops_per_s: u32) {
+fn the_lock_of_sqlite_is_reported(sessions: u32, ops_per_s: u32) {
     let beside = run_until_it_counts(|| run_beside_a_lock(sessions, ops_per_s));
     expect_right(&beside);
 }
 
 #[test]
-fn a_locked_file_is_told_by_one_session_at_three_ops_a_second() {
-    the_lock_of_sqlite_is_told(1, 3);
+fn a_locked_file_is_reported_by_one_session_at_three_ops_a_second() {
+    the_lock_of_sqlite_is_reported(1, 3);
 }
 
 #[test]
-fn a_locked_file_is_told_by_many_sessions_at_three_ops_a_second() {
-    the_lock_of_sqlite_is_told(256, 3);
+fn a_locked_file_is_reported_by_many_sessions_at_three_ops_a_second() {
+    the_lock_of_sqlite_is_reported(256, 3);
 }
 
 #[test]
-fn a_locked_file_is_told_under_load() {
-    the_lock_of_sqlite_is_told(8, 200);
+fn a_locked_file_is_reported_under_load() {
+    the_lock_of_sqlite_is_reported(8, 200);
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
 use highwater_model::judgment::ReasonCode;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, Record, RunRecord};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -124,7 +124,15 @@ impl Place {
 /// The record that a call with `--json` printed.
 #[track_caller]
 pub(crate) fn record(called: &Called) -> RunRecord {
-    highwater_report::parse(&called.stdout).unwrap_or_else(|_| panic!("{called:?}"))
+    let record = highwater_report::parse(&called.stdout).ok();
+    let run = record.and_then(Record::into_run);
+    run.unwrap_or_else(|| panic!("{called:?}"))
+}
+
+/// The search or tuning that is stored there.
+pub(crate) fn experiment(directory: &Path) -> ExperimentRecord {
+    let record = highwater_runner::record::read(directory).unwrap();
+    record.into_experiment().unwrap()
 }
 
 /// Seconds are few, and a busy machine may not be steady or let the load generator run; nothing else may be

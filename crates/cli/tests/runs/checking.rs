@@ -40,7 +40,7 @@ fn a_model_refuses_nobody_and_has_no_disk() {
 }
 
 #[test]
-fn a_missing_right_is_one_message_with_a_hint_and_everything_else_is_told() {
+fn a_missing_right_is_one_message_with_a_hint_and_everything_else_is_reported() {
     if skipped() {
         return;
     }

@@ -50,10 +50,10 @@ fn records(variant: &Path) -> Vec<RunRecord> {
         let run = entry.unwrap().path();
         assert!(run.join("report.html").exists());
         let text = fs::read_to_string(run.join("record.json")).unwrap();
-        highwater_report::parse(&text).unwrap()
+        highwater_report::parse(&text).unwrap().into_run().unwrap()
     });
     let mut runs: Vec<RunRecord> = runs.collect();
-    runs.sort_by(|a, b| a.labels["repeat"].cmp(&b.labels["repeat"]));
+    runs.sort_by(|a, b| a.header.labels["repeat"].cmp(&b.header.labels["repeat"]));
     runs
 }
 
@@ -193,7 +193,7 @@ fn a_variant_is_brought_about_by_a_command_of_the_user() {
         let records = records(&place.runs()[0].join(variant));
         let labels = records
             .iter()
-            .map(|r| [&r.labels["variant"], &r.labels["repeat"]]);
+            .map(|r| [&r.header.labels["variant"], &r.header.labels["repeat"]]);
         let labels: Vec<String> = labels.map(|[v, r]| format!("{v} {r}")).collect();
         assert_eq!(labels, [format!("{variant} 1"), format!("{variant} 2")]);
     }

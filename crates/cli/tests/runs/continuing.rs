@@ -10,7 +10,7 @@ use crate::called::Place;
 
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_report::parse(&json).unwrap()
+    highwater_report::parse(&json).unwrap().into_run().unwrap()
 }
 
 /// Pastes the proposed command into a shell that finds the program; its exit code.
@@ -32,9 +32,9 @@ fn check(place: &Place, words: &[&str]) {
     let code = paste(place, &called.stdout);
     assert!(matches!(code, Some(0 | 1 | 3)), "{code:?} {called:?}");
     let next = newest(place);
-    assert_ne!(next.id, first.id, "{called:?}");
+    assert_ne!(next.header.id, first.header.id, "{called:?}");
     assert_eq!(next.workload, first.workload, "{called:?}");
-    assert_eq!(next.given, first.given, "{called:?}");
+    assert_eq!(next.header.given, first.header.given, "{called:?}");
     assert_eq!(next.plan.seed, first.plan.seed, "{called:?}");
     assert_eq!(next.target.urls, first.target.urls, "{called:?}");
     let arrivals = |record: &RunRecord| record.plan.definition.streams[0].arrivals;
@@ -89,5 +89,5 @@ fn the_next_command_goes_on_with_this_run() {
     // The closed run has a spawn rate; the open one that is proposed cannot have it.
     let called = place.call(&["run", "-q", "sim:", "--spawn-rate", "20", "-d", "4s"]);
     assert_eq!(paste(&place, &called.stdout), Some(0), "{called:?}");
-    assert!(newest(&place).given.is_empty());
+    assert!(newest(&place).header.given.is_empty());
 }

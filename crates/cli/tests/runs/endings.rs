@@ -171,7 +171,7 @@ fn ctrl_c_ends_the_wait_for_the_start() {
 /// The record of the newest run.
 fn newest(place: &Place) -> RunRecord {
     let json = place.call(&["show", "--format", "json"]).stdout;
-    highwater_report::parse(&json).unwrap()
+    highwater_report::parse(&json).unwrap().into_run().unwrap()
 }
 
 #[test]

@@ -3,12 +3,11 @@
 use std::fs;
 
 use highwater_model::judgment::Data;
-use highwater_model::search::SearchRecord;
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
 
-use crate::called::{Called, Place};
+use crate::called::{Called, Place, experiment};
 
 /// As many ops per second as the default cluster, but of 10 rows instead of 1,000: rows are the
 /// test's time. An insert is 6 pieces of each of 2 copies, on 3 nodes of 4 cores.
@@ -137,8 +136,8 @@ fn a_mark_that_lives_on_a_disks_credit_does_not_hold_for_long() {
         "find", "cpu", BURSTING, "--batch", "10", "--quick", "-c", "64", "--then", "soak=10m",
     ]);
     assert_eq!(called.code, Some(1), "{}{}", called.stdout, called.stderr);
-    let record = record::read(&place.runs()[0]).unwrap();
-    let soak = SearchRecord::soak(&record.probes).unwrap();
+    let record = experiment(&place.runs()[0]);
+    let soak = record.search().unwrap().soak().unwrap();
     assert_eq!(soak.measured_ns, 600_000_000_000);
     assert!((soak.at - confirmed(&called.stdout)).abs() < 1.0);
     for said in [
@@ -195,8 +194,8 @@ fn ctrl_c_keeps_what_is_known() {
         "{called:?}"
     );
     assert!(called.stdout.contains(" --then soak=3600s"), "{called:?}");
-    let record = record::read(&place.runs()[0]).unwrap();
-    assert!(SearchRecord::soak(&record.probes).is_none());
+    let record = experiment(&place.runs()[0]);
+    assert_eq!(record.search().unwrap().soak(), None);
     let shown = place.call(&["show"]);
     assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
 }
@@ -211,13 +210,15 @@ fn is_whole(place: &Place, called: &Called) {
         called.stderr
     );
     let directory = place.runs().pop().unwrap();
-    let record = record::read(&directory).unwrap();
-    assert!(record.search.as_ref().unwrap().outcome.is_some());
+    let record = experiment(&directory);
+    let search = record.search().unwrap();
+    assert!(search.outcome.is_some());
     // How many fit the budget is the machine's business, too.
-    assert!(!record.probes.is_empty());
-    for (number, probe) in (1..).zip(&record.probes) {
+    assert!(!search.probes.is_empty());
+    for (number, probe) in (1..).zip(&search.probes) {
         assert_eq!(probe.number, number);
         let run = record::read(&directory.join(&probe.run)).unwrap();
+        let run = run.run().unwrap();
         assert_eq!(run.judgments.data.value, Data::Clean, "probe {number}");
         assert_eq!(probe.rows_before, 0, "tables are made anew");
         // The first one finds a target that nobody has asked anything.
@@ -279,9 +280,10 @@ fn rows_that_were_there_before_stay_whatever_probes_write() {
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     let found = place.runs().into_iter().find_map(|run| {
         let record = record::read(&run).unwrap();
-        record.search.is_some().then_some(record)
+        record.into_experiment()
     });
     let found = found.unwrap();
+    let found = found.search().unwrap();
     assert!(found.probes.len() > 1, "{called:?}");
     let of_probes: Vec<u64> = found.probes.iter().map(|probe| probe.rows_before).collect();
     assert!(

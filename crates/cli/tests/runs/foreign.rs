@@ -33,7 +33,7 @@ proptest! {
             let json = fs::read_to_string(run.join("record.json")).unwrap();
             prop_assert_eq!(harmful(&json), None);
             let record = highwater_report::parse(&json).unwrap();
-            prop_assert_eq!(&record.labels["text"], &text);
+            prop_assert_eq!(&record.header().labels["text"], &text);
             for format in ["json", "csv", "html"] {
                 let shown = place.call(&["show", "--format", format]);
                 prop_assert_eq!(harmful(&shown.stdout), None);

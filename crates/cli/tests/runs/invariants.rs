@@ -72,7 +72,7 @@ fn transactions_that_keep_the_sum_are_clean() {
 }
 
 #[test]
-fn transactions_that_do_not_are_told_with_what_was_found() {
+fn transactions_that_do_not_are_reported_with_what_was_found() {
     let called = run(&[TAKE, KEEP], &["--json"]);
     assert_eq!(called.code, Some(4), "{}", called.stderr);
     let record = record(&called);
@@ -152,7 +152,7 @@ fn found(record: &RunRecord, code: &str, message: &str) -> bool {
 }
 
 #[test]
-fn mistakes_of_an_invariant_are_told_at_their_place() {
+fn mistakes_of_an_invariant_are_reported_at_their_place() {
     let place = Place::new();
     let good = workload(&format!("{TAKE}, {GIVE}"));
     for (from, to, message) in [

@@ -55,7 +55,7 @@ fn the_report_says_so_and_the_command_that_repeats_it_has_the_flag() {
         called.stdout
     );
     let shown = record(&place.call(&["show", "--format", "json"]));
-    assert_eq!(shown.given["literals"], [] as [String; 0]);
+    assert_eq!(shown.header.given["literals"], [] as [String; 0]);
     let result = &shown.results[shown.results.len() - 1];
     assert_eq!(result.response_rows, result.acknowledged);
     // Another load: its plan has another name.

@@ -51,7 +51,7 @@ fn a_statement_of_ones_own_is_asked_on_ones_own_table() {
 }
 
 #[test]
-fn a_query_whose_answers_are_empty_is_told() {
+fn a_query_whose_answers_are_empty_is_reported() {
     let place = place_with_table();
     // Of 1,000 rows each fifth id is there; an update has no answer that could be empty.
     place.file(
@@ -89,7 +89,7 @@ fn a_query_whose_answers_are_empty_is_told() {
 
 /// A statement that answers nothing the first 128 times.
 #[test]
-fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_told() {
+fn empty_answers_that_are_few_or_of_a_warm_up_or_of_a_model_are_not_reported() {
     let place = Place::new();
     place.file(
         "late.toml",

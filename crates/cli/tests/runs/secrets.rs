@@ -47,7 +47,7 @@ fn assert_secret(place: &Place, called: &Called) {
 }
 
 #[test]
-fn errors_do_not_tell_a_password() {
+fn errors_do_not_show_a_password() {
     for url in [
         format!("postgres://bench:{PASSWORD}@127.0.0.1:1/x"),
         format!("postgres://bench@127.0.0.1:1/x?password={PASSWORD}"),

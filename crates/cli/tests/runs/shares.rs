@@ -73,7 +73,7 @@ fn two_processes_ask_what_one_asks_and_their_records_merge_exactly() {
         let reasons = &share.judgments.data.reasons;
         assert_eq!(reasons[0].code, ReasonCode::OneShare, "{called:?}");
         // A record begins at a whole millisecond, to which the time until then is added.
-        let begun = parse_instant(&share.started_at).unwrap();
+        let begun = parse_instant(&share.header.started_at).unwrap();
         assert!(begun.0 + 1_000_000 >= start.0, "{called:?}");
         assert_eq!(inserts(&share).acknowledged, 100, "{called:?}");
     }

@@ -9,7 +9,10 @@ use crate::called::Place;
 fn record(place: &Place, words: &[&str]) -> RunRecord {
     let called = place.call(&[&["run", "--json"], words].concat());
     assert_eq!(called.code, Some(0), "{called:?}");
-    highwater_report::parse(&called.stdout).unwrap()
+    highwater_report::parse(&called.stdout)
+        .unwrap()
+        .into_run()
+        .unwrap()
 }
 
 /// Seconds of a phase, in full.

@@ -118,11 +118,11 @@ fn rows_of_later_runs_are_not_looked_at() {
         "one.db",
         "DELETE FROM cpu WHERE rowid = (SELECT max(rowid) FROM cpu)",
     );
-    let (code, of_first) = audit(&place, &[&first.id]);
+    let (code, of_first) = audit(&place, &[&first.header.id]);
     assert!(is_clean(code), "{code:?}");
     assert_eq!(of_first.judgments.data.value, Data::Clean);
     assert_eq!(of_first.audit.found, first.audit.acknowledged);
-    let (code, of_second) = audit(&place, &[&second.id]);
+    let (code, of_second) = audit(&place, &[&second.header.id]);
     assert_eq!((code, of_second.audit.missing), (Some(4), 1));
 }
 
@@ -140,9 +140,12 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     running.signal(Signal::INT);
     assert_eq!(running.end().code, Some(130));
     let without = short_run(&place, &["--audit", "off"]);
-    refused(&place.call(&["audit", &without.id]), "it kept no ledger");
+    refused(
+        &place.call(&["audit", &without.header.id]),
+        "it kept no ledger",
+    );
     let simulated = place.call(&["run", "sim:", "-d", "2s", "--json"]);
-    let id = record(&simulated).id;
+    let id = record(&simulated).header.id;
     refused(&place.call(&["audit", &id]), "gone with its process");
     refused(
         &place.call(&["audit", &id, "somewhere"]),
@@ -155,10 +158,10 @@ fn what_cannot_be_audited_later_is_refused_with_its_reason() {
     let own = ["-f", "own.toml", "--drop"];
     let words = ["run", "sqlite:one.db", "-d", "1s"];
     let of_file = record(&place.call(&[&words[..], &own, &LOAD].concat()));
-    assert!(is_clean(audit(&place, &[&of_file.id]).0));
+    assert!(is_clean(audit(&place, &[&of_file.header.id]).0));
     place.file("own.toml", &text.replace("host_", "node_"));
     refused(
-        &place.call(&["audit", &of_file.id]),
+        &place.call(&["audit", &of_file.header.id]),
         "not the one of this name any more",
     );
 }
@@ -189,7 +192,7 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
     let (code, third) = next_run(&place);
     assert!(is_clean(code), "{code:?}");
     assert_eq!(third.judgments.data.value, Data::Clean);
-    let runs = [(first.id.clone(), 0), (second.id.clone(), 0)];
+    let runs = [(first.header.id.clone(), 0), (second.header.id.clone(), 0)];
     assert_eq!(missing_of(&third), runs);
 
     // One row is gone, and another is there twice.
@@ -202,8 +205,11 @@ fn a_run_that_continues_finds_what_became_of_earlier_rows_although_their_number_
     assert_eq!((fourth.audit.missing, fourth.audit.duplicated), (1, 1));
     let missing: Vec<u64> = missing_of(&fourth).iter().map(|run| run.1).collect();
     assert_eq!(missing, [1, 0, 0]);
-    let shown = place.call(&["show", &fourth.id]).stdout;
-    let says = format!("1 rows of earlier runs are missing (1 of {})", first.id);
+    let shown = place.call(&["show", &fourth.header.id]).stdout;
+    let says = format!(
+        "1 rows of earlier runs are missing (1 of {})",
+        first.header.id
+    );
     assert!(shown.contains(&says), "{shown}");
 }
 

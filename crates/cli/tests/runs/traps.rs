@@ -7,7 +7,6 @@ use highwater_model::judgment::{Data, ObjectiveValue, ReasonCode};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
 use highwater_model::units::Nanos;
-use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 
 use crate::called::{Called, Place, Running};
@@ -49,8 +48,7 @@ fn run(tape: &str, script: Script, more: &[&str]) -> (Called, RunRecord, u64) {
     let called = place().call(&words(&url, &[&["--drop", "-c", "1"], more].concat()));
     let inserts = stage.inserts();
     stage.finish();
-    let record = report::parse(&called.stdout);
-    let record = record.unwrap_or_else(|error| panic!("{error:?}: {called:?}"));
+    let record = crate::called::record(&called);
     (called, record, inserts)
 }
 
@@ -194,7 +192,7 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
             Some(3),
             "one share is not verified: {called:?}"
         );
-        let record = report::parse(&called.stdout).unwrap();
+        let record = crate::called::record(&called);
         assert_eq!(rows(&record).0, [350, 350, 0, 0], "{called:?}");
     }
     for stage in stages {
@@ -205,7 +203,7 @@ fn several_processes_fill_one_table_and_none_of_them_drops_what_others_wrote() {
         runs.next().unwrap().unwrap().path().display().to_string()
     });
     let shown = place.call(&["show", &runs[0], &runs[1], "--format", "json"]);
-    let merged = report::parse(&shown.stdout).unwrap();
+    let merged = crate::called::record(&shown);
     assert_eq!(rows(&merged), ([700, 700, 0, 0], 700));
     assert_eq!(merged.judgments.data.value, Data::Clean, "{shown:?}");
     assert_eq!(merged.audit.status, AuditStatus::Done);

@@ -6,7 +6,7 @@ use highwater_model::tune::{BestConfiguration, TrialRecord, TuneOutcome, TuneRec
 use highwater_runner::record;
 use rustix::process::Signal;
 
-use crate::called::{Called, Place};
+use crate::called::{Called, Place, experiment};
 
 /// Few rows that are much work each: rows are the test's time.
 const TARGET: &str = "sim:?queue=inf&row=4ms&request=500us&shards=12&replicas=0";
@@ -14,7 +14,12 @@ const SHORT: &[&str] = &["-c", "256", "--probe", "5s", "--warm-up", "2s", "-q"];
 
 fn tuning(place: &Place) -> TuneRecord {
     let directory = place.runs().pop().unwrap();
-    record::read(&directory).unwrap().tune.unwrap()
+    tune_of(&directory)
+}
+
+/// The tuning that is stored there.
+fn tune_of(directory: &Path) -> TuneRecord {
+    experiment(directory).tune().unwrap().clone()
 }
 
 /// A short tuning of that cluster: what is printed, and what is kept.
@@ -33,11 +38,11 @@ fn best(tune: &TuneRecord) -> &BestConfiguration {
 }
 
 #[test]
-fn the_best_size_is_found_told_and_shown_again() {
+fn the_best_size_is_found_reported_and_shown_again() {
     let place = Place::new();
     let (called, tune) = tuned(&place, &["--over", "sim.nodes=1..4", "--batch", "12"]);
     assert_eq!(best(&tune).values["sim.nodes"], "4");
-    assert!(best(&tune).runner_up.as_ref().unwrap().is_told);
+    assert!(best(&tune).runner_up.as_ref().unwrap().is_significant);
     for said in [
         "best           sim.nodes 4: ",
         "better         yes: by +",
@@ -84,13 +89,13 @@ fn a_grid_is_searched_with_a_part_of_its_cells_and_the_winner_is_carried_on() {
         &[&["--over", "sim.rtt=0ms,1ms"], &carried[..]].concat(),
     );
     let other = place.runs().into_iter().find(|other| *other != run);
-    let last = record::read(&other.unwrap()).unwrap();
+    let last = experiment(&other.unwrap()).last_run;
     assert_eq!(last.plan.definition.workload.parameters["batch"], batch);
     assert_eq!(last.target.settings["cores"], "8", "every axis is carried");
 }
 
 #[test]
-fn of_equal_settings_it_cannot_be_told_which_is_better() {
+fn of_equal_settings_none_is_called_better() {
     let place = Place::new();
     let (called, _) = tuned(&place, &["--over", "sim.rtt=300us,0.3ms", "--batch", "12"]);
     assert!(
@@ -161,8 +166,8 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     assert_eq!(called.code, Some(0), "{called:?}");
     assert!(called.stderr.contains("2 trials are resumed"), "{called:?}");
     let ended = newest(&place, &[&stopped]);
-    let tune = record::read(&ended).unwrap().tune.unwrap();
-    let before_stop = record::read(&stopped).unwrap().tune.unwrap();
+    let tune = tune_of(&ended);
+    let before_stop = tune_of(&stopped);
     assert_eq!(
         measured_here(&ended, &tune),
         2,
@@ -177,7 +182,7 @@ fn a_tuning_that_was_stopped_goes_on_where_it_was() {
     let called = place.call(&[&words[..], &resume].concat());
     assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
     let again = newest(&place, &[&stopped, &ended]);
-    let once_more = record::read(&again).unwrap().tune.unwrap();
+    let once_more = tune_of(&again);
     assert_eq!(once_more.trials.len(), tune.trials.len());
     assert_eq!(measured_here(&again, &once_more), tune.trials.len() - 1);
     is_not_carried(&place, &stopped, "found no best configuration");
@@ -210,6 +215,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
     for (position, trial) in tune.trials.iter().enumerate().skip(first) {
         assert!(is_here(trial), "{trial:?}");
         let run = record::read(&directory.join(&trial.run)).unwrap();
+        let run = run.run().unwrap();
         let phases: u64 = run.phases.iter().map(|phase| phase.duration_ns).sum();
         let settled = if position == first { 0 } else { 10_000_000 };
         assert!(trial.took_ns >= phases + settled, "{trial:?}");
@@ -218,7 +224,7 @@ fn measured_here(directory: &Path, tune: &TuneRecord) -> usize {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
+fn a_dry_run_says_what_would_be_measured_and_mistakes_are_reported() {
     let place = Place::new();
     let dry = ["tune", "sim:", "--dry-run"];
     let called = place.call(&[&dry[..], &["--over", "batch=500..4k"]].concat());
@@ -264,7 +270,7 @@ fn a_dry_run_says_what_would_be_measured_and_mistakes_are_told() {
 }
 
 #[test]
-fn mistakes_in_axes_are_told_before_anything_is_measured() {
+fn mistakes_in_axes_are_reported_before_anything_is_measured() {
     let place = Place::new();
     let dry = ["tune", "sim:", "--dry-run"];
     let seven: Vec<String> = ('a'..='g').map(|name| format!("with.{name}=1,2")).collect();

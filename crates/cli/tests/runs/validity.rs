@@ -63,8 +63,9 @@ fn a_search_finds_the_same_mark_however_many_sessions_estimate_it() {
             "find", "cpu", SLOW, "--batch", "5", "--p99", "500ms", "-c", sessions,
         ];
         let called = place.call(&[&words[..], &["--audit", "off", "--json"]].concat());
-        let record = record(&called);
-        let outcome = record.search.unwrap().outcome.unwrap();
+        let record = highwater_report::parse(&called.stdout).unwrap();
+        let record = record.into_experiment().unwrap();
+        let outcome = record.search().unwrap().outcome.clone().unwrap();
         let highwater_model::search::SearchOutcome::Mark(mark) = outcome else {
             panic!("{sessions}: {outcome:?}");
         };

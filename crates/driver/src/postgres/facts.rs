@@ -93,7 +93,7 @@ fn durability(settings: &BTreeMap<String, String>) -> String {
         .filter_map(|name| settings.get(*name).map(|value| format!("{name}={value}")))
         .collect();
     if words.is_empty() {
-        return "not told by the server".to_owned();
+        return "not reported by the server".to_owned();
     }
     words.join(" ")
 }

@@ -5,10 +5,10 @@ use std::rc::Rc;
 
 use highwater_experiment::search::{ProbeMaker, ProbeRequest, SearchRequest, search};
 use highwater_model::plan::{Objective, Plan, Unit};
-use highwater_model::record::RunRecord;
+use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{
-    Mark, NoMark, ProbePurpose, SearchAxis, SearchObjective, SearchOutcome, SearchPolicy,
-    SearchRecord,
+    Mark, NoMark, ProbePurpose, ProbeRecord, SearchAxis, SearchObjective, SearchOutcome,
+    SearchPolicy, SearchRecord,
 };
 use highwater_model::units::{Nanos, Rate};
 use highwater_report as report;
@@ -97,6 +97,7 @@ impl Hunt {
                 longest_ns: self.longest.0,
                 soak_ns: self.soak.map(|soak| soak.0),
             },
+            probes: Vec::new(),
             outcome: None,
         }
     }
@@ -124,7 +125,7 @@ impl Hunt {
         job
     }
 
-    pub(crate) fn find(&self) -> RunRecord {
+    pub(crate) fn find(&self) -> ExperimentRecord {
         let root = tempfile::tempdir().unwrap();
         let (_keep, interrupts) = interrupts::channel();
         self.find_in(
@@ -140,7 +141,7 @@ impl Hunt {
         root: &Path,
         observer: &Rc<dyn Observer>,
         interrupts: &interrupts::Interrupts,
-    ) -> Result<RunRecord, RunError> {
+    ) -> Result<ExperimentRecord, RunError> {
         let maker = Maker {
             hunt: self,
             root: root.to_owned(),
@@ -198,17 +199,25 @@ pub(crate) fn whole(value: f64) -> u64 {
     value as u64
 }
 
+pub(crate) fn probes(record: &ExperimentRecord) -> &[ProbeRecord] {
+    &record.search().unwrap().probes
+}
+
+fn outcome(record: &ExperimentRecord) -> &SearchOutcome {
+    record.search().unwrap().outcome.as_ref().unwrap()
+}
+
 #[track_caller]
-pub(crate) fn mark(record: &RunRecord) -> &Mark {
-    match record.search.as_ref().unwrap().outcome.as_ref().unwrap() {
+pub(crate) fn mark(record: &ExperimentRecord) -> &Mark {
+    match outcome(record) {
         SearchOutcome::Mark(mark) => mark,
         SearchOutcome::NoMark(no_mark) => panic!("{no_mark:?}\n{}", report::text(record)),
     }
 }
 
 #[track_caller]
-pub(crate) fn no_mark(record: &RunRecord) -> &NoMark {
-    match record.search.as_ref().unwrap().outcome.as_ref().unwrap() {
+pub(crate) fn no_mark(record: &ExperimentRecord) -> &NoMark {
+    match outcome(record) {
         SearchOutcome::NoMark(no_mark) => no_mark,
         SearchOutcome::Mark(mark) => panic!("{mark:?}\n{}", report::text(record)),
     }

@@ -168,11 +168,12 @@ fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize
     for seed in seeds {
         let case = of(seed);
         let record = case.hunt.find();
-        let error = match record.search.as_ref().unwrap().outcome.as_ref().unwrap() {
+        let search = record.search().unwrap();
+        let error = match search.outcome.as_ref().unwrap() {
             SearchOutcome::Mark(mark) => mark.confirmed / case.truth - 1.0,
             SearchOutcome::NoMark(_) => -1.0,
         };
-        println!("seed {seed}: {error:+.4} in {} probes", record.probes.len());
+        println!("seed {seed}: {error:+.4} in {} probes", search.probes.len());
         if error.abs() > 0.03 {
             said += &format!(
                 "\nseed {seed}: truth {}\n{}",
@@ -180,7 +181,7 @@ fn check(seeds: impl Iterator<Item = u64>, of: impl Fn(u64) -> Case, near: usize
                 report::text(&record)
             );
         }
-        errors.push((seed, error, record.probes.len()));
+        errors.push((seed, error, search.probes.len()));
     }
     let within = errors.iter().filter(|(_, e, _)| e.abs() <= 0.03).count();
     let too_high: Vec<u64> = errors
@@ -250,7 +251,7 @@ fn rejections_are_a_limit_of_their_own() {
     hunt.confirm = Nanos::from_secs(60);
     let record = hunt.find();
     // Of sessions that asked again at once the estimate would have seen a million rejected.
-    let estimate = &record.probes[0];
+    let estimate = &record.search().unwrap().probes[0];
     assert_eq!(estimate.purpose, ProbePurpose::Estimate);
     assert!(estimate.failed_ops < 10_000, "{estimate:?}");
     let found = mark(&record);

@@ -4,10 +4,8 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use highwater_model::record::RunRecord;
-use highwater_model::search::{
-    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
-};
+use highwater_model::record::ExperimentRecord;
+use highwater_model::search::{NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::interrupts::{self, Interrupter};
@@ -15,7 +13,7 @@ use highwater_runner::observer::{Event, Observer, Silent};
 use highwater_runner::record;
 use highwater_runner::run::RunError;
 
-use crate::hunting::{Hunt, mark, no_mark, thousand};
+use crate::hunting::{Hunt, mark, no_mark, probes, thousand};
 use crate::support::one_node;
 
 #[test]
@@ -30,18 +28,23 @@ fn the_record_of_a_search_holds_every_probe_and_each_is_a_run_of_its_own() {
     assert!((970.0..=1_011.0).contains(&found.confirmed), "{found:?}");
     assert_eq!(found.hold_ns, 12_000_000_000);
     let directory = root.path().join("search");
-    assert_eq!(record::read(&directory).unwrap(), record);
-    assert_eq!(record.id, "search");
-    for probe in &record.probes {
+    let stored = record::read(&directory).unwrap();
+    assert_eq!(stored.into_experiment().as_ref(), Some(&record));
+    assert_eq!(record.header.id, "search");
+    for probe in probes(&record) {
         let run = record::read(&directory.join(&probe.run)).unwrap();
-        assert!(run.search.is_none());
+        let run = run.into_run().expect("a run of its own");
         assert_eq!(run.target.bytes_before, probe.bytes_before);
         if probe.verdict == ProbeVerdict::Met {
             assert!((run.streams[0].throughput.ops_per_s - probe.acknowledged_per_s).abs() < 1e-9);
         }
     }
-    let last = record::read(&directory.join(&record.probes.last().unwrap().run)).unwrap();
-    assert_eq!(last.results, record.results, "the mark's own figures");
+    let last = record::read(&directory.join(&probes(&record).last().unwrap().run)).unwrap();
+    assert_eq!(
+        last.into_run(),
+        Some(*record.last_run.clone()),
+        "the mark's own figures"
+    );
     let text = report::text(&record);
     assert!(text.contains("\nmark "), "{text}");
     assert!(text.contains("next:          highwater run cpu"), "{text}");
@@ -102,7 +105,7 @@ impl Observer for Impatient {
 
 /// What came of a search that was stopped at a moment; where it is kept; and the number of the last
 /// probe that was begun.
-fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
+fn stopped(hunt: &Hunt, moment: Moment) -> (ExperimentRecord, tempfile::TempDir, u32) {
     let root = tempfile::tempdir().unwrap();
     let (interrupter, interrupts) = interrupts::channel();
     let user = Rc::new(Impatient {
@@ -114,14 +117,19 @@ fn stopped(hunt: &Hunt, moment: Moment) -> (RunRecord, tempfile::TempDir, u32) {
     let observer: Rc<dyn Observer> = Rc::clone(&user) as Rc<dyn Observer>;
     let record = hunt.find_in(root.path(), &observer, &interrupts).unwrap();
     let directory = root.path().join("search");
-    assert_eq!(record::read(&directory).unwrap(), record);
+    let stored = record::read(&directory).unwrap();
+    assert_eq!(stored.into_experiment().as_ref(), Some(&record));
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
-    assert_eq!(kept, record.probes.len(), "a run for each probe");
+    assert_eq!(kept, probes(&record).len(), "a run for each probe");
     assert_eq!(exit_code(&record), 130);
     (record, root, user.begun.get())
 }
 
-fn exit_code(record: &RunRecord) -> u8 {
+fn soak_of(record: &ExperimentRecord) -> Option<&ProbeRecord> {
+    record.search().unwrap().soak()
+}
+
+fn exit_code(record: &ExperimentRecord) -> u8 {
     let ended = highwater_analysis::Ended::of(&record.incidents);
     highwater_analysis::exit_code(&record.judgments, ended)
 }
@@ -134,7 +142,7 @@ fn a_search_that_is_stopped_keeps_what_it_knows() {
     assert_eq!(known.why, NoMarkReason::Interrupted);
     assert!(known.highest_met.is_some());
     assert_eq!(
-        record.probes.last().unwrap().verdict,
+        probes(&record).last().unwrap().verdict,
         ProbeVerdict::Interrupted
     );
 }
@@ -151,7 +159,7 @@ fn no_soak_follows_a_search_that_was_stopped() {
     let (record, _root, begun) = stopped(&with_soak(), Moment::Probe(4));
     assert_eq!(begun, 4);
     assert_eq!(no_mark(&record).why, NoMarkReason::Interrupted);
-    assert!(SearchRecord::soak(&record.probes).is_none());
+    assert!(soak_of(&record).is_none());
     // Whoever goes on with what is proposed gets the soak, too.
     let text = report::text(&record);
     assert!(text.contains(" --then soak=600s"), "{text}");
@@ -162,8 +170,8 @@ fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
     let (record, _root, begun) = stopped(&with_soak(), Moment::Soak);
     let whole = thousand().find();
     assert_eq!(mark(&record), mark(&whole));
-    assert_eq!(begun as usize, whole.probes.len() + 1);
-    let soak = SearchRecord::soak(&record.probes).unwrap();
+    assert_eq!(begun as usize, probes(&whole).len() + 1);
+    let soak = soak_of(&record).unwrap();
     assert_eq!(soak.verdict, ProbeVerdict::Interrupted);
     assert!(soak.measured_ns < Nanos::from_secs(600).0);
     let text = report::text(&record);
@@ -177,11 +185,11 @@ fn a_soak_that_is_stopped_leaves_the_mark_as_it_was_confirmed() {
 fn a_search_that_is_stopped_before_its_soak_says_that_it_was_not_made() {
     let whole = thousand().find();
     let confirms = |probe: &&ProbeRecord| probe.purpose == ProbePurpose::Confirm;
-    let confirmations = whole.probes.iter().filter(confirms).count();
+    let confirmations = probes(&whole).iter().filter(confirms).count();
     let (record, _root, begun) = stopped(&with_soak(), Moment::Confirmed(confirmations));
-    assert_eq!(begun as usize, whole.probes.len(), "it was not begun");
+    assert_eq!(begun as usize, probes(&whole).len(), "it was not begun");
     assert_eq!(mark(&record), mark(&whole));
-    assert!(SearchRecord::soak(&record.probes).is_none());
+    assert!(soak_of(&record).is_none());
     let text = report::text(&record);
     assert!(text.contains("NOT MADE: 10 min at"), "{text}");
 }
@@ -194,7 +202,7 @@ fn a_target_that_is_gone_in_the_middle_ends_the_search_with_what_is_known() {
     let known = no_mark(&record);
     assert_eq!(known.why, NoMarkReason::TargetLost);
     assert!(known.highest_met.is_some());
-    assert_eq!(record.probes.len(), 4, "asked twice");
+    assert_eq!(probes(&record).len(), 4, "asked twice");
     assert_eq!(exit_code(&record), 5);
 }
 
@@ -217,5 +225,5 @@ fn rows_that_are_lost_leave_no_mark() {
     hunt.job.settings = vec![("batch", "100".to_owned())];
     let record = hunt.find();
     assert_eq!(no_mark(&record).why, NoMarkReason::WrongData);
-    assert_eq!(record.probes.len(), 1);
+    assert_eq!(probes(&record).len(), 1);
 }

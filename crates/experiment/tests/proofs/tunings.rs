@@ -8,7 +8,7 @@ use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
 use highwater_experiment::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
 use highwater_model::plan::{Plan, Unit};
-use highwater_model::record::RunRecord;
+use highwater_model::record::ExperimentRecord;
 use highwater_model::tune::{
     NoBestReason, TrialPurpose, TuneAxis, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
 };
@@ -94,7 +94,7 @@ fn tune_in(
     tuning: TuneRecord,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
-) -> Result<RunRecord, RunError> {
+) -> Result<ExperimentRecord, RunError> {
     let trials = Trials {
         root: root.to_owned(),
         pattern: simulated(),
@@ -109,7 +109,7 @@ fn tune_trials(
     settle: Nanos,
     observer: &Rc<dyn Observer>,
     interrupts: &Interrupts,
-) -> Result<RunRecord, RunError> {
+) -> Result<ExperimentRecord, RunError> {
     let first = maker.plan(&TrialRequest {
         number: 1,
         purpose: TrialPurpose::Search,
@@ -126,7 +126,7 @@ fn tune_trials(
 }
 
 #[test]
-fn a_budget_without_room_for_a_cell_is_refused_and_nothing_is_left() {
+fn a_budget_without_room_for_a_trial_is_refused_and_nothing_is_left() {
     let root = tempfile::tempdir().unwrap();
     let (_keep, interrupts) = interrupts::channel();
     let silent = Rc::new(Silent) as Rc<dyn Observer>;
@@ -166,7 +166,7 @@ impl Observer for Impatient {
 }
 
 #[test]
-fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
+fn a_tuning_that_is_stopped_between_two_trials_keeps_those_that_it_has() {
     let root = tempfile::tempdir().unwrap();
     let (interrupter, interrupts) = interrupts::channel();
     let user = Rc::new(Impatient {
@@ -176,8 +176,9 @@ fn a_tuning_that_is_stopped_between_two_cells_keeps_those_that_it_has() {
     }) as Rc<dyn Observer>;
     let record = tune_in(root.path(), tuning(Nanos::MAX), &user, &interrupts).unwrap();
     let directory = root.path().join("tuning");
-    assert_eq!(record::read(&directory).unwrap(), record);
-    let tune = record.tune.as_ref().unwrap();
+    let stored = record::read(&directory).unwrap();
+    assert_eq!(stored.into_experiment().as_ref(), Some(&record));
+    let tune = record.tune().unwrap();
     assert_eq!(tune.trials.len(), 2);
     let kept = std::fs::read_dir(directory.join("probes")).unwrap().count();
     assert_eq!(kept, 2, "what was not begun leaves nothing");
@@ -213,7 +214,7 @@ fn whoever_stops_need_not_wait_until_the_target_was_left_alone() {
     tuning.unit = Unit::Rows;
     let day = Nanos::from_secs(86_400);
     let record = tune_trials(&trials, tuning, day, &user, &interrupts).unwrap();
-    assert_eq!(record.tune.as_ref().unwrap().trials.len(), 1);
+    assert_eq!(record.tune().unwrap().trials.len(), 1);
     assert_eq!(
         exit_code(&record.judgments, Ended::of(&record.incidents)),
         130

@@ -11,7 +11,7 @@ use highwater_model::display::{
     ABSENT, bytes, count, duration, foreign, percent, plain, rate, significant,
 };
 use highwater_model::numbers::round_to_u64;
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 use highwater_model::target_telemetry::units;
 
 use super::layout::{Row, aligned, labeled};
@@ -35,7 +35,7 @@ pub struct Group<'a> {
     /// Name of a run, a directory of runs, a variant.
     pub name: String,
     /// Its runs; never empty.
-    pub runs: Vec<&'a RunRecord>,
+    pub runs: Vec<RecordRef<'a>>,
 }
 
 /// What is compared with what.

@@ -41,7 +41,11 @@ pub fn compare_html(report: &CompareReport<'_>) -> String {
             .iter()
             .map(|group| Overlaid {
                 name: foreign(&group.name, WORDS),
-                runs: &group.runs,
+                runs: group
+                    .runs
+                    .iter()
+                    .map(|run| run.measured_run().run)
+                    .collect(),
             })
             .collect::<Vec<_>>(),
     );

@@ -3,6 +3,7 @@
 use super::*;
 use highwater_analysis::comparison::{PRACTICAL, compare};
 use highwater_analysis::fixture;
+use highwater_model::record::RunRecord;
 
 fn runs(factors: &[f64]) -> Vec<RunRecord> {
     let run = |factor: &f64| {
@@ -15,8 +16,8 @@ fn runs(factors: &[f64]) -> Vec<RunRecord> {
 
 fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> T {
     let a = runs(&[1.0, 1.01, 0.99]);
-    let a: Vec<&RunRecord> = a.iter().collect();
-    let b: Vec<&RunRecord> = b.iter().collect();
+    let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
+    let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
     let comparison = compare(&a, &b, PRACTICAL);
     let group = |name: &str, runs| Group {
         name: name.to_owned(),
@@ -29,7 +30,7 @@ fn with_report<T>(b: &mut [RunRecord], of: impl Fn(&CompareReport<'_>) -> T) -> 
 }
 
 #[test]
-fn a_worse_group_is_told_with_its_interval_and_all_that_differs() {
+fn a_worse_group_is_reported_with_its_interval_and_all_that_differs() {
     let mut b = runs(&[0.8, 0.81, 0.79]);
     for record in &mut b {
         record.target.version = "SQLite 4".to_owned();
@@ -39,7 +40,7 @@ fn a_worse_group_is_told_with_its_interval_and_all_that_differs() {
 
 /// Failures and an outage that B has and A has not, in points.
 #[test]
-fn shares_are_told_in_points_with_what_matters_and_what_would_tell() {
+fn shares_are_reported_in_points_with_what_matters_and_what_would_suffice() {
     let mut b = runs(&[1.0, 1.01, 0.99]);
     for (record, failed) in b.iter_mut().zip([420, 400, 410]) {
         record.results[0]
@@ -66,7 +67,7 @@ fn the_share_of_several_runs_is_their_arithmetic_mean() {
 }
 
 #[test]
-fn one_run_says_how_many_would_tell() {
+fn one_run_says_how_many_would_suffice() {
     let text = with_report(&mut runs(&[0.8]), compare_text);
     assert!(
         text.contains("inconclusive") && text.contains("--repeat "),

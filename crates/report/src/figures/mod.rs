@@ -105,10 +105,10 @@ fn best_lines(best: &Best, table: &Table) -> Vec<Remark> {
         display::rate(best.throughput),
         foreign(&table.unit, LONGEST),
     );
-    if !best.not_told_apart.is_empty() {
+    if !best.not_distinguished.is_empty() {
         sentence += &format!(
             "; within 3 % of it, which one measurement cannot distinguish: {}",
-            foreign(&best.not_told_apart.join(", "), LONGEST)
+            foreign(&best.not_distinguished.join(", "), LONGEST)
         );
     }
     let percent = display::plain(FLAT_SHARE * 100.0);

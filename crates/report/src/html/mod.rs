@@ -15,7 +15,7 @@ mod tests;
 use maud::{Markup, html};
 
 use highwater_analysis::judge::measured_streams;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{MeasuredRun, Question, RecordRef};
 use highwater_sizing::cluster::SizePlan;
 
 pub(super) use page::{Page, Part, page};
@@ -23,30 +23,31 @@ pub(super) use plots::Overlaid;
 pub(super) use sections::table;
 
 /// The page of a record; names it by its id.
-pub fn html(record: &RunRecord) -> String {
-    let measured = measured_streams(record);
+pub fn html<'a>(record: impl Into<RecordRef<'a>>) -> String {
+    let record = record.into();
+    let run = &record.measured_run();
+    let measured = measured_streams(run);
     let mut parts = vec![
         sections::judged(record),
         sections::counts(record, &measured),
     ];
-    parts.extend(sections::search(record));
-    parts.extend(sections::tune(record));
-    parts.extend(over_time(record));
+    parts.extend(record.experiment().map(|of| match &of.question {
+        Question::Search(search) => sections::search(&of.last_run, search),
+        Question::Tune(tune) => sections::tune(tune),
+    }));
+    parts.extend(over_time(run));
     parts.extend(sections::latency(
-        record,
+        run,
         &measured,
-        &plots::distributions(record),
+        &plots::distributions(run),
     ));
-    let machines = [plots::machine(record), plots::target(record)].concat();
-    parts.extend(sections::machine(record, &measured, &machines));
-    parts.extend([sections::audit(record), sections::findings(record)]);
+    let machines = [plots::machine(run), plots::target(run)].concat();
+    parts.extend(sections::machine(run, &measured, &machines));
+    parts.extend([sections::audit(run), sections::findings(record)]);
     parts.extend(sections::answers(&measured));
-    parts.extend([
-        sections::settings(record),
-        sections::repeat(record, &measured),
-    ]);
+    parts.extend([sections::settings(run), sections::repeat(record, &measured)]);
     page(&Page {
-        title: sections::title(record),
+        title: sections::title(run),
         head: sections::head(record, &measured),
         parts,
     })
@@ -67,7 +68,7 @@ pub fn size_html(plan: &SizePlan) -> String {
     })
 }
 
-fn over_time(record: &RunRecord) -> Option<Part> {
+fn over_time(record: &MeasuredRun<'_>) -> Option<Part> {
     let charts = plots::over_time(record);
     if charts.is_empty() {
         return None;

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 use highwater_analysis as analysis;
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
-use highwater_model::judgment::Judgments;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, PLAN_SCHEMA, Pace, PhaseKind, PhasePlan, Plan, RetryPlan,
@@ -17,9 +16,9 @@ use highwater_model::plan::{
 };
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{
-    AnsweredRecord, AuditRecord, AuditStatus, Histograms, IntervalRecord, PhaseRecord, PlanRecord,
-    ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote, RunRecord, StreamRecord,
-    TargetRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
+    AnsweredRecord, AuditRecord, AuditStatus, Header, Histograms, ImportedRecord, IntervalRecord,
+    PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, ResultRecord, RowCounts, RunNote,
+    RunRecord, StreamRecord, TargetRecord, ThroughputRecord, WINDOW_NS, Windows, WorkloadRecord,
 };
 use highwater_model::units::{Nanos, Seed};
 
@@ -123,25 +122,31 @@ pub fn plan(run: &ImportedRun) -> Plan {
 }
 
 /// The record of an imported run; `plan` is [`plan`]'s.
-pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> RunRecord {
+pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> ImportedRecord {
     let results: Vec<ResultRecord> = run.ops.iter().map(|op| result(run, op)).collect();
     let started = run.started.filter(|at| *at > Nanos::ZERO);
-    let mut record = RunRecord {
+    let origin = origin(run, stamp);
+    let header = Header {
         schema: RECORD_SCHEMA.to_owned(),
         id: stamp.id.clone(),
         highwater: ProgramRecord {
             version: stamp.version.clone(),
         },
         started_at: started.map(print_instant).unwrap_or_default(),
+        environment: BTreeMap::new(),
+        labels: stamp.labels.clone(),
+        given: BTreeMap::new(),
+    };
+    let run = RunRecord {
+        header,
         workload: workload(&plan),
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
             definition: plan,
         },
-        imported: Some(origin(run, stamp)),
         target: target(),
-        judgments: Judgments::unjudged(),
+        judgments: analysis::judge_imported(&origin),
         estimate: None,
         phases: vec![phase(run)],
         streams: vec![stream(run, &results)],
@@ -153,16 +158,9 @@ pub fn record(run: &ImportedRun, plan: Plan, stamp: &Stamp) -> RunRecord {
         target_telemetry: None,
         incidents: Vec::new(),
         notes: run.notes.iter().map(|text| note(text)).collect(),
-        environment: BTreeMap::new(),
         intervals: intervals(run),
-        search: None,
-        probes: Vec::new(),
-        tune: None,
-        labels: stamp.labels.clone(),
-        given: BTreeMap::new(),
     };
-    record.judgments = analysis::judge(&record);
-    record
+    ImportedRecord { origin, run }
 }
 
 fn workload(plan: &Plan) -> WorkloadRecord {

@@ -172,7 +172,7 @@ fn audit_end(share: &RunRecord) -> i128 {
 
 /// Earliest begin and latest end of such phases, Unix nanoseconds.
 fn wall(share: &RunRecord, is: impl Fn(PhaseKind) -> bool) -> Option<(i128, i128)> {
-    let started = instant(&share.started_at)?.unix_timestamp_nanos();
+    let started = instant(&share.header.started_at)?.unix_timestamp_nanos();
     let phases = || share.phases.iter().filter(|phase| is(phase.kind));
     let start = phases().map(|phase| phase.start_ns).min()?;
     let end = phases()

@@ -115,12 +115,12 @@ fn named<T: Clone + PartialEq>(
 
 /// Values that differ stand side by side in the order of the shares.
 pub(super) fn environment(shares: &[&RunRecord]) -> BTreeMap<String, String> {
-    joined(shares.iter().map(|share| &share.environment))
+    joined(shares.iter().map(|share| &share.header.environment))
 }
 
 /// The same for labels.
 pub(super) fn labels(shares: &[&RunRecord]) -> BTreeMap<String, String> {
-    joined(shares.iter().map(|share| &share.labels))
+    joined(shares.iter().map(|share| &share.header.labels))
 }
 
 fn joined<'a>(

@@ -12,6 +12,7 @@ mod results;
 mod tests;
 mod timeline;
 
+use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
 use highwater_analysis::judge;
@@ -32,15 +33,15 @@ const MISSING_NAMED: usize = 16;
 /// # Errors
 /// If the records are not all shares of one plan, each once, against one target, or a distribution
 /// cannot be read.
-pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
-    let shares = checked(records)?;
+pub fn merge<R: Borrow<RunRecord>>(records: &[R]) -> Result<RunRecord, MergeError> {
+    let shares = checked(records.iter().map(Borrow::borrow).collect())?;
     let first = shares[0];
     let mut merged = first.clone();
     if shares.len() > 1 {
-        merged.id = format!("{}-merged", first.id);
+        merged.header.id = format!("{}-merged", first.header.id);
     }
     merged.plan.definition.share = Share::WHOLE;
-    merged.started_at = timeline::earliest(&shares);
+    merged.header.started_at = timeline::earliest(&shares);
     merged.phases = timeline::phases(&shares);
     merged.results = results::results(&shares, &merged.phases)?;
     merged.streams = results::streams(&shares, &merged);
@@ -53,9 +54,8 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
     merged.target_telemetry = machines::target_telemetry(&shares);
     merged.incidents = machines::incidents(&shares);
     merged.notes = machines::notes(&shares);
-    merged.environment = machines::environment(&shares);
-    merged.labels = machines::labels(&shares);
-    merged.probes = shares.iter().flat_map(|s| s.probes.clone()).collect();
+    merged.header.environment = machines::environment(&shares);
+    merged.header.labels = machines::labels(&shares);
     figures::draw(&mut merged);
     merged.target.disk_bytes_per_row = disk_bytes_per_row(&merged);
     merged.judgments = judge(&merged);
@@ -63,11 +63,11 @@ pub fn merge(records: &[RunRecord]) -> Result<RunRecord, MergeError> {
 }
 
 /// The records in the order of their shares, if they are all of one plan.
-fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
-    let first = records.first().ok_or(MergeError::Empty)?;
+fn checked(mut shares: Vec<&RunRecord>) -> Result<Vec<&RunRecord>, MergeError> {
+    let first = *shares.first().ok_or(MergeError::Empty)?;
     let of = first.plan.definition.share.of;
     let mut seen = BTreeSet::new();
-    for record in records {
+    for record in shares.iter().copied() {
         let share = &record.plan.definition.share;
         if record.plan.hash != first.plan.hash {
             return Err(MergeError::PlansDiffer {
@@ -83,7 +83,7 @@ fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
         }
         if share.of != of {
             return Err(MergeError::CountsDiffer {
-                record: record.id.clone(),
+                record: record.header.id.clone(),
                 of: share.of,
                 others: of,
             });
@@ -102,14 +102,13 @@ fn checked(records: &[RunRecord]) -> Result<Vec<&RunRecord>, MergeError> {
         let missing = missing.join(", ");
         return Err(MergeError::Missing { missing, of });
     }
-    let mut shares: Vec<&RunRecord> = records.iter().collect();
     shares.sort_by_key(|record| record.plan.definition.share.index);
     Ok(shares)
 }
 
 fn named(record: &RunRecord, what: &str) -> String {
     let what: String = what.chars().take(32).collect();
-    format!("{} ({what})", record.id)
+    format!("{} ({what})", record.header.id)
 }
 
 fn identity(record: &RunRecord) -> String {

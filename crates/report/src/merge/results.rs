@@ -81,7 +81,7 @@ fn add_windows(sum: &mut Windows, other: &Windows) {
     }
 }
 
-/// Nothing, if a share does not tell: without its part the sum would be another load.
+/// Nothing, if a share does not report: without its part the sum would be another load.
 fn add_reported(sum: &mut Vec<u64>, other: &[u64]) {
     if sum.is_empty() || other.is_empty() {
         sum.clear();
@@ -162,7 +162,7 @@ fn over_all(group: &Group<'_>, part: Part) -> Result<(String, LatencySummary), M
         };
         let histogram = LatencyHistogram::of_summary(text, summary).map_err(|source| {
             MergeError::Histogram {
-                record: share.id.clone(),
+                record: share.header.id.clone(),
                 op: result.op.clone(),
                 source,
             }

@@ -239,7 +239,7 @@ fn only_the_last_audit_counts_and_only_after_all_shares_had_ended() {
     };
     // An early audit, before the others had written all they would.
     found(&mut shares[0], 5);
-    shares[0].started_at = "2026-11-20T18:20:03Z".to_owned();
+    shares[0].header.started_at = "2026-11-20T18:20:03Z".to_owned();
     assert_eq!(merge(&shares).unwrap().judgments.data.value, Data::Clean);
     // The last audit misses rows, and another share was still at work.
     for share in &mut shares[1..] {

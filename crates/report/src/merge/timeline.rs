@@ -9,10 +9,13 @@ use highwater_model::record::{AvailabilityRecord, IntervalRecord, PhaseRecord, R
 
 /// The first start of the shares, as it was written.
 pub(super) fn earliest(shares: &[&RunRecord]) -> String {
-    let starts = shares.iter().map(|share| &share.started_at);
+    let starts = shares.iter().map(|share| &share.header.started_at);
     let merged_one = starts.filter_map(|text| Some((instant(text)?, text)));
     let first = merged_one.min_by_key(|(start, _)| *start);
-    first.map_or_else(|| shares[0].started_at.clone(), |(_, text)| text.clone())
+    first.map_or_else(
+        || shares[0].header.started_at.clone(),
+        |(_, text)| text.clone(),
+    )
 }
 
 pub(super) fn instant(text: &str) -> Option<OffsetDateTime> {

@@ -7,11 +7,11 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{ABSENT, count, rate};
 use highwater_model::import_record::MissingField;
 use highwater_model::plan::Unit;
-use highwater_model::record::{AuditStatus, ResultRecord, RunRecord};
+use highwater_model::record::{AuditStatus, MeasuredRun, ResultRecord};
 
 use crate::layout::{Row, aligned, labeled};
 
-pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
         return Vec::new();
     }
@@ -23,7 +23,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
 }
 
 /// What is counted, the four counts, and the throughput as a remark.
-pub(crate) fn rows(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+pub(crate) fn rows(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     if measured.is_empty() && record.audit.acknowledged == 0 {
         return Vec::new();
     }
@@ -33,7 +33,7 @@ pub(crate) fn rows(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<R
 }
 
 /// Rows of the measured phases, and of the whole run where that is more.
-fn written(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
+fn written(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<Row> {
     let results = || {
         measured
             .iter()
@@ -90,14 +90,14 @@ struct Counts {
 }
 
 /// Offered, sent and acknowledged, as far as they are reported.
-fn shown(record: &RunRecord, counts: Counts) -> [String; 3] {
+fn shown(record: &MeasuredRun<'_>, counts: Counts) -> [String; 3] {
     let Counts {
         offered,
         sent,
         acknowledged,
     } = counts;
     let leaves_out = |what| {
-        let origin = record.imported.as_ref();
+        let origin = record.origin;
         origin.is_some_and(|origin| origin.leaves_out(what))
     };
     let shown = |figure: u64| {
@@ -130,7 +130,7 @@ fn rows_offered(stream: &MeasuredStream<'_>, result: &ResultRecord) -> u64 {
         .saturating_add(unsent.saturating_mul(per_op))
 }
 
-fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
+fn queried(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Option<Row> {
     let streams: Vec<&MeasuredStream<'_>> = measured
         .iter()
         .filter(|m| m.stream.unit == Unit::Queries)
@@ -150,7 +150,7 @@ fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
             acknowledged,
         },
     );
-    let what = if record.imported.is_some() {
+    let what = if record.origin.is_some() {
         "ops"
     } else {
         "queries"
@@ -166,8 +166,8 @@ fn queried(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Option<Row> {
 }
 
 /// `421,200 rows/s  [418,900 … 423,600]`; nothing for several steps, whose rates differ.
-fn throughput(record: &RunRecord, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
-    let origin = record.imported.as_ref();
+fn throughput(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>], unit: Unit) -> String {
+    let origin = record.origin;
     if origin.is_some_and(|origin| origin.leaves_out(MissingField::Throughput)) {
         return String::new();
     }

@@ -4,7 +4,7 @@ use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{count, duration, foreign, plain, span};
 use highwater_model::import_record::{ImportRecord, ImportedPace, MissingField};
 use highwater_model::plan::{Arrivals, Pace, PhaseKind, StreamPlan, Unit};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{MeasuredRun, RunRecord};
 
 /// Targets named before the line says how many more there are.
 const TARGETS_NAMED: usize = 3;
@@ -13,15 +13,15 @@ const WORDS: usize = 80;
 /// Characters of a plan's hash that tell plans apart for a reader.
 const HASH_SHOWN: usize = 6;
 
-pub(crate) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
-    let plan = match &record.imported {
+pub(crate) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+    let plan = match record.origin {
         Some(origin) => imported(record, origin, measured),
         None => plan(record, measured),
     };
     vec![target(record), plan]
 }
 
-pub(super) fn target(record: &RunRecord) -> String {
+pub(super) fn target(record: &MeasuredRun<'_>) -> String {
     let target = &record.target;
     let mut urls: Vec<String> = target.urls.iter().take(TARGETS_NAMED).cloned().collect();
     if target.urls.len() > TARGETS_NAMED {
@@ -38,10 +38,10 @@ pub(super) fn target(record: &RunRecord) -> String {
 }
 
 /// What was asked of whom.
-pub(crate) fn title(record: &RunRecord, urls: &[String]) -> String {
+pub(crate) fn title(record: &MeasuredRun<'_>, urls: &[String]) -> String {
     let urls = foreign(&urls.join(" "), 4 * WORDS);
-    match &record.imported {
-        Some(_) if urls.is_empty() => format!("{} → a target not told", record.workload.name),
+    match record.origin {
+        Some(_) if urls.is_empty() => format!("{} → a target not reported", record.workload.name),
         _ => format!("{} → {urls}", record.workload.name),
     }
 }
@@ -55,7 +55,7 @@ fn imported(record: &RunRecord, origin: &ImportRecord, measured: &[MeasuredStrea
         let kind = match origin.pace {
             ImportedPace::Open => "open (Poisson)",
             ImportedPace::Closed => "closed",
-            ImportedPace::NotReported => "pace not told",
+            ImportedPace::NotReported => "pace not reported",
         };
         let pace = match stream.paces.first() {
             Some(_) => format!(", {}", pace(stream)),

@@ -8,15 +8,15 @@ use std::fmt::Write as _;
 use highwater_model::display::{count, foreign};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
 use highwater_model::plan::{AuditLevel, Objective};
-use highwater_model::record::{AuditRecord, AuditStatus, RunRecord};
+use highwater_model::record::{AuditRecord, AuditStatus, RecordRef, RunRecord};
 
 use crate::layout::labeled;
 
 /// Characters of the sentence of one reason.
 const EVIDENCE: usize = 400;
 
-pub(super) fn lines(record: &RunRecord) -> Vec<String> {
-    let judged = &record.judgments;
+pub(super) fn lines(record: RecordRef<'_>) -> Vec<String> {
+    let (judged, run) = (record.judgments(), record.measured_run());
     let measurement = match judged.measurement.value {
         Measurement::Valid => "valid",
         Measurement::Invalid => "INVALID",
@@ -48,10 +48,10 @@ pub(super) fn lines(record: &RunRecord) -> Vec<String> {
         &mut lines,
         "data",
         data,
-        &audited(record),
+        &audited(&run),
         &judged.data.reasons,
     );
-    let stated = objectives(record);
+    let stated = objectives(&run);
     block(
         &mut lines,
         "objective",

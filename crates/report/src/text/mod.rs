@@ -22,52 +22,57 @@ pub use search::probe_line;
 pub use tune::trial_line;
 
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Question, RecordRef};
 
 /// The summary; names the record by its id.
-pub fn text(record: &RunRecord) -> String {
-    text_at(record, &record.id)
+pub fn text<'a>(record: impl Into<RecordRef<'a>>) -> String {
+    let record = record.into();
+    text_at(record, &record.header().id)
 }
 
 /// The summary; `directory` is where the record is stored, as the user would type it.
-pub fn text_at(record: &RunRecord, directory: &str) -> String {
-    let measured = measured_streams(record);
+pub fn text_at<'a>(record: impl Into<RecordRef<'a>>, directory: &str) -> String {
+    let record = record.into();
+    let run = &record.measured_run();
+    let measured = measured_streams(run);
+    let mut blocks = match record {
+        RecordRef::Experiment(experiment) => {
+            let of_question = match &experiment.question {
+                Question::Tune(tune) => tune::blocks(run, tune),
+                Question::Search(search) => search::blocks(run, search),
+            };
+            [of_question, vec![tail::findings(record)]].concat()
+        }
+        RecordRef::Run(_) | RecordRef::Imported(_) => vec![
+            head::lines(run, &measured),
+            counts::lines(run, &measured),
+            ops::lines(run, &measured),
+            [tail::lines(run, &measured), tail::findings(record)].concat(),
+        ],
+    };
     let next = next_command(record, &measured, directory);
-    if let Some(of_tuning) = &record.tune {
-        let mut blocks = tune::blocks(record, of_tuning);
-        blocks.push(end(record, directory, &next));
-        return joined(&blocks);
-    }
-    if let Some(of_search) = &record.search {
-        let mut blocks = search::blocks(record, of_search);
-        blocks.push(end(record, directory, &next));
-        return joined(&blocks);
-    }
-    let blocks = [
-        head::lines(record, &measured),
-        counts::lines(record, &measured),
-        ops::lines(record, &measured),
-        tail::lines(record, &measured),
-        end(record, directory, &next),
-    ];
+    blocks.push(end(record, directory, &next));
     joined(&blocks)
 }
 
 /// The one command that goes on from here.
 pub(super) fn next_command(
-    record: &RunRecord,
+    record: RecordRef<'_>,
     measured: &[MeasuredStream<'_>],
     directory: &str,
 ) -> String {
-    match (&record.tune, &record.search) {
-        (Some(of_tuning), _) => tune::command(record, of_tuning, directory),
-        (None, Some(of_search)) => search::command(record, of_search, measured),
-        (None, None) => next::command(record, measured, directory),
+    match record {
+        RecordRef::Experiment(experiment) => match &experiment.question {
+            Question::Tune(tune) => tune::command(experiment.into(), tune, directory),
+            Question::Search(search) => search::command(experiment.into(), search, measured),
+        },
+        RecordRef::Run(run) => next::command(run, measured, directory),
+        RecordRef::Imported(_) => next::show(directory, " --open"),
     }
 }
 
 /// The judgments, the record and the next command: one block to the eye.
-fn end(record: &RunRecord, directory: &str, next: &str) -> Vec<String> {
+fn end(record: RecordRef<'_>, directory: &str, next: &str) -> Vec<String> {
     let mut lines = judged::lines(record);
     lines.push(crate::layout::labeled("record", directory));
     lines.push(crate::layout::labeled("next:", next));

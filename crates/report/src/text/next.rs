@@ -2,13 +2,14 @@
 
 // Writing to a string cannot fail.
 use std::fmt::Write as _;
+use std::ops::Deref;
 
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{flag_span, plain};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, ReasonCode};
 use highwater_model::numbers::round_to_u64;
 use highwater_model::plan::{Objective, Pace, StreamPlan};
-use highwater_model::record::{AuditStatus, RunRecord};
+use highwater_model::record::{AuditStatus, ExperimentRecord, RunRecord};
 
 /// An open run at this share of what a closed run reached shows latencies without a queue.
 const COMFORTABLE: f64 = 0.7;
@@ -34,10 +35,7 @@ pub(super) fn command(
     measured: &[MeasuredStream<'_>],
     directory: &str,
 ) -> String {
-    let show = |rest: &str| format!("highwater show {}{rest}", quoted(directory));
-    if record.imported.is_some() {
-        return show(" --open");
-    }
+    let show = |rest: &str| show(directory, rest);
     let share = &record.plan.definition.share;
     match record.judgments.data.value {
         _ if share.of > 1 => {
@@ -55,14 +53,14 @@ pub(super) fn command(
         Data::Unverified if !record.audit.wrong_sql.is_empty() => {
             return base("run", record, &["drop"]) + " --drop";
         }
-        Data::Unverified => return check(record),
+        Data::Unverified => return check(record.into()),
         Data::Clean | Data::NotChecked => {}
     }
     if record.plan.definition.stop.fills {
         return base("run", record, &["rows"]);
     }
     if measured.is_empty() {
-        return check(record);
+        return check(record.into());
     }
     if record.judgments.measurement.value != Measurement::Valid {
         let reasons = record.judgments.measurement.reasons.iter();
@@ -72,7 +70,7 @@ pub(super) fn command(
             Some(ReasonCode::NotSteady | ReasonCode::TooShort | ReasonCode::TooFewSamples) => {
                 again(record, measured, Factors::new(1.0, LONGER))
             }
-            _ => check(record),
+            _ => check(record.into()),
         };
     }
     if measured
@@ -179,10 +177,42 @@ fn open(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
     command + &format!(" -d {SHORTEST_S}s") + &objectives(record, measured)
 }
 
+/// A run to repeat, and in whose directory a file of its target lies: its own, or that of its experiment.
+#[derive(Clone, Copy)]
+pub(super) struct Repeated<'a> {
+    run: &'a RunRecord,
+    directory_id: &'a str,
+}
+
+impl<'a> From<&'a RunRecord> for Repeated<'a> {
+    fn from(run: &'a RunRecord) -> Self {
+        let directory_id = &run.header.id;
+        Self { run, directory_id }
+    }
+}
+
+impl<'a> From<&'a ExperimentRecord> for Repeated<'a> {
+    fn from(experiment: &'a ExperimentRecord) -> Self {
+        Self {
+            run: &experiment.last_run,
+            directory_id: &experiment.header.id,
+        }
+    }
+}
+
+impl Deref for Repeated<'_> {
+    type Target = RunRecord;
+
+    fn deref(&self) -> &RunRecord {
+        self.run
+    }
+}
+
 /// A command, the workload, the targets and what else the user gave, but for these flags.
-pub(super) fn base(command: &str, record: &RunRecord, without: &[&str]) -> String {
+pub(super) fn base<'a>(command: &str, record: impl Into<Repeated<'a>>, without: &[&str]) -> String {
     const FILE: &str = "file";
-    let workload = match record.given.get(FILE).map(Vec::as_slice) {
+    let record = record.into();
+    let workload = match record.header.given.get(FILE).map(Vec::as_slice) {
         Some(paths) if !paths.is_empty() => {
             let files = paths.iter().map(|path| format!("-f {}", quoted(path)));
             files.collect::<Vec<_>>().join(" ")
@@ -190,7 +220,7 @@ pub(super) fn base(command: &str, record: &RunRecord, without: &[&str]) -> Strin
         _ => quoted(&record.workload.name),
     };
     let mut command = format!("highwater {command} {workload} {}", targets(record));
-    for (name, values) in &record.given {
+    for (name, values) in &record.header.given {
         if name == FILE || without.contains(&name.as_str()) {
             continue;
         }
@@ -204,14 +234,19 @@ pub(super) fn base(command: &str, record: &RunRecord, without: &[&str]) -> Strin
     command
 }
 
-pub(super) fn check(record: &RunRecord) -> String {
+/// Shows what is stored there.
+pub(super) fn show(directory: &str, rest: &str) -> String {
+    format!("highwater show {}{rest}", quoted(directory))
+}
+
+pub(super) fn check(record: Repeated<'_>) -> String {
     format!("highwater check {}", targets(record))
 }
 
 /// A longer run below the mark that a search found.
-pub(super) fn soak(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> String {
+pub(super) fn soak(record: Repeated<'_>, measured: &[MeasuredStream<'_>]) -> String {
     let begin = base("run", record, OF_SEARCHES);
-    run(record, begin, measured, Factors::new(COMFORTABLE, LONGER))
+    run(&record, begin, measured, Factors::new(COMFORTABLE, LONGER))
 }
 
 /// The pace of a stream, as `--stream NAME@PACE` takes it.
@@ -310,16 +345,15 @@ fn flag_rate(per_second: f64) -> String {
     format!("{digits}{suffix}")
 }
 
-/// The targets as they were given; a file in the run's own directory becomes a fresh one.
-fn targets(record: &RunRecord) -> String {
+/// The targets as they were given; a file in that directory becomes a fresh one.
+fn targets(record: Repeated<'_>) -> String {
+    let id = record.directory_id;
     let urls = record
         .target
         .urls
         .iter()
         .map(|url| match url.split_once(':') {
-            Some((scheme, rest)) if !record.id.is_empty() && rest.contains(&record.id) => {
-                format!("{scheme}:")
-            }
+            Some((scheme, rest)) if !id.is_empty() && rest.contains(id) => format!("{scheme}:"),
             _ => quoted(url),
         });
     urls.collect::<Vec<_>>().join(" ")
@@ -352,7 +386,7 @@ mod tests {
             ("spawn-rate", vec!["2"]),
             ("until", vec!["ci95<1%"]),
         ];
-        record.given = given
+        record.header.given = given
             .map(|(name, values)| {
                 let values = values.into_iter().map(str::to_owned);
                 (name.to_owned(), values.collect())

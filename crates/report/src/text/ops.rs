@@ -10,7 +10,7 @@ use highwater_model::display::{ABSENT, count, duration, foreign, rate};
 use highwater_model::histogram::LatencySummary;
 use highwater_model::import_record::{ImportRecord, LatencyBegin, MissingField};
 use highwater_model::plan::Objective;
-use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::record::{MeasuredRun, ResultRecord, RunRecord};
 
 use crate::layout::{Row, aligned, labeled};
 
@@ -32,7 +32,7 @@ struct Columns {
     row_latency: bool,
 }
 
-pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let Some((rows, words)) = table(record, measured) else {
         return Vec::new();
     };
@@ -43,7 +43,7 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
 
 /// The head and a row for each op, and how many columns hold words; none where nothing was measured.
 pub(crate) fn table(
-    record: &RunRecord,
+    record: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
 ) -> Option<(Vec<Row>, usize)> {
     if measured.iter().all(|stream| stream.results.is_empty()) {
@@ -53,7 +53,7 @@ pub(crate) fn table(
     let mut rows = vec![header(columns)];
     for stream in measured {
         for result in &stream.results {
-            rows.push(row(columns, stream, result, record.imported.as_ref()));
+            rows.push(row(columns, stream, result, record.origin));
             if let Some(latency) = result
                 .row_latency_ns
                 .as_ref()

@@ -5,18 +5,22 @@ use std::fmt::Write as _;
 
 use highwater_model::display::flag_span;
 use highwater_model::plan::{Objective, Pace, PhaseKind, StreamPlan};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Question, RecordRef, RunRecord};
 
 use super::{next, search, tune};
 
 /// The command; passwords are in no record and so not in it.
-pub(crate) fn repeat(record: &RunRecord) -> String {
-    if let Some(of_tuning) = &record.tune {
-        return tune::again(record, of_tuning);
+pub(crate) fn repeat(record: RecordRef<'_>) -> String {
+    match record {
+        RecordRef::Experiment(experiment) => match &experiment.question {
+            Question::Tune(tune) => tune::again(experiment.into(), tune),
+            Question::Search(search) => search::again(experiment.into(), search, 1),
+        },
+        RecordRef::Run(_) | RecordRef::Imported(_) => again(&record.measured_run()),
     }
-    if let Some(of_search) = &record.search {
-        return search::again(record, of_search, 1);
-    }
+}
+
+fn again(record: &RunRecord) -> String {
     let plan = &record.plan.definition;
     if plan.stop.fills {
         return next::base("load", record, &[]);
@@ -76,15 +80,15 @@ mod tests {
     #[test]
     fn the_command_says_the_plan_again() {
         insta::assert_snapshot!(
-            repeat(&fixture::closed()),
+            again(&fixture::closed()),
             @"highwater run cpu sqlite: --stream insert@4c -d 10s"
         );
         insta::assert_snapshot!(
-            repeat(&fixture::open_steps()),
+            again(&fixture::open_steps()),
             @"highwater run cpu sqlite: --stream insert@50000,50000 --stream dashboards@50,100 --step 10s --errors 0.1%"
         );
         insta::assert_snapshot!(
-            repeat(&fixture::open_gate()),
+            again(&fixture::open_gate()),
             @"highwater run cpu sqlite: --stream insert@1000 -d 10s --p99 10ms"
         );
     }

@@ -7,25 +7,25 @@ use highwater_analysis::search::of_axis;
 use highwater_model::display::{count, duration, flag_span, percent, rate};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Objective;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchOutcome,
     SearchRecord,
 };
 
-use super::{head, judged, next, tail};
+use super::next::{self, Repeated};
+use super::{head, judged};
 use crate::layout::{Row, aligned, labeled};
 
 /// Characters of the objective's hash that tell objectives apart for a reader.
 const HASH_SHOWN: usize = 6;
 
 /// Blocks between the head and the judgments.
-pub(super) fn blocks(record: &RunRecord, search: &SearchRecord) -> Vec<Vec<String>> {
+pub(super) fn blocks(record: &MeasuredRun<'_>, search: &SearchRecord) -> Vec<Vec<String>> {
     vec![
         vec![head::target(record), question(record, search)],
-        [outcome(search), soaked(record, search)].concat(),
-        probes(search, &record.probes),
-        tail::findings(record),
+        [outcome(search), soaked(search)].concat(),
+        aligned(&table(search), 1),
     ]
 }
 
@@ -111,20 +111,20 @@ fn found(search: &SearchRecord, mark: &Mark) -> Vec<String> {
 }
 
 /// Whether the mark held for longer, where that was asked for.
-fn soaked(record: &RunRecord, search: &SearchRecord) -> Vec<String> {
-    let said = soak(record, search).map(|said| labeled("soak", &said));
+fn soaked(search: &SearchRecord) -> Vec<String> {
+    let said = soak(search).map(|said| labeled("soak", &said));
     said.into_iter().collect()
 }
 
 /// `30 min more at 98,300 rows/s: met · 98,310 acknowledged/s · p99 12.1 ms`; absent where there is
 /// no mark, or nobody asked.
-pub(crate) fn soak(record: &RunRecord, search: &SearchRecord) -> Option<String> {
+pub(crate) fn soak(search: &SearchRecord) -> Option<String> {
     let Some(SearchOutcome::Mark(mark)) = &search.outcome else {
         return None;
     };
     let soak_ns = search.policy.soak_ns?;
     let at = of_axis(search, mark.confirmed);
-    Some(match SearchRecord::soak(&record.probes) {
+    Some(match search.soak() {
         Some(probe) => format!(
             "{} more at {at}: {}",
             duration(probe.measured_ns),
@@ -165,12 +165,8 @@ pub(crate) fn codes(codes: &[ReasonCode]) -> String {
     names.join(", ")
 }
 
-fn probes(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<String> {
-    aligned(&table(search, probes), 1)
-}
-
 /// The head and a row for each probe; the first column holds words.
-pub(crate) fn table(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<Row> {
+pub(crate) fn table(search: &SearchRecord) -> Vec<Row> {
     let unit = search.unit.name();
     let value = match search.axis {
         SearchAxis::Rate => format!("{unit}/s"),
@@ -185,7 +181,7 @@ pub(crate) fn table(search: &SearchRecord, probes: &[ProbeRecord]) -> Vec<Row> {
         "measured",
     ];
     let mut rows = vec![Row::new(heads)];
-    rows.extend(probes.iter().map(|probe| row(search, probe)));
+    rows.extend(search.probes.iter().map(|probe| row(search, probe)));
     rows
 }
 
@@ -249,7 +245,7 @@ const fn verdict(probe: &ProbeRecord) -> &'static str {
 
 /// What to do after a search.
 pub(super) fn command(
-    record: &RunRecord,
+    record: Repeated<'_>,
     search: &SearchRecord,
     measured: &[MeasuredStream<'_>],
 ) -> String {
@@ -264,7 +260,7 @@ pub(super) fn command(
 }
 
 /// The same search, with so many times its time.
-pub(super) fn again(record: &RunRecord, search: &SearchRecord, longer: u64) -> String {
+pub(super) fn again(record: Repeated<'_>, search: &SearchRecord, longer: u64) -> String {
     let mut command = next::base("find", record, &[]);
     if record.plan.definition.streams.len() > 1 {
         for stream in &record.plan.definition.streams {

@@ -9,7 +9,9 @@ use highwater_analysis::judge::client_lag::overstated_by;
 use highwater_analysis::judge::measurement::{ceiling, greatest};
 use highwater_model::display::{count, duration, foreign, rate, significant};
 use highwater_model::import_record::MissingField;
-use highwater_model::record::{AvailabilityRecord, RunRecord, SchedulingClass};
+use highwater_model::record::{
+    AvailabilityRecord, MeasuredRun, RecordRef, RunRecord, SchedulingClass,
+};
 
 use super::target;
 use crate::layout::labeled;
@@ -19,7 +21,7 @@ const FINDINGS_SHOWN: usize = 5;
 /// Characters of a finding or label.
 const WORDS: usize = 200;
 
-pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<String> {
+pub(super) fn lines(record: &MeasuredRun<'_>, measured: &[MeasuredStream<'_>]) -> Vec<String> {
     let mut lines = Vec::new();
     if !measured.is_empty() {
         lines.push(labeled("availability", &availability(record)));
@@ -30,12 +32,11 @@ pub(super) fn lines(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Vec<
     lines.extend(target::lines(record));
     lines.extend(labels(record));
     lines.extend(notes(record));
-    lines.extend(findings(record));
     lines
 }
 
 /// The findings of all rules, each with a hint.
-pub(super) fn findings(record: &RunRecord) -> Vec<String> {
+pub(super) fn findings(record: RecordRef<'_>) -> Vec<String> {
     let all = rules(record);
     let shown = all.iter().take(FINDINGS_SHOWN);
     shown
@@ -47,8 +48,8 @@ pub(super) fn findings(record: &RunRecord) -> Vec<String> {
         .collect()
 }
 
-pub(crate) fn availability(record: &RunRecord) -> String {
-    if let Some(origin) = &record.imported
+pub(crate) fn availability(record: &MeasuredRun<'_>) -> String {
+    if let Some(origin) = record.origin
         && origin.leaves_out(MissingField::Availability)
     {
         return format!("not reported by {}", origin.tool);
@@ -144,7 +145,7 @@ fn scheduled(class: SchedulingClass) -> Option<String> {
 }
 
 fn labels(record: &RunRecord) -> Option<String> {
-    let labels = record.labels.iter();
+    let labels = record.header.labels.iter();
     let named: Vec<String> = labels
         .map(|(name, value)| format!("{name}={value}"))
         .collect();

@@ -6,7 +6,9 @@ use highwater_analysis::fixture::{self, incident, judged, lose_rows, note};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Share;
 use highwater_model::plan::Unit;
-use highwater_model::record::{AuditStatus, IncidentKind, RecoveryRecord};
+use highwater_model::record::{
+    AuditStatus, ExperimentRecord, IncidentKind, RecoveryRecord, RunRecord,
+};
 use highwater_model::search::{
     Mark, NoMark, NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis,
     SearchObjective, SearchOutcome, SearchPolicy, SearchRecord,
@@ -33,7 +35,7 @@ fn open_streams_side_by_side_in_steps() {
 }
 
 #[test]
-fn repeated_rows_are_told_in_the_second_line() {
+fn repeated_rows_are_reported_in_the_second_line() {
     let mut record = fixture::closed();
     let said = |record: &RunRecord| text(record).contains("10,000 different rows, repeated");
     assert!(!said(&record));
@@ -80,7 +82,7 @@ fn an_outage_says_when_the_rate_was_back_and_when_nothing_waited() {
             rate_again_ns,
             recovered_ns,
         });
-        let line = tail::availability(&record);
+        let line = tail::availability(&(&record).into());
         let (_, rest) = line.split_once(" at ").unwrap();
         rest.split_once(" · ").unwrap().1.to_owned()
     };
@@ -138,8 +140,12 @@ fn what_to_do_next_follows_from_the_judgments() {
     // What `load` has filled is measured next; its rows are there.
     let filled = changed(|r| {
         r.plan.definition.stop.fills = true;
-        r.given.insert("rows".to_owned(), vec!["50000".to_owned()]);
-        r.given.insert("seed".to_owned(), vec!["7".to_owned()]);
+        r.header
+            .given
+            .insert("rows".to_owned(), vec!["50000".to_owned()]);
+        r.header
+            .given
+            .insert("seed".to_owned(), vec!["7".to_owned()]);
     });
     assert!(filled.starts_with("highwater run "), "{filled}");
     assert!(
@@ -200,7 +206,10 @@ fn a_share_names_itself_and_what_is_missing() {
 fn no_escape_code_of_a_target_comes_through() {
     let mut record = fixture::closed();
     record.target.version = "\u{1b}[31mred".to_owned();
-    record.labels.insert("a".to_owned(), "\u{7}".to_owned());
+    record
+        .header
+        .labels
+        .insert("a".to_owned(), "\u{7}".to_owned());
     note(&mut record, "x", "\u{1b}]0;title\u{7}");
     record.audit.status = AuditStatus::Failed;
     record.audit.error = Some("\u{1b}[2J".to_owned());
@@ -252,7 +261,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
 }
 
 /// The gate's run as the last probe of a search with this outcome.
-fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
+fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord {
     let last = fixture::open_gate();
     let objective = SearchObjective {
         stated: last.plan.definition.objectives.clone(),
@@ -281,20 +290,14 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> RunRecord {
             longest_ns: 450 * fixture::S,
             soak_ns: None,
         },
+        probes: probes.to_vec(),
         outcome: Some(outcome),
     };
-    let soaked = SearchRecord::soak(probes).map(|soak| soak.measured_ns);
-    search.policy.soak_ns = soaked;
-    let mut probes = probes.to_vec();
-    for (number, probe) in (1..).zip(&mut probes) {
+    search.policy.soak_ns = search.soak().map(|soak| soak.measured_ns);
+    for (number, probe) in (1..).zip(&mut search.probes) {
         probe.number = number;
     }
-    analysis::search::conclude(
-        last,
-        search,
-        probes,
-        "2026-11-20T18-20-11-find-kv".to_owned(),
-    )
+    analysis::search::conclude(last, search, "2026-11-20T18-20-11-find-kv".to_owned())
 }
 
 #[test]
@@ -345,7 +348,7 @@ fn a_mark_that_did_not_hold_for_long_stays_and_misses_the_objective() {
     soak.verdict = ProbeVerdict::Missed;
     soak.reasons = vec![ReasonCode::ObjectiveLatency];
     let missed = searched(mark(), &[soak]);
-    let of = |record: &RunRecord| {
+    let of = |record: &ExperimentRecord| {
         let text = text(record);
         let labels = ["soak ", "objective ", "  the mark did not hold"];
         let lines = text

@@ -4,7 +4,7 @@
 
 use highwater_model::display::{duration, percent, plain, rate};
 use highwater_model::plan::Pace;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{MeasuredRun, RunRecord};
 use highwater_model::tune::{
     BestConfiguration, NoBest, NoBestReason, RunnerUp, TrialRecord, TrialVerdict, TuneFigure,
     TuneOutcome, TuneRecord,
@@ -13,12 +13,13 @@ use highwater_sizing::axis_line::{along, base};
 use highwater_sizing::series::setting_of;
 use highwater_sizing::tables::{Table, tables};
 
-use super::{head, next, tail};
+use super::head;
+use super::next::{self, Repeated};
 use crate::figures::{Remark, table as table_text};
 use crate::layout::labeled;
 
 /// Blocks between the head and the judgments.
-pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> {
+pub(super) fn blocks(record: &MeasuredRun<'_>, tune: &TuneRecord) -> Vec<Vec<String>> {
     let mut blocks = vec![vec![head::target(record), question(record, tune)]];
     if let Some(base) = base(tune) {
         for axis in 0..tune.axes.len() {
@@ -27,7 +28,6 @@ pub(super) fn blocks(record: &RunRecord, tune: &TuneRecord) -> Vec<Vec<String>> 
     }
     blocks.push(lines(&outcome(tune)));
     blocks.push(lines(&measured(tune)));
-    blocks.push(tail::findings(record));
     blocks
 }
 
@@ -120,7 +120,7 @@ fn found(tune: &TuneRecord, best: &BestConfiguration) -> Vec<Remark> {
 fn comparison(tune: &TuneRecord, other: &RunnerUp) -> String {
     let [low, high] = other.gain95.map(signed);
     let times = tune.policy.confirmations;
-    if other.is_told {
+    if other.is_significant {
         format!("yes: by {low} to {high}, with 95 % confidence, each measured {times} times more")
     } else {
         format!(
@@ -225,7 +225,7 @@ pub fn trial_line(trial: &TrialRecord, unit: &str) -> String {
 }
 
 /// What to do after a tuning.
-pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) -> String {
+pub(super) fn command(record: Repeated<'_>, tune: &TuneRecord, directory: &str) -> String {
     let directory = next::quoted(directory);
     match &tune.outcome {
         Some(TuneOutcome::Best(_)) => {
@@ -245,12 +245,12 @@ pub(super) fn command(record: &RunRecord, tune: &TuneRecord, directory: &str) ->
 }
 
 /// The command that tunes again; passwords are in no record and so not in it.
-pub(super) fn again(record: &RunRecord, tune: &TuneRecord) -> String {
+pub(super) fn again(record: Repeated<'_>, tune: &TuneRecord) -> String {
     let is_axis = |name: &str| tune.axes.iter().any(|axis| axis.name == name);
     let mut command = next::base("tune", record, &["set", "sessions", "with"]);
     // What is set for a configuration's sake is no wish of the user's.
     for (flag, axis_of) in [("set", ""), ("with", "with.")] {
-        for given in record.given.get(flag).into_iter().flatten() {
+        for given in record.header.given.get(flag).into_iter().flatten() {
             let name = given.split_once('=').map_or("", |(name, _)| name);
             if !is_axis(&format!("{axis_of}{name}")) {
                 command += &format!(" --{flag} {}", next::quoted(given));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_tell_rows_apart() {
+    fn marks_distinguish_rows() {
         let (mut expected, mut seen) = (Marks::new(200), Marks::new(200));
         for row in [0, 63, 64, 130, 199] {
             expected.set(row, true);

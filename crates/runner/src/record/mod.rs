@@ -20,9 +20,9 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, EstimateRecord, HostRecord, Incident, PhaseRecord, PlanRecord,
-    ProgramRecord, RECORD_SCHEMA, ResultRecord, RunNote, RunRecord, StreamRecord, TargetRecord,
-    WorkloadRecord,
+    AuditRecord, AvailabilityRecord, EstimateRecord, Header, HostRecord, Incident, PhaseRecord,
+    PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord,
+    StreamRecord, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -44,10 +44,12 @@ use crate::telemetry;
 
 /// Reads the record of a run: its directory, or the record file itself. The record of a run that was
 /// killed is made from what it had written.
-pub fn read(path: &Path) -> Result<RunRecord, StoreError> {
+pub fn read(path: &Path) -> Result<Record, StoreError> {
     Ok(match store::read(path)? {
-        StoredRun::Complete(record) => *record,
-        StoredRun::Killed { draft, lines } => recovered::recovered(*draft, lines),
+        StoredRun::Complete(record) => record,
+        StoredRun::Killed { draft, lines } => {
+            Record::Run(Box::new(recovered::recovered(*draft, lines)))
+        }
     })
 }
 
@@ -147,7 +149,7 @@ pub(crate) fn record(
 ) -> RunRecord {
     let plan = &request.plan;
     let mut record = parts.skeleton;
-    record.started_at = later(&record.started_at, passes.origin());
+    record.header.started_at = later(&record.header.started_at, passes.origin());
     let seconds = collector.finish();
     record.intervals = seconds.intervals;
     record.telemetry = seconds.telemetry;
@@ -342,18 +344,12 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
     let plan = &request.plan;
     let capabilities = request.target.capabilities();
     RunRecord {
-        schema: RECORD_SCHEMA.to_owned(),
-        id: request.directory.id(),
-        highwater: ProgramRecord {
-            version: request.version.clone(),
-        },
-        started_at: request.started_at.clone(),
+        header: header(request),
         plan: PlanRecord {
             hash: plan.hash(),
             seed: plan.seed,
             definition: plan.clone(),
         },
-        imported: None,
         workload: WorkloadRecord {
             name: plan.workload.name.clone(),
             version: plan.workload.version,
@@ -387,11 +383,19 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         target_telemetry: None,
         incidents: Vec::new(),
         notes: Vec::new(),
-        environment: environment::describe(),
         intervals: Vec::new(),
-        search: None,
-        tune: None,
-        probes: Vec::new(),
+    }
+}
+
+fn header(request: &RunRequest) -> Header {
+    Header {
+        schema: RECORD_SCHEMA.to_owned(),
+        id: request.directory.id(),
+        highwater: ProgramRecord {
+            version: request.version.clone(),
+        },
+        started_at: request.started_at.clone(),
+        environment: environment::describe(),
         labels: request.labels.clone(),
         given: request.given.clone(),
     }

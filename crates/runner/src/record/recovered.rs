@@ -20,7 +20,7 @@ use super::results::{Figures, result_record};
 use crate::recorder::{IntervalDelta, KeyStats};
 use crate::store::JournalLine;
 
-/// Stands for the class of errors: the journal counts them, and does not tell them apart.
+/// Stands for the class of errors: the journal counts them, and does not distinguish them.
 const UNCLASSIFIED: &str = "unclassified";
 
 /// The record of a run that was killed, from its draft and its journal.

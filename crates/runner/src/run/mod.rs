@@ -369,7 +369,7 @@ impl Run {
 
     /// Writes the record; what cannot be written is said in the record that is shown.
     fn keep(&self, record: &mut RunRecord) {
-        if let Err(error) = self.request.directory.write_record(record) {
+        if let Err(error) = self.request.directory.write_record(&*record) {
             self.observer.event(&Event::Warning(error.to_string()));
             let kind = IncidentKind::RecordIncomplete;
             match record.incidents.iter_mut().find(|i| i.kind == kind) {

@@ -34,7 +34,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{Record, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 
@@ -167,12 +167,13 @@ impl RunDirectory {
     }
 
     /// Writes the record, its page and its histograms.
-    pub fn write_record(&self, record: &RunRecord) -> Result<(), StoreError> {
+    pub fn write_record<'a>(&self, record: impl Into<RecordRef<'a>>) -> Result<(), StoreError> {
+        let record = record.into();
         write_whole_by(&self.path.join(RECORD), |file| {
             report::write_json(record, file)
         })?;
         self.write_whole(PAGE, report::html(record).as_bytes())?;
-        self.write_histogram_log(record)
+        self.write_histogram_log(record.measured_run().run)
     }
 
     /// Writes a file that is there in full, or not at all.
@@ -191,7 +192,7 @@ impl RunDirectory {
 
 /// Writes the page of a record that was read from `run`, anew, and returns where it is; that of
 /// shares put together does not replace the one of the share beside which it stands.
-pub fn write_page(run: &Path, record: &RunRecord, merged: bool) -> Result<PathBuf, StoreError> {
+pub fn write_page(run: &Path, record: RecordRef<'_>, merged: bool) -> Result<PathBuf, StoreError> {
     let directory = if run.is_dir() {
         run
     } else {
@@ -246,7 +247,7 @@ fn write_log(file: &mut impl Write, record: &RunRecord) -> Result<(), String> {
 /// A run as it was read.
 pub enum StoredRun {
     /// Its record.
-    Complete(Box<RunRecord>),
+    Complete(Record),
     /// A run that was killed before its record was written.
     Killed {
         /// The record without results.
@@ -268,7 +269,7 @@ pub fn read(path: &Path) -> Result<StoredRun, StoreError> {
     }
     let text = fs::read_to_string(&file).map_err(|error| StoreError::new(&file, error))?;
     let record = report::parse(&text).map_err(|error| StoreError::new(&file, error))?;
-    Ok(StoredRun::Complete(Box::new(record)))
+    Ok(StoredRun::Complete(record))
 }
 
 /// Shows that a run is at work; fails if another process shows it.
@@ -319,11 +320,14 @@ fn read_killed(directory: &Path) -> Result<StoredRun, StoreError> {
     let draft = directory.join(DRAFT);
     let text = fs::read_to_string(&draft).map_err(|_| {
         StoreError::new(directory, "this run ended before its target had answered")
-            .hinting("plan.json in it tells what was intended")
+            .hinting("plan.json in it shows what was intended")
     })?;
     let record = report::parse(&text).map_err(|error| StoreError::new(&draft, error))?;
+    let Record::Run(record) = record else {
+        return Err(StoreError::new(&draft, "it is not the draft of a run"));
+    };
     Ok(StoredRun::Killed {
-        draft: Box::new(record),
+        draft: record,
         lines: journal::read(&directory.join(JOURNAL)),
     })
 }

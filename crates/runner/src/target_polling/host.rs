@@ -1,6 +1,6 @@
 //! The machine that the target runs on, when that is this one: CPU, memory, disks, networks.
 //!
-//! From the kernel's process files; what one of them does not tell is absent.
+//! From the kernel's process files; what one of them does not report is absent.
 
 use std::path::Path;
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn processors_are_told_as_seconds_of_all_of_them_together() {
+    fn processors_are_reported_as_seconds_of_all_of_them_together() {
         // Four processors; a second has so many ticks on each.
         let ticks = procfs::ticks_per_second();
         let lines = format!(
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_disk_is_told_in_bytes_and_seconds_of_work() {
+    fn a_disk_is_reported_in_bytes_and_seconds_of_work() {
         // 200 reads of 4,000 sectors, 300 writes of 6,000, half a second of work.
         let disk = DiskStat::from_line("8 0 sda 200 0 4000 90 300 0 6000 80 0 500 170").unwrap();
         let node = Some("sda");
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_is_told_in_bytes() {
+    fn a_network_is_reported_in_bytes() {
         let text = "Inter-| Receive | Transmit\n face |bytes\n\
                     eth0: 1000 2 0 0 0 0 0 0 3000 4 0 0 0 0 0 0\n";
         let devices = procfs::net::InterfaceDeviceStatus::from_buf_read(text.as_bytes());

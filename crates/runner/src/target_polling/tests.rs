@@ -426,13 +426,13 @@ fn asking_takes_a_tenth_of_the_time_at_most() {
 }
 
 #[test]
-fn who_has_nothing_to_tell_is_asked_once_and_not_named() {
+fn who_has_nothing_to_report_is_asked_once_and_not_named() {
     let (telemetry, _, polls) = polled_beside(&[Manner::Mute], 5);
     assert_eq!((telemetry, polls), (None, vec![0]));
 }
 
 #[test]
-fn this_machine_tells_its_cpu_and_networks() {
+fn this_machine_reports_its_cpu_and_networks() {
     let Some(mut reader) = host::reader() else {
         return;
     };

@@ -153,7 +153,7 @@ fn run_while(
 }
 
 #[test]
-fn a_restart_is_survived_and_an_end_is_told_within_the_limit() {
+fn a_restart_is_survived_and_an_end_is_reported_within_the_limit() {
     if skipped() {
         return;
     }

@@ -31,7 +31,7 @@ fn expect_refused(job: &Job, database: &Database, drop: bool) {
 }
 
 #[test]
-fn a_second_run_goes_on_and_begins_anew_if_told_so() {
+fn a_second_run_continues_and_begins_anew_if_asked_to() {
     if skipped() {
         return;
     }

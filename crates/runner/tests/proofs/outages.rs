@@ -54,7 +54,7 @@ fn check(seen: &AvailabilityRecord, tolerance_s: f64, recovered_s: f64, case: &s
 }
 
 #[test]
-fn an_outage_is_told_alike_by_any_number_of_sessions_at_any_rate() {
+fn an_outage_is_reported_alike_by_any_number_of_sessions_at_any_rate() {
     for sessions in [1, 4, 64, 256] {
         for ops_per_s in [3, 50, 500, 5_000] {
             let target = format!("cores=inf&service=constant&request=20us&{AWAY}");

@@ -19,10 +19,10 @@ fn busy() -> Job {
 
 /// Without what the machine adds.
 fn blank(mut record: RunRecord) -> RunRecord {
-    record.started_at.clear();
+    record.header.started_at.clear();
     record.clients.clear();
     record.telemetry.clear();
-    record.environment = BTreeMap::new();
+    record.header.environment = BTreeMap::new();
     record
 }
 
@@ -54,6 +54,7 @@ fn a_stored_record_gives_the_same_bytes_in_every_format() {
         report::parse(&stored).unwrap(),
         record::read(&directory).unwrap(),
     ] {
+        let back = back.into_run().unwrap();
         assert_eq!(back, record);
         assert_eq!(report::json(&back), stored);
         assert_eq!(report::text(&back), report::text(&record));

@@ -8,7 +8,7 @@ use highwater_analysis::findings::RuleFinding;
 use highwater_analysis::judge::measured_streams;
 use highwater_model::display::{duration, percent, rate};
 use highwater_model::numbers::round_to_u64;
-use highwater_model::record::RunRecord;
+use highwater_model::record::ExperimentRecord;
 use highwater_model::tune::TuneRecord;
 
 #[cfg(test)]
@@ -19,13 +19,13 @@ const BATCH: &str = "batch";
 const FIXED: f64 = 0.2;
 
 /// Even the greatest batch costs much that no row of it causes: t = a + b·rows.
-pub fn batch_too_small(record: &RunRecord) -> Option<RuleFinding> {
-    let tune = record.tune.as_ref()?;
+pub fn batch_too_small(experiment: &ExperimentRecord) -> Option<RuleFinding> {
+    let tune = experiment.tune()?;
     let (line, greatest) = cost_model(tune)?;
     let (fixed_s, per_row_s) = (line.fixed_s.value, line.per_row_s.value);
     let share = |fixed: f64| fixed / (fixed_s + per_row_s * greatest);
     // Every session has a batch out; the model knows of one where their number is no axis.
-    let sessions = match measured_streams(record).first() {
+    let sessions = match measured_streams(&experiment.last_run).first() {
         Some(measured) if !line.sessions_stated => f64::from(measured.stream.sessions),
         _ => 1.0,
     };

@@ -1,58 +1,61 @@
 //! The finding, on both sides of its bound.
 
 use highwater_analysis::fixture;
+use highwater_analysis::tuning::conclude;
 use highwater_model::plan::Unit;
 use highwater_model::tune::{
     NoBest, NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneAxis, TuneFigure,
-    TuneOutcome, TunePolicy,
+    TuneOutcome, TunePolicy, TuneRecord,
 };
 
 use super::*;
 
-/// The code of what is found about a record that was changed so.
-fn found(change: impl FnOnce(&mut RunRecord)) -> Option<&'static str> {
-    let mut record = fixture::closed();
-    change(&mut record);
-    batch_too_small(&record).map(|finding| finding.code)
+/// The code of what is found about a tuning.
+fn found(tune: TuneRecord) -> Option<&'static str> {
+    batch_too_small(&concluded(tune)).map(|finding| finding.code)
+}
+
+fn concluded(tune: TuneRecord) -> ExperimentRecord {
+    let mut last = fixture::closed();
+    last.streams[0].sessions = 8;
+    conclude(last, tune, "tune".to_owned())
 }
 
 /// A tuning over batches that each take 10 ms and 10 µs for each row, with 8 sessions.
-fn batches(rows: &'static [u32]) -> impl FnOnce(&mut RunRecord) {
-    move |record| {
-        let trial = |(position, rows): (usize, &u32)| TrialRecord {
-            number: u32::try_from(position + 1).unwrap(),
-            purpose: TrialPurpose::Search,
-            at: vec![position],
-            verdict: TrialVerdict::Counts,
-            reasons: Vec::new(),
-            throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
-            figure: None,
-            started_at: String::new(),
-            took_ns: 1,
-            run: String::new(),
-        };
-        record.tune = Some(TuneRecord {
-            axes: vec![TuneAxis {
-                name: "batch".to_owned(),
-                values: rows.iter().map(ToString::to_string).collect(),
-            }],
-            by: TuneFigure::Throughput,
-            stream: "insert".to_owned(),
-            unit: Unit::Rows,
-            policy: TunePolicy {
-                seed: 42,
-                confirmations: 5,
-                probes_max: 25,
-                budget_ns: 1,
-                trial_cost_ns: 1,
-            },
-            definition_hash: String::new(),
-            trials: rows.iter().enumerate().map(trial).collect(),
-            outcome: Some(TuneOutcome::NoBest(NoBest {
-                why: NoBestReason::BudgetSpent,
-                best_so_far: Some(vec![rows.len() - 1]),
-            })),
-        });
+fn batches(rows: &[u32]) -> TuneRecord {
+    let trial = |(position, rows): (usize, &u32)| TrialRecord {
+        number: u32::try_from(position + 1).unwrap(),
+        purpose: TrialPurpose::Search,
+        at: vec![position],
+        verdict: TrialVerdict::Counts,
+        reasons: Vec::new(),
+        throughput_per_s: 8.0 * f64::from(*rows) / (0.01 + 1e-5 * f64::from(*rows)),
+        figure: None,
+        started_at: String::new(),
+        took_ns: 1,
+        run: String::new(),
+    };
+    TuneRecord {
+        axes: vec![TuneAxis {
+            name: "batch".to_owned(),
+            values: rows.iter().map(ToString::to_string).collect(),
+        }],
+        by: TuneFigure::Throughput,
+        stream: "insert".to_owned(),
+        unit: Unit::Rows,
+        policy: TunePolicy {
+            seed: 42,
+            confirmations: 5,
+            probes_max: 25,
+            budget_ns: 1,
+            trial_cost_ns: 1,
+        },
+        definition_hash: String::new(),
+        trials: rows.iter().enumerate().map(trial).collect(),
+        outcome: Some(TuneOutcome::NoBest(NoBest {
+            why: NoBestReason::BudgetSpent,
+            best_so_far: Some(vec![rows.len() - 1]),
+        })),
     }
 }
 
@@ -65,23 +68,18 @@ fn batches_are_too_small_where_much_of_the_largest_ones_time_is_fixed() {
     // A quarter of the time is fixed by the line, but what configurations scatter leaves less than a fifth of it.
     let sizes: &[u32] = &[100, 300, 1_000, 2_000, 3_000];
     let by_times = |times: [f64; 5]| {
-        move |record: &mut RunRecord| {
-            batches(sizes)(record);
-            let trials = &mut record.tune.as_mut().unwrap().trials;
-            for (trial, times) in trials.iter_mut().zip(times) {
-                trial.throughput_per_s /= times;
-            }
+        let mut tune = batches(sizes);
+        for (trial, times) in tune.trials.iter_mut().zip(times) {
+            trial.throughput_per_s /= times;
         }
+        tune
     };
     assert_eq!(found(by_times([1.0; 5])), Some("batch_too_small"));
     let scattered = by_times([1.05, 0.9, 1.1, 0.9, 1.02]);
     assert_eq!(found(scattered), None);
     // From some size on a row costs twice as much: no one line is the model of all.
     assert_eq!(found(by_times([1.0, 1.0, 1.0, 1.7, 1.75])), None);
-    let mut record = fixture::closed();
-    record.streams[0].sessions = 8;
-    batches(&[100, 300, 1_000])(&mut record);
-    let said = batch_too_small(&record).unwrap();
+    let said = batch_too_small(&concluded(batches(&[100, 300, 1_000]))).unwrap();
     assert!(
         said.sentence
             .starts_with("50.0 % of the time of the largest"),

@@ -26,9 +26,9 @@ pub struct Range {
 /// What a sweep tells of the universal scalability law.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Identifiability {
-    /// Contention σ. It cannot be told from 0 where `low` is 0.
+    /// Contention σ. It cannot be distinguished from 0 where `low` is 0.
     pub contention: Range,
-    /// Crosstalk κ. It cannot be told from 0 where `low` is 0.
+    /// Crosstalk κ. It cannot be distinguished from 0 where `low` is 0.
     pub crosstalk: Range,
     /// Size of the peak; where `high` is absent there may be none.
     pub peak_size: Range,
@@ -115,7 +115,7 @@ fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> 
         )
     } else {
         let high = upper(contention);
-        format!("σ (contention) cannot be told from this range: 0 to {high} fit it.")
+        format!("σ (contention) cannot be identified from this range: 0 to {high} fit it.")
     });
     match peak.high {
         Some(high) => {
@@ -132,7 +132,7 @@ fn sentences(contention: Range, crosstalk: Range, peak: Range, largest: f64) -> 
             ));
         }
         None => sentences.push(format!(
-            "κ (crosstalk) cannot be told from this range: 0 to {} fit it. A peak, if there is \
+            "κ (crosstalk) cannot be identified from this range: 0 to {} fit it. A peak, if there is \
              one, lies at {:.0} or beyond.",
             upper(crosstalk),
             peak.low.ceil()

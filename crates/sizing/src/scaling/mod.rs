@@ -1,4 +1,4 @@
-//! How throughput grows with size: models, their fits, predictions, and what cannot be told.
+//! How throughput grows with size: models, their fits, predictions, and what cannot be identified.
 //!
 //! From points (size, throughput) to a prediction with an interval. Where points come from, and
 //! what a prediction is used for, is decided elsewhere.

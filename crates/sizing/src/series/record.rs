@@ -11,45 +11,45 @@ use super::{Origin, Point, Setting, names};
 use highwater_analysis::judge::{MeasuredStream, measured_streams};
 use highwater_analysis::telemetry::disk_bytes_per_row;
 use highwater_model::numbers::to_f64;
-use highwater_model::record::RunRecord;
-use highwater_model::search::SearchOutcome;
+use highwater_model::record::{Question, RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 
 /// The points of a set of records, in their order.
-pub fn of_records<'a>(records: impl IntoIterator<Item = &'a RunRecord>) -> Vec<Point> {
+pub fn of_records<'a>(records: impl IntoIterator<Item = RecordRef<'a>>) -> Vec<Point> {
     records.into_iter().flat_map(of_record).collect()
 }
 
 /// The points of one record; a stream that acknowledged nothing in a phase has none, and neither
 /// has a search that confirmed no mark: its last probe shows what the target did not sustain.
-pub fn of_record(record: &RunRecord) -> Vec<Point> {
-    if let Some(tune) = &record.tune {
-        return super::tuned::tuned_points(tune, |_| true);
+pub fn of_record<'a>(record: impl Into<RecordRef<'a>>) -> Vec<Point> {
+    let record = record.into();
+    match record.experiment().map(|experiment| &experiment.question) {
+        Some(Question::Tune(tune)) => return super::tuned::tuned_points(tune, |_| true),
+        Some(Question::Search(search)) if !search.has_mark() => return Vec::new(),
+        Some(Question::Search(_)) | None => {}
     }
-    let outcome = record.search.as_ref().map(|search| &search.outcome);
-    if outcome.is_some_and(|outcome| !matches!(outcome, Some(SearchOutcome::Mark(_)))) {
-        return Vec::new();
-    }
+    let id = &record.header().id;
+    let record = record.measured_run().run;
     let measured = measured_streams(record);
     let several = measured.len() > 1;
     measured
         .iter()
         .filter(|stream| stream.units_per_s() > 0.0)
-        .map(|stream| point(record, stream, several))
+        .map(|stream| point(record, id, stream, several))
         .collect()
 }
 
-fn point(record: &RunRecord, measured: &MeasuredStream<'_>, several: bool) -> Point {
+fn point(record: &RunRecord, id: &str, measured: &MeasuredStream<'_>, several: bool) -> Point {
     let unit = measured.stream.unit.name();
-    let id = if several {
-        format!("{} {}", record.id, measured.place())
+    let origin = if several {
+        format!("{id} {}", measured.place())
     } else {
-        record.id.clone()
+        id.to_owned()
     };
     Point {
-        origin: Origin::Run(id),
+        origin: Origin::Run(origin),
         series: format!("{} {}", record.workload.name, measured.stream.stream),
-        source: format!("run {}", record.id),
+        source: format!("run {id}"),
         claim: String::new(),
         throughput: measured.units_per_s(),
         unit: format!("{unit}/s"),
@@ -86,7 +86,7 @@ fn settings(record: &RunRecord, measured: &MeasuredStream<'_>) -> BTreeMap<Strin
     for (name, text) in stated.chain(chosen) {
         insert(&mut settings, name, text);
     }
-    for (name, text) in &record.labels {
+    for (name, text) in &record.header.labels {
         insert(&mut settings, name, text);
     }
     settings

@@ -198,8 +198,14 @@ fn hosts_that_rows_are_about_are_no_nodes() {
 #[test]
 fn a_record_is_a_point_for_each_stream_and_phase() {
     let mut record = fixture::closed();
-    record.labels.insert("nodes".to_owned(), "3".to_owned());
-    record.labels.insert("disk".to_owned(), "nvme".to_owned());
+    record
+        .header
+        .labels
+        .insert("nodes".to_owned(), "3".to_owned());
+    record
+        .header
+        .labels
+        .insert("disk".to_owned(), "nvme".to_owned());
     let points = of_record(&record);
     assert_eq!(points.len(), 1);
     let point = &points[0];
@@ -216,7 +222,7 @@ fn a_record_is_a_point_for_each_stream_and_phase() {
     assert_eq!(point.interval, Some([418_900.0, 423_600.0]));
     assert_eq!(point.sessions(), Some(4.0));
     assert_eq!(point.number(names::BATCH_ROWS), Some(1_000.0));
-    assert_eq!(point.origin, Origin::Run(record.id.clone()));
+    assert_eq!(point.origin, Origin::Run(record.header.id.clone()));
 
     let steps = of_record(&fixture::open_steps());
     let places: Vec<String> = steps.iter().map(|p| p.origin.to_string()).collect();

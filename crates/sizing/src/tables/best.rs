@@ -10,7 +10,7 @@ use super::rows::Row;
 
 /// The curve flattens at the first value that reaches this share of the best throughput.
 pub const FLAT_SHARE: f64 = 0.95;
-/// Throughputs within this share of the best cannot be told from it: the measurement error that
+/// Throughputs within this share of the best cannot be distinguished from it: the measurement error that
 /// is taken for granted.
 pub const TELLABLE: f64 = 1.0 - MEASUREMENT_ERROR;
 
@@ -22,7 +22,7 @@ pub struct Best {
     /// Its throughput.
     pub throughput: f64,
     /// Other values whose throughput is within 3 % of it.
-    pub not_told_apart: Vec<String>,
+    pub not_distinguished: Vec<String>,
     /// Where the curve flattens.
     pub flattens: Flattening,
 }
@@ -55,7 +55,7 @@ impl Best {
         Some(Self {
             value: best.value.clone(),
             throughput: best.throughput,
-            not_told_apart: rows
+            not_distinguished: rows
                 .iter()
                 .filter(|row| row.value != best.value && reaches(row, TELLABLE))
                 .map(|row| row.value.clone())

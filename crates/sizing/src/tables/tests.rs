@@ -51,11 +51,11 @@ fn the_guides_best_values_and_where_its_curves_flatten() {
     let best = |series: &str| guide(series).best.unwrap();
     let shards = best("guide-shards");
     assert_eq!(shards.value, "12");
-    assert_eq!(shards.not_told_apart, ["18"]);
+    assert_eq!(shards.not_distinguished, ["18"]);
     assert_eq!(shards.flattens, Flattening::At("9".to_owned()));
     let processes = best("guide-processes");
     assert_eq!(processes.value, "6");
-    assert_eq!(processes.not_told_apart, [""; 0]);
+    assert_eq!(processes.not_distinguished, [""; 0]);
     let batch = best("guide-batch");
     assert_eq!(batch.value, "32,000");
     assert_eq!(batch.flattens, Flattening::NotReached);

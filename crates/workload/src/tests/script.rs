@@ -179,7 +179,7 @@ fn what_is_set_and_not_asked_for_is_no_parameter() {
 }
 
 #[test]
-fn what_cannot_be_set_is_told_with_the_reason() {
+fn what_cannot_be_set_is_reported_with_the_reason() {
     let no_expression = "is no expression that can be made";
     for (text, reported) in [
         (

@@ -110,7 +110,7 @@ fn a_sketch_is_a_workload_without_errors_that_makes_what_was_seen() {
 }
 
 #[test]
-fn what_statistics_tell_of_the_whole_table_is_in_the_sketch() {
+fn what_statistics_report_of_the_whole_table_is_in_the_sketch() {
     let mut table = orders();
     assert!(sketch(&table).contains("from table orders, which has about 5,000,000\""));
     // Statistics are older than the rows.
@@ -126,7 +126,7 @@ fn what_statistics_tell_of_the_whole_table_is_in_the_sketch() {
 }
 
 #[test]
-fn a_table_without_anything_that_tells_rows_apart_says_so() {
+fn a_table_without_anything_that_distinguishes_rows_says_so() {
     let mut table = orders();
     table.columns.drain(..2);
     let text = sketch(&table);
@@ -251,7 +251,7 @@ fn a_value_that_is_asked_for_twice_is_one_parameter() {
 }
 
 #[test]
-fn what_no_op_can_ask_is_told_with_the_reason() {
+fn what_no_op_can_ask_is_reported_with_the_reason() {
     let (text, workload) = sketch_with(&[
         ("SELECT 1 FROM orders WHERE extra = $1", 7, 0),
         ("SELECT max(extra) FROM orders", 8, 0),

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::*;
 use crate::fixture;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, RecordRef, RunRecord};
 use highwater_model::units::Seed;
 use highwater_workload::random::Draws;
 
@@ -56,8 +56,12 @@ fn spread_group(
         .collect()
 }
 
-fn verdict_of(a: &[RunRecord], b: &[RunRecord]) -> Comparison {
-    let [a, b] = [a, b].map(|group| group.iter().collect::<Vec<_>>());
+fn verdict_of<'a, A, B>(a: &'a [A], b: &'a [B]) -> Comparison
+where
+    RecordRef<'a>: From<&'a A> + From<&'a B>,
+{
+    let a: Vec<RecordRef<'_>> = a.iter().map(Into::into).collect();
+    let b: Vec<RecordRef<'_>> = b.iter().map(Into::into).collect();
     compare(&a, &b, PRACTICAL)
 }
 
@@ -196,7 +200,9 @@ fn other_questions_are_guarded_against() {
 #[test]
 fn all_that_differs_is_listed() {
     let mut b = run(1.0, 1.0);
-    b.environment.insert("cores".to_owned(), "8".to_owned());
+    b.header
+        .environment
+        .insert("cores".to_owned(), "8".to_owned());
     b.target
         .settings
         .insert("cache".to_owned(), "1 GB".to_owned());
@@ -217,14 +223,14 @@ fn all_that_differs_is_listed() {
     );
 }
 
-/// A tuning's own record is that of its last trial: the figures of that run are not the tuning's.
+/// The figures of a tuning's last run are not the tuning's.
 #[test]
-fn of_tunings_the_best_cells_are_compared() {
+fn of_tunings_the_best_configurations_are_compared() {
+    use crate::tuning::conclude;
     use highwater_model::tune::{
         BestConfiguration, TuneFigure, TuneOutcome, TunePolicy, TuneRecord,
     };
     let tuning = |figure: f64, by| {
-        let mut record = run(1.0, 1.0);
         let best = BestConfiguration {
             at: vec![0],
             values: std::collections::BTreeMap::new(),
@@ -232,7 +238,7 @@ fn of_tunings_the_best_cells_are_compared() {
             runner_up: None,
             cut_short: false,
         };
-        record.tune = Some(TuneRecord {
+        let tune = TuneRecord {
             axes: Vec::new(),
             by,
             stream: "insert".to_owned(),
@@ -247,8 +253,8 @@ fn of_tunings_the_best_cells_are_compared() {
             definition_hash: String::new(),
             trials: Vec::new(),
             outcome: Some(TuneOutcome::Best(best)),
-        });
-        record
+        };
+        conclude(run(1.0, 1.0), tune, "tune".to_owned())
     };
     for (by, name, expected) in [
         (
@@ -267,7 +273,7 @@ fn of_tunings_the_best_cells_are_compared() {
             Verdict::Worse,
         ),
     ] {
-        let group = |center: f64| -> Vec<RunRecord> {
+        let group = |center: f64| -> Vec<ExperimentRecord> {
             [1.0, 1.01, 0.99]
                 .map(|noise| tuning(center * noise, by))
                 .into()
@@ -304,7 +310,7 @@ fn interval_chance_and_detectable_difference_are_those_of_another_program() {
 }
 
 #[test]
-fn cpu_of_the_server_per_row_is_compared_where_all_runs_tell_it() {
+fn cpu_of_the_server_per_row_is_compared_where_all_runs_report_it() {
     let cpu = |seconds: f64| {
         let mut record = run(1.0, 1.0);
         record.target.embedded = true;

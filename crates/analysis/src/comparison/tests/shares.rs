@@ -2,6 +2,7 @@
 
 use super::*;
 use highwater_model::import_record::{ImportRecord, ImportedPace, LatencyBegin, MissingField};
+use highwater_model::record::{ImportedRecord, Record};
 
 /// A run in which so many ops failed, of those that the fixture has.
 fn failing(failed: u64) -> RunRecord {
@@ -210,17 +211,16 @@ fn of_pgbench() -> ImportRecord {
     }
 }
 
-fn imported(origin: ImportRecord) -> RunRecord {
-    let mut record = run(1.0, 1.0);
-    record.imported = Some(origin);
-    record
+fn imported(origin: ImportRecord) -> Record {
+    let run = run(1.0, 1.0);
+    Record::Imported(Box::new(ImportedRecord { origin, run }))
 }
 
 /// Figures of two tools, of two beginnings of latency, of open and of closed load answer different
 /// questions; those of two versions of a tool do not.
 #[test]
 fn runs_that_were_measured_in_other_ways_are_guarded_against() {
-    let compared_with = |b: RunRecord| {
+    let compared_with = |b: Record| {
         let a = imported(of_pgbench());
         let compared = verdict_of(&[a.clone(), a], &[b.clone(), b]);
         let found = compared
@@ -258,7 +258,7 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
         let (guarded, text) = compared_with(imported(origin));
         assert!(guarded && text.contains(said), "{said}: {text}");
     }
-    let (guarded, text) = compared_with(run(1.0, 1.0));
+    let (guarded, text) = compared_with(Record::Run(Box::new(run(1.0, 1.0))));
     assert!(guarded && text.contains("Highwater"), "{text}");
     let other = ImportRecord {
         version: Some("16.1".to_owned()),
@@ -269,7 +269,7 @@ fn runs_that_were_measured_in_other_ways_are_guarded_against() {
 }
 
 #[test]
-fn what_another_tool_does_not_tell_is_not_compared() {
+fn what_another_tool_does_not_report_is_not_compared() {
     let imported = |missing: &[MissingField]| {
         imported(ImportRecord {
             missing_fields: missing.iter().copied().collect(),

@@ -99,7 +99,7 @@ fn a_fall_for_good_is_dated_and_explained_by_what_moved_then() {
 }
 
 #[test]
-fn a_course_without_a_change_is_not_told_nor_is_a_small_one() {
+fn a_course_without_a_change_is_not_reported_nor_is_a_small_one() {
     let flat = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
     assert_eq!(findings_over_time(&flat), []);
     let small = record_of(
@@ -141,7 +141,7 @@ fn latency_is_looked_at_in_open_load_only() {
 }
 
 #[test]
-fn slowdowns_that_come_again_are_told_with_their_distance() {
+fn slowdowns_that_come_again_are_reported_with_their_distance() {
     let repeated = |depth: f64| {
         let ops = move |t: u64| {
             if t % 30 < 3 {
@@ -193,7 +193,7 @@ fn levels(steps: &[(u64, f64)]) -> impl Fn(u64) -> f64 + use<> {
 }
 
 #[test]
-fn of_several_changes_the_largest_is_told_and_the_others_are_counted() {
+fn of_several_changes_the_largest_is_reported_and_the_others_are_counted() {
     let falls = levels(&[(0, 1_000.0), (200, 800.0), (400, 250.0)]);
     let found = only(&record_of(fixture::closed(), falls, |_| 4.0));
     assert!(
@@ -267,7 +267,7 @@ fn only_what_moved_clearly_is_named_and_of_several_nodes_the_one_that_moved_most
 }
 
 #[test]
-fn a_stream_is_told_of_by_its_own_seconds() {
+fn a_stream_is_described_by_its_own_seconds() {
     let mut record = record_of(fixture::closed(), |_| 1_000.0, |_| 4.0);
     let own = record.intervals.clone();
     let later = own.iter().filter(|interval| interval.second > 300);
@@ -286,7 +286,7 @@ fn a_stream_is_told_of_by_its_own_seconds() {
 }
 
 #[test]
-fn a_stream_of_queries_is_told_of_in_queries() {
+fn a_stream_of_queries_is_described_in_queries() {
     let falls = levels(&[(0, 1_000.0), (300, 250.0)]);
     let mut record = record_of(fixture::closed(), falls, |_| 4.0);
     record.streams[0].unit = highwater_model::plan::Unit::Queries;
@@ -328,7 +328,7 @@ fn a_latency_is_that_of_the_op_that_was_asked_most_and_lasts_while_none_is_answe
 }
 
 #[test]
-fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_told_once() {
+fn slowdowns_are_seen_through_a_change_for_good_and_stalls_are_reported_once() {
     let ops = |t: u64| {
         let level = if t < 300 { 1_000.0 } else { 500.0 };
         if t % 30 < 3 { 0.7 * level } else { level }

@@ -40,7 +40,7 @@ fn add(
     });
 }
 
-fn told_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
+fn reported_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
     change(&mut record);
     findings(&record)
         .iter()
@@ -49,7 +49,7 @@ fn told_of(mut record: RunRecord, change: impl FnOnce(&mut RunRecord)) -> Vec<&'
 }
 
 fn codes_after(change: impl FnOnce(&mut RunRecord)) -> Vec<&'static str> {
-    told_of(fixture::closed(), change)
+    reported_of(fixture::closed(), change)
 }
 
 /// A busy enough CPU, so that no rule says that nothing was busy.
@@ -58,7 +58,7 @@ fn cpu(record: &mut RunRecord, busy: f64) {
 }
 
 #[test]
-fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
+fn a_disk_at_its_limit_is_reported_where_cpu_is_left() {
     let disk = |disk: f64, busy: f64| {
         codes_after(|record| {
             cpu(record, busy);
@@ -77,7 +77,7 @@ fn a_disk_at_its_limit_is_told_where_cpu_is_left() {
 }
 
 #[test]
-fn a_node_above_its_share_is_told() {
+fn a_node_above_its_share_is_reported() {
     let nodes = |busy: [f64; 3]| {
         codes_after(|record| {
             for (number, busy) in busy.into_iter().enumerate() {
@@ -106,7 +106,7 @@ fn a_node_above_its_share_is_told() {
 }
 
 #[test]
-fn waiting_for_locks_is_told_from_a_tenth_of_the_sessions_on() {
+fn waiting_for_locks_is_reported_from_a_tenth_of_the_sessions_on() {
     let locks = |waiting: f64, sessions: u32| {
         codes_after(|record| {
             record.streams[0].sessions = sessions;
@@ -131,7 +131,7 @@ fn seconds(record: &mut RunRecord, acknowledged: impl Fn(u64) -> u64) {
 }
 
 #[test]
-fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
+fn checkpoints_are_reported_where_less_is_acknowledged_during_them() {
     let checkpoints = |during: u64, from: u32| {
         codes_after(|record| {
             seconds(record, |second| if second >= 7 { during } else { 100 });
@@ -146,7 +146,7 @@ fn checkpoints_are_told_where_less_is_acknowledged_during_them() {
 }
 
 #[test]
-fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() {
+fn checkpoints_are_looked_at_while_it_was_measured_by_what_shows_them_best() {
     let slow_from = |second: u64| if second >= 7 { 50 } else { 100 };
     let begun = |second: u32| f64::from(u8::from(second > 7));
     let number_alone = codes_after(|record| {
@@ -202,7 +202,7 @@ fn checkpoints_are_looked_at_while_it_was_measured_by_what_tells_of_them_best() 
 }
 
 #[test]
-fn a_full_network_is_told_and_loopback_is_none() {
+fn a_full_network_is_reported_and_loopback_is_none() {
     let network = |node: &str, carried: f64| {
         let node = node.to_owned();
         codes_after(move |record| add_counts(record, "net_received", &node, |_| carried))
@@ -217,7 +217,7 @@ fn a_full_network_is_told_and_loopback_is_none() {
 }
 
 #[test]
-fn a_queue_that_grows_is_told() {
+fn a_queue_that_grows_is_reported() {
     let queue =
         |value: fn(u32) -> f64| codes_after(|record| add_levels(record, "queue", "n1", value));
     assert_eq!(queue(|second| f64::from(second) * 4.0), ["growing_queue"]);
@@ -226,7 +226,7 @@ fn a_queue_that_grows_is_told() {
 }
 
 #[test]
-fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
+fn rejections_that_no_client_heard_of_are_reported_and_miss_an_objective_of_none() {
     use crate::judge;
     use highwater_model::judgment::ObjectiveValue;
     use highwater_model::plan::Objective;
@@ -238,7 +238,7 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
         });
         record
     };
-    let codes = |record: RunRecord| told_of(record, |_| ());
+    let codes = |record: RunRecord| reported_of(record, |_| ());
     assert_eq!(codes(rejecting(7.0, 0)), ["rejected_inside"]);
     assert_eq!(codes(rejecting(0.0, 0)), NONE);
     let mut seen_by_clients = rejecting(7.0, 0);
@@ -262,7 +262,7 @@ fn rejections_that_no_client_heard_of_are_told_and_miss_an_objective_of_none() {
 }
 
 #[test]
-fn stolen_cpu_is_told() {
+fn stolen_cpu_is_reported() {
     let stolen = |share: f64| {
         codes_after(|record| {
             cpu(record, 0.8);
@@ -303,7 +303,7 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
         NONE,
         "they wait for each other"
     );
-    let open = told_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
+    let open = reported_of(fixture::open_gate(), idle(0.4, "queue", 0.0));
     assert_eq!(open, NONE, "the rate says what there is to do");
     let client = |record: &mut RunRecord| {
         idle(0.4, "queue", 0.0)(record);
@@ -313,7 +313,7 @@ fn sessions_are_too_few_where_nothing_of_the_target_is_busy() {
 }
 
 #[test]
-fn relaxed_durability_is_told_with_the_setting() {
+fn relaxed_durability_is_reported_with_the_setting() {
     let with = |name: &'static str, value: &'static str| {
         codes_after(move |record| {
             let settings = &mut record.target.settings;

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_told_where_no_client_heard() {
+fn rejections_are_a_share_of_the_ops_and_the_targets_own_count_is_reported_where_no_client_heard() {
     let mut record = open_gate();
     record.plan.definition.objectives = vec![Objective::Rejected { max_ppm: 0 }];
     crate::fixture::add_telemetry(&mut record);

@@ -4,19 +4,19 @@ use super::*;
 use crate::fixture::{MS, gate_op, incident, judged, lose_rows, open_gate, open_gate_of};
 use crate::{Ended, exit_code};
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue};
-use highwater_model::record::{IncidentKind, RunRecord};
+use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord};
 
 /// The record of a search that ended so, after this last probe.
-fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> RunRecord {
+fn concluded(last: RunRecord, outcome: Option<SearchOutcome>) -> ExperimentRecord {
     let search = SearchRecord {
         outcome,
         floor: Some(1_000.0),
         ..search()
     };
-    conclude(last, search, Vec::new(), "find".to_owned())
+    conclude(last, search, "find".to_owned())
 }
 
-fn unmarked(last: RunRecord, why: NoMarkReason) -> RunRecord {
+fn unmarked(last: RunRecord, why: NoMarkReason) -> ExperimentRecord {
     let no_mark = NoMark {
         why,
         highest_met: None,
@@ -26,7 +26,7 @@ fn unmarked(last: RunRecord, why: NoMarkReason) -> RunRecord {
     concluded(last, Some(SearchOutcome::NoMark(no_mark)))
 }
 
-fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> RunRecord {
+fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> ExperimentRecord {
     let outcome = SearchOutcome::Mark(Mark {
         confirmed,
         failed: Some(confirmed * 1.02),
@@ -40,24 +40,25 @@ fn marked(last: RunRecord, confirmed: f64, probes: Vec<ProbeRecord>) -> RunRecor
     let search = SearchRecord {
         outcome: Some(outcome),
         floor: Some(1_000.0),
+        probes,
         ..search()
     };
-    conclude(last, search, probes, "find".to_owned())
+    conclude(last, search, "find".to_owned())
 }
 
-fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
+fn measurement(record: &ExperimentRecord) -> (Measurement, Vec<ReasonCode>) {
     let judged = &record.judgments.measurement;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
 
-fn objective(record: &RunRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
+fn objective(record: &ExperimentRecord) -> (ObjectiveValue, Vec<ReasonCode>) {
     let judged = &record.judgments.objective;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
 
-fn code(record: &RunRecord) -> u8 {
+fn code(record: &ExperimentRecord) -> u8 {
     exit_code(&record.judgments, Ended::of(&record.incidents))
 }
 
@@ -136,7 +137,8 @@ fn a_mark_is_met_by_all_its_confirmations_together_and_must_reach_the_floor() {
     let mut last = open_gate();
     last.results[0].backlog = true;
     let last = judged(last);
-    assert_eq!(objective(&last).0, ObjectiveValue::Missed, "by itself");
+    let alone = last.judgments.objective.value;
+    assert_eq!(alone, ObjectiveValue::Missed, "by itself");
     let met = (ObjectiveValue::Met, vec![]);
     assert_eq!(objective(&marked(last.clone(), 1_000.0, vec![])), met);
     let record = marked(last, 999.0, vec![]);

@@ -92,7 +92,7 @@ fn a_mark_was_held_for_as_long_as_its_shortest_confirmation() {
 }
 
 #[test]
-fn an_overloaded_probe_tells_nothing_of_where_latencies_pass_their_bound() {
+fn an_overloaded_probe_shows_nothing_of_where_latencies_pass_their_bound() {
     let search = with_p99(Nanos::SECOND);
     let found = find(
         &search,

@@ -155,7 +155,7 @@ fn a_capacity_below_all_that_may_be_probed_is_said() {
 }
 
 #[test]
-fn an_objective_that_no_rate_meets_is_told_after_a_few_probes() {
+fn an_objective_that_no_rate_meets_is_reported_after_a_few_probes() {
     struct Never;
     impl Target for Never {
         fn closed(&mut self) -> f64 {
@@ -211,7 +211,7 @@ impl Target for Slow {
 }
 
 #[test]
-fn probes_too_short_for_the_percentile_are_told_so() {
+fn probes_too_short_for_the_percentile_are_reported_so() {
     let mut target = Slow {
         capacity: 5.0,
         enough_from: 100.0,

@@ -130,6 +130,7 @@ fn search() -> SearchRecord {
             longest_ns: u64::MAX,
             soak_ns: None,
         },
+        probes: Vec::new(),
         outcome: None,
     }
 }

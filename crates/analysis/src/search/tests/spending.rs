@@ -46,7 +46,7 @@ fn made(purpose: ProbePurpose, longer_s: u64, settled_s: u64) -> ProbeRecord {
 }
 
 #[test]
-fn what_is_left_of_a_budget_is_told_by_what_probes_took_and_not_by_what_was_planned() {
+fn what_is_left_of_a_budget_is_reported_by_what_probes_took_and_not_by_what_was_planned() {
     let least = |probes: &[ProbeRecord], (searches, confirmations): (u32, u32)| {
         let fits = |seconds: u64| {
             let mut policy = search().policy;

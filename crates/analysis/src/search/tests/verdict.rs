@@ -142,7 +142,7 @@ fn an_op_that_failed_is_missed_unless_errors_are_bounded_and_a_rejection_is_none
 }
 
 #[test]
-fn each_reason_is_told_once_and_the_objectives_come_first() {
+fn each_reason_is_reported_once_and_the_objectives_come_first() {
     let mut record = late(10_000, 200);
     fail(&mut record, "timeout");
     saturate(&mut record);

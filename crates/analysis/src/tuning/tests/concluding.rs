@@ -4,7 +4,7 @@ use super::*;
 use crate::fixture::{closed, incident, judged, lose_rows, open_gate};
 use crate::{Ended, exit_code};
 use highwater_model::judgment::{Measurement, ObjectiveValue, ReasonCode};
-use highwater_model::record::{IncidentKind, RunRecord, Steadiness};
+use highwater_model::record::{ExperimentRecord, IncidentKind, RunRecord, Steadiness};
 
 /// What is taken from a record that was changed so.
 fn shown(mut record: RunRecord, change: fn(&mut RunRecord)) -> (TrialVerdict, Vec<ReasonCode>) {
@@ -49,7 +49,7 @@ fn a_cell_counts_unless_it_missed_its_objective_or_something_spoilt_it() {
 }
 
 #[test]
-fn bytes_per_row_are_a_figure_where_the_target_tells_them() {
+fn bytes_per_row_are_a_figure_where_the_target_reports_them() {
     let mut record = closed();
     let rows: u64 = record.results.iter().map(|r| r.rows.acknowledged).sum();
     record.target.bytes_before = Some(0);
@@ -65,7 +65,7 @@ fn bytes_per_row_are_a_figure_where_the_target_tells_them() {
 }
 
 /// The record of a tuning that ended so, and its exit code; its last configuration had missed its objective.
-fn concluded(outcome: Option<TuneOutcome>) -> (RunRecord, u8) {
+fn concluded(outcome: Option<TuneOutcome>) -> (ExperimentRecord, u8) {
     let mut last = open_gate();
     last.results[0].backlog = true;
     let mut tune = tune(&[2]);
@@ -75,14 +75,14 @@ fn concluded(outcome: Option<TuneOutcome>) -> (RunRecord, u8) {
     (record, code)
 }
 
-fn measurement(record: &RunRecord) -> (Measurement, Vec<ReasonCode>) {
+fn measurement(record: &ExperimentRecord) -> (Measurement, Vec<ReasonCode>) {
     let judged = &record.judgments.measurement;
     let codes = judged.reasons.iter().map(|reason| reason.code);
     (judged.value, codes.collect())
 }
 
 #[test]
-fn a_tuning_is_judged_by_its_end_and_not_by_its_last_cell() {
+fn a_tuning_is_judged_by_its_end_and_not_by_its_last_trial() {
     let mut whole = tune(&[2]);
     let outcome = run(&mut whole, counts, |at| 100.0 + len_to_f64(at[0]));
     let (record, code) = concluded(Some(outcome));

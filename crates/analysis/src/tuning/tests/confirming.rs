@@ -4,7 +4,7 @@ use super::super::compare::gain95;
 use super::*;
 
 #[test]
-fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
+fn equal_settings_cannot_be_distinguished_and_different_ones_can() {
     let false_gains = |gain: f64| {
         let mut false_gains = 0;
         for seed in 0..200 {
@@ -17,7 +17,7 @@ fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
             });
             let best = best(&outcome);
             let other = best.runner_up.as_ref().unwrap();
-            if other.is_told {
+            if other.is_significant {
                 assert!(other.gain95[0] > 0.0);
                 false_gains += u32::from(gain <= 0.0 || best.at == [1]);
             }
@@ -32,7 +32,7 @@ fn equal_settings_cannot_be_told_apart_and_different_ones_can() {
     // Without any noise equals are equal.
     let mut tune = tune(&[2]);
     let outcome = run(&mut tune, counts, |_| 1_000.0);
-    assert!(!best(&outcome).runner_up.as_ref().unwrap().is_told);
+    assert!(!best(&outcome).runner_up.as_ref().unwrap().is_significant);
 }
 
 #[test]

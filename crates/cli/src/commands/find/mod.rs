@@ -8,7 +8,7 @@ use highwater_driver::TargetUrl;
 use highwater_experiment::search::{self as search_loop, ProbeMaker, ProbeRequest, SearchRequest};
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
-use highwater_model::record::RunRecord;
+use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{ProbePurpose, SearchAxis};
 use highwater_model::units::Rate;
 use highwater_runner::interrupts::Interrupts;
@@ -31,7 +31,7 @@ pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
     let (record, directory) = record(settings, &run::signals()?)?;
-    probes::print(settings.run.output, &record, &directory)
+    probes::print(settings.run.output, (&record).into(), &directory)
 }
 
 /// Prepares the search.
@@ -65,7 +65,7 @@ fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
 pub(super) fn record(
     settings: &FindSettings,
     interrupts: &Interrupts,
-) -> Result<(RunRecord, String), Failure> {
+) -> Result<(ExperimentRecord, String), Failure> {
     let Prepared {
         mut runs,
         preview,

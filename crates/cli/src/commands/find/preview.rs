@@ -94,6 +94,7 @@ impl Preview {
                 objective,
                 floor: settings.floor.map(Rate::as_f64),
                 policy,
+                probes: Vec::new(),
                 outcome: None,
             },
             needed,

@@ -77,7 +77,7 @@ fn values_of_a_search_are_those_of_its_axis() {
 }
 
 #[test]
-fn mistakes_in_a_search_are_told_with_their_place() {
+fn mistakes_in_a_search_are_reported_with_their_place() {
     let lines = [
         "--axis|nodes",
         "--tolerance|90%",

@@ -231,7 +231,7 @@ fn recording_of_35() -> String {
 }
 
 #[test]
-fn c25_a_refusal_by_the_write_pool_is_told_by_its_text() {
+fn c25_a_refusal_by_the_write_pool_is_reported_by_its_text() {
     let rejected = recording("25-write-pool-rejection-conc1").first(2);
     let context = Context {
         rows: 2,

@@ -15,7 +15,7 @@ pub(crate) struct Overlaid<'a> {
     /// What the legend calls them.
     pub(crate) name: String,
     /// The runs.
-    pub(crate) runs: &'a [&'a RunRecord],
+    pub(crate) runs: Vec<&'a RunRecord>,
 }
 
 /// What is drawn of a point: units of the run's streams, or a latency.

@@ -43,14 +43,11 @@ const KINDS: [Kind; 4] = [
     }),
 ];
 
-/// Both charts of a search; none of a plain run.
-pub(in crate::html) fn search(record: &RunRecord) -> Vec<Chart> {
-    let Some(search) = &record.search else {
-        return Vec::new();
-    };
-    let drawn = drawn(record, search);
+/// Both charts of a search; `last_run` is a run of it.
+pub(in crate::html) fn search(last_run: &RunRecord, search: &SearchRecord) -> Vec<Chart> {
+    let drawn = drawn(search);
     let achieved = achieved(&drawn, search);
-    let latency = latency(record, &drawn, search);
+    let latency = latency(last_run, &drawn, search);
     achieved.into_iter().chain(latency).collect()
 }
 
@@ -62,9 +59,9 @@ struct Drawn<'a> {
 
 /// All that judged a value; where most of them lie around a mark, only these: a first guess far off
 /// would squeeze them to one spot.
-fn drawn<'a>(record: &'a RunRecord, search: &SearchRecord) -> Drawn<'a> {
+fn drawn(search: &SearchRecord) -> Drawn<'_> {
     // A closed estimate on the axis of rates offered nothing.
-    let probes = record.probes.iter();
+    let probes = search.probes.iter();
     let all = probes.filter(|probe| probe.verdict != ProbeVerdict::Estimated);
     let is_near = |probe: &&ProbeRecord| match &search.outcome {
         Some(SearchOutcome::Mark(mark)) => {
@@ -123,13 +120,13 @@ fn achieved(drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
     })
 }
 
-fn latency(record: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
+fn latency(last_run: &RunRecord, drawn: &Drawn<'_>, search: &SearchRecord) -> Option<Chart> {
     let series = kinds(drawn, |probe| probe.p99_ns.map(to_f64));
     let values = values(&series);
     if values.is_empty() {
         return None;
     }
-    let levels = bounds(record);
+    let levels = bounds(last_run);
     let all = values.into_iter().chain(levels.iter().map(|level| level.y));
     let all: Vec<f64> = all.collect();
     Some(Chart {

@@ -4,7 +4,7 @@ use highwater_model::display::{duration, quantile};
 use highwater_model::import_record::LatencyBegin;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Objective, Unit};
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ImportRecord, MeasuredRun, RunRecord};
 use highwater_model::units::Nanos;
 
 use super::super::chart::{Axis, Chart, Level, Point, Quantity, Series, Shape};
@@ -24,7 +24,7 @@ const OPS_SHOWN: usize = 6;
 const OFFERED: usize = 7;
 
 /// All charts over time that the record has figures for.
-pub(in crate::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
+pub(in crate::html) fn over_time(record: &MeasuredRun<'_>) -> Vec<Chart> {
     let Some(timeline) = Timeline::of(record) else {
         return Vec::new();
     };
@@ -35,7 +35,7 @@ pub(in crate::html) fn over_time(record: &RunRecord) -> Vec<Chart> {
         .chain(failures(&timeline))
         .chain(refusals(&timeline))
         .chain(rejections(record))
-        .chain(latency(&timeline))
+        .chain(latency(&timeline, record.origin))
         .collect()
 }
 
@@ -231,7 +231,7 @@ fn bars(timeline: &Timeline<'_>, kinds: &[Kind], text: &ChartText) -> Option<Cha
 }
 
 /// Median to p99 of each op.
-fn latency(timeline: &Timeline<'_>) -> Option<Chart> {
+fn latency(timeline: &Timeline<'_>, origin: Option<&ImportRecord>) -> Option<Chart> {
     let ops = timeline.ops();
     let several = ops.iter().any(|(stream, op)| stream != op);
     let mut series = Vec::new();
@@ -273,7 +273,7 @@ fn latency(timeline: &Timeline<'_>) -> Option<Chart> {
         title: "Latency over time".to_owned(),
         about: format!(
             "{} p50: half of the ops took at most this; p99: 99 of 100 did.{lines}{thinned}",
-            begin(timeline.record)
+            begin(origin)
         ),
         x: timeline.axis(),
         y: Axis::around("latency", Quantity::Latency, values),
@@ -284,8 +284,8 @@ fn latency(timeline: &Timeline<'_>) -> Option<Chart> {
 }
 
 /// Where latency begins.
-fn begin(record: &RunRecord) -> &'static str {
-    match record.imported.as_ref().map(|origin| origin.begin) {
+fn begin(origin: Option<&ImportRecord>) -> &'static str {
+    match origin.map(|origin| origin.begin) {
         None | Some(LatencyBegin::Intended) => {
             "From the moment at which an op was intended to the end of its answer, so that waiting \
              counts."

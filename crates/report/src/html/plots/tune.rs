@@ -2,7 +2,6 @@
 
 use crate::text::tune::others;
 use highwater_model::plan::Unit;
-use highwater_model::record::RunRecord;
 use highwater_model::tune::{
     TrialPurpose, TrialRecord, TrialVerdict, TuneFigure, TuneOutcome, TuneRecord,
 };
@@ -34,8 +33,8 @@ fn counts(trial: &TrialRecord) -> bool {
 }
 
 /// A chart for each axis along which several values were measured, with the position of the axis.
-pub(in crate::html) fn tune(record: &RunRecord) -> Vec<(usize, Chart)> {
-    let Some((tune, base)) = record.tune.as_ref().and_then(|t| Some((t, base(t)?))) else {
+pub(in crate::html) fn tune(tune: &TuneRecord) -> Vec<(usize, Chart)> {
+    let Some(base) = base(tune) else {
         return Vec::new();
     };
     let axes = 0..tune.axes.len();

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::text::{counts as counted, head as head_text, tune};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, MeasuredRun, RecordRef};
 
 use super::super::page::Part;
 
@@ -20,14 +20,15 @@ const COUNTS: [(&str, &str); 4] = [
     ("found", "What the audit found in the target afterwards."),
 ];
 
-pub(in crate::html) fn title(record: &RunRecord) -> String {
+pub(in crate::html) fn title(record: &MeasuredRun<'_>) -> String {
     head_text::title(record, &record.target.urls)
 }
 
-pub(in crate::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Markup {
-    let lines = head_text::lines(record, measured);
-    let of_tuning = record.tune.as_ref();
-    let of_tuning = of_tuning.map(|of_tuning| tune::question(record, of_tuning));
+pub(in crate::html) fn head(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Markup {
+    let (header, run) = (record.header(), &record.measured_run());
+    let lines = head_text::lines(run, measured);
+    let of_tuning = record.experiment().and_then(ExperimentRecord::tune);
+    let of_tuning = of_tuning.map(|of_tuning| tune::question(run, of_tuning));
     let (target, plan) = (lines.first(), of_tuning.as_ref().or(lines.get(1)));
     // The line of a target is its name and, behind three spaces, what it is.
     let traits = target
@@ -35,26 +36,26 @@ pub(in crate::html) fn head(record: &RunRecord, measured: &[MeasuredStream<'_>])
         .map(|(_, traits)| traits);
     html! {
         p class="brand" { "Highwater" }
-        h1 { (title(record)) }
+        h1 { (title(run)) }
         @if let Some(traits) = traits { p class="traits" { (traits) } }
         @if let Some(plan) = plan { p class="plan" { (plan) } }
         p class="plan" {
-            @if !record.started_at.is_empty() { (record.started_at) " · " }
-            (record.id) " · Highwater " (record.highwater.version)
-            @for (name, value) in &record.labels {
+            @if !header.started_at.is_empty() { (header.started_at) " · " }
+            (header.id) " · Highwater " (header.highwater.version)
+            @for (name, value) in &header.labels {
                 " · " (foreign(name, WORDS)) "=" (foreign(value, WORDS))
             }
         }
-        @if let Some(origin) = &record.imported {
+        @if let Some(origin) = run.origin {
             p class="banner" {
                 "Measured by " (foreign(&origin.tool_and_version(), WORDS))
-                ", not by Highwater: what it does not tell is not on this page."
+                ", not by Highwater: what it does not report is not on this page."
             }
         }
-        @if record.target.simulated {
+        @if run.target.simulated {
             p class="banner" { "Simulated: a model of a database, not a database." }
         }
-        @if record.target.sink {
+        @if run.target.sink {
             p class="banner" {
                 "A sink that stores nothing: these figures are the load generator's ceiling."
             }
@@ -72,15 +73,15 @@ fn elsewhere(name: &str) -> &'static str {
 }
 
 /// Offered, sent, acknowledged, found; and the throughput.
-pub(in crate::html) fn counts(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
-    let rows = counted::rows(record, measured);
+pub(in crate::html) fn counts(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Part {
+    let rows = counted::rows(&record.measured_run(), measured);
     let others = counted::other_counts(measured);
     Part {
         id: "counts",
         title: "Four counts",
         body: html! {
             @if rows.is_empty() { p { "Nothing was measured." } }
-            @if record.search.is_some() || record.tune.is_some() {
+            @if record.experiment().is_some() {
                 p class="term" { "Of the last of many runs; what they show together follows." }
             }
             @for row in &rows {

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::text::judged as judgment_text;
 use highwater_model::display::foreign;
 use highwater_model::judgment::{Data, Measurement, ObjectiveValue, Reason};
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 
 use super::super::page::Part;
 
@@ -42,8 +42,8 @@ impl Tone {
     }
 }
 
-pub(in crate::html) fn judged(record: &RunRecord) -> Part {
-    let judged = &record.judgments;
+pub(in crate::html) fn judged(record: RecordRef<'_>) -> Part {
+    let (judged, run) = (record.judgments(), record.measured_run());
     let (measurement, valid) = match judged.measurement.value {
         Measurement::Valid => ("valid", Tone::Good),
         Measurement::Invalid => ("invalid", Tone::Bad),
@@ -81,7 +81,7 @@ pub(in crate::html) fn judged(record: &RunRecord) -> Part {
                 tone: clean,
             },
             "Was everything that was acknowledged found afterwards, as it was sent?",
-            &judgment_text::audited(record),
+            &judgment_text::audited(&run),
             &judged.data.reasons,
         ),
         card(
@@ -91,7 +91,7 @@ pub(in crate::html) fn judged(record: &RunRecord) -> Part {
                 tone: met,
             },
             "Did the run meet what was stated before it?",
-            &judgment_text::objectives(record),
+            &judgment_text::objectives(&run),
             &judged.objective.reasons,
         ),
     ];

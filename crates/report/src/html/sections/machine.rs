@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use crate::text::{tail as tail_text, target};
 use highwater_analysis::judge::MeasuredStream;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{MeasuredRun, RunRecord};
 
 use super::super::chart::{self, Chart};
 use super::super::page::Part;
 
-pub(in crate::html) fn availability(record: &RunRecord) -> Markup {
+pub(in crate::html) fn availability(record: &MeasuredRun<'_>) -> Markup {
     html! {
         p class="lead" { "Availability: " (tail_text::availability(record)) "." }
         p class="term" {

@@ -6,17 +6,18 @@ use crate::findings::findings as rules;
 use crate::text::{next_command, repeat as again};
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::foreign;
-use highwater_model::record::RunRecord;
+use highwater_model::record::RecordRef;
 
 use super::super::page::Part;
 
 /// Characters of a finding.
 const WORDS: usize = 600;
 
-pub(in crate::html) fn findings(record: &RunRecord) -> Part {
+pub(in crate::html) fn findings(record: RecordRef<'_>) -> Part {
     let findings = rules(record);
-    let incidents = record.incidents.iter().map(|incident| &incident.message);
-    let notes = record.notes.iter().map(|note| &note.message);
+    let run = record.measured_run();
+    let incidents = record.incidents().iter().map(|incident| &incident.message);
+    let notes = run.notes.iter().map(|note| &note.message);
     let notes: Vec<&String> = incidents.chain(notes).collect();
     Part {
         id: "findings",
@@ -44,13 +45,11 @@ pub(in crate::html) fn findings(record: &RunRecord) -> Part {
 }
 
 /// The command that repeats the run, and the one that goes on.
-pub(in crate::html) fn repeat(record: &RunRecord, measured: &[MeasuredStream<'_>]) -> Part {
+pub(in crate::html) fn repeat(record: RecordRef<'_>, measured: &[MeasuredStream<'_>]) -> Part {
     // What another tool did can be repeated by that tool only.
-    let again = record
-        .imported
-        .is_none()
-        .then(|| ("The same again:", again(record)));
-    let next = ("Next:", next_command(record, measured, &record.id));
+    let is_ours = !matches!(record, RecordRef::Imported(_));
+    let again = is_ours.then(|| ("The same again:", again(record)));
+    let next = ("Next:", next_command(record, measured, &record.header().id));
     let commands = again.into_iter().chain([next]);
     Part {
         id: "repeat",
@@ -60,7 +59,7 @@ pub(in crate::html) fn repeat(record: &RunRecord, measured: &[MeasuredStream<'_>
                 p { (label) }
                 pre tabindex="0" { code { (command) } }
             }
-            @if record.imported.is_none() {
+            @if is_ours {
                 p class="term" {
                     "The same seed gives the same rows and the same ops. Passwords are in no record; \
                      give them by the environment."

@@ -7,7 +7,7 @@ use crate::text::ops as op_text;
 use highwater_analysis::judge::MeasuredStream;
 use highwater_model::display::{ABSENT, bytes, count, foreign, plain};
 use highwater_model::import_record::LatencyBegin;
-use highwater_model::record::{ResultRecord, RunRecord};
+use highwater_model::record::{MeasuredRun, ResultRecord};
 
 use super::super::chart::{self, Chart};
 use super::super::page::Part;
@@ -17,7 +17,7 @@ use super::tables::table;
 const WORDS: usize = 600;
 
 pub(in crate::html) fn latency(
-    record: &RunRecord,
+    record: &MeasuredRun<'_>,
     measured: &[MeasuredStream<'_>],
     charts: &[Chart],
 ) -> Option<Part> {
@@ -32,7 +32,7 @@ pub(in crate::html) fn latency(
             p class="term" {
                 "p50, the median: half of the ops took at most this. p99: 99 of 100 did. A percentile \
                  needs enough ops and is left out without them; ≥ stands where ops never ended. "
-                @if let Some(origin) = &record.imported {
+                @if let Some(origin) = record.origin {
                     (begin(origin.begin))
                 } @else if open {
                     "Open load: ops are sent at a rate, whatever the target answers. Service time \
@@ -59,7 +59,7 @@ const fn begin(begin: LatencyBegin) -> &'static str {
             "Latency begins at the intended start, so that waiting for a session counts."
         }
         LatencyBegin::Sent => "Latency begins at the sending: what waited before is not in it.",
-        LatencyBegin::NotReported => "The tool does not tell where its latency begins.",
+        LatencyBegin::NotReported => "The tool does not report where its latency begins.",
     }
 }
 

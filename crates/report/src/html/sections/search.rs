@@ -11,38 +11,38 @@ use super::super::page::Part;
 use super::super::{chart, plots};
 use super::tables::table;
 
-pub(in crate::html) fn search(record: &RunRecord) -> Option<Part> {
-    let search = record.search.as_ref()?;
+/// `last_run` is a run of the search.
+pub(in crate::html) fn search(last_run: &RunRecord, search: &SearchRecord) -> Part {
     let unit = match search.axis {
         SearchAxis::Rate => format!("{}/s", search.unit.name()),
         SearchAxis::Sessions => "sessions".to_owned(),
     };
-    let charts = plots::search(record);
-    Some(Part {
+    let charts = plots::search(last_run, search);
+    Part {
         id: "mark",
         title: "The mark",
         body: html! {
             @match &search.outcome {
-                Some(SearchOutcome::Mark(mark)) => (found(record, search, mark, &unit)),
+                Some(SearchOutcome::Mark(mark)) => (found(search, mark, &unit)),
                 _ => @for line in search_text::outcome(search) { p class="lead" { (line) } },
             }
             p class="term" {
                 "The mark is the highest offered rate that the target sustains under the objective: an \
                  interval from the highest value that was confirmed to the lowest that failed. \
-                 Objective: " (search_text::objective(record, search)) "."
+                 Objective: " (search_text::objective(last_run, search)) "."
             }
             (chart::all(&charts))
             h3 { "Probes" }
-            (table("Probes", &search_text::table(search, &record.probes), 1))
+            (table("Probes", &search_text::table(search), 1))
             p class="term" {
                 "Each probe is a run with a record of its own below " code { "probes/" } ". What follows \
                  on this page is the last one."
             }
         },
-    })
+    }
 }
 
-fn found(record: &RunRecord, search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
+fn found(search: &SearchRecord, mark: &Mark, unit: &str) -> Markup {
     let bytes = mark.bytes.map(|bytes| format!(", {} bytes", count(bytes)));
     html! {
         p class="mark" {
@@ -60,7 +60,7 @@ fn found(record: &RunRecord, search: &SearchRecord, mark: &Mark, unit: &str) -> 
             }
             @if mark.wider { " The interval is wider than requested: the search ran out of probes or time." }
         }
-        @if let Some(soak) = search_text::soak(record, search) {
+        @if let Some(soak) = search_text::soak(search) {
             p class="note" { "Soak: " (soak) "." }
         }
         @if !mark.passed_above.is_empty() {

@@ -16,13 +16,13 @@ const WORDS: usize = 400;
 
 pub(in crate::html) fn settings(record: &RunRecord) -> Part {
     let plan = serde_json::to_string_pretty(&record.plan.definition).unwrap_or_default();
-    let size = |n: Option<u64>| n.map_or_else(|| "not told".to_owned(), bytes);
+    let size = |n: Option<u64>| n.map_or_else(|| "not reported".to_owned(), bytes);
     let target = &record.target;
     Part {
         id: "settings",
         title: "Environment, settings, plan",
         body: html! {
-            (folded("Load generator", &map(&record.environment)))
+            (folded("Load generator", &map(&record.header.environment)))
             (folded("Target", &html! {
                 (pairs([
                     ("driver", target.driver.clone()),

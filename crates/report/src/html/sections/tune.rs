@@ -7,7 +7,6 @@ use crate::layout::Row;
 use crate::text::tune as tune_text;
 use highwater_model::display::{ABSENT, count, duration, foreign};
 use highwater_model::numbers::len_to_f64;
-use highwater_model::record::RunRecord;
 use highwater_model::tune::{TrialVerdict, TuneFigure, TuneOutcome, TuneRecord};
 use highwater_sizing::axis_line::base;
 
@@ -20,14 +19,13 @@ use super::tables::table;
 /// Characters of a value, and of a fault.
 const WORDS: usize = 200;
 
-pub(in crate::html) fn tune(record: &RunRecord) -> Option<Part> {
-    let tune = record.tune.as_ref()?;
-    let charts = plots::tune(record);
+pub(in crate::html) fn tune(tune: &TuneRecord) -> Part {
+    let charts = plots::tune(tune);
     let best = match &tune.outcome {
         Some(TuneOutcome::Best(best)) => Some(best),
         _ => None,
     };
-    Some(Part {
+    Part {
         id: "tuning",
         title: "The best setting",
         body: html! {
@@ -56,7 +54,7 @@ pub(in crate::html) fn tune(record: &RunRecord) -> Option<Part> {
                 ". What follows on this page is the last one."
             }
         },
-    })
+    }
 }
 
 fn along(tune: &TuneRecord, base: &[usize], axis: usize, charts: &[(usize, Chart)]) -> Markup {

@@ -5,7 +5,9 @@ use highwater_analysis::fixture::{self, MS, S};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::Unit;
-use highwater_model::record::{IntervalRecord, RunRecord, TelemetrySample};
+use highwater_model::record::{
+    ExperimentRecord, IntervalRecord, Question, RunRecord, TelemetrySample,
+};
 use highwater_model::search::{
     Mark, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchObjective, SearchOutcome,
     SearchPolicy, SearchRecord,
@@ -85,13 +87,13 @@ fn interval(second: u64, op: &str, number: u64) -> IntervalRecord {
 }
 
 /// The gate's run as the last probe of a search that found its mark.
-pub(super) fn searched() -> RunRecord {
-    let mut record = fixture::open_gate();
+pub(super) fn searched() -> ExperimentRecord {
+    let last = fixture::open_gate();
     let objective = SearchObjective {
-        stated: record.plan.definition.objectives.clone(),
+        stated: last.plan.definition.objectives.clone(),
         no_errors: true,
     };
-    record.search = Some(SearchRecord {
+    let search = SearchRecord {
         axis: SearchAxis::Rate,
         stream: "insert".to_owned(),
         unit: Unit::Rows,
@@ -114,6 +116,13 @@ pub(super) fn searched() -> RunRecord {
             longest_ns: 450 * S,
             soak_ns: None,
         },
+        probes: vec![
+            probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
+            probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
+            probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
+            probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotShown),
+            probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met),
+        ],
         outcome: Some(SearchOutcome::Mark(Mark {
             confirmed: 1_000.0,
             failed: Some(1_019.0),
@@ -124,15 +133,19 @@ pub(super) fn searched() -> RunRecord {
             passed_above: Vec::new(),
             wider: false,
         })),
-    });
-    record.probes = vec![
-        probe(ProbePurpose::Estimate, 64.0, ProbeVerdict::Estimated),
-        probe(ProbePurpose::Search, 1_500.0, ProbeVerdict::Missed),
-        probe(ProbePurpose::Search, 1_000.0, ProbeVerdict::Met),
-        probe(ProbePurpose::Search, 1_019.0, ProbeVerdict::NotShown),
-        probe(ProbePurpose::Confirm, 1_000.0, ProbeVerdict::Met),
-    ];
-    record
+    };
+    experiment(Question::Search(search), last)
+}
+
+/// An experiment as judged as its last run.
+fn experiment(question: Question, last: RunRecord) -> ExperimentRecord {
+    ExperimentRecord {
+        header: last.header.clone(),
+        judgments: last.judgments.clone(),
+        incidents: last.incidents.clone(),
+        question,
+        last_run: Box::new(last),
+    }
 }
 
 fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
@@ -160,8 +173,7 @@ fn probe(purpose: ProbePurpose, at: f64, verdict: ProbeVerdict) -> ProbeRecord {
 
 /// A tuning of two axes, one of numbers and one of words, whose best configuration could be told; one configuration of it
 /// missed its objective, and one was not measured.
-pub(super) fn tuned() -> RunRecord {
-    let mut record = fixture::closed();
+pub(super) fn tuned() -> TuneRecord {
     let axis = |name: &str, values: &[&str]| TuneAxis {
         name: name.to_owned(),
         values: values.iter().map(|value| (*value).to_owned()).collect(),
@@ -182,7 +194,7 @@ pub(super) fn tuned() -> RunRecord {
     ];
     let trials = trials.into_iter().zip(1..);
     let trials = trials.map(|((purpose, at, figure), number)| trial(number, purpose, &at, figure));
-    record.tune = Some(TuneRecord {
+    TuneRecord {
         axes: vec![
             axis("batch", &["500", "4000", "32000"]),
             axis("with.codec", &["default", "best", "none"]),
@@ -209,26 +221,28 @@ pub(super) fn tuned() -> RunRecord {
                 at: vec![2, 1],
                 figure: 290_000.0,
                 gain95: [0.012, 0.071],
-                is_told: true,
+                is_significant: true,
             }),
             cut_short: false,
         })),
-    });
-    record
+    }
+}
+
+/// The record of a tuning.
+pub(super) fn of_tuning(tune: TuneRecord) -> ExperimentRecord {
+    experiment(Question::Tune(tune), fixture::closed())
 }
 
 /// The same tuning, stopped before its confirming round.
-pub(super) fn tuned_in_part() -> RunRecord {
-    let mut record = tuned();
-    if let Some(tune) = &mut record.tune {
-        tune.trials
-            .retain(|trial| trial.purpose == TrialPurpose::Search);
-        tune.outcome = Some(TuneOutcome::NoBest(NoBest {
-            why: NoBestReason::Interrupted,
-            best_so_far: Some(vec![1, 1]),
-        }));
-    }
-    record
+pub(super) fn tuned_in_part() -> TuneRecord {
+    let mut tune = tuned();
+    tune.trials
+        .retain(|trial| trial.purpose == TrialPurpose::Search);
+    tune.outcome = Some(TuneOutcome::NoBest(NoBest {
+        why: NoBestReason::Interrupted,
+        best_so_far: Some(vec![1, 1]),
+    }));
+    tune
 }
 
 /// With no compression the target rejected ops.

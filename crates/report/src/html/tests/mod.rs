@@ -20,17 +20,17 @@ fn size_plan() -> SizePlan {
 
 #[test]
 fn a_page_opens_offline_and_equal_records_give_equal_bytes() {
-    let records = [
+    let runs = [
         fixture::closed(),
         fixture::open_steps(),
         fixture::open_gate(),
-        made::searched(),
-        made::tuned(),
     ];
+    let experiments = [made::searched(), made::of_tuning(made::tuned())];
     let mut pages: Vec<String> = Vec::new();
-    for record in records {
-        let page = html(&record);
-        assert_eq!(page, html(&record.clone()));
+    let records = runs.iter().map(RecordRef::from);
+    for record in records.chain(experiments.iter().map(Into::into)) {
+        let page = html(record);
+        assert_eq!(page, html(record));
         pages.push(page);
     }
     let plan = size_plan();
@@ -82,8 +82,8 @@ fn what_a_server_says_is_text_wherever_it_stands() {
     record.target.traits = vec![hostile()];
     record.target.urls = vec![hostile()];
     record.target.settings.insert(hostile(), hostile());
-    record.environment.insert(hostile(), hostile());
-    record.labels.insert(hostile(), hostile());
+    record.header.environment.insert(hostile(), hostile());
+    record.header.labels.insert(hostile(), hostile());
     record.workload.parameters.insert(hostile(), hostile());
     record.audit.error = Some(hostile());
     record.audit.copies_differ = vec![hostile()];
@@ -109,8 +109,8 @@ fn what_a_server_says_is_text_wherever_it_stands() {
 
 /// The verdict of the confirming round in words, a chart and a table for each axis, every configuration.
 #[test]
-fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
-    let page = html(&made::tuned());
+fn the_page_of_a_tuning_says_which_configuration_is_best_and_shows_every_axis() {
+    let page = html(&made::of_tuning(made::tuned()));
     for said in [
         "Of the last of many runs",
         "tune insert over batch (3 values) × with.codec (3 values) · 9 configurations",
@@ -135,7 +135,7 @@ fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
         page.matches("<figure class=\"chart\" id=\"axis-").count(),
         2
     );
-    let page = html(&made::tuned_in_part());
+    let page = html(&made::of_tuning(made::tuned_in_part()));
     assert!(page.contains("NONE: you stopped the tuning") && page.contains("not confirmed"));
     assert!(!page.contains("class=\"mark\"") && page.contains(" --resume "));
 }
@@ -143,7 +143,7 @@ fn the_page_of_a_tuning_says_which_cell_is_best_and_shows_every_axis() {
 /// The values of a logarithmic axis are its ticks.
 #[test]
 fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
-    let page = html(&made::tuned());
+    let page = html(&made::of_tuning(made::tuned()));
     let chart = page.split("id=\"axis-0\"").nth(1).unwrap();
     let ticks = chart.split("class=\"x-ticks\">").nth(1).unwrap();
     let ticks = ticks.split("</g>").next().unwrap();
@@ -156,7 +156,7 @@ fn a_logarithmic_axis_is_labeled_with_the_values_that_were_measured() {
 }
 
 #[test]
-fn reasons_are_told_with_their_evidence_and_what_to_do() {
+fn reasons_are_reported_with_their_evidence_and_what_to_do() {
     let mut record = fixture::closed();
     fixture::lose_rows(&mut record, 100);
     let page = html(&fixture::judged(record));

@@ -6,7 +6,7 @@ use super::{made, size_plan};
 use crate::html::chart::{Chart, Point, Series, Shape, SpanKind};
 use crate::html::plots;
 use highwater_analysis::fixture;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ExperimentRecord, MeasuredRun, Question, RunRecord};
 use highwater_model::tune::TuneFigure;
 
 /// Whole numbers, and three digits of shares.
@@ -20,8 +20,8 @@ fn figure(y: f64) -> String {
 
 /// All charts of the page of a record.
 fn charts(record: &RunRecord) -> Vec<Chart> {
+    let record = &MeasuredRun::from(record);
     [
-        plots::search(record),
         plots::over_time(record),
         plots::distributions(record),
         plots::machine(record),
@@ -99,7 +99,7 @@ fn what_the_target_said_of_itself() {
 fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
     let mut record = fixture::open_steps();
     record.availability.gaps = vec![[14_000_000_000, 3_000_000_000], [4_000_000_000, 2_000_000]];
-    let charts = plots::over_time(&record);
+    let charts = plots::over_time(&(&record).into());
     let kinds = |kind| {
         let of_kind = charts[0].spans.iter().filter(|span| span.kind == kind);
         of_kind.map(|span| [span.from, span.to]).collect::<Vec<_>>()
@@ -136,9 +136,9 @@ fn phases_are_shaded_and_times_without_an_answer_are_marked_behind_the_lines() {
 
 /// What was offered is no throughput.
 #[test]
-fn acknowledged_and_offered_are_told_apart() {
+fn acknowledged_and_offered_are_distinguished() {
     let sums = |record: &RunRecord| {
-        let charts = plots::over_time(record);
+        let charts = plots::over_time(&record.into());
         ["offered", "acknowledged"].map(|part| {
             let drawn = series(&charts, "throughput-rows", part);
             let points = drawn.iter().flat_map(|series| &series.points);
@@ -166,11 +166,11 @@ fn rejections() {
         let (id, ours) = (chart.id.as_str(), ["failures", "rows-refused"]);
         ours.contains(&id) || id.starts_with("target-rejected")
     };
-    let mut charts = plots::over_time(&record);
+    let mut charts = plots::over_time(&(&record).into());
     charts.retain(is_wanted);
     insta::assert_snapshot!(plotted(&charts));
     assert!(
-        plots::over_time(&fixture::open_steps())
+        plots::over_time(&(&fixture::open_steps()).into())
             .iter()
             .all(|chart| !is_wanted(chart))
     );
@@ -181,11 +181,11 @@ fn rejections() {
 #[test]
 fn courses_end_where_the_longest_does_wherever_it_stands() {
     let (long, rows_only) = (fixture::open_steps(), fixture::closed());
-    let end_of = |runs: &[&RunRecord]| {
+    let end_of = |runs: Vec<&RunRecord>| {
         let name = "all".to_owned();
         plots::overlay(&[plots::Overlaid { name, runs }])[0].x.to
     };
-    let ends = [&[&long][..], &[&rows_only], &[&long, &rows_only]].map(end_of);
+    let ends = [vec![&long], vec![&rows_only], vec![&long, &rows_only]].map(end_of);
     assert!(
         ends[1] < ends[0] && ends[2].to_bits() == ends[0].to_bits(),
         "{ends:?}"
@@ -206,15 +206,14 @@ fn courses_of_groups_are_laid_over_each_other() {
         interval.p99_ns = interval.p99_ns.filter(|_| interval.op != "insert");
     }
     let rows_only = fixture::closed();
-    let (main, change) = ([&long, &rows_only], [&slow]);
     let charts = plots::overlay(&[
         plots::Overlaid {
             name: "main".to_owned(),
-            runs: &main,
+            runs: vec![&long, &rows_only],
         },
         plots::Overlaid {
             name: "change".to_owned(),
-            runs: &change,
+            runs: vec![&slow],
         },
     ]);
     // Both records tell two seconds, the other one a single one; all others had no answer.
@@ -245,10 +244,9 @@ fn courses_of_groups_are_laid_over_each_other() {
         .collect();
     assert_eq!(colors, [vec![0, 0, 1], vec![0, 1], vec![0, 0, 1]]);
 
-    let many = vec![&rows_only; 20];
     let of_many = plots::overlay(&[plots::Overlaid {
         name: "many".to_owned(),
-        runs: &many,
+        runs: vec![&rows_only; 20],
     }]);
     let lines: Vec<usize> = of_many.iter().map(|chart| chart.series.len()).collect();
     assert_eq!(lines, [12, 12], "more lines are no picture");
@@ -257,22 +255,29 @@ fn courses_of_groups_are_laid_over_each_other() {
     without.intervals.clear();
     let nothing = plots::overlay(&[plots::Overlaid {
         name: "imported".to_owned(),
-        runs: &[&without],
+        runs: vec![&without],
     }]);
     assert!(nothing.is_empty(), "a record without seconds has no course");
 }
 
+fn of_search(record: &ExperimentRecord) -> Vec<Chart> {
+    plots::search(&record.last_run, record.search().unwrap())
+}
+
 #[test]
 fn a_search() {
-    insta::assert_snapshot!(plotted(&plots::search(&made::searched())));
+    insta::assert_snapshot!(plotted(&of_search(&made::searched())));
 }
 
 /// A first guess far off does not squeeze the others; it is named, and stays in the table.
 #[test]
 fn a_search_whose_first_guess_was_far_off() {
     let mut record = made::searched();
-    record.probes[1].at = 64_000.0;
-    let charts = plots::search(&record);
+    let Question::Search(search) = &mut record.question else {
+        unreachable!()
+    };
+    search.probes[1].at = 64_000.0;
+    let charts = plots::search(&record.last_run, search);
     for chart in &charts {
         assert!(
             chart.x.to < 1_200.0 && chart.x.from > 900.0,
@@ -287,11 +292,11 @@ fn a_search_whose_first_guess_was_far_off() {
         assert!(chart.series.iter().all(|series| series.name != "failed"));
     }
     // Where most are far off, all are drawn.
-    for probe in &mut record.probes[2..] {
+    for probe in &mut search.probes[2..] {
         probe.at *= 100.0;
     }
     assert!(
-        plots::search(&record)
+        plots::search(&record.last_run, search)
             .iter()
             .all(|chart| chart.x.to > 64_000.0)
     );
@@ -307,8 +312,8 @@ fn a_tuning() {
 /// What is not confirmed is not called best, and what nothing was measured of is not drawn.
 #[test]
 fn a_tuning_that_did_not_end() {
-    let mut record = made::tuned_in_part();
-    let charts = plots::tune(&record);
+    let mut tune = made::tuned_in_part();
+    let charts = plots::tune(&tune);
     assert_eq!(charts.len(), 2);
     assert!(
         charts
@@ -320,10 +325,10 @@ fn a_tuning_that_did_not_end() {
             .iter()
             .all(|(_, chart)| chart.series.iter().all(|s| s.name != "confirming round"))
     );
-    record.tune.as_mut().unwrap().trials.truncate(1);
-    assert_eq!(plots::tune(&record), []);
-    record.tune.as_mut().unwrap().outcome = None;
-    assert_eq!(plots::tune(&record), []);
+    tune.trials.truncate(1);
+    assert_eq!(plots::tune(&tune), []);
+    tune.outcome = None;
+    assert_eq!(plots::tune(&tune), []);
 }
 
 /// Figures per row are drawn in their own unit.
@@ -333,9 +338,9 @@ fn a_tuning_by_cpu_or_disk() {
         (TuneFigure::ServerCpuPerRow, 1e9),
         (TuneFigure::DiskBytesPerRow, 1.0),
     ] {
-        let mut record = made::tuned();
-        record.tune.as_mut().unwrap().by = by;
-        let (_, chart) = plots::tune(&record).swap_remove(0);
+        let mut tune = made::tuned();
+        tune.by = by;
+        let (_, chart) = plots::tune(&tune).swap_remove(0);
         let mean = chart
             .series
             .iter()

@@ -47,7 +47,7 @@ fn intervals_of_a_tag_add_up_to_what_the_library_computes() {
 #[test]
 fn its_times_are_those_of_the_record() {
     let (run, record) = imported(&["hdr-nanos.hlog"]);
-    assert_eq!(record.started_at, "2015-09-09T15:24:39Z");
+    assert_eq!(record.header.started_at, "2015-09-09T15:24:39Z");
     assert_eq!(record.phases[0].start_ns, 474_000_000);
     assert_eq!(run.duration.0, 4_000_000_000);
     // Times count from BaseTime, where that is another than the log's start.

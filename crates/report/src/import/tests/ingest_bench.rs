@@ -1,6 +1,6 @@
 //! nodeIngestBench: a sample written after its source, as it is on no registry.
 
-use super::{close, imported, parsed_run, sample};
+use super::{close, imported, origin, parsed_run, printed_report, sample};
 use highwater_model::import_record::{ImportedPace, MissingField};
 use highwater_model::plan::Unit;
 
@@ -20,8 +20,8 @@ fn rows_and_speed_are_those_of_its_global_results() {
 
 #[test]
 fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
-    let (run, record) = imported(&["nodeingestbench.out"]);
-    let origin = record.imported.as_ref().unwrap();
+    let (run, _) = imported(&["nodeingestbench.out"]);
+    let origin = origin(&["nodeingestbench.out"]);
     for what in [
         MissingField::Acknowledged,
         MissingField::Errors,
@@ -35,7 +35,7 @@ fn its_counts_are_upper_bounds_and_it_reports_no_latency() {
             .iter()
             .any(|note| note.contains("failed requests as done"))
     );
-    insta::assert_snapshot!(crate::text(&record));
+    insta::assert_snapshot!(printed_report(&["nodeingestbench.out"]));
     for line in ["  error: {", "Error: connect ECONNREFUSED 127.0.0.1:4200"] {
         let global = format!("{line}\n-------- Global");
         let failed = sample("nodeingestbench.out").replace("-------- Global", &global);

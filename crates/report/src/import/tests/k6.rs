@@ -1,6 +1,6 @@
 //! k6 1.8.1: summaries in both shapes, and lines against the summary of the same run.
 
-use super::{close, imported, ms, parsed_run, sample};
+use super::{close, imported, ms, origin, parsed_run, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
@@ -30,7 +30,7 @@ fn an_exported_summary_has_counts_and_percentiles_of_requests_that_did_not_fail(
         ImportedPace::NotReported,
         "the summary names no executor"
     );
-    let origin = record.imported.as_ref().unwrap();
+    let origin = origin(&["k6-summary-export.json"]);
     for what in [
         MissingField::Distribution,
         MissingField::Seconds,
@@ -76,7 +76,7 @@ fn lines_agree_with_the_summary_of_the_run() {
     close(ms(latency.p99), 73.034_199_77, 0.05);
     assert_eq!(run.begin, LatencyBegin::Sent);
     assert_eq!(run.sessions, Some(4));
-    assert_eq!(record.started_at, "2026-11-22T08:58:18Z");
+    assert_eq!(record.header.started_at, "2026-11-22T08:58:18Z");
     let all: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
     assert_eq!(all, 370);
     assert_eq!(record.intervals.iter().map(|i| i.errors).sum::<u64>(), 18);

@@ -9,8 +9,9 @@ mod sysbench;
 use std::path::PathBuf;
 
 use super::{HEAD, Import, ImportError, ImportedRun, Stamp, plan, recognize, record};
+use highwater_model::import_record::ImportRecord;
 use highwater_model::numbers::to_f64;
-use highwater_model::record::RunRecord;
+use highwater_model::record::{ImportedRecord, RunRecord};
 
 /// A sample by its name.
 fn sample(name: &str) -> String {
@@ -33,8 +34,23 @@ fn parsed_run(texts: &[&str]) -> Result<ImportedRun, (usize, ImportError)> {
     import.unwrap().end().map_err(|wrong| (0, wrong))
 }
 
-/// The record of samples of one run.
+/// What samples of one run hold, and the run of their record.
 fn imported(names: &[&str]) -> (ImportedRun, RunRecord) {
+    let (parsed, record) = imported_record(names);
+    (parsed, record.run)
+}
+
+/// What is printed of the samples.
+fn printed_report(names: &[&str]) -> String {
+    crate::text(&imported_record(names).1)
+}
+
+/// Where the figures of the samples come from.
+fn origin(names: &[&str]) -> ImportRecord {
+    imported_record(names).1.origin
+}
+
+fn imported_record(names: &[&str]) -> (ImportedRun, ImportedRecord) {
     let texts: Vec<String> = names.iter().map(|name| sample(name)).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let run = parsed_run(&texts).unwrap();

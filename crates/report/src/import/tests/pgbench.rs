@@ -1,6 +1,6 @@
 //! pgbench 15: logs against the summaries that pgbench printed at the end of the same runs.
 
-use super::{close, counted, imported, ms, parsed_run, printed, sample};
+use super::{close, counted, imported, ms, origin, parsed_run, printed, printed_report, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::numbers::to_f64;
@@ -78,7 +78,7 @@ fn seconds_are_those_of_the_progress_lines() {
     let all: u64 = record.intervals.iter().map(|i| i.acknowledged).sum();
     assert_eq!(all, 970);
     // The first transaction ended at 1795337637.552478 and had begun 8,705 µs before.
-    assert_eq!(record.started_at, "2026-11-22T08:53:57Z");
+    assert_eq!(record.header.started_at, "2026-11-22T08:53:57Z");
     assert_eq!(run.started, parse_instant("2026-11-22T08:53:57Z").ok());
     close(run.start.as_secs_f64(), 0.54, 1e-9);
     let windows: u64 = record.results[0].windows.acknowledged.iter().sum();
@@ -114,7 +114,7 @@ fn with_a_rate_latency_begins_at_the_schedule_and_the_lag_gives_the_service_time
     close(ms(result.service_ns.mean), mean - lag, 1e-3);
     assert_eq!(run.begin, LatencyBegin::Intended);
     assert!(result.open);
-    let origin = record.imported.as_ref().unwrap();
+    let origin = origin(&["pgbench-rate.log", "pgbench-rate.out"]);
     assert!(
         origin.leaves_out(MissingField::Rate),
         "pgbench prints no rate"
@@ -243,14 +243,14 @@ fn a_log_with_lag_and_retries_has_both() {
 
 #[test]
 fn a_sample_is_distinguished_from_a_whole_log() {
-    let (run, record) = imported(&["pgbench-sampled.log"]);
+    let (run, _) = imported(&["pgbench-sampled.log"]);
     assert!(run.missing_fields.contains(&MissingField::Offered));
     assert!(
         run.notes.iter().any(|note| note.contains("1.01 %")),
         "{:?}",
         run.notes
     );
-    let text = crate::text(&record);
+    let text = printed_report(&["pgbench-sampled.log"]);
     let counts = text.lines().find(|line| line.starts_with("ops ")).unwrap();
     assert!(
         counts.contains("145") && counts.matches('–').count() == 3,
@@ -283,7 +283,7 @@ fn a_summary_alone_has_a_mean_and_no_percentile() {
     // Five progress lines of a second each.
     let rates: Vec<u64> = record.intervals.iter().map(|i| i.acknowledged).collect();
     assert_eq!(rates, [184, 191, 175, 188, 229]);
-    let origin = record.imported.as_ref().unwrap();
+    let origin = origin(&["pgbench-closed.out"]);
     for what in [
         MissingField::Availability,
         MissingField::Distribution,
@@ -304,7 +304,8 @@ fn nothing_is_judged_and_nothing_was_audited() {
     assert_eq!(codes, [ReasonCode::Imported, ReasonCode::WaitingNotCounted]);
     assert_eq!(judged.data.value, Data::NotChecked);
     assert_eq!(judged.data.reasons[0].code, ReasonCode::NotAudited);
-    insta::assert_snapshot!(crate::text(&record));
+    let files = ["pgbench-closed.log", "pgbench-closed.1.log"];
+    insta::assert_snapshot!(printed_report(&files));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! sysbench 1.0.20: its own printed figures, and its histogram against its own percentile.
 
-use super::{close, counted, imported, ms, parsed_run, printed, sample};
+use super::{close, counted, imported, ms, origin, parsed_run, printed, sample};
 use highwater_model::import_record::{ImportedPace, LatencyBegin, MissingField};
 
 #[test]
@@ -70,7 +70,7 @@ fn without_a_histogram_there_is_one_percentile_and_no_distribution() {
     assert_eq!(result.latency_ns.p95, Some(30_000));
     assert_eq!((result.latency_ns.p50, result.latency_ns.p99), (None, None));
     assert!(result.histograms.latency.is_empty());
-    let origin = record.imported.as_ref().unwrap();
+    let origin = origin(&["sysbench-plain.out"]);
     assert!(
         origin.leaves_out(MissingField::Distribution)
             && origin.leaves_out(MissingField::Availability)

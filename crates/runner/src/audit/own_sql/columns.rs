@@ -328,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_value_in_two_types_is_told_from_another_value() {
+    fn one_value_in_two_types_is_distinguished_from_another_value() {
         let text = |text: &str| Value::Text(text.into());
         for (sent, found, same) in [
             (Value::Integer(91), text("91"), true),

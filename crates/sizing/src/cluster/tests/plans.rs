@@ -206,7 +206,7 @@ fn points_that_miss_the_latency_objective_are_left_out() {
 }
 
 #[test]
-fn points_without_nodes_need_to_be_told_them() {
+fn points_without_nodes_need_a_flag_for_them() {
     let point = point("rows/s", 2e5, &[]);
     let read = |nodes| {
         let reading = Reading {
@@ -243,7 +243,7 @@ fn one_law_alone_has_no_spread_and_its_lack_of_sizes_is_said() {
 }
 
 #[test]
-fn clusters_with_copies_tell_what_a_copy_costs() {
+fn clusters_with_copies_show_what_a_copy_costs() {
     let with = |replicas: f64, per_s: f64| {
         point(
             "rows/s",

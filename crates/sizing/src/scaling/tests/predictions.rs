@@ -46,12 +46,12 @@ fn holds(known: &[(f64, f64)], (size, truth): (f64, f64), widest: f64) {
 }
 
 #[test]
-fn three_nodes_tell_five() {
+fn three_nodes_predict_five() {
     holds(&INGEST[..3], INGEST[4], 0.10);
 }
 
 #[test]
-fn twelve_nodes_tell_twenty_four() {
+fn twelve_nodes_predict_twenty_four() {
     holds(&QUERIES[..3], QUERIES[3], 0.15);
 }
 
@@ -179,12 +179,12 @@ fn what_no_cluster_can_have_is_no_sweep() {
 }
 
 #[test]
-fn a_short_range_does_not_tell_crosstalk_and_a_long_one_does() {
+fn crosstalk_is_identifiable_from_a_long_range_and_not_from_a_short_one() {
     let identified = |known: &[(f64, f64)]| Average::new(&sweep(known)).identifiability().unwrap();
     let short = identified(&INGEST);
     assert_eq!((short.crosstalk.low, short.peak_size.high), (0.0, None));
     assert!(
-        short.sentences[1].contains("cannot be told from this range"),
+        short.sentences[1].contains("cannot be identified from this range"),
         "{short:?}"
     );
     let usl = |n: f64| {

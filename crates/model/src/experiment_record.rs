@@ -1,0 +1,58 @@
+//! The record of an experiment: its question with the trials and the outcome, and what to make of it.
+//!
+//! Each trial is a run with a record of its own, below the experiment's directory. What must not be here: a
+//! figure of a run; the last one is kept whole, as the run that it is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::header::Header;
+use super::incident::Incident;
+use super::judgment::Judgments;
+use super::run_record::RunRecord;
+use super::search::SearchRecord;
+use super::tune::TuneRecord;
+
+/// One experiment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExperimentRecord {
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub header: Header,
+    /// What to make of the whole.
+    pub judgments: Judgments,
+    /// What cut it short; judgments read it.
+    pub incidents: Vec<Incident>,
+    /// What it is to answer, what was tried, and the answer.
+    pub question: Question,
+    /// The last run of it: of a search that found a mark the last confirmation or the soak.
+    pub last_run: Box<RunRecord>,
+}
+
+/// What an experiment is to answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Question {
+    /// The highest value that meets an objective.
+    Search(SearchRecord),
+    /// The best setting.
+    Tune(TuneRecord),
+}
+
+impl ExperimentRecord {
+    /// The search; absent where another question was asked.
+    pub fn search(&self) -> Option<&SearchRecord> {
+        match &self.question {
+            Question::Search(search) => Some(search),
+            Question::Tune(_) => None,
+        }
+    }
+
+    /// The tuning; absent where another question was asked.
+    pub fn tune(&self) -> Option<&TuneRecord> {
+        match &self.question {
+            Question::Tune(tune) => Some(tune),
+            Question::Search(_) => None,
+        }
+    }
+}

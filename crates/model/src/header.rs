@@ -1,0 +1,38 @@
+//! What every record begins with: which shape it has, what it is called, who measured when and where.
+//!
+//! What must not be here: anything that was measured.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Version of the record's shape.
+pub const RECORD_SCHEMA: &str = "highwater-record/2";
+
+/// The beginning of a record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Header {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// Name of the directory of the run or the experiment.
+    pub id: String,
+    /// Who measured, or read what another tool measured.
+    pub highwater: ProgramRecord,
+    /// Wall clock at the start of the first phase, RFC 3339, UTC.
+    pub started_at: String,
+    /// Machine and system.
+    pub environment: BTreeMap<String, String>,
+    /// What the user noted with `--label`.
+    pub labels: BTreeMap<String, String>,
+    /// What the user gave that the plan does not show as such, by flag: the workload file, its
+    /// parameters, the insert mode, the seed … Said again, it goes on with this run.
+    pub given: BTreeMap<String, Vec<String>>,
+}
+
+/// The program that measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgramRecord {
+    /// Its version.
+    pub version: String,
+}

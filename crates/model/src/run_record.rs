@@ -1,0 +1,378 @@
+//! The record of one run: everything that was measured and judged.
+//!
+//! Durations end in `_ns`; times count from the start of the first phase with a pace, those of the load
+//! from its own. Passwords are never part of it.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::audit_record::AuditRecord;
+use super::header::Header;
+use super::incident::Incident;
+use super::judgment::Judgments;
+use super::plan::{PhaseKind, Plan};
+use super::result_record::{ResultRecord, StreamRecord};
+use super::target_telemetry::TargetTelemetry;
+use super::units::Seed;
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunRecord {
+    /// What all records begin with.
+    #[serde(flatten)]
+    pub header: Header,
+    /// What was intended.
+    pub plan: PlanRecord,
+    /// What was asked.
+    pub workload: WorkloadRecord,
+    /// Who was asked.
+    pub target: TargetRecord,
+    /// What to make of it.
+    pub judgments: Judgments,
+    /// What the run was expected to take, before it did.
+    pub estimate: Option<EstimateRecord>,
+    /// What happened when.
+    pub phases: Vec<PhaseRecord>,
+    /// The figures, per phase, stream and op.
+    pub results: Vec<ResultRecord>,
+    /// Throughput of each stream in each phase, over all its ops.
+    pub streams: Vec<StreamRecord>,
+    /// Whether the target answered all the time.
+    pub availability: AvailabilityRecord,
+    /// Whether the data are right.
+    pub audit: AuditRecord,
+    /// The load generators.
+    pub clients: Vec<ClientRecord>,
+    /// Once a second, what the load generator did.
+    pub telemetry: Vec<TelemetrySample>,
+    /// What the target and its host said of themselves; absent if nobody was asked, or none of them
+    /// tells anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target_telemetry: Option<TargetTelemetry>,
+    /// What cut the run short or left part of it incomplete; judgments read it.
+    pub incidents: Vec<Incident>,
+    /// Sentences about the run, for people; nothing is decided by them.
+    pub notes: Vec<RunNote>,
+    /// One second of one op each.
+    pub intervals: Vec<IntervalRecord>,
+}
+
+/// The plan and its identity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PlanRecord {
+    /// See [`Plan::hash`].
+    pub hash: String,
+    /// The seed.
+    pub seed: Seed,
+    /// All of it.
+    pub definition: Plan,
+}
+
+/// The workload's identity.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkloadRecord {
+    /// Name.
+    pub name: String,
+    /// Version.
+    pub version: u32,
+    /// Hash of everything that determines rows and ops.
+    pub fingerprint: String,
+    /// Parameters, resolved.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// The target as it was found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TargetRecord {
+    /// Without secrets.
+    pub urls: Vec<String>,
+    /// Which driver talked to it.
+    pub driver: String,
+    /// What it says it is.
+    pub version: String,
+    /// Durability, changed settings, insert mode.
+    pub settings: BTreeMap<String, String>,
+    /// A few words for the summary.
+    pub traits: Vec<String>,
+    /// A model, not a database.
+    pub simulated: bool,
+    /// Inside our process: its threads' CPU is not the client's.
+    pub embedded: bool,
+    /// Stores nothing: the figures are the load generator's ceiling, not a database's.
+    pub sink: bool,
+    /// Each URL's share of the work.
+    pub hosts: Vec<HostRecord>,
+    /// The workload's tables, as the first share found them and left them.
+    pub tables: Vec<TableRecord>,
+    /// Bytes of the workload's tables before the first measured phase.
+    pub bytes_before: Option<u64>,
+    /// Bytes of the workload's tables after the last phase.
+    pub bytes_after: Option<u64>,
+    /// Bytes that the tables grew by for each row that was acknowledged in between; what the target
+    /// has not yet merged or cleaned up is part of it.
+    pub disk_bytes_per_row: Option<f64>,
+}
+
+/// What a run was expected to take.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EstimateRecord {
+    /// All phases with a pace together, at most; absent where only rows end them and the target sets
+    /// the pace. Load, drain and audit take what they take.
+    pub duration_ns: Option<u64>,
+    /// Rows that all shares may write, the load included; absent where the target sets the pace.
+    pub rows: Option<u64>,
+    /// Bytes that a row takes.
+    pub bytes_per_row: Option<u64>,
+    /// Whether they were measured on rows that were there; else they are the bytes of its values.
+    pub bytes_per_row_measured: bool,
+    /// Bytes that the run may write, where the number of rows is known.
+    pub bytes: Option<u64>,
+    /// Room on the target's disk, where it or this machine can tell.
+    pub disk: Option<DiskRecord>,
+}
+
+/// Room on a disk before the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DiskRecord {
+    /// A path or the name of a node.
+    pub place: String,
+    /// Bytes that could still be written.
+    pub free_bytes: u64,
+    /// Bytes in all.
+    pub total_bytes: u64,
+    /// Bytes that a run leaves free: it is refused or stopped before.
+    pub reserve_bytes: u64,
+}
+
+/// What the table registry said before a run, and says after it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TableRecord {
+    /// Its name.
+    pub name: String,
+    /// Whether this run began with rows of earlier runs in it.
+    pub start: TableStart,
+    /// Rows of earlier runs, as they were counted last; absent if nobody has counted them.
+    pub rows_before: Option<u64>,
+    /// Index of the first row that this run could write.
+    pub first_index: u64,
+    /// Index from which the next run goes on; absent if this run could not tell.
+    pub next_index: Option<u64>,
+    /// An earlier run did not say how far it came, and the table was asked.
+    pub recovered: bool,
+}
+
+/// What a run found of one of its tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TableStart {
+    /// No rows of earlier runs: it was created, recreated, or empty.
+    Fresh,
+    /// Rows of earlier runs, behind which this run wrote its own.
+    Continued,
+}
+
+/// One host's share of the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostRecord {
+    /// Without secrets.
+    pub url: String,
+    /// Sessions opened to it, re-opened ones included.
+    pub sessions: u64,
+    /// Ops that it acknowledged in measured phases.
+    pub acknowledged: u64,
+}
+
+/// One phase as it happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseRecord {
+    /// Its name in results.
+    pub name: String,
+    /// What it was for.
+    pub kind: PhaseKind,
+    /// Position in the streams' paces.
+    pub step: Option<u32>,
+    /// Begin, from the start of the run.
+    pub start_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+}
+
+/// Whether the target answered all the time, over the measured phases.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AvailabilityRecord {
+    /// Longest time without an acknowledgement; resolution one millisecond.
+    pub longest_gap_ns: u64,
+    /// When it began.
+    pub longest_gap_start_ns: u64,
+    /// Whole seconds with less than half of the median second's acknowledgements.
+    pub seconds_below_half: u64,
+    /// Whole seconds without any.
+    pub dips: u64,
+    /// From the end of the longest dip until half of the median was reached again, in whole seconds.
+    pub recovery_ns: Option<u64>,
+    /// How the target recovered from the longest gap; absent if that was no outage, and without
+    /// counts per 100 ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryRecord>,
+    /// The longest gaps, [start, length] in nanoseconds, at most 64, for merging shares.
+    pub gaps: Vec<[u64; 2]>,
+    /// Acknowledged ops per whole second of the measured phases.
+    pub acknowledged_per_s: Vec<u64>,
+}
+
+/// How the target recovered from an outage: a gap in which more was offered than in 300 ms, and two
+/// ops. Counts are per 100 ms, and no time is before the gap's end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RecoveryRecord {
+    /// The last acknowledgement before it, from the start of the run.
+    pub start_ns: u64,
+    /// From there until the offered rate was acknowledged again, for 10 s or to the phase's end;
+    /// absent if it never was.
+    pub rate_again_ns: Option<u64>,
+    /// From there until what waited was worked off too; absent if it never was.
+    pub recovered_ns: Option<u64>,
+}
+
+/// One load generator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientRecord {
+    /// `1/1`, or which share.
+    pub share: String,
+    /// Cores that this process could use.
+    pub cores: u32,
+    /// CPU time of this process in measured phases, embedded drivers' threads left out.
+    pub cpu_seconds: f64,
+    /// The same, divided by measured time and cores; 1 is saturated.
+    pub cpu_fraction: f64,
+    /// CPU time of embedded drivers' threads in measured phases.
+    pub embedded_cpu_seconds: f64,
+    /// Busy share of the whole machine in measured phases, its other programs included.
+    pub machine_cpu_fraction: Option<f64>,
+    /// Share stolen by the hypervisor.
+    pub steal_fraction: Option<f64>,
+    /// Greatest resident set.
+    pub max_rss_bytes: u64,
+    /// Units per second against a sink, where calibrated.
+    pub calibrated_ceiling: Option<f64>,
+    /// Executor threads.
+    pub executors: u32,
+    /// Times at which the load generator itself stood still; the longest ones.
+    #[serde(default)]
+    pub stalls: Vec<StallRecord>,
+    /// The scheduling class of the executor threads.
+    #[serde(default)]
+    pub scheduling: SchedulingClass,
+}
+
+/// In which class the kernel scheduled the threads of a load generator that send.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum SchedulingClass {
+    /// The normal one: nothing had to be sent on time beside a database on the same host.
+    #[default]
+    Normal,
+    /// The real-time class.
+    RealTime,
+    /// The real-time class, until a thread used more than a quarter of a core.
+    RealTimeGivenUp,
+    /// The normal one, because the real-time class was not permitted.
+    NotPermitted,
+}
+
+/// A shorter stall of the load generator shows in its lag alone, nanoseconds.
+pub const STALL_NS: u64 = 100_000_000;
+
+/// A time at which a load generator stood still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StallRecord {
+    /// Begin, from the start of the run.
+    pub start_ns: u64,
+    /// How long it took.
+    pub duration_ns: u64,
+    /// How that is known.
+    pub kind: StallKind,
+}
+
+impl StallRecord {
+    /// Its end, from the start of the run.
+    pub fn end_ns(&self) -> u64 {
+        self.start_ns.saturating_add(self.duration_ns)
+    }
+}
+
+/// How a stall is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StallKind {
+    /// The process was stopped, or got no CPU: its own clock thread woke late.
+    NotRunning,
+    /// The wall clock jumped ahead of the monotonic one: the machine was paused.
+    MachinePaused,
+}
+
+/// One second of the load generator.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TelemetrySample {
+    /// End of the second, from the start of the run.
+    pub time_ns: u64,
+    /// CPU of this process without embedded drivers, in cores.
+    pub client_cores: f64,
+    /// CPU of embedded drivers, in cores.
+    pub embedded_cores: f64,
+    /// Busy share of the machine.
+    pub machine_cpu_fraction: Option<f64>,
+    /// Stolen share.
+    pub steal_fraction: Option<f64>,
+    /// Resident set now.
+    pub rss_bytes: u64,
+}
+
+/// A sentence about the run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RunNote {
+    /// Stable code.
+    pub code: String,
+    /// The sentence.
+    pub message: String,
+}
+
+/// One second of one op.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IntervalRecord {
+    /// From the start of the run.
+    pub second: u64,
+    /// Name of the phase.
+    pub phase: String,
+    /// Name of the stream.
+    pub stream: String,
+    /// Name of the op.
+    pub op: String,
+    /// Ops due in this second.
+    pub offered: u64,
+    /// Ops sent, by intended.
+    pub sent: u64,
+    /// Ops acknowledged, by finished.
+    pub acknowledged: u64,
+    /// Rows acknowledged, by finished.
+    pub rows_acknowledged: u64,
+    /// Ops failed, by finished.
+    pub errors: u64,
+    /// Those of them that the target rejected for lack of capacity.
+    #[serde(default)]
+    pub rejected: u64,
+    /// Rows that the target said it did not store, by finished.
+    #[serde(default)]
+    pub rows_refused: u64,
+    /// Ops dropped, by intended.
+    pub dropped: u64,
+    /// Median latency of ops due in this second.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile, where there are 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Greatest latency.
+    pub max_ns: Option<u64>,
+}
