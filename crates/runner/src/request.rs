@@ -45,7 +45,7 @@ pub struct RunRequest {
     pub start_in: Nanos,
     /// Noted in the record.
     pub labels: BTreeMap<String, String>,
-    /// See [`RunRecord::given`].
+    /// See [`highwater_model::header::Header::given`].
     pub given: BTreeMap<String, Vec<String>>,
     /// Version of the program.
     pub version: String,
