@@ -65,6 +65,12 @@ const PAGES: &[Page] = &[
         measured: false,
     },
     Page {
+        path: "docs/reference/event.schema.json",
+        block: None,
+        source: Source::Files(event_schema),
+        measured: false,
+    },
+    Page {
         path: "docs/reference/size.schema.json",
         block: None,
         source: Source::Files(size_schema),
@@ -350,6 +356,11 @@ fn rules(_: &Tree) -> String {
 /// The JSON Schema of `record.json`.
 fn record_schema(_: &Tree) -> String {
     format!("{}\n", report::schema().trim_end())
+}
+
+/// The JSON Schema of a line of `--events`.
+fn event_schema(_: &Tree) -> String {
+    format!("{}\n", report::event_schema().trim_end())
 }
 
 /// The JSON Schema of `highwater size --json`.

@@ -8,13 +8,14 @@ use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload};
 use highwater_bench::meters::PeakMemory;
 use highwater_model::display::rate;
+use highwater_model::event::{Event, Part};
 use highwater_model::judgment::Data;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{AuditLevel, PhaseKind};
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
 use highwater_runner::clock::RealClock;
-use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
 use highwater_testing::postgres::{Postgres, SUPERUSER};
 
@@ -56,7 +57,7 @@ struct Begin {
 
 impl Observer for Begin {
     fn event(&self, event: &Event) {
-        if matches!(event, Event::Phase { name, .. } if name == "audit") {
+        if matches!(event, Event::Part(Part::Audit { .. })) {
             self.begin.set(Some(self.clock.now()));
         }
     }

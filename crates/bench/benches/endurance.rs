@@ -10,10 +10,11 @@ use std::rc::Rc;
 use highwater_bench::figures::{self, Budget, Figure, median};
 use highwater_bench::job::{Job, measured};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
+use highwater_model::event::Event;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::planner::PaceInput;
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");

@@ -8,12 +8,13 @@ use highwater_bench::figures::{self, Budget, Figure};
 use highwater_bench::job::{Job, cpu_workload, measured, workload};
 use highwater_bench::meters::{PeakMemory, resident_bytes};
 use highwater_model::display::rate;
+use highwater_model::event::Event;
 use highwater_model::numbers::to_f64;
 use highwater_model::op::ColumnData;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Rate};
-use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::PaceInput;
 
 const PLAIN_ROWS: &str = include_str!("plain_rows.toml");

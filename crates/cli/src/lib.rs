@@ -5,6 +5,7 @@
 
 pub mod ceiling;
 pub mod commands;
+pub mod event_log;
 pub mod exit;
 pub mod failure;
 pub mod figures;

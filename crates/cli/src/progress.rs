@@ -3,8 +3,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use highwater_report::{self as report, Filling, IntervalLine};
-use highwater_runner::observer::{Event, Observer};
+use highwater_model::event::{Event, SecondProgress, WarningKind};
+use highwater_report::{self as report, Filling};
+use highwater_runner::observer::Observer;
 
 use crate::screen::Screen;
 use crate::terminal;
@@ -29,7 +30,7 @@ impl Progress {
     }
 
     /// One second as a line, below a header.
-    fn line(&self, line: &IntervalLine) {
+    fn line(&self, line: &SecondProgress) {
         if !self.header_shown.replace(true) {
             terminal::note(&format!("{}\n", report::interval_header(&line.streams)));
         }
@@ -53,23 +54,27 @@ impl Observer for Progress {
             draw(screen, event);
         }
         match event {
-            Event::Begun { directory, title } => {
+            Event::Begun {
+                directory,
+                workload,
+                urls,
+                target,
+            } => {
+                let title = report::begun(workload, urls, target);
                 terminal::note(&format!("{title}\n{directory}\n\n"));
             }
-            Event::Phase { name, about } => terminal::note(&format!("{name}: {about}\n")),
+            Event::Estimate(estimate) => {
+                terminal::note(&format!("estimate: {}\n", report::estimate(estimate)));
+            }
+            Event::Part(part) => terminal::note(&format!("{}\n", report::part_line(part))),
             Event::Filling { there, rows } => {
                 let filling = Filling::new(*there, *rows);
                 terminal::note(&format!("{filling}\n"));
                 *self.filling.borrow_mut() = Some(filling);
             }
             Event::Second(line) if self.screen.is_none() => self.line(line),
-            Event::Warning(text) => terminal::warn(text),
-            Event::Second(_)
-            | Event::Load(_)
-            | Event::Audit(_)
-            | Event::Probe { .. }
-            | Event::Probed(_)
-            | Event::Measured { .. } => {}
+            Event::Warning { kind, message } => warn(*kind, message),
+            _ => {}
         }
     }
 }
@@ -101,36 +106,36 @@ impl Observer for SearchProgress {
             draw(screen, event);
         }
         match event {
-            Event::Probe { number, about, .. } => {
+            Event::Trial { number, trial, .. } => {
+                let about = report::trial_about(trial);
                 terminal::note(&format!("probe {number}: {about}\n"));
             }
             Event::Probed(probe) => {
                 terminal::note(&format!("  {}\n", report::probe_line(probe)));
             }
             Event::Measured { trial, unit } => {
-                terminal::note(&format!("  {}\n", report::trial_line(trial, unit)));
+                terminal::note(&format!("  {}\n", report::trial_line(trial, unit.name())));
             }
-            Event::Warning(text) => terminal::warn(text),
-            Event::Begun { .. }
-            | Event::Phase { .. }
-            | Event::Filling { .. }
-            | Event::Load(_)
-            | Event::Audit(_)
-            | Event::Second(_) => {}
+            Event::Warning { kind, message } => warn(*kind, message),
+            _ => {}
         }
     }
+}
+
+fn warn(kind: WarningKind, message: &str) {
+    terminal::warn(&report::warning(kind, message));
 }
 
 /// Updates the block.
 fn draw(screen: &Screen, event: &Event) {
     screen.note(|live, now| match event {
-        Event::Probe { progress, .. } => live.probe(now, *progress),
+        Event::Trial { progress, .. } => live.probe(now, *progress),
         Event::Load(bounds) => live.load(*bounds),
         Event::Second(line) => live.second(line),
         Event::Audit(progress) => live.audit(now, progress.clone()),
-        Event::Phase { .. } => live.other_part(),
+        Event::Part(_) => live.other_part(),
         Event::Probed(_) | Event::Measured { .. } => live.probed(),
-        Event::Begun { .. } | Event::Filling { .. } | Event::Warning(_) => {}
+        _ => {}
     });
 }
 
@@ -140,8 +145,8 @@ pub struct WarningsOnly;
 
 impl Observer for WarningsOnly {
     fn event(&self, event: &Event) {
-        if let Event::Warning(text) = event {
-            terminal::warn(text);
+        if let Event::Warning { kind, message } = event {
+            warn(*kind, message);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! How far an experiment is, from what its trials took.
 
+use highwater_model::event::ExperimentProgress;
 use highwater_model::record::RunRecord;
 use highwater_model::units::Nanos;
-use highwater_report::ExperimentProgress;
 
 /// How far the trials are that took so long each, of at most so many.
 pub(crate) fn progress(

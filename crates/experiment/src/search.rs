@@ -5,19 +5,19 @@
 use std::rc::Rc;
 
 use highwater_analysis::search::{Probed, Step, conclude, end_early, measured_ns, next, probed};
+use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::{PhaseKind, Plan};
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::search::{
-    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchAxis, SearchRecord,
+    NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict, SearchRecord,
 };
 use highwater_model::units::Nanos;
-use highwater_report::ExperimentProgress;
 
 use crate::progress::{progress, took};
 use crate::trial_loop::{self, Experiment, Made};
 use crate::trials::{Before, Trials};
 use highwater_runner::interrupts::Interrupts;
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};
 
@@ -149,17 +149,15 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
     }
 
     fn name(&self, probe: &ProbeRequest) -> String {
-        format!("{:02}-{}", probe.number, name_of(probe.purpose))
+        format!("{:02}-{}", probe.number, probe.purpose.name())
     }
 
-    fn about(&self, requested: &ProbeRequest) -> String {
-        let purpose = name_of(requested.purpose);
-        match (requested.at, self.search.axis) {
-            (None, _) => format!("{purpose}, closed load"),
-            (Some(at), SearchAxis::Rate) => {
-                format!("{purpose}, {at} {}/s", self.search.unit.name())
-            }
-            (Some(at), SearchAxis::Sessions) => format!("{purpose}, {at} sessions"),
+    fn about(&self, requested: &ProbeRequest) -> Trial {
+        Trial::Probe {
+            purpose: requested.purpose,
+            axis: self.search.axis,
+            at: requested.at,
+            unit: self.search.unit,
         }
     }
 
@@ -248,15 +246,6 @@ impl<M> SearchRun<'_, M> {
             plan.retry.attempts = plan.retry.attempts.max(ESTIMATE_ATTEMPTS);
         }
         plan
-    }
-}
-
-const fn name_of(purpose: ProbePurpose) -> &'static str {
-    match purpose {
-        ProbePurpose::Estimate => "estimate",
-        ProbePurpose::Search => "search",
-        ProbePurpose::Confirm => "confirm",
-        ProbePurpose::Soak => "soak",
     }
 }
 

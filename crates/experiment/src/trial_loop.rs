@@ -2,10 +2,9 @@
 //!
 //! What must not be here: what is tried, and what it shows.
 
+use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, RunRecord};
-use highwater_report::ExperimentProgress;
-use highwater_runner::observer::Event;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};
 
@@ -54,8 +53,8 @@ pub(crate) trait Experiment {
     /// How its directory is named.
     fn name(&self, trial: &Self::Trial) -> String;
 
-    /// What is tried, in words.
-    fn about(&self, trial: &Self::Trial) -> String;
+    /// What is tried.
+    fn about(&self, trial: &Self::Trial) -> Trial;
 
     fn progress(&self, trial: &Self::Trial) -> ExperimentProgress;
 
@@ -94,7 +93,10 @@ fn to_the_end<E: Experiment>(
         }
         let record = trials.write(|last, id| experiment.conclude(last, id))?;
         match record {
-            Some(record) if experiment.is_over() => return Ok(record),
+            Some(record) if experiment.is_over() => {
+                trials.end(&record);
+                return Ok(record);
+            }
             _ => experiment
                 .made()
                 .iter()
@@ -111,9 +113,9 @@ fn one<E: Experiment>(
     let plan = experiment.plan(&trial)?;
     let (directory, run) = trials.place(&experiment.name(&trial), &plan)?;
     let request = experiment.request(&trial, plan.clone(), directory)?;
-    let begin = Event::Probe {
+    let begin = Event::Trial {
         number: experiment.number(&trial),
-        about: experiment.about(&trial),
+        trial: experiment.about(&trial),
         progress: experiment.progress(&trial),
     };
     match trials.run(request, &begin)? {

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use futures_util::future::select;
 use highwater_driver::{TargetErrorKind, Timeline};
+use highwater_model::event::{Event, WarningKind};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, Incident, IncidentKind, RunRecord, TableStart};
 use highwater_model::units::Nanos;
@@ -14,7 +15,7 @@ use highwater_model::units::Nanos;
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::leases::KeptLeases;
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::request::{Ended, RunError, RunRequest};
 use highwater_runner::run;
 use highwater_runner::store::{PROBES, RunDirectory, StoreError};
@@ -126,7 +127,10 @@ impl<'a> Trials<'a> {
             Err(RunError::Target(error))
                 if !is_first && error.kind == TargetErrorKind::Unreachable =>
             {
-                self.observer.event(&Event::Warning(error.to_string()));
+                self.observer.event(&Event::Warning {
+                    kind: WarningKind::TargetUnreachable,
+                    message: error.to_string(),
+                });
                 false
             }
             Err(error) => return Err(error),
@@ -154,6 +158,14 @@ impl<'a> Trials<'a> {
         let record = conclude(last, self.directory.id());
         self.directory.write_record(&record)?;
         Ok(Some(record))
+    }
+
+    /// Reports the end of the whole.
+    pub(crate) fn end(&self, record: &ExperimentRecord) {
+        self.observer.event(&Event::Ended {
+            directory: self.directory.path().display().to_string(),
+            judgments: record.judgments.clone(),
+        });
     }
 
     /// Leaves nothing behind where nothing was run.

@@ -5,17 +5,17 @@
 use std::rc::Rc;
 
 use highwater_analysis::tuning::{Measured, TuneStep, conclude, end_early, measured, next};
+use highwater_model::event::{Event, ExperimentProgress, Trial};
 use highwater_model::plan::Plan;
 use highwater_model::record::{ExperimentRecord, RunRecord};
 use highwater_model::tune::{NoBestReason, TrialPurpose, TrialRecord, TrialVerdict, TuneRecord};
 use highwater_model::units::Nanos;
-use highwater_report::ExperimentProgress;
 
 use crate::progress::{progress, took};
 use crate::trial_loop::{self, Experiment, Made, Step};
 use crate::trials::{Before, Trials};
 use highwater_runner::interrupts::Interrupts;
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
 use highwater_runner::store::{RunDirectory, StoreError};
 
@@ -150,17 +150,12 @@ impl<M: TrialMaker> Experiment for TuneRun<'_, M> {
         format!("{:03}", trial.number)
     }
 
-    fn about(&self, trial: &TrialRequest) -> String {
-        let values = self.tune.values(&trial.at);
-        let words: Vec<String> = values
-            .iter()
-            .map(|(axis, v)| format!("{axis} {v}"))
-            .collect();
-        let purpose = match trial.purpose {
-            TrialPurpose::Search => "search",
-            TrialPurpose::Confirm => "confirm",
-        };
-        format!("{purpose}, {}", words.join(" · "))
+    fn about(&self, trial: &TrialRequest) -> Trial {
+        let values = self.tune.values(&trial.at).into_iter();
+        Trial::Configuration {
+            purpose: trial.purpose,
+            values: values.map(|(axis, value)| [axis, value]).collect(),
+        }
     }
 
     fn progress(&self, _: &TrialRequest) -> ExperimentProgress {
@@ -206,7 +201,7 @@ impl<M: TrialMaker> Experiment for TuneRun<'_, M> {
 
     fn made(&self) -> Option<Event> {
         let trial = self.tune.trials.last()?.clone();
-        let unit = self.tune.unit.name();
+        let unit = self.tune.unit;
         Some(Event::Measured { trial, unit })
     }
 }

@@ -6,6 +6,7 @@
 pub mod audit_record;
 pub mod checksum;
 pub mod display;
+pub mod event;
 pub mod experiment_record;
 pub mod header;
 pub mod histogram;

@@ -161,6 +161,18 @@ pub enum ProbePurpose {
     Soak,
 }
 
+impl ProbePurpose {
+    /// As tables and directories say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Estimate => "estimate",
+            Self::Search => "search",
+            Self::Confirm => "confirm",
+            Self::Soak => "soak",
+        }
+    }
+}
+
 /// What a probe showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -113,6 +113,16 @@ pub enum TrialPurpose {
     Confirm,
 }
 
+impl TrialPurpose {
+    /// As messages say it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Search => "search",
+            Self::Confirm => "confirm",
+        }
+    }
+}
+
 /// What a measured configuration is good for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -102,6 +102,13 @@ pub(super) fn pretty<T: serde::Serialize>(value: &T) -> String {
     escaped(&text)
 }
 
+/// The same in one line.
+pub(super) fn line<T: serde::Serialize>(value: &T) -> String {
+    let mut text = serde_json::to_string(value).unwrap_or_default();
+    text.push('\n');
+    escaped(&text)
+}
+
 /// The same JSON; what could steer a terminal is escaped, which it can be inside strings only.
 fn escaped(json: &str) -> String {
     let mut text = String::with_capacity(json.len());

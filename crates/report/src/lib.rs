@@ -7,6 +7,7 @@
 
 mod compare;
 mod csv;
+mod events;
 mod figures;
 mod findings;
 mod html;
@@ -25,14 +26,17 @@ mod version1;
 
 pub use compare::{CompareReport, Group, compare_html, compare_markdown, compare_text};
 pub use csv::{csv, results_csv, telemetry_csv};
+pub use events::{
+    audit_stage, begun, estimate, event_line, event_schema, part_line, trial_about, warning,
+};
 pub use figures::{
     FIGURES_SCHEMA, FiguresReport, figures_json, figures_schema, figures_text, warnings_text,
 };
 pub use html::{html, size_html};
 pub use json::{ParseError, json, parse, schema, write_json};
-pub use live::{AuditProgress, ExperimentProgress, Live, LoadBounds};
+pub use live::Live;
 pub use markdown::markdown;
 pub use merge::{MergeError, merge};
-pub use progress::{Filling, IntervalLine, StreamProgress, interval_header, interval_line};
+pub use progress::{Filling, interval_header, interval_line};
 pub use size::{size_json, size_schema, size_text};
 pub use text::{probe_line, quoted, text, text_at, trial_line};

@@ -6,48 +6,8 @@
 use std::fmt::Write as _;
 
 use highwater_model::display::{count, duration, rate};
+use highwater_model::event::{SecondProgress, StreamProgress};
 use highwater_model::numbers::{ceil_to_u64, to_f64};
-use highwater_model::plan::Unit;
-
-/// One second of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IntervalLine {
-    /// Whole seconds since the start of the first phase, at the end of the interval.
-    pub second: u64,
-    /// Name of the phase.
-    pub phase: String,
-    /// All streams of the plan, in its order.
-    pub streams: Vec<StreamProgress>,
-    /// Ops that failed in this second, all streams together.
-    pub errors: u64,
-    /// Ops that were due and given up in this second, all streams together.
-    pub dropped: u64,
-    /// Sessions that are open now.
-    pub sessions: u32,
-}
-
-/// One second of a stream.
-#[derive(Debug, Clone, PartialEq)]
-pub struct StreamProgress {
-    /// Its name.
-    pub stream: String,
-    /// What it counts in.
-    pub unit: Unit,
-    /// Units per second that the plan offers in this interval; absent in closed load.
-    pub offered_per_s: Option<f64>,
-    /// Acknowledged units per second of this interval.
-    pub units_per_s: f64,
-    /// Median of the ops due in this second.
-    pub p50_ns: Option<u64>,
-    /// 99th percentile of the ops due in this second; absent below 100 ops.
-    pub p99_ns: Option<u64>,
-    /// Whether that percentile is a lower bound.
-    pub p99_at_least: bool,
-    /// Ops that failed in this second.
-    pub errors: u64,
-    /// Those of them that were rejected for lack of capacity.
-    pub rejected: u64,
-}
 
 /// How far a table is filled.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,7 +31,7 @@ impl Filling {
     }
 
     /// Behind the line of a second: the share of the rows, and the time left at the pace so far.
-    pub fn after(&mut self, line: &IntervalLine) -> String {
+    pub fn after(&mut self, line: &SecondProgress) -> String {
         self.seconds += 1.0;
         self.there += line
             .streams
@@ -121,7 +81,7 @@ pub fn interval_header(streams: &[StreamProgress]) -> String {
 }
 
 /// One line, aligned with [`interval_header`] of the same streams. No line feed.
-pub fn interval_line(line: &IntervalLine) -> String {
+pub fn interval_line(line: &SecondProgress) -> String {
     let mut text = format!("{:>6}  {:<PHASE_WIDTH$}", line.second, line.phase);
     for stream in &line.streams {
         let width = rate_width(stream);
@@ -151,10 +111,11 @@ fn rate_width(stream: &StreamProgress) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::plan::Unit;
 
     #[test]
     fn filling_reports_the_share_and_the_time_left() {
-        let line = |units_per_s| IntervalLine {
+        let line = |units_per_s| SecondProgress {
             second: 1,
             phase: "fill".to_owned(),
             streams: vec![StreamProgress {
@@ -196,7 +157,7 @@ mod tests {
             errors: 0,
             rejected: 0,
         };
-        let line = IntervalLine {
+        let line = SecondProgress {
             second: 12,
             phase: "measure".to_owned(),
             streams: vec![

@@ -15,6 +15,7 @@ use futures_util::future::{Either, select};
 use highwater_driver::lease::{HEARTBEAT, Holder, Owner, WATCH};
 use highwater_driver::{Admin, Lease, LeaseAction, Target, TargetError, TargetErrorKind, Timeline};
 use highwater_model::display::duration;
+use highwater_model::event::Part;
 use highwater_model::units::Nanos;
 use procfs::ProcError;
 use procfs::process::Process;
@@ -55,7 +56,7 @@ pub(crate) async fn take(
     admin: &mut dyn Admin,
     request: &LeaseRequest<'_>,
     timeline: &dyn Timeline,
-    watching: impl Fn(&str),
+    watching: impl Fn(Part),
 ) -> Result<String, TargetError> {
     let mine = own_leases(request);
     let token = mine.first().map_or(String::new(), |l| l.token.clone());
@@ -84,7 +85,7 @@ async fn end_gone(
     found: Vec<Lease>,
     mine: &[Lease],
     timeline: &dyn Timeline,
-    watching: impl Fn(&str),
+    watching: impl Fn(Part),
 ) -> Result<(), TargetError> {
     let in_the_way = |lease: &Lease| mine.iter().any(|mine| mine.excludes(lease));
     let mut silent = Vec::new();
@@ -98,13 +99,12 @@ async fn end_gone(
     let Some(first) = silent.first() else {
         return Ok(());
     };
-    watching(&format!(
-        "table `{}` is held by {}, silent for {}: waiting {} for a sign of life",
-        first.table,
-        first.owner.name,
-        duration(first.silent.0),
-        duration(WATCH.0)
-    ));
+    watching(Part::TableHeld {
+        table: first.table.clone(),
+        owner: first.owner.name.clone(),
+        silent: first.silent,
+        wait: WATCH,
+    });
     timeline
         .sleep_until(timeline.now().saturating_add(WATCH))
         .await;

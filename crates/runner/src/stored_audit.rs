@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 use highwater_analysis as analysis;
 use highwater_driver::{Admin, Target, TargetError, TargetErrorKind, Timeline};
+use highwater_model::event::{Event, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditStatus, IncidentKind, Record, RunNote, RunRecord};
@@ -24,7 +25,7 @@ use crate::executor;
 use crate::interrupts::Interrupts;
 use crate::ledger::Ledger;
 use crate::ledger::stored::{StoredLedger, restore};
-use crate::observer::{Event, Observer};
+use crate::observer::Observer;
 use crate::record;
 use crate::request::RunError;
 use crate::store::{self, RunDirectory, StoreError};
@@ -169,7 +170,7 @@ impl StoredAudit {
         tables: &ExistingTables,
         admin: &mut dyn Admin,
     ) -> Result<Vec<Ledger>, RunError> {
-        self.phase("reading the run's ledger, and making its rows again");
+        self.observer.event(&Event::Part(Part::LedgerReading));
         let plan = &self.record.plan.definition;
         let mut ledgers = executor::ledgers(plan, bound, &self.directory);
         let all = ledgers.iter_mut().zip(&self.stored.tables);
@@ -202,7 +203,8 @@ impl StoredAudit {
             return AuditOutcome::skipped(audit::not_done(level, ledgers, nothing, None));
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
-        self.phase(&audit::about(level, estimate));
+        self.observer
+            .event(&Event::Part(Part::Audit { level, estimate }));
         let names = plan.streams.iter().map(|stream| stream.name.as_str());
         let changed = self.request.workload.changed_by_statements(names);
         let observer = self.observer.as_ref();
@@ -261,13 +263,6 @@ impl StoredAudit {
             self.directory.write_record(&record)?;
         }
         Ok(record)
-    }
-
-    fn phase(&self, about: &str) {
-        self.observer.event(&Event::Phase {
-            name: "audit".to_owned(),
-            about: about.to_owned(),
-        });
     }
 }
 

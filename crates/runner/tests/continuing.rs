@@ -12,6 +12,7 @@ use std::thread;
 
 use highwater_driver::{Connect, RegistryEntry, Request, TablePolicy, Timeline};
 use highwater_model::audit_record::Removal;
+use highwater_model::event::Event;
 use highwater_model::judgment::{Data, ReasonCode};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload, Op, OpBody, OpId};
 use highwater_model::plan::{AuditLevel, Share};
@@ -19,7 +20,7 @@ use highwater_model::record::{RunRecord, TableRecord};
 use highwater_model::units::Nanos;
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_runner::interrupts;
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::run::RunError;
 use support::{Job, closed, data_reasons, measured, try_run_on};
 

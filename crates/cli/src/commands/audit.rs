@@ -10,28 +10,26 @@ use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
-use highwater_runner::observer::Observer;
 use highwater_runner::stored_audit::{StoredAuditRequest, audit_stored};
 use highwater_runner::{record, store};
 use highwater_workload::Workload;
 
 use super::check;
 use super::run::{CONNECT_TIMEOUT, signals};
+use crate::event_log::{self, EventLog};
 use crate::failure::Failure;
-use crate::progress::{Progress, WarningsOnly};
+use crate::progress::Progress;
 use crate::settings::{AuditSettings, WorkloadChoice};
-use crate::{exit, prompt, terminal, workload_file};
+use crate::{exit, prompt, workload_file};
 
 /// Audits a stored run; the exit code is that of the run with what was found.
 pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
     let run = store::find(&settings.out, settings.run.as_deref())?;
     let stored = record::read(&run)?;
     let measured = RecordRef::from(&stored).measured_run().run;
-    let observer: Rc<dyn Observer> = if settings.quiet || settings.json {
-        Rc::new(WarningsOnly)
-    } else {
-        Rc::new(Progress::new())
-    };
+    let output = &settings.output;
+    let log = EventLog::open(output.events.as_ref())?;
+    let observer = event_log::observer(output, log.as_ref(), || Rc::new(Progress::new()));
     let now = wall_clock();
     let request = StoredAuditRequest {
         workload: workload_of(measured)?,
@@ -42,12 +40,12 @@ pub fn audit(settings: &AuditSettings) -> Result<u8, Failure> {
         now: print_instant(Nanos(now.0 - now.0 % Nanos::SECOND.0)),
     };
     let audited = audit_stored(request, observer, signals()?)?;
-    let text = if settings.json {
+    let text = if output.json {
         report::json(&audited)
     } else {
         report::text_at(&audited, &run.display().to_string())
     };
-    terminal::data(&text)?;
+    event_log::result(output, &text)?;
     Ok(exit::of(&audited))
 }
 

@@ -10,9 +10,10 @@ use highwater_runner::request::RunError;
 use highwater_runner::store::StoreError;
 use highwater_workload::Workload;
 
+use crate::event_log::{self, EventLog};
 use crate::exit;
 use crate::failure::Failure;
-use crate::progress::{SearchProgress, WarningsOnly};
+use crate::progress::SearchProgress;
 use crate::settings::{RunOutput, WorkloadChoice};
 use crate::terminal;
 use crate::workload_file;
@@ -57,24 +58,25 @@ impl From<Failure> for ProbeFailure {
 }
 
 /// Prints the preview, and returns the observer.
-pub(super) fn observer(output: RunOutput, preview: &str) -> Rc<dyn Observer> {
-    if output.quiet || output.json {
-        return Rc::new(WarningsOnly);
-    }
-    terminal::note(preview);
-    Rc::new(SearchProgress::new())
+pub(super) fn observer(output: &RunOutput, preview: &str) -> Result<Rc<dyn Observer>, Failure> {
+    let log = EventLog::open(output.events.as_ref())?;
+    Ok(event_log::observer(output, log.as_ref(), || {
+        terminal::note(preview);
+        Rc::new(SearchProgress::new())
+    }))
 }
 
 /// Prints the record, stored in that directory; returns the exit code.
 pub(super) fn print(
-    output: RunOutput,
+    output: &RunOutput,
     record: RecordRef<'_>,
     directory: &str,
 ) -> Result<u8, Failure> {
-    terminal::data(&if output.json {
+    let text = if output.json {
         report::json(record)
     } else {
         report::text_at(record, directory)
-    })?;
+    };
+    event_log::result(output, &text)?;
     Ok(exit::of(record))
 }

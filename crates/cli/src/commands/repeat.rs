@@ -12,6 +12,7 @@ use highwater_report as report;
 
 use super::compare::{Loaded, against_first};
 use super::run;
+use crate::event_log::{self, EventLog};
 use crate::exit;
 use crate::failure::Failure;
 use crate::invocation::PREFIX;
@@ -24,6 +25,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
         return run::run(&settings.run);
     }
     let interrupts = run::signals()?;
+    let log = EventLog::open(settings.run.output.events.as_ref())?;
     let group = settings.run.out.join(run::id("group", "", ""));
     let variants = settings.variants.iter();
     let mut groups: Vec<Loaded> = variants
@@ -47,7 +49,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
             ));
             prepare(variant)?;
             let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
-            let record = run::record(&of_variant, interrupts.clone())?;
+            let record = run::record(&of_variant, interrupts.clone(), log.as_ref())?;
             worst = worst.max(exit::of(&record));
             groups[position].records.push(Record::Run(Box::new(record)));
         }
@@ -58,7 +60,8 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
     } else {
         run_lines(&groups)
     };
-    terminal::data(&format!("{text}\ngroup          {}\n", group.display()))?;
+    let text = format!("{text}\ngroup          {}\n", group.display());
+    event_log::result(&settings.run.output, &text)?;
     Ok(worst)
 }
 

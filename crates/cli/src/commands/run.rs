@@ -13,7 +13,6 @@ use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
 use highwater_runner::interrupts::{self, Interrupts};
-use highwater_runner::observer::Observer;
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
 use highwater_runner::store::RunDirectory;
@@ -21,9 +20,10 @@ use highwater_workload::{Workload, WorkloadSpec};
 
 use super::check;
 use super::plan_input::plan_input;
+use crate::event_log::{self, EventLog};
 use crate::exit;
 use crate::failure::Failure;
-use crate::progress::{Progress, WarningsOnly};
+use crate::progress::Progress;
 use crate::settings::{RunSettings, StartAt};
 use crate::{ceiling, prompt, terminal, workload_file};
 
@@ -40,19 +40,24 @@ pub fn run(settings: &RunSettings) -> Result<u8, Failure> {
         return terminal::data(&format!("{json}\n")).map(|()| exit::SUCCESS);
     }
     check_share(settings, &prepared.urls)?;
-    let (record, directory) = execute(settings, prepared, signals()?)?;
+    let log = EventLog::open(settings.output.events.as_ref())?;
+    let (record, directory) = execute(settings, prepared, signals()?, log.as_ref())?;
     let text = if settings.output.json {
         report::json(&record)
     } else {
         report::text_at(&record, &directory)
     };
-    terminal::data(&text)?;
+    event_log::result(&settings.output, &text)?;
     Ok(exit::of(&record))
 }
 
 /// The record of one of several runs.
-pub(super) fn record(settings: &RunSettings, interrupts: Interrupts) -> Result<RunRecord, Failure> {
-    Ok(execute(settings, prepared(settings)?, interrupts)?.0)
+pub(super) fn record(
+    settings: &RunSettings,
+    interrupts: Interrupts,
+    log: Option<&Rc<EventLog>>,
+) -> Result<RunRecord, Failure> {
+    Ok(execute(settings, prepared(settings)?, interrupts, log)?.0)
 }
 
 /// A run before it starts.
@@ -80,14 +85,11 @@ fn execute(
     settings: &RunSettings,
     prepared: Prepared,
     interrupts: Interrupts,
+    log: Option<&Rc<EventLog>>,
 ) -> Result<(RunRecord, String), Failure> {
     let request = request(settings, prepared)?;
     let directory = request.directory.path().display().to_string();
-    let observer: Rc<dyn Observer> = if settings.output.quiet || settings.output.json {
-        Rc::new(WarningsOnly)
-    } else {
-        Rc::new(Progress::new())
-    };
+    let observer = event_log::observer(&settings.output, log, || Rc::new(Progress::new()));
     let workload = Arc::clone(&request.workload);
     let end = runner::run(request, observer, interrupts)
         .map_err(|error| workload_file::located(error, &settings.workload, &workload));

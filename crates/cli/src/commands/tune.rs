@@ -39,7 +39,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     if settings.dry_run {
         return terminal::data(&preview(&tune)).map(|()| exit::SUCCESS);
     }
-    let observer = probes::observer(settings.run.output, &preview(&tune));
+    let observer = probes::observer(&settings.run.output, &preview(&tune))?;
     let id = run::id("tune", &first.workload.name, &tune.definition_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;
     runs.directory = Some(directory.clone());
@@ -59,7 +59,7 @@ pub fn tune(settings: &TuneSettings) -> Result<u8, Failure> {
     };
     // Ends the drawing.
     drop(observer);
-    probes::print(settings.run.output, (&record).into(), &shown)
+    probes::print(&settings.run.output, (&record).into(), &shown)
 }
 
 /// Prepares the tuning. Every value of every axis is tried on the workload, so that a wrong one is

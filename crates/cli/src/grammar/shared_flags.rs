@@ -33,6 +33,7 @@ const OF_LOAD: &[&str] = &[
     "label",
     "quiet",
     "json",
+    "events",
     "plan",
     "no-color",
 ];
@@ -75,6 +76,7 @@ const OF_PROBES: &[&str] = &[
     "label",
     "quiet",
     "json",
+    "events",
     "no-color",
 ];
 /// Also shared by one of them.

@@ -6,8 +6,8 @@ use highwater_driver::TargetUrl;
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
 
-use super::resolve::{as_targets, as_values, duration_above_zero, files, targets};
-use super::{TargetSchemes, WorkloadChoice, parsers};
+use super::resolve::{as_targets, as_values, duration_above_zero, events, files, targets};
+use super::{RunOutput, TargetSchemes, WorkloadChoice, parsers};
 use crate::failure::Failure;
 use crate::layers::{Layers, has_scheme};
 
@@ -24,10 +24,8 @@ pub struct AuditSettings {
     pub limit: Nanos,
     /// The run store's directory, where ids are looked up.
     pub out: PathBuf,
-    /// Only the result, no progress.
-    pub quiet: bool,
-    /// The record instead of the summary.
-    pub json: bool,
+    /// What it shows.
+    pub output: RunOutput,
 }
 
 impl AuditSettings {
@@ -52,8 +50,13 @@ impl AuditSettings {
             level: layers.parse("audit", parsers::audit)?,
             limit: duration_above_zero(layers, "audit-timeout")?.unwrap_or(Nanos::MAX),
             out: layers.require("out", parsers::word)?.into(),
-            quiet: layers.switch("quiet")?,
-            json: layers.switch("json")?,
+            output: RunOutput {
+                quiet: layers.switch("quiet")?,
+                json: layers.switch("json")?,
+                events: events(layers)?,
+                plan_only: false,
+                no_color: layers.switch("no-color")?,
+            },
         })
     }
 }

@@ -208,13 +208,24 @@ pub enum StartAt {
     Delay(Nanos),
 }
 
+/// Where events go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventSink {
+    /// Standard output; the result is beside it.
+    Stdout,
+    /// This file, which is made anew.
+    File(PathBuf),
+}
+
 /// What `highwater run` shows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunOutput {
     /// No progress.
     pub quiet: bool,
     /// The record as JSON in place of the summary.
     pub json: bool,
+    /// Events as JSON.
+    pub events: Option<EventSink>,
     /// Only the plan, as JSON; nothing is run.
     pub plan_only: bool,
     /// No colors, whatever the terminal can do.

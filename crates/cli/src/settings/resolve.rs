@@ -10,8 +10,8 @@ use highwater_model::units::Nanos;
 
 use super::repeated_flags::repeated_flags;
 use super::{
-    CheckSettings, CheckSubject, DemoSettings, Length, Load, Objectives, Quantile, RunOutput,
-    RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry, WorkloadChoice,
+    CheckSettings, CheckSubject, DemoSettings, EventSink, Length, Load, Objectives, Quantile,
+    RunOutput, RunSettings, Share, ShowSettings, Streams, TargetSchemes, Telemetry, WorkloadChoice,
     WorkloadsAction, WorkloadsSettings, load, parsers,
 };
 use crate::failure::{Failure, did_you_mean};
@@ -75,6 +75,7 @@ impl RunSettings {
             output: RunOutput {
                 quiet: layers.switch("quiet")?,
                 json: layers.switch("json")?,
+                events: events(layers)?,
                 plan_only: layers.switch("plan")?,
                 no_color: layers.switch("no-color")?,
             },
@@ -92,6 +93,21 @@ fn with_parameters(layers: &Layers, mut urls: Vec<TargetUrl>) -> Result<Vec<Targ
         url.parameters.extend(parameters.clone());
     }
     Ok(urls)
+}
+
+/// Where events go: not where the record goes.
+pub(super) fn events(layers: &Layers) -> Result<Option<EventSink>, Failure> {
+    let Some(given) = layers.value("events") else {
+        return Ok(None);
+    };
+    match given.text.as_str() {
+        "-" if layers.switch("json")? => Err(given
+            .failure("standard output has the record already".to_owned())
+            .with_hint("write events to a file, or leave --json out")),
+        "-" => Ok(Some(EventSink::Stdout)),
+        "" => Err(given.failure("no file is named".to_owned())),
+        file => Ok(Some(EventSink::File(file.into()))),
+    }
 }
 
 impl DemoSettings {

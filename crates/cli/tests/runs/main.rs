@@ -8,6 +8,7 @@ mod checking;
 mod comparing;
 mod continuing;
 mod endings;
+mod events;
 mod exit_codes;
 mod finding;
 mod foreign;

@@ -4,12 +4,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use highwater_model::event::{Event, Trial};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{NoMarkReason, ProbePurpose, ProbeRecord, ProbeVerdict};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::interrupts::{self, Interrupter};
-use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::record;
 use highwater_runner::run::RunError;
 
@@ -73,19 +74,26 @@ impl Observer for Impatient {
     fn event(&self, event: &Event) {
         let now = match (event, self.moment) {
             (
-                Event::Probe {
+                Event::Trial {
                     number,
-                    about,
+                    trial,
                     progress,
                 },
                 moment,
             ) => {
                 self.begun.set(*number);
                 let is_last = progress.most == *number && progress.budget.is_none();
-                assert_eq!(is_last, about.starts_with("soak"), "{progress:?}");
+                let soaks = matches!(
+                    trial,
+                    Trial::Probe {
+                        purpose: ProbePurpose::Soak,
+                        ..
+                    }
+                );
+                assert_eq!(is_last, soaks, "{progress:?}");
                 match moment {
                     Moment::Probe(at) => *number == at,
-                    Moment::Soak => about.starts_with("soak"),
+                    Moment::Soak => soaks,
                     Moment::Confirmed(_) => false,
                 }
             }

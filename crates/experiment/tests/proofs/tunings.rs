@@ -7,6 +7,7 @@ use std::rc::Rc;
 use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
 use highwater_experiment::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
+use highwater_model::event::Event;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::tune::{
@@ -14,7 +15,7 @@ use highwater_model::tune::{
 };
 use highwater_model::units::Nanos;
 use highwater_runner::interrupts::{self, Interrupter, Interrupts};
-use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::record;
 use highwater_runner::run::{RunError, RunRequest};
 use highwater_runner::store::RunDirectory;

@@ -9,9 +9,12 @@ mod tests;
 
 use std::collections::VecDeque;
 
+use super::events::audit_stage;
 use super::layout::{Row, aligned};
-use super::progress::{IntervalLine, StreamProgress};
 use highwater_model::display::{ABSENT, count, duration, foreign, plain, rate, ratio};
+use highwater_model::event::{
+    AuditProgress, ExperimentProgress, LoadBounds, SecondProgress, StreamProgress,
+};
 use highwater_model::numbers::{round_to_u64, to_f64};
 use highwater_model::plan::Unit;
 use highwater_model::units::Nanos;
@@ -30,47 +33,6 @@ const LABEL: usize = 13;
 const NEARLY: f64 = 0.99;
 /// Characters of a name.
 const WORDS: usize = 40;
-
-/// What ends a part of a run in which a load runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct LoadBounds {
-    /// Rows that are there.
-    pub there: u64,
-    /// Rows that are to be there; absent where their number ends nothing.
-    pub rows: Option<u64>,
-    /// How long it lasts at most; absent where time ends nothing.
-    pub length: Option<Nanos>,
-}
-
-/// How far an audit is.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct AuditProgress {
-    /// What is being done.
-    pub stage: String,
-    /// Rows that were looked at; a row that is looked at twice counts twice.
-    pub rows: u64,
-    /// Rows that the question under way looks at besides.
-    pub under_way: u64,
-    /// Rows that are to be looked at.
-    pub of: u64,
-    /// How long the audit was expected to take.
-    pub estimate: Nanos,
-}
-
-/// How far a search or a tuning is, when a probe begins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExperimentProgress {
-    /// Probes that are over.
-    pub done: u32,
-    /// Probes at most.
-    pub most: u32,
-    /// What they took.
-    pub spent: Nanos,
-    /// What one that is to come takes, as far as is known.
-    pub each: Nanos,
-    /// What all of them may take; absent: no bound.
-    pub budget: Option<Nanos>,
-}
 
 /// What goes on.
 #[derive(Debug, Clone, Default)]
@@ -97,7 +59,7 @@ struct Load {
     rows: f64,
     /// Ops that were given up since it began.
     dropped: u64,
-    last: Option<IntervalLine>,
+    last: Option<SecondProgress>,
     streams: Vec<StreamTimeline>,
 }
 
@@ -135,7 +97,7 @@ impl Live {
     }
 
     /// A second of load is over.
-    pub fn second(&mut self, line: &IntervalLine) {
+    pub fn second(&mut self, line: &SecondProgress) {
         if !matches!(self.part, Part::Load(_)) {
             self.load(LoadBounds::default());
         }
@@ -235,7 +197,7 @@ fn audit_bar(progress: &AuditProgress, elapsed: Nanos) -> Bar {
         left: left.map(|left| format!("about {} left", seconds(left))),
         about: vec![
             format!("{rows} of {} rows", count(progress.of)),
-            foreign(&progress.stage, 2 * WORDS),
+            foreign(&audit_stage(&progress.doing), 2 * WORDS),
         ],
     }
 }
@@ -247,7 +209,7 @@ fn time_left(share: f64, elapsed_s: f64) -> Option<f64> {
 }
 
 impl Load {
-    fn second(&mut self, line: &IntervalLine) {
+    fn second(&mut self, line: &SecondProgress) {
         self.streams
             .resize_with(line.streams.len(), StreamTimeline::default);
         for (timeline, stream) in self.streams.iter_mut().zip(&line.streams) {

@@ -1,6 +1,7 @@
 //! What is drawn, from what is known.
 
 use super::*;
+use highwater_model::event::{AuditStage, TableStep};
 
 fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) -> StreamProgress {
     StreamProgress {
@@ -16,8 +17,8 @@ fn stream(name: &str, unit: Unit, offered_per_s: Option<f64>, units_per_s: f64) 
     }
 }
 
-fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> IntervalLine {
-    IntervalLine {
+fn second(second: u64, phase: &str, streams: Vec<StreamProgress>) -> SecondProgress {
+    SecondProgress {
         second,
         phase: phase.to_owned(),
         errors: streams.iter().map(|stream| stream.errors).sum(),
@@ -156,7 +157,10 @@ fn only_the_last_minute_is_drawn_and_only_as_much_as_fits() {
 #[test]
 fn an_audit_shows_the_rows_it_looked_at_and_by_time_what_one_question_may_have_seen() {
     let progress = |rows, under_way| AuditProgress {
-        stage: "adding up checksums of table `cpu`".to_owned(),
+        doing: AuditStage::Table {
+            table: "cpu".to_owned(),
+            step: TableStep::Summing,
+        },
         rows,
         under_way,
         of: 4_000_000,

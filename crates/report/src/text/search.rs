@@ -199,12 +199,7 @@ pub fn probe_line(probe: &ProbeRecord) -> String {
 }
 
 fn row(search: &SearchRecord, probe: &ProbeRecord) -> Row {
-    let purpose = match probe.purpose {
-        ProbePurpose::Estimate => "estimate",
-        ProbePurpose::Search => "search",
-        ProbePurpose::Confirm => "confirm",
-        ProbePurpose::Soak => "soak",
-    };
+    let purpose = probe.purpose.name();
     let closed = probe.purpose == ProbePurpose::Estimate && search.axis == SearchAxis::Rate;
     let at = if closed {
         format!("closed, {}", rate(probe.at))

@@ -22,7 +22,7 @@ use futures_util::future::{Either, select};
 use highwater_analysis::buckets::EXAMPLES_MAX;
 use highwater_driver::{TargetError, TargetErrorKind, Timeline};
 use highwater_model::audit_record::GoneTable;
-use highwater_model::display::duration;
+use highwater_model::event::AuditStage;
 use highwater_model::op::BoundTable;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditRecord, AuditStatus, InvariantRecord};
@@ -172,12 +172,12 @@ async fn compare(
     record: &mut AuditRecord,
 ) -> Result<FoundRows, TargetError> {
     let AuditClock { timeline, deadline } = *clock;
-    input.progress.stage("waiting for statements to end", 0);
+    input.progress.stage(AuditStage::WaitingForStatements, 0);
     admin.until_present().await?;
     let mut idle = admin.quiesce(deadline).await?;
     for invariant in input.invariants {
-        let stage = format!("asking invariant `{}`", invariant.name);
-        input.progress.stage(stage, 0);
+        let name = invariant.name.clone();
+        input.progress.stage(AuditStage::Invariant { name }, 0);
         record
             .invariants
             .push(check_invariant(invariant, admin).await?);
@@ -229,7 +229,7 @@ async fn compare(
     if !record.gone.is_empty() {
         return Ok(FoundRows { idle, rows });
     }
-    input.progress.stage("reading the server's counters", 0);
+    input.progress.stage(AuditStage::ServerCounters, 0);
     if record.replaced.is_none() && !input.stored {
         let counter = admin.rows_inserted(input.bound).await?;
         record.server_counter =
@@ -293,9 +293,10 @@ async fn confirm_missing(
 ) -> Result<(), TargetError> {
     let mut waits = Waits::default();
     for _ in 0..MISSING_LOOKS {
-        admin
-            .pause(&format!("waiting for a table: {error}"), &mut waits)
-            .await;
+        let why = AuditStage::WaitingForTable {
+            error: error.to_string(),
+        };
+        admin.pause(why, &mut waits).await;
         match admin.count_by_key(table, u64::MAX).await {
             Err(again) if again.kind == TargetErrorKind::MissingTable => {}
             Err(again) => return Err(again),
@@ -371,20 +372,6 @@ fn add(record: &mut AuditRecord, figures: Figures) {
 pub(crate) fn stopped_at_once(level: AuditLevel, ledgers: &[Ledger]) -> AuditRecord {
     let why = "the run was stopped at once".to_owned();
     not_done(level, ledgers, AuditStatus::Failed, Some(why))
-}
-
-/// Describes what is compared, and about how long that takes.
-pub(crate) fn about(level: AuditLevel, estimate: Nanos) -> String {
-    let what = match level {
-        AuditLevel::Off => "nothing",
-        AuditLevel::Count => "rows by key bucket",
-        AuditLevel::Sums => "rows and checksums by key bucket, a sample read back",
-        AuditLevel::Full => "every row read back",
-    };
-    if estimate < Nanos::SECOND {
-        return what.to_owned();
-    }
-    format!("{what}, about {}", duration(estimate.0))
 }
 
 /// The record of a run that was not audited.

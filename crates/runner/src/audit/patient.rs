@@ -9,6 +9,7 @@ use futures_util::future::{Either, select};
 use highwater_driver::{
     Admin, KeyCounts, RowTaker, ShardCopies, Target, TargetError, TargetErrorKind, Timeline,
 };
+use highwater_model::event::{AuditStage, Part};
 use highwater_model::op::{BoundTable, BoundWorkload};
 use highwater_model::stored::KeyRange;
 use highwater_model::units::Nanos;
@@ -73,11 +74,12 @@ impl<'a> PatientAdmin<'a> {
             match self.renew().await {
                 Err(error) if is_transient(&error) => {
                     self.away = true;
-                    let why = format!("waiting for the target: {error}");
+                    let error = error.to_string();
                     if stage.is_none() {
-                        self.progress.announce(&why);
+                        let error = error.clone();
+                        self.progress.announce(Part::AuditWaiting { error });
                     }
-                    let before = self.progress.wait(&why);
+                    let before = self.progress.wait(AuditStage::WaitingForTarget { error });
                     stage.get_or_insert(before);
                     self.sleep(waits.next()).await;
                 }
@@ -111,13 +113,13 @@ impl<'a> PatientAdmin<'a> {
         if !is_transient(&error) {
             return Err(error);
         }
-        self.pause(&format!("repeating a request: {error}"), waits)
-            .await;
+        let error = error.to_string();
+        self.pause(AuditStage::Repeating { error }, waits).await;
         self.until_present().await
     }
 
     /// Waits before the next attempt, and shows why.
-    pub(super) async fn pause(&self, why: &str, waits: &mut Waits) {
+    pub(super) async fn pause(&self, why: AuditStage, waits: &mut Waits) {
         let stage = self.progress.wait(why);
         self.sleep(waits.next()).await;
         self.progress.resume(stage);

@@ -2,12 +2,12 @@
 
 use std::cell::RefCell;
 
+use highwater_model::event::{AuditProgress, AuditStage, Event, Part};
 use highwater_model::plan::AuditLevel;
 use highwater_model::units::Nanos;
-use highwater_report::AuditProgress;
 
 use crate::ledger::Ledger;
-use crate::observer::{Event, Observer};
+use crate::observer::Observer;
 
 /// Rows that are read between two events.
 const ROWS_PER_EVENT: u64 = 1 << 14;
@@ -43,34 +43,31 @@ impl<'a> AuditProgressReporter<'a> {
     }
 
     /// Begins the next stage, which reads `rows` rows; the previous stage is complete.
-    pub(crate) fn stage(&self, what: impl Into<String>, rows: u64) {
+    pub(crate) fn stage(&self, what: AuditStage, rows: u64) {
         let mut progress = self.progress.borrow_mut();
         progress.rows += std::mem::replace(&mut progress.under_way, rows);
         progress.of = progress.of.max(progress.rows + rows);
-        progress.stage = what.into();
+        progress.doing = what;
         self.observer.event(&Event::Audit(progress.clone()));
     }
 
-    /// A line of its own for what takes long, for readers without a terminal.
-    pub(crate) fn announce(&self, about: &str) {
-        self.observer.event(&Event::Phase {
-            name: "audit".to_owned(),
-            about: about.to_owned(),
-        });
+    /// An event of its own for what takes long, for readers without a terminal.
+    pub(crate) fn announce(&self, part: Part) {
+        self.observer.event(&Event::Part(part));
     }
 
     /// Shows why the current stage waits; returns the stage, for [`Self::resume`].
-    pub(crate) fn wait(&self, why: &str) -> String {
+    pub(crate) fn wait(&self, why: AuditStage) -> AuditStage {
         let mut progress = self.progress.borrow_mut();
-        let stage = std::mem::replace(&mut progress.stage, why.to_owned());
+        let stage = std::mem::replace(&mut progress.doing, why);
         self.observer.event(&Event::Audit(progress.clone()));
         stage
     }
 
     /// Goes on with a stage that had to wait.
-    pub(crate) fn resume(&self, stage: String) {
+    pub(crate) fn resume(&self, stage: AuditStage) {
         let mut progress = self.progress.borrow_mut();
-        progress.stage = stage;
+        progress.doing = stage;
         self.observer.event(&Event::Audit(progress.clone()));
     }
 
@@ -88,7 +85,7 @@ impl<'a> AuditProgressReporter<'a> {
 
     /// The current stage.
     pub(crate) fn current_stage(&self) -> String {
-        self.progress.borrow().stage.clone()
+        highwater_report::audit_stage(&self.progress.borrow().doing)
     }
 }
 
@@ -101,14 +98,15 @@ pub(crate) fn rows_of(ledger: &Ledger) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use highwater_model::event::TableStep;
 
     #[derive(Default)]
-    struct ReceivedEvents(RefCell<Vec<(String, u64, u64, u64)>>);
+    struct ReceivedEvents(RefCell<Vec<(AuditStage, u64, u64, u64)>>);
 
     impl Observer for ReceivedEvents {
         fn event(&self, event: &Event) {
             if let Event::Audit(progress) = event {
-                let stage = progress.stage.clone();
+                let stage = progress.doing.clone();
                 let figures = (stage, progress.rows, progress.under_way, progress.of);
                 self.0.borrow_mut().push(figures);
             }
@@ -118,22 +116,25 @@ mod tests {
     #[test]
     fn an_audit_reports_rows_read_under_way_and_in_total() {
         let events = ReceivedEvents::default();
+        let reading = || AuditStage::Table {
+            table: "cpu".to_owned(),
+            step: TableStep::Reading,
+        };
         let reporter = AuditProgressReporter::new(&events, AuditLevel::Sums, Nanos::SECOND, &[]);
-        reporter.stage("counting", 20_000);
-        reporter.stage("reading", 30_000);
+        reporter.stage(AuditStage::ServerCounters, 20_000);
+        reporter.stage(reading(), 30_000);
         for _ in 0..ROWS_PER_EVENT {
             reporter.row();
         }
-        reporter.stage("waiting", 0);
-        assert_eq!(reporter.current_stage(), "waiting");
-        let of = |stage: &str, rows, under_way, of| (stage.to_owned(), rows, under_way, of);
+        reporter.stage(AuditStage::WaitingForStatements, 0);
+        assert_eq!(reporter.current_stage(), "waiting for statements to end");
         assert_eq!(
             *events.0.borrow(),
             [
-                of("counting", 0, 20_000, 20_000),
-                of("reading", 20_000, 30_000, 50_000),
-                of("reading", 32_768, 17_232, 50_000),
-                of("waiting", 50_000, 0, 50_000),
+                (AuditStage::ServerCounters, 0, 20_000, 20_000),
+                (reading(), 20_000, 30_000, 50_000),
+                (reading(), 32_768, 17_232, 50_000),
+                (AuditStage::WaitingForStatements, 50_000, 0, 50_000),
             ]
         );
     }

@@ -3,6 +3,7 @@
 
 use highwater_driver::TargetError;
 use highwater_model::audit_record::ReplacedRecord;
+use highwater_model::event::TableStep;
 use highwater_model::op::{BoundTable, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{AuditExample, Fault};
@@ -30,11 +31,11 @@ impl TableAudit<'_, '_> {
         let kept = self.ledger.take_replacements();
         let marked = self.input.level >= AuditLevel::Sums
             && self.input.workload.rows_are_marked(self.position);
-        self.begin_stage("counting rows", rows_of(self.ledger));
+        self.begin_stage(TableStep::Counting, rows_of(self.ledger));
         let counts = self.admin.count_by_key(self.table, u64::MAX).await?;
         let with_key: u64 = counts.buckets.iter().map(|(_, rows)| rows).sum();
         self.figures.rows_due = with_key + counts.without_key;
-        self.begin_stage("reading back the rows", self.figures.rows_due);
+        self.begin_stage(TableStep::Reading, self.figures.rows_due);
         let read = self.table_to_read(column, marked);
         let at = if marked { column } else { 0 };
         let (before, mut waits) = (self.figures.clone(), Waits::default());

@@ -6,6 +6,7 @@ use futures_util::future::{Either, select};
 use highwater_analysis::buckets::{self, Comparison, EXAMPLES_MAX};
 use highwater_driver::{KeySums, TargetError};
 use highwater_model::audit_record::{Removal, ReplacedRecord, WrongSql};
+use highwater_model::event::{AuditStage, TableStep};
 use highwater_model::op::BoundTable;
 use highwater_model::plan::AuditLevel;
 use highwater_model::record::{
@@ -114,16 +115,13 @@ impl TableAudit<'_, '_> {
         let mut wrong = BTreeSet::new();
         let mut suspects = BTreeSet::new();
         if level >= AuditLevel::Sums {
-            self.begin_stage(
-                "searching for rows of unknown outcome, and reading a sample",
-                0,
-            );
+            self.begin_stage(TableStep::Searching, 0);
             suspects = self.resolve(level == AuditLevel::Sums).await?;
             wrong.extend(suspects.iter().map(|row| row / self.ledger.width()));
         }
         let stage = match level {
-            AuditLevel::Sums => "adding up checksums",
-            _ => "counting rows",
+            AuditLevel::Sums => TableStep::Summing,
+            _ => TableStep::Counting,
         };
         self.begin_stage(stage, rows_of(self.ledger));
         let request = SumRequest {
@@ -165,7 +163,7 @@ impl TableAudit<'_, '_> {
         }
         let wrong: Vec<u64> = wrong.into_iter().collect();
         let in_wrong = self.ledger.width().saturating_mul(wrong.len() as u64);
-        self.begin_stage("reading back rows", in_wrong.min(rows_of(self.ledger)));
+        self.begin_stage(TableStep::Reading, in_wrong.min(rows_of(self.ledger)));
         let narrowed = self.narrow_in_time(&wrong, times).await?;
         self.conclude(&comparison, narrowed);
         if level == AuditLevel::Full {
@@ -302,8 +300,9 @@ impl TableAudit<'_, '_> {
         }
     }
 
-    pub(super) fn begin_stage(&self, what: &str, rows: u64) {
-        let stage = format!("{what} of table `{}`", self.table.name);
+    pub(super) fn begin_stage(&self, step: TableStep, rows: u64) {
+        let table = self.table.name.clone();
+        let stage = AuditStage::Table { table, step };
         self.input.progress.stage(stage, rows);
     }
 }

@@ -3,7 +3,7 @@
 //! Pure, but for nothing: everything it knows is handed to it. What must not be here: asking.
 
 use highwater_driver::{DiskSpace, TargetError};
-use highwater_model::display::{bytes, count, span};
+use highwater_model::display::bytes;
 use highwater_model::numbers::{ceil_to_u64, to_f64};
 use highwater_model::op::{ColumnData, RowBatch};
 use highwater_model::plan::{Pace, PhaseKind, PhasePlan, Plan};
@@ -175,40 +175,6 @@ fn value_bytes(batch: &RowBatch) -> u64 {
         }
     });
     columns.sum::<usize>() as u64
-}
-
-/// One line for the reader.
-pub(crate) fn as_text(estimate: &EstimateRecord) -> String {
-    let mut parts = vec![match estimate.duration_ns {
-        Some(length) => format!("{} with a pace", span(length)),
-        None => "until its rows are there".to_owned(),
-    }];
-    parts.push(match estimate.rows {
-        Some(rows) => format!("{} rows", count(rows)),
-        None => "as many rows as the target takes".to_owned(),
-    });
-    let source = if estimate.bytes_per_row_measured {
-        "as measured on what is there"
-    } else {
-        "in values"
-    };
-    let each = estimate
-        .bytes_per_row
-        .map(|each| format!("{} a row {source}", bytes(each)));
-    match (estimate.bytes, each) {
-        (Some(all), Some(each)) => parts.push(format!("{}, {each}", bytes(all))),
-        (None, Some(each)) => parts.push(each),
-        (_, None) => {}
-    }
-    if let Some(disk) = &estimate.disk {
-        parts.push(format!(
-            "{} free at {}, of which {} are kept free",
-            bytes(disk.free_bytes),
-            disk.place,
-            bytes(disk.reserve_bytes)
-        ));
-    }
-    parts.join(" · ")
 }
 
 /// Refuses what cannot fit.

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
+use highwater_model::event::{Event, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::plan::{Pace, PhasePlan, Plan, Unit};
 use highwater_model::record::{IntervalRecord, TelemetrySample};
 use highwater_model::units::Nanos;
-use highwater_report::{IntervalLine, StreamProgress};
 
 use super::interval_lines::{IntervalNames, interval_record, journal_line};
 use super::ledger_log::LedgerLog;
 use crate::executor::Tick;
-use crate::observer::{Event, Observer};
+use crate::observer::Observer;
 use crate::recorder::{AcknowledgementMap, IntervalDelta};
 use crate::schedule::PhaseTimes;
 use crate::stop::StopCounts;
@@ -271,13 +271,13 @@ impl<'a> Collector<'a> {
     }
 
     #[expect(clippy::cast_precision_loss, reason = "display")]
-    fn line(&self, second: u64, phases: &[PhaseTimes]) -> IntervalLine {
+    fn line(&self, second: u64, phases: &[PhaseTimes]) -> SecondProgress {
         let middle = Nanos(second * Nanos::SECOND.0 + Nanos::SECOND.0 / 2);
         let phase = phases
             .iter()
             .position(|times| times.start <= middle && middle < times.end);
         let name = phase.map_or("drain", |phase| self.names.phases[phase].as_str());
-        let mut line = IntervalLine {
+        let mut line = SecondProgress {
             second: second + 1,
             phase: name.to_owned(),
             streams: Vec::new(),
@@ -360,8 +360,10 @@ impl<'a> Collector<'a> {
         // What fails next mostly fails for the same reason.
         if self.journal_error.is_none() {
             self.journal_error = Some(error.to_owned());
-            let warning = format!("{error}; the run goes on without it");
-            self.observer.event(&Event::Warning(warning));
+            self.observer.event(&Event::Warning {
+                kind: WarningKind::FileNotWritten,
+                message: error.to_owned(),
+            });
         }
     }
 }

@@ -108,17 +108,6 @@ impl Parts {
     pub(crate) fn set_tables(&mut self, existing: &ExistingTables) {
         self.skeleton.target.tables.clone_from(&existing.tables);
     }
-
-    /// One line about what runs against what.
-    pub(crate) fn title(&self) -> String {
-        let target = &self.skeleton.target;
-        format!(
-            "{} → {}   {}",
-            self.skeleton.workload.name,
-            target.urls.join(" "),
-            target.version
-        )
-    }
 }
 
 /// The ceiling that was measured for such a run.

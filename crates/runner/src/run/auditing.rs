@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_driver::Admin;
+use highwater_model::event::Part;
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{AuditLevel, Share};
 use highwater_model::record::AuditStatus;
@@ -94,7 +95,7 @@ impl Run {
             return AuditOutcome::skipped(audit::stopped_at_once(level, ledgers));
         }
         let estimate = audit::estimate(level, ledgers, capabilities.audit_ns_per_row);
-        self.phase("audit", &audit::about(level, estimate));
+        self.begin(Part::Audit { level, estimate });
         let observer = self.observer.as_ref();
         let reporter = AuditProgressReporter::new(observer, level, estimate, ledgers);
         let input = AuditInput {

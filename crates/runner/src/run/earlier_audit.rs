@@ -9,6 +9,7 @@ use futures_util::future::{Either, select};
 use highwater_driver::Admin;
 use highwater_model::audit_record::{EarlierAudit, EarlierRunRecord};
 use highwater_model::display::duration;
+use highwater_model::event::Part;
 use highwater_model::op::BoundWorkload;
 use highwater_model::record::{AuditRecord, AuditStatus};
 use highwater_model::units::Nanos;
@@ -67,7 +68,7 @@ impl Run {
             audited.record.earlier = Some(found);
             return;
         }
-        self.phase("audit", &audit::about(level, estimate));
+        self.begin(Part::Audit { level, estimate });
         let of_all = self.compare(bound, &runs, &audited.record, admin).await;
         found.error.clone_from(&of_all.record.error);
         if found.error.is_none() {

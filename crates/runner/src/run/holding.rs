@@ -2,6 +2,7 @@
 //! how a lease is kept.
 
 use highwater_driver::Admin;
+use highwater_model::event::Part;
 use highwater_model::op::BoundWorkload;
 
 use super::RunError;
@@ -42,7 +43,7 @@ impl Run {
         {
             return Ok(Some(held));
         }
-        let watching = |what: &str| self.phase("tables", what);
+        let watching = |held: Part| self.begin(held);
         let token = leases::take(admin, &request, self.timeline.as_ref(), watching).await?;
         Ok(Some(HeldLeases::keep(&self.request.target, token)?))
     }

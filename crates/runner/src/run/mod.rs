@@ -16,6 +16,7 @@ use futures_util::future::{Either, select};
 use highwater_analysis as analysis;
 use highwater_driver::{Admin, TableFeatures, TargetError, TargetErrorKind, TargetFacts, Timeline};
 use highwater_model::audit_record::EarlierAudit;
+use highwater_model::event::{Event, WarningKind};
 use highwater_model::op::{BoundOp, BoundOpKind, BoundWorkload};
 use highwater_model::plan::{AuditLevel, PhaseKind};
 use highwater_model::record::{
@@ -32,7 +33,7 @@ use crate::executor;
 use crate::interrupts::Interrupts;
 use crate::leases::{HeldLeases, KeptLeases};
 use crate::ledger::Ledger;
-use crate::observer::{Event, Observer};
+use crate::observer::Observer;
 use crate::pass::{Executors, Passes};
 use crate::record::collector::Collector;
 use crate::record::ending::Ending;
@@ -142,7 +143,7 @@ impl Run {
         }
         self.request.directory.write_draft(&parts.draft())?;
         self.announce(&parts);
-        self.phase("estimate", &expected);
+        self.observer.event(&Event::Estimate(expected));
         let embedded = Arc::clone(&target);
         let mut collector = Collector::new(
             &plan,
@@ -209,7 +210,9 @@ impl Run {
     fn announce(&self, parts: &Parts) {
         self.observer.event(&Event::Begun {
             directory: self.request.directory.path().display().to_string(),
-            title: parts.title(),
+            workload: self.request.plan.workload.name.clone(),
+            urls: self.request.target.urls(),
+            target: parts.facts.version.clone(),
         });
     }
 
@@ -273,6 +276,10 @@ impl Run {
         record.notes.extend(empty);
         record.judgments = analysis::judge(&record);
         self.keep(&mut record);
+        self.observer.event(&Event::Ended {
+            directory: self.request.directory.path().display().to_string(),
+            judgments: record.judgments.clone(),
+        });
         Ok(RunEnd { record, ended })
     }
 
@@ -370,7 +377,10 @@ impl Run {
     /// Writes the record; what cannot be written is said in the record that is shown.
     fn keep(&self, record: &mut RunRecord) {
         if let Err(error) = self.request.directory.write_record(&*record) {
-            self.observer.event(&Event::Warning(error.to_string()));
+            self.observer.event(&Event::Warning {
+                kind: WarningKind::RecordNotWritten,
+                message: error.to_string(),
+            });
             let kind = IncidentKind::RecordIncomplete;
             match record.incidents.iter_mut().find(|i| i.kind == kind) {
                 Some(incident) => incident.message = format!("{}; {error}", incident.message),

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use futures_util::future::{Either, select};
 use highwater_driver::{Admin, TargetError};
-use highwater_model::display::duration;
+use highwater_model::event::{Event, LoadBounds, Part};
 use highwater_model::op::BoundWorkload;
 use highwater_model::plan::{Pace, Plan, Unit};
+use highwater_model::record::EstimateRecord;
 use highwater_model::units::Nanos;
-use highwater_report::LoadBounds;
 use highwater_workload::OpContext;
 
 use super::state::{Run, executors_of};
@@ -17,7 +17,6 @@ use crate::disk_guard::Watch;
 use crate::estimate::{self, EstimateInput};
 use crate::executor::{Pass, PassStream, key_plans};
 use crate::feed::{Feed, LoadFeed, StreamFeed};
-use crate::observer::Event;
 use crate::pass::{self, PassRecord};
 use crate::planner::{load_plan, sessions_of};
 use crate::record::Parts;
@@ -47,7 +46,7 @@ impl Run {
         parts: &mut Parts,
         admin: &mut dyn Admin,
         bound: &BoundWorkload,
-    ) -> Result<String, TargetError> {
+    ) -> Result<EstimateRecord, TargetError> {
         if self.request.guard_disk && SetupRequest::of(&self.request).writes {
             self.space = admin.disk().await?;
         }
@@ -67,9 +66,8 @@ impl Run {
         };
         let estimate = estimate::estimate(&input);
         estimate::check(&estimate)?;
-        let as_text = estimate::as_text(&estimate);
-        parts.set_estimate(estimate);
-        Ok(as_text)
+        parts.set_estimate(estimate.clone());
+        Ok(estimate)
     }
 
     /// Fills the tables, where the workload asks for rows before the first phase.
@@ -86,7 +84,7 @@ impl Run {
             .filter(|_| plan.workload.rows_to_load > self.tables.first_row)?;
         let first = self.tables.first_row;
         let (rows, batch) = (plan.workload.rows_to_load - first, plan.workload.load_batch);
-        self.phase("load", &format!("{rows} rows"));
+        self.begin(Part::Load { rows });
         let sessions = self.request.target.capabilities().default_sessions * plan.share.of;
         let load = Arc::new(load_plan(plan, workload.op_name(op), sessions));
         let feed = LoadFeed {
@@ -160,8 +158,8 @@ impl Run {
         if self.request.start_in <= now {
             return;
         }
-        let left = duration(self.request.start_in.saturating_sub(now).0);
-        self.phase("start", &format!("in {left}"));
+        let wait = self.request.start_in.saturating_sub(now);
+        self.begin(Part::Start { wait });
         let start = self.timeline.sleep_until(self.request.start_in);
         select(start, std::pin::pin!(self.interrupts.next())).await;
     }

@@ -3,10 +3,11 @@
 use std::rc::Rc;
 
 use highwater_driver::{DiskSpace, Timeline};
+use highwater_model::event::{Event, Part};
 
 use crate::interrupts::Interrupts;
 use crate::leases::KeptLeases;
-use crate::observer::{Event, Observer};
+use crate::observer::Observer;
 use crate::pass::Executors;
 use crate::request::RunRequest;
 use crate::table_setup::ExistingTables;
@@ -67,12 +68,9 @@ impl Run {
         }
     }
 
-    /// Reports the begin of a phase.
-    pub(super) fn phase(&self, name: &str, about: &str) {
-        self.observer.event(&Event::Phase {
-            name: name.to_owned(),
-            about: about.to_owned(),
-        });
+    /// Reports a part that begins.
+    pub(super) fn begin(&self, part: Part) {
+        self.observer.event(&Event::Part(part));
     }
 }
 

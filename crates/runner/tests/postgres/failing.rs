@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use highwater_analysis::Ended;
+use highwater_model::event::{AuditStage, Event};
 use highwater_model::judgment::{Data, Measurement, ReasonCode};
 use highwater_model::record::{AuditStatus, RunRecord};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::interrupts;
-use highwater_runner::observer::{Event, Observer};
+use highwater_runner::observer::Observer;
 use highwater_runner::run::run;
 use highwater_testing::postgres::{Postgres, SUPERUSER, Setup, skipped};
 
@@ -201,7 +202,7 @@ impl Observer for StartsAgain {
         let Event::Audit(progress) = event else {
             return;
         };
-        if progress.stage.starts_with("waiting for the target: ") && !self.1.replace(true) {
+        if matches!(progress.doing, AuditStage::WaitingForTarget { .. }) && !self.1.replace(true) {
             self.0.lock().unwrap().start_again();
         }
     }

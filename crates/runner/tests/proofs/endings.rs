@@ -197,7 +197,7 @@ fn check_nothing_measured(end: &RunEnd) {
 fn the_wait_for_the_start_can_be_interrupted() {
     let mut job = slow();
     job.start_in = Nanos::from_secs(3_600);
-    let end = job.run_interrupted(At::Part("start"), 1);
+    let end = job.run_interrupted(At::Start, 1);
     check_nothing_measured(&end);
     assert!(end.record.results.is_empty());
     // Its clock stood where the wait began.
@@ -242,7 +242,7 @@ fn a_load_that_is_interrupted_twice_ends_at_once() {
 /// All was measured by then: what was measured stays valid, and the audit ends as it would.
 #[test]
 fn an_audit_that_is_interrupted_once_goes_on() {
-    let end = slow().run_interrupted(At::Part("audit"), 1);
+    let end = slow().run_interrupted(At::Audit, 1);
     let record = &end.record;
     assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);
@@ -252,7 +252,7 @@ fn an_audit_that_is_interrupted_once_goes_on() {
 
 #[test]
 fn an_audit_that_is_interrupted_twice_is_given_up() {
-    let end = slow().run_interrupted(At::Part("audit"), 2);
+    let end = slow().run_interrupted(At::Audit, 2);
     let record = &end.record;
     assert_eq!((end.ended, exit_code(&end)), (Ended::Interrupted, 130));
     assert_eq!(record.judgments.measurement.value, Measurement::Valid);

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use highwater_analysis as analysis;
 use highwater_driver::{Target, TargetOptions, registry};
+use highwater_model::event::{Event, Part};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::{
     Arrivals, AuditLevel, AuditPlan, Objective, Plan, RetryPlan, Share, StopRule,
@@ -22,7 +23,7 @@ use highwater_model::plan::{
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Rate, Seed};
 use highwater_runner::interrupts::{self, Interrupter};
-use highwater_runner::observer::{Event, Observer, Silent};
+use highwater_runner::observer::{Observer, Silent};
 use highwater_runner::planner::{self, PaceInput, PlanInput, StreamInput};
 use highwater_runner::run::{RunEnd, RunError, RunRequest, TableRequest, TelemetryRequest, run};
 use highwater_runner::store::RunDirectory;
@@ -230,15 +231,18 @@ pub(crate) fn try_run_on(
 pub(crate) enum At {
     /// This second is over.
     Second(u64),
-    /// This part without a pace begins.
-    Part(&'static str),
+    /// All shares wait for their start.
+    Start,
+    /// The audit begins.
+    Audit,
 }
 
 impl At {
     fn is(self, event: &Event) -> bool {
         match (self, event) {
             (Self::Second(second), Event::Second(line)) => line.second == second,
-            (Self::Part(part), Event::Phase { name, .. }) => name == part,
+            (Self::Start, Event::Part(Part::Start { .. }))
+            | (Self::Audit, Event::Part(Part::Audit { .. })) => true,
             _ => false,
         }
     }

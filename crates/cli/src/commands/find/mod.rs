@@ -31,7 +31,7 @@ pub fn find(settings: &FindSettings) -> Result<u8, Failure> {
         return terminal::data(&preview.text(settings)).map(|()| exit::SUCCESS);
     }
     let (record, directory) = record(settings, &run::signals()?)?;
-    probes::print(settings.run.output, (&record).into(), &directory)
+    probes::print(&settings.run.output, (&record).into(), &directory)
 }
 
 /// Prepares the search.
@@ -71,7 +71,7 @@ pub(super) fn record(
         preview,
         first,
     } = prepared(settings)?;
-    let observer = probes::observer(settings.run.output, &preview.text(settings));
+    let observer = probes::observer(&settings.run.output, &preview.text(settings))?;
     let search = preview.search;
     let id = run::id("find", runs.workload.name(), &search.objective_hash);
     let directory = RunDirectory::create(&settings.run.out, &id, &first)?;

@@ -2,7 +2,9 @@
 //! `check`.
 
 use super::flag::{Flag, switch, value};
-use super::shared::{AUDIT, FIGURES, INSERT, LABEL, MODEL, NO_COLOR, OUT, OUTPUT};
+use super::shared::{
+    AUDIT, EVENTS, FIGURES, INSERT, JSON, LABEL, MODEL, NO_COLOR, OUT, OUTPUT, QUIET,
+};
 
 /// Flags of `show`.
 pub const SHOW: &[Flag] = &[
@@ -34,10 +36,9 @@ pub const AUDIT_AGAIN: &[Flag] = &[
         .default("10m")
         .under(AUDIT),
     OUT,
-    switch("quiet", "Print only the result, no progress")
-        .short('q')
-        .under(OUTPUT),
-    switch("json", "Print the record as JSON instead of the summary").under(OUTPUT),
+    QUIET,
+    JSON,
+    EVENTS,
     NO_COLOR,
 ];
 

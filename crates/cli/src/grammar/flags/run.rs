@@ -2,7 +2,8 @@
 
 use super::flag::{Flag, switch, value};
 use super::shared::{
-    AUDIT, DATA, INSERT, LABEL, LENGTH, LOAD, NO_COLOR, OBJECTIVES, OUT, OUTPUT, REPEATS, SHARES,
+    AUDIT, DATA, EVENTS, INSERT, JSON, LABEL, LENGTH, LOAD, NO_COLOR, OBJECTIVES, OUT, OUTPUT,
+    QUIET, REPEATS, SHARES,
 };
 
 const TUNED: Flag = value(
@@ -278,10 +279,9 @@ pub const RUN: &[Flag] = &[
     .under(REPEATS),
     OUT,
     LABEL,
-    switch("quiet", "Print only the result, no progress")
-        .short('q')
-        .under(OUTPUT),
-    switch("json", "Print the record as JSON instead of the summary").under(OUTPUT),
+    QUIET,
+    JSON,
+    EVENTS,
     switch("plan", "Print the plan as JSON and exit without connecting").under(OUTPUT),
     NO_COLOR,
 ];

@@ -29,6 +29,19 @@ pub(super) const NO_COLOR: Flag =
 pub(super) const LABEL: Flag = value("label", "KEY=VALUE", "Store a label in the record")
     .repeats()
     .under(OUTPUT);
+/// Of all commands that run something.
+pub(super) const QUIET: Flag = switch("quiet", "Print only the result, no progress")
+    .short('q')
+    .under(OUTPUT);
+pub(super) const JSON: Flag =
+    switch("json", "Print the record as JSON instead of the summary").under(OUTPUT);
+pub(super) const EVENTS: Flag = value(
+    "events",
+    "FILE",
+    "Write progress as JSON, one event per line, to FILE, or to standard output (-), with the \
+     summary on standard error",
+)
+.under(OUTPUT);
 /// Of `run` and `check`.
 pub(super) const INSERT: Flag = value(
     "insert",

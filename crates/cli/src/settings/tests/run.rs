@@ -278,6 +278,7 @@ fn everything_else_of_a_run() {
         json,
         plan_only,
         no_color,
+        events: _,
     } = settings.output;
     assert_eq!(
         (quiet, json, plan_only, no_color),

@@ -13,6 +13,7 @@ use std::collections::BTreeSet;
 use futures_util::future::{Either, select};
 use highwater_driver::{TargetError, TargetErrorKind};
 use highwater_model::audit_record::{SqlPart, WrongSql};
+use highwater_model::event::TableStep;
 use highwater_model::op::{BoundTable, RowBatch, Value};
 use highwater_model::plan::AuditLevel;
 use highwater_model::stored::{KeyRange, StoredRow, difference, value_at};
@@ -58,7 +59,7 @@ impl TableAudit<'_, '_> {
         suspects: &BTreeSet<u64>,
         times: TableTimes<'_>,
     ) -> Result<bool, TargetError> {
-        self.begin_stage("trying the audit's own SQL on known rows", 0);
+        self.begin_stage(TableStep::OwnSql, 0);
         // Half of the time is for the rows that are wrong.
         let now = times.timeline.now();
         let left = times.narrow_until.saturating_sub(now);

@@ -1,0 +1,215 @@
+//! `--events FILE|-`: what a command reports while it goes on, as JSON, one event a line.
+//!
+//! A thread of its own writes, so that neither a slow disk nor a slow reader holds anything up: what it cannot
+//! take in time is counted, and the last line says how many. Must not change what a run does.
+
+use std::fs::File;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
+use std::thread;
+use std::time::Duration;
+
+use highwater_model::event::{EVENT_SCHEMA, Event};
+use highwater_model::quantity::print_instant;
+use highwater_model::units::Nanos;
+use highwater_report as report;
+use highwater_runner::clock::wall_clock;
+use highwater_runner::observer::{Observer, Observers};
+
+use crate::failure::Failure;
+use crate::progress::WarningsOnly;
+use crate::settings::{EventSink, RunOutput};
+use crate::terminal;
+
+/// Events that wait to be written.
+const WAITING_MAX: usize = 4_096;
+/// How long the end of a command waits for a reader that takes nothing.
+const END: Duration = Duration::from_secs(5);
+
+/// Where the events of a command go.
+pub struct EventLog {
+    lines: Option<SyncSender<String>>,
+    /// Events that found no room.
+    dropped: Arc<AtomicU64>,
+    /// Disconnected when all is written.
+    written: Receiver<()>,
+}
+
+impl EventLog {
+    /// Begins a log, if one was asked for.
+    ///
+    /// # Errors
+    /// The file cannot be made.
+    pub fn open(sink: Option<&EventSink>) -> Result<Option<Rc<Self>>, Failure> {
+        let out: Box<dyn Write + Send> = match sink {
+            None => return Ok(None),
+            Some(EventSink::Stdout) => Box::new(io::stdout()),
+            Some(EventSink::File(path)) => Box::new(File::create(path).map_err(|error| {
+                let message = format!("--events: cannot write {}: {error}", path.display());
+                Failure::usage(message).with_hint("name a file in a directory that is there")
+            })?),
+        };
+        let log = Self::to(out);
+        let log = log.map_err(|error| Failure::usage(format!("--events: {error}")))?;
+        Ok(Some(Rc::new(log)))
+    }
+
+    fn to(out: Box<dyn Write + Send>) -> io::Result<Self> {
+        let (lines, to_write) = mpsc::sync_channel(WAITING_MAX);
+        let (end, written) = mpsc::sync_channel(0);
+        let dropped = Arc::<AtomicU64>::default();
+        let unwritten = Arc::clone(&dropped);
+        let writer = thread::Builder::new().name("events".to_owned());
+        writer.spawn(move || {
+            write_all(out, &to_write, &unwritten);
+            drop::<SyncSender<()>>(end);
+        })?;
+        let log = Self {
+            lines: Some(lines),
+            dropped,
+            written,
+        };
+        log.event(&Event::Stream {
+            schema: EVENT_SCHEMA.to_owned(),
+            highwater: env!("CARGO_PKG_VERSION").to_owned(),
+        });
+        Ok(log)
+    }
+}
+
+impl Observer for EventLog {
+    fn event(&self, event: &Event) {
+        let Some(lines) = &self.lines else { return };
+        match lines.try_send(line(event)) {
+            Err(TrySendError::Full(_)) => drop(self.dropped.fetch_add(1, Ordering::Relaxed)),
+            // A writer that is gone has said why.
+            Ok(()) | Err(TrySendError::Disconnected(_)) => {}
+        }
+    }
+}
+
+impl Drop for EventLog {
+    fn drop(&mut self) {
+        self.lines = None;
+        // It ends by the disconnection: nothing is ever sent.
+        let _ = self.written.recv_timeout(END);
+    }
+}
+
+fn line(event: &Event) -> String {
+    let now = wall_clock();
+    let time = print_instant(Nanos(now.0 - now.0 % 1_000_000));
+    report::event_line(time, event)
+}
+
+fn write_all(out: impl Write, lines: &Receiver<String>, dropped: &AtomicU64) {
+    match write_lines(BufWriter::new(out), lines, dropped) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+        Err(error) => terminal::warn(&format!(
+            "cannot write events: {error}; the run goes on without them"
+        )),
+    }
+}
+
+/// Each line is there for a reader as soon as no other one waits.
+fn write_lines(
+    mut out: impl Write,
+    lines: &Receiver<String>,
+    dropped: &AtomicU64,
+) -> io::Result<()> {
+    while let Ok(first) = lines.recv() {
+        out.write_all(first.as_bytes())?;
+        for line in lines.try_iter().take(WAITING_MAX) {
+            out.write_all(line.as_bytes())?;
+        }
+        out.flush()?;
+    }
+    let events = dropped.load(Ordering::Relaxed);
+    if events > 0 {
+        out.write_all(line(&Event::Dropped { events }).as_bytes())?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Prints a result on stdout, or beside it where events are there.
+pub fn result(output: &RunOutput, text: &str) -> Result<(), Failure> {
+    if output.events == Some(EventSink::Stdout) {
+        terminal::note(text);
+        return Ok(());
+    }
+    terminal::data(text)
+}
+
+/// Who watches a command: its progress, unless only the result is wanted, and the log.
+pub fn observer(
+    output: &RunOutput,
+    log: Option<&Rc<EventLog>>,
+    progress: impl FnOnce() -> Rc<dyn Observer>,
+) -> Rc<dyn Observer> {
+    let shown: Rc<dyn Observer> = if output.quiet || output.json {
+        Rc::new(WarningsOnly)
+    } else {
+        progress()
+    };
+    match log {
+        None => shown,
+        Some(log) => Rc::new(Observers(vec![shown, Rc::clone(log) as Rc<dyn Observer>])),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use super::*;
+    use highwater_model::event::TimedEvent;
+
+    /// Takes nothing while its test holds the lock.
+    #[derive(Clone, Default)]
+    struct Slow(Arc<Mutex<Vec<u8>>>);
+
+    impl Slow {
+        fn held(&self) -> MutexGuard<'_, Vec<u8>> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.held().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reader_that_takes_nothing_holds_nobody_up_and_sees_what_it_missed() {
+        const SENT: u64 = 2 * WAITING_MAX as u64;
+        let out = Slow::default();
+        let log = EventLog::to(Box::new(out.clone())).unwrap();
+        let held = out.held();
+        for there in 0..SENT {
+            log.event(&Event::Filling { there, rows: SENT });
+        }
+        drop(held);
+        drop(log);
+        let text = String::from_utf8(out.held().clone()).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let events: Vec<Event> = lines.map(|line: TimedEvent| line.event).collect();
+        let filling = |event: &&Event| matches!(event, Event::Filling { .. });
+        let written = events.iter().filter(filling).count() as u64;
+        let Some(Event::Dropped { events: missed }) = events.last() else {
+            panic!("{:?}", events.last());
+        };
+        assert_eq!(written + missed, SENT);
+        assert!(written >= WAITING_MAX as u64, "{written} were written");
+    }
+}

@@ -1,0 +1,104 @@
+//! `--events`: what a command reports while it goes on, as data.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::called::{Place, experiment, record};
+
+/// The lines of a stream of events, each checked against the published schema.
+fn events(text: &str) -> Vec<Value> {
+    let schema = include_str!("../../../../docs/reference/event.schema.json");
+    let validator = jsonschema::validator_for(&serde_json::from_str(schema).unwrap()).unwrap();
+    let check = |line: &str| {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let errors = validator.iter_errors(&event).map(|error| error.to_string());
+        assert_eq!(errors.collect::<Vec<_>>(), [""; 0], "{line}");
+        event
+    };
+    text.lines().map(check).collect()
+}
+
+fn named<'a>(events: &'a [Value], name: &str) -> Vec<&'a Value> {
+    events.iter().filter(|line| line["event"] == name).collect()
+}
+
+#[test]
+fn every_second_of_a_run_is_an_event_and_together_they_are_its_record() {
+    let place = Place::new();
+    let words = ["run", "sim:", "--rate", "20k", "-d", "5s", "--json"];
+    let called = place.call(&[&words[..], &["--events", "events.ndjson"]].concat());
+    let run = record(&called);
+    let events = events(&fs::read_to_string(place.path().join("events.ndjson")).unwrap());
+    assert_eq!(events[0]["event"], "stream");
+    assert_eq!(events[0]["schema"], "highwater-event/1");
+    let begun = named(&events, "begun");
+    assert_eq!(begun[0]["workload"], "cpu");
+    assert!(
+        begun[0]["directory"]
+            .as_str()
+            .unwrap()
+            .ends_with(&run.header.id)
+    );
+    let last = events.last().unwrap();
+    assert_eq!(last["event"], "ended");
+    let judgments = serde_json::to_value(&run.judgments).unwrap();
+    assert_eq!(last["judgments"], judgments);
+    let seconds = named(&events, "second");
+    let numbers = seconds.iter().map(|line| line["second"].as_u64().unwrap());
+    assert!(numbers.eq(1..=seconds.len() as u64), "{seconds:?}");
+    let rows: f64 = seconds
+        .iter()
+        .map(|line| line["streams"][0]["units_per_s"].as_f64().unwrap())
+        .sum();
+    let recorded: u64 = run.intervals.iter().map(|i| i.rows_acknowledged).sum();
+    assert!((rows / f64::from(u32::try_from(recorded).unwrap()) - 1.0).abs() < 0.01);
+    let parts: Vec<&str> = named(&events, "part")
+        .iter()
+        .filter_map(|line| line["part"].as_str())
+        .collect();
+    assert_eq!(parts, ["audit"]);
+}
+
+#[test]
+fn events_on_standard_output_leave_the_summary_to_standard_error() {
+    let place = Place::new();
+    let words = ["run", "sim:", "--rate", "20k", "-d", "3s", "-q"];
+    let called = place.call(&[&words[..], &["--events", "-"]].concat());
+    assert_eq!(named(&events(&called.stdout), "ended").len(), 1);
+    assert!(called.stderr.contains("\nmeasurement "), "{called:?}");
+    let both = place.call(&[&words[..], &["--json", "--events", "-"]].concat());
+    assert_eq!((both.code, both.stdout.as_str()), (Some(2), ""));
+    assert!(both.stderr.contains("write events to a file"), "{both:?}");
+    let nowhere = place.call(&[&words[..], &["--events", "no/where"]].concat());
+    assert_eq!((nowhere.code, place.runs().len()), (Some(2), 1));
+    assert!(
+        nowhere.stderr.contains("cannot write no/where"),
+        "{nowhere:?}"
+    );
+}
+
+#[test]
+fn each_trial_of_a_search_begins_runs_and_ends() {
+    let place = Place::new();
+    let words = ["find", "cpu", "sim:?cores=1", "--p99", "50ms", "--quick"];
+    place.call(&[&words[..], &["-q", "--events", "events"]].concat());
+    let events = events(&fs::read_to_string(place.path().join("events")).unwrap());
+    let record = experiment(&place.runs()[0]);
+    let probes = &record.search().unwrap().probes;
+    assert!(probes.len() > 3, "{probes:?}");
+    for (name, times) in [
+        ("trial", probes.len()),
+        ("begun", probes.len()),
+        ("probed", probes.len()),
+        ("ended", probes.len() + 1),
+    ] {
+        assert_eq!(named(&events, name).len(), times, "{name}");
+    }
+    let last = events.last().unwrap();
+    let directory = last["directory"].as_str().unwrap();
+    assert!(directory.ends_with(&record.header.id), "{last}");
+    let first = &named(&events, "trial")[0];
+    assert_eq!(first["number"], 1);
+    assert_eq!(first["trial"]["probe"]["purpose"], "estimate");
+}

@@ -1,0 +1,328 @@
+//! What a run or an experiment reports while it goes on: data, one value an event.
+//!
+//! Who shows it makes the words. The only sentences in here are those of others: what a target or the system
+//! answered. What must not be here: anything that decides what happens next.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::judgment::Judgments;
+use super::plan::{AuditLevel, Unit};
+use super::run_record::EstimateRecord;
+use super::search::{ProbePurpose, ProbeRecord, SearchAxis};
+use super::tune::{TrialPurpose, TrialRecord};
+use super::units::Nanos;
+
+/// Version of the shape of events.
+pub const EVENT_SCHEMA: &str = "highwater-event/1";
+
+/// An event as `--events` writes it, one a line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TimedEvent {
+    /// Wall clock, RFC 3339, UTC.
+    pub time: String,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// Something worth showing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// First line of a stream of events.
+    Stream {
+        /// [`EVENT_SCHEMA`].
+        schema: String,
+        /// Version of the program.
+        highwater: String,
+    },
+    /// The run's directory is there and the target has answered.
+    Begun {
+        /// Where the run is kept.
+        directory: String,
+        /// Name of the workload.
+        workload: String,
+        /// Where the target is.
+        urls: Vec<String>,
+        /// What the target is.
+        target: String,
+    },
+    /// What the run is expected to take.
+    Estimate(EstimateRecord),
+    /// A part of the run without a pace begins.
+    Part(Part),
+    /// A table is to be filled by ops with a pace.
+    Filling {
+        /// Rows that are there.
+        there: u64,
+        /// Rows that are to be there.
+        rows: u64,
+    },
+    /// A load begins, with or without a pace; its seconds follow.
+    Load(LoadBounds),
+    /// A second of load is over.
+    Second(SecondProgress),
+    /// The audit has come this far.
+    Audit(AuditProgress),
+    /// A run or an experiment is over, and its record is written; each trial of an experiment is a run.
+    Ended {
+        /// Where it is kept.
+        directory: String,
+        /// What to make of it.
+        judgments: Judgments,
+    },
+    /// A trial of an experiment begins.
+    Trial {
+        /// From 1.
+        number: u32,
+        /// What is tried.
+        trial: Trial,
+        /// How far the experiment is.
+        progress: ExperimentProgress,
+    },
+    /// A probe of a search is over.
+    Probed(ProbeRecord),
+    /// A configuration of a tuning was measured.
+    Measured {
+        /// What it showed.
+        trial: TrialRecord,
+        /// What its throughput counts.
+        unit: Unit,
+    },
+    /// Something went wrong that does not end the run.
+    Warning {
+        /// What.
+        kind: WarningKind,
+        /// What the system or the target said.
+        message: String,
+    },
+    /// So many events could not be written in time, and are not in the stream.
+    Dropped {
+        /// How many.
+        events: u64,
+    },
+}
+
+/// What goes wrong without ending a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WarningKind {
+    /// A file of the run could not be written; it goes on without.
+    FileNotWritten,
+    /// The record could not be written as it should.
+    RecordNotWritten,
+    /// The target of a trial could not be reached.
+    TargetUnreachable,
+}
+
+/// A part of a run in which nothing has a pace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "part", rename_all = "snake_case")]
+pub enum Part {
+    /// Another run holds a table and may be gone: it is given time for a sign of life.
+    TableHeld {
+        /// The table.
+        table: String,
+        /// Who holds it.
+        owner: String,
+        /// Since its last sign of life.
+        #[serde(rename = "silent_ns")]
+        silent: Nanos,
+        /// How long it is waited for.
+        #[serde(rename = "wait_ns")]
+        wait: Nanos,
+    },
+    /// Tables are filled as fast as they take it.
+    Load {
+        /// Rows to write.
+        rows: u64,
+    },
+    /// All shares of a run wait for their common start.
+    Start {
+        /// How long.
+        #[serde(rename = "wait_ns")]
+        wait: Nanos,
+    },
+    /// A stored run's ledger is read, and its rows are made again.
+    LedgerReading,
+    /// The audit begins.
+    Audit {
+        /// What is compared.
+        level: AuditLevel,
+        /// About how long it takes.
+        #[serde(rename = "estimate_ns")]
+        estimate: Nanos,
+    },
+    /// The audit waits for a target that is away.
+    AuditWaiting {
+        /// What it answered, if it did.
+        error: String,
+    },
+}
+
+/// What an audit is doing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "stage", rename_all = "snake_case")]
+pub enum AuditStage {
+    /// It begins.
+    #[default]
+    Beginning,
+    /// Statements may still be running.
+    WaitingForStatements,
+    /// An invariant of the workload is checked.
+    Invariant {
+        /// Its name.
+        name: String,
+    },
+    /// A table is compared.
+    Table {
+        /// Which.
+        table: String,
+        /// What is done with it.
+        step: TableStep,
+    },
+    /// The server's own counters are compared.
+    ServerCounters,
+    /// The target is away.
+    WaitingForTarget {
+        /// What it answered, if it did.
+        error: String,
+    },
+    /// A table is not there yet.
+    WaitingForTable {
+        /// What the target answered.
+        error: String,
+    },
+    /// A request is repeated that was refused for now.
+    Repeating {
+        /// What the target answered.
+        error: String,
+    },
+}
+
+/// What an audit does with a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TableStep {
+    /// Its SQL is tried on known rows.
+    OwnSql,
+    /// Rows are counted.
+    Counting,
+    /// Rows and checksums are added up.
+    Summing,
+    /// Rows of unknown outcome are searched for, and a sample is read.
+    Searching,
+    /// Rows are read back.
+    Reading,
+}
+
+/// How far an audit is.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct AuditProgress {
+    /// What is being done.
+    pub doing: AuditStage,
+    /// Rows that were looked at; a row that is looked at twice counts twice.
+    pub rows: u64,
+    /// Rows that the question under way looks at besides.
+    pub under_way: u64,
+    /// Rows that are to be looked at.
+    pub of: u64,
+    /// How long the audit was expected to take.
+    #[serde(rename = "estimate_ns")]
+    pub estimate: Nanos,
+}
+
+/// What ends a part of a run in which a load runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct LoadBounds {
+    /// Rows that are there.
+    pub there: u64,
+    /// Rows that are to be there; absent where their number ends nothing.
+    pub rows: Option<u64>,
+    /// How long it lasts at most; absent where time ends nothing.
+    #[serde(rename = "length_ns")]
+    pub length: Option<Nanos>,
+}
+
+/// One second of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SecondProgress {
+    /// Whole seconds since the start of the first phase, at the end of the interval.
+    pub second: u64,
+    /// Name of the phase.
+    pub phase: String,
+    /// All streams of the plan, in its order.
+    pub streams: Vec<StreamProgress>,
+    /// Ops that failed in this second, all streams together.
+    pub errors: u64,
+    /// Ops that were due and given up in this second, all streams together.
+    pub dropped: u64,
+    /// Sessions that are open now.
+    pub sessions: u32,
+}
+
+/// One second of a stream.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamProgress {
+    /// Its name.
+    pub stream: String,
+    /// What it counts in.
+    pub unit: Unit,
+    /// Units per second that the plan offers in this interval; absent in closed load.
+    pub offered_per_s: Option<f64>,
+    /// Acknowledged units per second of this interval.
+    pub units_per_s: f64,
+    /// Median of the ops due in this second.
+    pub p50_ns: Option<u64>,
+    /// 99th percentile of the ops due in this second; absent below 100 ops.
+    pub p99_ns: Option<u64>,
+    /// Whether that percentile is a lower bound.
+    pub p99_at_least: bool,
+    /// Ops that failed in this second.
+    pub errors: u64,
+    /// Those of them that were rejected for lack of capacity.
+    pub rejected: u64,
+}
+
+/// What a trial of an experiment tries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trial {
+    /// A value of a search's axis.
+    Probe {
+        /// Why.
+        purpose: ProbePurpose,
+        /// What is varied.
+        axis: SearchAxis,
+        /// The value; absent for an estimate by closed load.
+        at: Option<f64>,
+        /// What the stream counts in.
+        unit: Unit,
+    },
+    /// A configuration of a tuning.
+    Configuration {
+        /// Why.
+        purpose: TrialPurpose,
+        /// Each axis and its value.
+        values: Vec<[String; 2]>,
+    },
+}
+
+/// How far an experiment is, when a trial begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExperimentProgress {
+    /// Trials that are over.
+    pub done: u32,
+    /// Trials at most.
+    pub most: u32,
+    /// What they took.
+    #[serde(rename = "spent_ns")]
+    pub spent: Nanos,
+    /// What one that is to come takes, as far as is known.
+    #[serde(rename = "each_ns")]
+    pub each: Nanos,
+    /// What all of them may take; absent: no bound.
+    #[serde(rename = "budget_ns")]
+    pub budget: Option<Nanos>,
+}

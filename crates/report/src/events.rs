@@ -1,0 +1,194 @@
+//! Events as words, one line each, and the schema of events.
+
+use highwater_model::display::{bytes, count, duration, span};
+use highwater_model::event::{AuditStage, Event, Part, TableStep, TimedEvent, Trial, WarningKind};
+use highwater_model::plan::AuditLevel;
+use highwater_model::record::EstimateRecord;
+use highwater_model::search::SearchAxis;
+use highwater_model::units::Nanos;
+
+use super::json::pretty;
+
+/// JSON Schema (draft 2020-12) of a line of `--events`, pretty, with a newline at the end.
+pub fn event_schema() -> String {
+    pretty(&schemars::schema_for!(TimedEvent))
+}
+
+/// An event as a line of `--events`, with a newline at the end.
+pub fn event_line(time: String, event: &Event) -> String {
+    super::json::line(&TimedEvent {
+        time,
+        event: event.clone(),
+    })
+}
+
+/// What runs against what.
+pub fn begun(workload: &str, urls: &[String], target: &str) -> String {
+    format!("{workload} → {}   {target}", urls.join(" "))
+}
+
+/// What a run is expected to take, in one line.
+pub fn estimate(estimate: &EstimateRecord) -> String {
+    let mut parts = vec![match estimate.duration_ns {
+        Some(length) => format!("{} with a pace", span(length)),
+        None => "until its rows are there".to_owned(),
+    }];
+    parts.push(match estimate.rows {
+        Some(rows) => format!("{} rows", count(rows)),
+        None => "as many rows as the target takes".to_owned(),
+    });
+    let source = if estimate.bytes_per_row_measured {
+        "as measured on what is there"
+    } else {
+        "in values"
+    };
+    let each = estimate
+        .bytes_per_row
+        .map(|each| format!("{} a row {source}", bytes(each)));
+    match (estimate.bytes, each) {
+        (Some(all), Some(each)) => parts.push(format!("{}, {each}", bytes(all))),
+        (None, Some(each)) => parts.push(each),
+        (_, None) => {}
+    }
+    if let Some(disk) = &estimate.disk {
+        parts.push(format!(
+            "{} free at {}, of which {} are kept free",
+            bytes(disk.free_bytes),
+            disk.place,
+            bytes(disk.reserve_bytes)
+        ));
+    }
+    parts.join(" · ")
+}
+
+/// A part of a run that begins: its name, and what is done.
+pub fn part_line(part: &Part) -> String {
+    match part {
+        Part::TableHeld {
+            table,
+            owner,
+            silent,
+            wait,
+        } => format!(
+            "tables: table `{table}` is held by {owner}, silent for {}: waiting {} for a sign of life",
+            duration(silent.0),
+            duration(wait.0)
+        ),
+        Part::Load { rows } => format!("load: {rows} rows"),
+        Part::Start { wait } => format!("start: in {}", duration(wait.0)),
+        Part::LedgerReading => {
+            "audit: reading the run's ledger, and making its rows again".to_owned()
+        }
+        Part::Audit { level, estimate } => format!("audit: {}", audit(*level, *estimate)),
+        Part::AuditWaiting { error } => format!("audit: waiting for the target: {error}"),
+    }
+}
+
+/// What an audit compares, and about how long that takes.
+fn audit(level: AuditLevel, estimate: Nanos) -> String {
+    let what = match level {
+        AuditLevel::Off => "nothing",
+        AuditLevel::Count => "rows by key bucket",
+        AuditLevel::Sums => "rows and checksums by key bucket, a sample read back",
+        AuditLevel::Full => "every row read back",
+    };
+    if estimate < Nanos::SECOND {
+        return what.to_owned();
+    }
+    format!("{what}, about {}", duration(estimate.0))
+}
+
+/// What an audit is doing.
+pub fn audit_stage(stage: &AuditStage) -> String {
+    match stage {
+        AuditStage::Beginning => "beginning".to_owned(),
+        AuditStage::WaitingForStatements => "waiting for statements to end".to_owned(),
+        AuditStage::Invariant { name } => format!("asking invariant `{name}`"),
+        AuditStage::Table { table, step } => format!("{} of table `{table}`", table_step(*step)),
+        AuditStage::ServerCounters => "reading the server's counters".to_owned(),
+        AuditStage::WaitingForTarget { error } => format!("waiting for the target: {error}"),
+        AuditStage::WaitingForTable { error } => format!("waiting for a table: {error}"),
+        AuditStage::Repeating { error } => format!("repeating a request: {error}"),
+    }
+}
+
+const fn table_step(step: TableStep) -> &'static str {
+    match step {
+        TableStep::OwnSql => "trying the audit's own SQL on known rows",
+        TableStep::Counting => "counting rows",
+        TableStep::Summing => "adding up checksums",
+        TableStep::Searching => "searching for rows of unknown outcome, and reading a sample",
+        TableStep::Reading => "reading back rows",
+    }
+}
+
+/// What a trial tries.
+pub fn trial_about(trial: &Trial) -> String {
+    match trial {
+        Trial::Probe {
+            purpose,
+            axis,
+            at,
+            unit,
+        } => {
+            let what = match (at, axis) {
+                (None, _) => "closed load".to_owned(),
+                (Some(at), SearchAxis::Rate) => format!("{at} {}/s", unit.name()),
+                (Some(at), SearchAxis::Sessions) => format!("{at} sessions"),
+            };
+            format!("{}, {what}", purpose.name())
+        }
+        Trial::Configuration { purpose, values } => {
+            let values: Vec<String> = values.iter().map(|pair| pair.join(" ")).collect();
+            format!("{}, {}", purpose.name(), values.join(" · "))
+        }
+    }
+}
+
+/// A warning.
+pub fn warning(kind: WarningKind, message: &str) -> String {
+    match kind {
+        WarningKind::FileNotWritten => format!("{message}; the run goes on without it"),
+        WarningKind::RecordNotWritten | WarningKind::TargetUnreachable => message.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use highwater_model::record::DiskRecord;
+
+    #[test]
+    fn an_estimate_reads_as_one_line() {
+        let expected = EstimateRecord {
+            duration_ns: Some(11_000_000_000),
+            rows: Some(1_100_000),
+            bytes_per_row: Some(100),
+            bytes_per_row_measured: true,
+            bytes: Some(110_000_000),
+            disk: Some(DiskRecord {
+                place: "here".to_owned(),
+                free_bytes: 1_500_000_000,
+                total_bytes: 20_000_000_000,
+                reserve_bytes: 1_000_000_000,
+            }),
+        };
+        assert_eq!(
+            estimate(&expected),
+            "11 s with a pace · 1,100,000 rows · 110 MB, 100 B a row as measured on what is there · \
+             1.5 GB free at here, of which 1.0 GB are kept free"
+        );
+        let unbounded = EstimateRecord {
+            duration_ns: None,
+            rows: None,
+            bytes: None,
+            bytes_per_row_measured: false,
+            disk: None,
+            ..expected
+        };
+        assert_eq!(
+            estimate(&unbounded),
+            "until its rows are there · as many rows as the target takes · 100 B a row in values"
+        );
+    }
+}
