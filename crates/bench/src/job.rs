@@ -5,7 +5,7 @@ use std::error::Error;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Target, TargetError, TargetOptions, registry};
+use highwater_driver::{Target, TargetError, TargetOptions};
 use highwater_model::plan::{Arrivals, AuditLevel, AuditPlan, RetryPlan, Share, StopRule};
 use highwater_model::record::{ResultRecord, RunRecord};
 use highwater_model::units::{Nanos, Seed};
@@ -158,7 +158,7 @@ pub fn target_inserting(url: &str, insert: Option<&str>) -> Result<Arc<dyn Targe
         seed: SEED,
         connect_timeout: Nanos::from_secs(10),
     };
-    registry::open(&[url.to_owned()], &options)
+    highwater_drivers::open(&[url.to_owned()], &options)
 }
 
 /// The result of the measured phase, which has one stream of one op.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{TargetOptions, registry};
+use highwater_driver::TargetOptions;
 use highwater_model::plan::{AuditLevel, AuditPlan, Plan, RetryPlan, Share, StopRule};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
@@ -65,7 +65,7 @@ pub fn measure(
         seed,
         connect_timeout: Nanos::from_secs(10),
     };
-    let target = registry::open(&[sink.to_owned()], &options)?;
+    let target = highwater_drivers::open(&[sink.to_owned()], &options)?;
     let workload = Arc::new(workload(seed)?);
     let plan = plan(&workload, target.capabilities().default_sessions)?;
     let now = wall_clock();

@@ -5,18 +5,18 @@
 use crate::error::TargetError;
 
 /// The host that session `number` takes for its attempt: round robin, and another one each time.
-pub(crate) fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
+pub fn round_robin(number: u32, attempt: u32, hosts: usize) -> usize {
     let position = u64::from(number) + u64::from(attempt);
     usize::try_from(position).unwrap_or(0) % hosts.max(1)
 }
 
 /// The error if there is no host.
-pub(crate) fn none_given() -> TargetError {
+pub fn none_given() -> TargetError {
     TargetError::usage("no host given")
 }
 
 /// The first host that opens, with its connection; if none opens, the error of the last one.
-pub(crate) async fn first_to_open<'h, H, T>(
+pub async fn first_to_open<'h, H, T>(
     hosts: &'h [H],
     open: impl AsyncFn(&'h H) -> Result<T, TargetError>,
 ) -> Result<(&'h H, T), TargetError> {

@@ -19,7 +19,7 @@ pub struct Right {
 const CREATE: &str = "create tables";
 
 /// The attempts at a table of this name, in their order. `quoted` is the name as SQL reads it.
-pub(crate) fn attempts(quoted: &str) -> [(&'static str, String); 4] {
+pub fn attempts(quoted: &str) -> [(&'static str, String); 4] {
     [
         (CREATE, format!("CREATE TABLE {quoted} (n INTEGER)")),
         (
@@ -33,7 +33,7 @@ pub(crate) fn attempts(quoted: &str) -> [(&'static str, String); 4] {
 
 /// The results of the attempts so far.
 #[derive(Debug, Default)]
-pub(crate) struct Rights(Vec<Right>);
+pub struct Rights(Vec<Right>);
 
 impl Rights {
     /// Adds an attempt; false if the next one would make no sense.
@@ -41,7 +41,7 @@ impl Rights {
     /// # Errors
     ///
     /// If the connection to the target was lost.
-    pub(crate) fn note(
+    pub fn note(
         &mut self,
         name: &'static str,
         attempt: Result<(), TargetError>,
@@ -57,7 +57,7 @@ impl Rights {
     }
 
     /// All of them.
-    pub(crate) fn into_list(self) -> Vec<Right> {
+    pub fn into_list(self) -> Vec<Right> {
         self.0
     }
 }

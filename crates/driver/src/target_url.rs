@@ -68,6 +68,11 @@ pub struct Host {
 }
 
 impl TargetUrl {
+    /// Reads the URLs of one target.
+    pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, TargetError> {
+        texts.iter().map(|text| Self::parse(text)).collect()
+    }
+
     /// Parses a URL. Errors quote nothing that may be a part of a password.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         let found = text

@@ -14,17 +14,17 @@ const RESPONSE: u64 = 3;
 const LONG_RESPONSE: u64 = 60;
 
 /// The limit of a response, of the limit of a connection.
-pub(crate) fn of_response(connect_timeout: Nanos) -> Nanos {
+pub fn of_response(connect_timeout: Nanos) -> Nanos {
     Nanos(connect_timeout.0.saturating_mul(RESPONSE))
 }
 
 /// The limit of a response that takes its time.
-pub(crate) fn of_long_response(connect_timeout: Nanos) -> Nanos {
+pub fn of_long_response(connect_timeout: Nanos) -> Nanos {
     Nanos(connect_timeout.0.saturating_mul(LONG_RESPONSE))
 }
 
 /// What the future returns, or an error that names the place if it takes longer than the limit.
-pub(crate) async fn within<T>(
+pub async fn within<T>(
     timeline: &Rc<dyn Timeline>,
     limit: Nanos,
     place: &str,
@@ -46,7 +46,7 @@ pub(crate) async fn within<T>(
 
 /// The next question on a connection whose last one got no answer: an answer that comes late would
 /// be taken for that to this one.
-pub(crate) fn unanswered(place: &str) -> TargetError {
+pub fn unanswered(place: &str) -> TargetError {
     TargetError::unreachable(format!(
         "{place}: an earlier question on this connection got no answer"
     ))

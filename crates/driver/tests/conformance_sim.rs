@@ -4,6 +4,7 @@
 mod support;
 
 use highwater_driver::conformance::{SqlWords, Subject, broken_rules, rules};
+use highwater_driver::sim::SimDriver;
 
 /// Rules for targets that store values which the model keeps all the same: it counts rows.
 const COUNTING: [&str; 3] = [
@@ -15,6 +16,7 @@ const COUNTING: [&str; 3] = [
 #[expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
 fn check(url: &str) {
     let subject = Subject {
+        driver: &SimDriver,
         urls: vec![url.to_owned()],
         options: support::options(),
         timeline: support::WallTimeline::start(),

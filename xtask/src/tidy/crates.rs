@@ -1,7 +1,7 @@
 //! Rules about manifests: who may depend on whom, and that lints hold everywhere.
 
 use super::finding::Finding;
-use super::tree::Tree;
+use super::tree::{Tree, code_lines, is_test};
 
 /// Crates without I/O, async, clocks and global randomness: equal input gives equal bytes.
 pub(super) const PURE: [&str; 5] = [MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT];
@@ -12,17 +12,31 @@ const ANALYSIS: &str = "highwater-analysis";
 const SIZING: &str = "highwater-sizing";
 const REPORT: &str = "highwater-report";
 const DRIVER: &str = "highwater-driver";
+const CRATEDB: &str = "highwater-driver-cratedb";
+const POSTGRES: &str = "highwater-driver-postgres";
+const SQLITE: &str = "highwater-driver-sqlite";
+const NULL: &str = "highwater-driver-null";
+/// The registry, which alone names all drivers.
+const DRIVERS: &str = "highwater-drivers";
 const RUNNER: &str = "highwater-runner";
 const EXPERIMENT: &str = "highwater-experiment";
 
 /// Each crate of the workspace, and those of the workspace that it may depend on.
-const DIRECTION: [(&str, &[&str]); 12] = [
+const DIRECTION: [(&str, &[&str]); 17] = [
     (MODEL, &[]),
     (WORKLOAD, &[MODEL]),
     (ANALYSIS, &[MODEL, WORKLOAD]),
     (SIZING, &[MODEL, WORKLOAD, ANALYSIS]),
     (REPORT, &[MODEL, WORKLOAD, ANALYSIS, SIZING]),
     (DRIVER, &[MODEL, WORKLOAD, ANALYSIS]),
+    (CRATEDB, &[MODEL, DRIVER]),
+    (POSTGRES, &[MODEL, WORKLOAD, DRIVER]),
+    (SQLITE, &[MODEL, WORKLOAD, DRIVER]),
+    (NULL, &[MODEL, WORKLOAD, DRIVER, CRATEDB, POSTGRES]),
+    (
+        DRIVERS,
+        &[MODEL, WORKLOAD, DRIVER, CRATEDB, POSTGRES, SQLITE, NULL],
+    ),
     (RUNNER, &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER]),
     (
         EXPERIMENT,
@@ -31,12 +45,12 @@ const DIRECTION: [(&str, &[&str]); 12] = [
     (
         "highwater",
         &[
-            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, RUNNER, EXPERIMENT,
+            MODEL, WORKLOAD, ANALYSIS, SIZING, REPORT, DRIVER, DRIVERS, RUNNER, EXPERIMENT,
         ],
     ),
     (
         "highwater-bench",
-        &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, RUNNER],
+        &[MODEL, WORKLOAD, ANALYSIS, REPORT, DRIVER, DRIVERS, RUNNER],
     ),
     (TESTING, &[MODEL, WORKLOAD, DRIVER]),
     ("xtask", &[MODEL, WORKLOAD, SIZING, REPORT, TESTING]),
@@ -77,7 +91,11 @@ const WIRES: [&str; 6] = [
 ];
 
 /// Crates that may hold them.
-const MAY_HOLD_WIRES: [&str; 2] = [DRIVER, TESTING];
+const MAY_HOLD_WIRES: [&str; 4] = [DRIVER, POSTGRES, SQLITE, TESTING];
+
+/// Lines of product code, without comments and tests, that one crate holds at most: DIRECTION keeps the house
+/// in order only while none holds half of it.
+const LARGEST_CRATE: usize = 15_000;
 
 /// A dependency that a manifest names.
 struct Dependency {
@@ -125,6 +143,30 @@ pub(super) fn lints_are_inherited(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// No crate is a house of its own.
+pub(super) fn is_small_enough(tree: &Tree) -> Vec<Finding> {
+    workspace_crates(tree)
+        .into_iter()
+        .filter_map(|(name, directory)| {
+            let source = format!("{directory}/src/");
+            let files = tree
+                .with_extension("rs")
+                .filter(|(path, _)| path.starts_with(&source) && !is_test(path));
+            let lines: usize = files
+                .map(|(_, text)| {
+                    let code = code_lines(text);
+                    code.filter(|(_, line)| !line.trim().is_empty()).count()
+                })
+                .sum();
+            (lines > LARGEST_CRATE).then(|| {
+                let what = format!("`{name}` has {lines} lines of code, more than {LARGEST_CRATE}");
+                let hint = "split it where its parts do not need each other";
+                Finding::at(&format!("{directory}/Cargo.toml"), 1, what, hint)
+            })
+        })
+        .collect()
+}
+
 /// Why `dependency` of crate `name` is wrong, and what to do.
 fn violation(
     name: &str,
@@ -133,7 +175,7 @@ fn violation(
 ) -> Option<(String, &'static str)> {
     let on = dependency.name.as_str();
     let is_ours = DIRECTION.iter().any(|(known, _)| *known == on);
-    if on == TESTING && dependency.only_for_tests {
+    if [TESTING, DRIVERS].contains(&on) && dependency.only_for_tests {
         return None;
     }
     if is_ours && !allowed.contains(&on) {
@@ -154,7 +196,7 @@ fn violation(
     if WIRES.contains(&on) && !MAY_HOLD_WIRES.contains(&name) {
         return Some((
             format!("`{name}` depends on `{on}`"),
-            "only `highwater-driver` talks to databases",
+            "only drivers talk to databases",
         ));
     }
     None

@@ -29,7 +29,7 @@ pub use tree::Tree;
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule that looks at files alone.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     files::opens_with_its_purpose,
     files::is_short_enough,
     files::has_a_telling_name,
@@ -46,6 +46,7 @@ const RULES: [Rule; 21] = [
     tuples::no_tuple_parameters,
     crates::dependencies_point_one_way,
     crates::lints_are_inherited,
+    crates::is_small_enough,
     markdown::one_title,
     markdown::links_resolve,
     architecture::names_what_exists,

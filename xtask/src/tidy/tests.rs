@@ -71,6 +71,27 @@ fn files_are_short_and_tests_are_apart() {
 }
 
 #[test]
+fn a_crate_is_too_large_by_its_code_and_not_by_comments_or_tests() {
+    let many = manifest("highwater-model", "");
+    let few = manifest("highwater-driver", "");
+    let (code, comments) = ("x\n".repeat(7_501), "// x\n".repeat(20_000));
+    check_rule(
+        crates::is_small_enough,
+        &[
+            ("crates/model/Cargo.toml", &many),
+            ("crates/model/src/a.rs", &code),
+            ("crates/model/src/b/c.rs", &code),
+            ("crates/driver/Cargo.toml", &few),
+            ("crates/driver/src/a.rs", &code),
+            ("crates/driver/src/b.rs", &comments),
+            ("crates/driver/src/tests.rs", &code),
+            ("crates/driver/tests/a.rs", &code),
+        ],
+        &["crates/model/Cargo.toml:1: `highwater-model` has 15002 lines of code, more than 15000"],
+    );
+}
+
+#[test]
 fn names_report() {
     check_rule(
         files::has_a_telling_name,
@@ -159,18 +180,18 @@ fn databases_are_named_by_their_drivers_only() {
             ("crates/model/src/d.rs", inline_tests),
             ("crates/model/tests/e.rs", "sqlite\n"),
             ("crates/model/workloads/cpu.toml", "sqlite\n"),
-            ("crates/driver/src/lib.rs", "pub mod sqlite;\n// sqlite\n"),
-            ("crates/driver/src/postgres/a.rs", "cockroach postgres\n"),
-            ("crates/driver/src/registry.rs", "sqlite\n"),
+            ("crates/driver/src/lib.rs", "// sqlite\n"),
             ("crates/driver/src/sim/a.rs", "sqlite\n"),
-            ("crates/driver/src/sqlite/a.rs", "sqlite\nmysql\n"),
+            ("crates/drivers/postgres/src/a.rs", "cockroach postgres\n"),
+            ("crates/drivers/registry/src/lib.rs", "sqlite\n"),
+            ("crates/drivers/sqlite/src/a.rs", "sqlite\nmysql\n"),
             ("crates/testing/src/lib.rs", "postgres\n"),
         ],
         &[
             "crates/cli/src/a.rs:1: `postgres` is named outside its driver",
-            "crates/driver/src/lib.rs:2: `sqlite` is named outside its driver",
+            "crates/driver/src/lib.rs:1: `sqlite` is named outside its driver",
             "crates/driver/src/sim/a.rs:1: `sqlite` is named outside its driver",
-            "crates/driver/src/sqlite/a.rs:2: `mysql` is named outside its driver",
+            "crates/drivers/sqlite/src/a.rs:2: `mysql` is named outside its driver",
             "crates/model/src/c.rs:1: `crate` is named outside its driver",
             "crates/model/src/c.rs:2: `crate` is named outside its driver",
         ],

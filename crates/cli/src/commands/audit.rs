@@ -4,7 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{TargetOptions, TargetUrl, registry};
+use highwater_driver::{TargetOptions, TargetUrl};
 use highwater_model::quantity::print_instant;
 use highwater_model::record::{RecordRef, RunRecord};
 use highwater_model::units::Nanos;
@@ -82,14 +82,14 @@ fn target_of(
         seed: record.plan.seed,
         connect_timeout: CONNECT_TIMEOUT,
     };
-    let target = registry::open_urls(&urls, &options)?;
+    let target = highwater_drivers::open_urls(&urls, &options)?;
     let capabilities = target.capabilities();
     if capabilities.embedded || capabilities.simulated {
         return Ok(target);
     }
     match check::inspect(&target) {
         Err(error) if prompt::for_password(&error, &mut urls) => {
-            Ok(registry::open_urls(&urls, &options)?)
+            Ok(highwater_drivers::open_urls(&urls, &options)?)
         }
         // The audit itself says what else is wrong.
         _ => Ok(target),

@@ -8,8 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_driver::{
-    Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl,
-    Timeline, registry,
+    Connect, DiskSpace, Right, Target, TargetError, TargetFacts, TargetOptions, TargetUrl, Timeline,
 };
 use highwater_model::display::{bytes, duration, rate};
 use highwater_model::numbers::round_to_u64;
@@ -120,12 +119,12 @@ fn check_target(
     };
     let mut prompted = false;
     loop {
-        let target = registry::open_urls(&urls, &options)?;
+        let target = highwater_drivers::open_urls(&urls, &options)?;
         match inspect_table(&target, Some(probe.clone())) {
             Ok(inspection) => {
                 let mut lines = describe_target(target.as_ref(), &inspection);
                 let missing = missing(&inspection, &probe);
-                if let Some(sink) = registry::driver_of(&urls)?.sink() {
+                if let Some(sink) = highwater_drivers::driver_of(&urls)?.sink() {
                     lines.push(fact("ceiling", ceiling_of(sink, insert, &scratch.0)?));
                 }
                 return Ok((table(&lines), missing));

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use highwater_analysis::comparison::PRACTICAL;
 use highwater_driver::redaction::redacted;
-use highwater_driver::registry::drivers;
+use highwater_drivers::drivers;
 use highwater_model::record::Record;
 use highwater_report as report;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use highwater_driver::{Target, TargetOptions, TargetUrl, registry};
+use highwater_driver::{Target, TargetOptions, TargetUrl};
 use highwater_model::plan::Plan;
 use highwater_model::quantity::print_instant;
 use highwater_model::record::RunRecord;
@@ -233,7 +233,7 @@ pub(super) fn request_in(
 ) -> Result<RunRequest, Failure> {
     let now = wall_clock();
     let started_at = print_instant(Nanos(now.0 - now.0 % 1_000_000));
-    let driver = registry::driver_of(urls)?;
+    let driver = highwater_drivers::driver_of(urls)?;
     let (driver, sink) = (driver.name().to_owned(), driver.sink());
     Ok(RunRequest {
         target: open(settings, urls, &stored.data)?,
@@ -279,7 +279,7 @@ fn open(
         seed: Seed(settings.seed.0.wrapping_add(settings.round.into())),
         connect_timeout: CONNECT_TIMEOUT,
     };
-    Ok(registry::open_urls(urls, &options)?)
+    Ok(highwater_drivers::open_urls(urls, &options)?)
 }
 
 /// Interrupts (Ctrl-C) and requests to end (SIGTERM) as stop requests of the run.

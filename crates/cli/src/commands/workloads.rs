@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use highwater_driver::{TargetOptions, TargetUrl, registry};
+use highwater_driver::{TargetOptions, TargetUrl};
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::clock::{RealClock, RealTimeline};
 use highwater_workload::{EXAMPLE, WorkloadSpec, catalog, file_schema, sketch};
@@ -49,7 +49,7 @@ fn sketched(mut urls: Vec<TargetUrl>, table: &str) -> Result<String, Failure> {
     };
     let mut prompted = false;
     loop {
-        let target = registry::open_urls(&urls, &options)?;
+        let target = highwater_drivers::open_urls(&urls, &options)?;
         if target.capabilities().simulated_clock {
             return Err(Failure::usage("a simulated cluster has no tables"));
         }

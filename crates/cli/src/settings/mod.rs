@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use highwater_driver::{TargetUrl, registry};
+use highwater_driver::TargetUrl;
 use highwater_model::plan::{Arrivals, AuditLevel, Predicate};
 use highwater_model::quantity::Ppm;
 use highwater_model::search::SearchAxis;
@@ -388,13 +388,13 @@ pub struct TargetSchemes {
 impl TargetSchemes {
     /// Those that this program was built with.
     pub fn built_in() -> Self {
-        let drivers = registry::drivers().iter();
+        let drivers = highwater_drivers::drivers().iter();
         Self {
             schemes: drivers
                 .flat_map(|driver| driver.schemes())
                 .copied()
                 .collect(),
-            default_url: registry::default_url(),
+            default_url: highwater_drivers::default_url(),
         }
     }
 }

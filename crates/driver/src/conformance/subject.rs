@@ -8,11 +8,11 @@ use highwater_model::outcome::Outcome;
 use highwater_model::units::{Nanos, Seed};
 
 use crate::contract::{
-    Admin, Connect, Encoder, Request, Session, Target, TargetError, TargetErrorKind, TargetOptions,
-    Timeline,
+    Admin, Connect, Driver, Encoder, Request, Session, Target, TargetError, TargetErrorKind,
+    TargetOptions, Timeline,
 };
-use crate::registry;
 use crate::table_registry::TablePolicy;
+use crate::target_url::TargetUrl;
 
 use super::broken::{Broken, require};
 use super::dialect::SqlWords;
@@ -27,6 +27,8 @@ pub(super) const POLICY: TablePolicy<'_> = TablePolicy::new("conformance", SEED)
 
 /// A target under test: how to open it, its time, and its SQL.
 pub struct Subject {
+    /// Who opens it.
+    pub driver: &'static dyn Driver,
     /// URLs as a user gives them.
     pub urls: Vec<String>,
     /// Options; the suite replaces the insert mode.
@@ -46,7 +48,8 @@ impl Subject {
             insert: insert.map(str::to_owned),
             ..self.options.clone()
         };
-        registry::open(&self.urls, &options)
+        self.driver
+            .open(&TargetUrl::parse_all(&self.urls)?, &options)
     }
 
     /// Ways to insert that the target offers; one that the server refuses as a whole, with a

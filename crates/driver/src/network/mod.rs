@@ -9,16 +9,16 @@ mod tls;
 
 use std::io;
 
-pub(crate) use peer::first_bytes;
-pub(crate) use sslmode::{SslMode, is_loopback};
-pub(crate) use stream::Stream;
-pub(crate) use tls::{Tls, TlsFiles};
+pub use peer::first_bytes;
+pub use sslmode::{SslMode, is_loopback};
+pub use stream::Stream;
+pub use tls::{Tls, TlsFiles};
 
 /// Longest message that is kept of a server's words, in bytes.
 const MESSAGE_BYTES_MAX: usize = 300;
 
 /// An I/O error in our words where the system's are unclear; one line.
-pub(crate) fn describe(error: &io::Error) -> String {
+pub fn describe(error: &io::Error) -> String {
     if error.kind() == io::ErrorKind::UnexpectedEof {
         return "the server closed the connection".to_owned();
     }
@@ -26,7 +26,7 @@ pub(crate) fn describe(error: &io::Error) -> String {
 }
 
 /// Text on one line, cut at a character boundary.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_whitespace() {
         if !line.is_empty() {

@@ -13,7 +13,7 @@ use crate::contract::Timeline;
 /// How long an answer is waited for.
 const LIMIT: Nanos = Nanos::SECOND;
 /// The first bytes of the answer to a request, if one comes in time.
-pub(crate) async fn first_bytes(
+pub async fn first_bytes(
     host: &str,
     port: u16,
     request: &[u8],

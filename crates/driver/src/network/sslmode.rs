@@ -8,7 +8,7 @@ use crate::contract::TargetError;
 
 /// libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SslMode {
+pub enum SslMode {
     /// Never TLS.
     Disable,
     /// TLS only if the server refuses plain connections.
@@ -25,7 +25,7 @@ pub(crate) enum SslMode {
 
 impl SslMode {
     /// From libpq's word.
-    pub(crate) fn parse(text: &str) -> Result<Self, TargetError> {
+    pub fn parse(text: &str) -> Result<Self, TargetError> {
         Ok(match text {
             "disable" => Self::Disable,
             "allow" => Self::Allow,
@@ -43,7 +43,7 @@ impl SslMode {
     }
 
     /// The default: `prefer` on loopback, `verify-full` elsewhere.
-    pub(crate) fn default_for(host: &str) -> Self {
+    pub fn default_for(host: &str) -> Self {
         if is_loopback(host) {
             Self::Prefer
         } else {
@@ -52,7 +52,7 @@ impl SslMode {
     }
 
     /// Which kinds of connection to try, encrypted or not, in libpq's order.
-    pub(crate) fn kinds(self) -> &'static [bool] {
+    pub fn kinds(self) -> &'static [bool] {
         match self {
             Self::Disable => &[false],
             Self::Allow => &[false, true],
@@ -63,7 +63,7 @@ impl SslMode {
 }
 
 /// Whether a host is this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
+pub fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost")
         || host
             .parse::<IpAddr>()

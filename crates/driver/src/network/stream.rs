@@ -11,7 +11,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 
 /// A connected stream. An enum, so that the hot path has no virtual call per read.
-pub(crate) enum Stream {
+pub enum Stream {
     /// Plain TCP.
     Tcp(TcpStream),
     /// A socket in the file system.
@@ -22,7 +22,7 @@ pub(crate) enum Stream {
 
 impl Stream {
     /// Whether the bytes are encrypted.
-    pub(crate) fn is_encrypted(&self) -> bool {
+    pub fn is_encrypted(&self) -> bool {
         matches!(self, Self::Tls(_))
     }
 }

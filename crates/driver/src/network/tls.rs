@@ -29,18 +29,18 @@ use crate::contract::{TargetError, TargetErrorKind};
 
 /// The PEM files that a URL or the environment names.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct TlsFiles {
+pub struct TlsFiles {
     /// `sslrootcert`: whom to trust; `system` means the machine's own list.
-    pub(crate) root: Option<String>,
+    pub root: Option<String>,
     /// `sslcert`: the certificate that we show.
-    pub(crate) certificate: Option<String>,
+    pub certificate: Option<String>,
     /// `sslkey`: its key.
-    pub(crate) key: Option<String>,
+    pub key: Option<String>,
 }
 
 /// TLS towards one server: made at the first connection, so that certificates are read once.
 #[derive(Debug)]
-pub(crate) struct Tls {
+pub struct Tls {
     files: TlsFiles,
     mode: SslMode,
     config: OnceLock<Result<Arc<ClientConfig>, TargetError>>,
@@ -48,7 +48,7 @@ pub(crate) struct Tls {
 
 impl Tls {
     /// Reads no file yet.
-    pub(crate) fn new(files: TlsFiles, mode: SslMode) -> Self {
+    pub fn new(files: TlsFiles, mode: SslMode) -> Self {
         Self {
             files,
             mode,
@@ -57,13 +57,13 @@ impl Tls {
     }
 
     /// What was asked for.
-    pub(crate) fn mode(&self) -> SslMode {
+    pub fn mode(&self) -> SslMode {
         self.mode
     }
 
     /// Reads the files that the URL names, so that a wrong one is reported before anything is
     /// connected.
-    pub(crate) fn check_files(&self) -> Result<(), TargetError> {
+    pub fn check_files(&self) -> Result<(), TargetError> {
         let TlsFiles {
             root,
             certificate,
@@ -77,7 +77,7 @@ impl Tls {
     }
 
     /// Speaks TLS with a server that agreed to it; `place` says in errors which one.
-    pub(crate) async fn handshake(
+    pub async fn handshake(
         &self,
         place: &str,
         host: &str,

@@ -6,27 +6,29 @@ const ROWS_MAX: usize = 250_000;
 const BYTES_MAX: usize = 128 * 1024 * 1024;
 
 /// Says of an answer that it is too long.
-pub(crate) const TOO_LONG: &str =
+pub const TOO_LONG: &str =
     "a response has more than 250,000 rows or 128 MiB, which no answer to Highwater has";
 
 /// What is left of the room for an answer.
 #[derive(Debug)]
-pub(crate) struct AnswerLimit {
+pub struct AnswerLimit {
     rows: usize,
     bytes: usize,
 }
 
-impl AnswerLimit {
+impl Default for AnswerLimit {
     /// Of an answer that begins.
-    pub(crate) const fn new() -> Self {
+    fn default() -> Self {
         Self {
             rows: ROWS_MAX,
             bytes: BYTES_MAX,
         }
     }
+}
 
+impl AnswerLimit {
     /// Whether a row that takes so many bytes still fits.
-    pub(crate) fn takes(&mut self, row: &[Option<String>]) -> bool {
+    pub fn takes(&mut self, row: &[Option<String>]) -> bool {
         let texts: usize = row.iter().flatten().map(String::len).sum();
         let bytes = texts + size_of_val(row) + size_of::<Vec<Option<String>>>();
         let left = self.rows.checked_sub(1).zip(self.bytes.checked_sub(bytes));
@@ -43,11 +45,11 @@ mod tests {
 
     #[test]
     fn rows_and_bytes_are_bounded() {
-        let mut limit = AnswerLimit::new();
+        let mut limit = AnswerLimit::default();
         let taken = (0..2 * ROWS_MAX).filter(|_| limit.takes(&[])).count();
         assert_eq!(taken, ROWS_MAX);
         let long = [Some("x".repeat(BYTES_MAX / 4))];
-        let mut limit = AnswerLimit::new();
+        let mut limit = AnswerLimit::default();
         assert_eq!((0..10).filter(|_| limit.takes(&long)).count(), 3);
     }
 }

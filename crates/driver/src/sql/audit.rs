@@ -23,7 +23,7 @@ const LOCATED_MAX: usize = 50;
 const RANGES_LOCATED_MAX: usize = 2_000;
 
 /// Adds up the table by groups of `width` keys or, where that is too wide, parts of it.
-pub(crate) fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
+pub fn sums(dialect: Dialect, table: &BoundTable, width: u64) -> String {
     let group = i64::try_from(group_width(width)).unwrap_or(i64::MAX);
     let mut values = String::new();
     let mut sums = String::new();
@@ -50,7 +50,7 @@ fn group_width(width: u64) -> u64 {
 }
 
 /// Takes one row of the response to [`sums`]; false if it is not made of integers.
-pub(crate) fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
+pub fn take_sums(sums: &mut KeySums, width: u64, row: &[Option<String>]) -> bool {
     let [Some(bucket), Some(rows), values @ ..] = row else {
         return false;
     };
@@ -121,7 +121,7 @@ fn outer(dialect: Dialect, column: &BoundColumn, value: &str) -> String {
 
 /// Statements that together give the rows of the ranges, among others: key, then values.
 /// Each comes with the ranges that it covers.
-pub(crate) fn reads<'r>(
+pub fn reads<'r>(
     dialect: Dialect,
     table: &BoundTable,
     ranges: &'r [KeyRange],
@@ -212,7 +212,7 @@ fn raw(dialect: Dialect, column: &BoundColumn) -> String {
 }
 
 /// A row of the response to [`reads`]; none where it has no key.
-pub(crate) fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
+pub fn stored(table: &BoundTable, row: Vec<Option<String>>) -> Option<StoredRow> {
     let mut values = row.into_iter();
     let key = values.next()??.parse().ok()?;
     let values = table.columns.iter().zip(values);

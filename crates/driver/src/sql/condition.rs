@@ -8,19 +8,19 @@ use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
 const TEXT_MAX: usize = 200;
 
 /// How a dialect writes parts of a condition.
-pub(crate) struct ConditionWords<'a> {
+pub struct ConditionWords<'a> {
     /// A quoted identifier.
-    pub(crate) quoted: fn(&str) -> String,
+    pub quoted: fn(&str) -> String,
     /// A text literal.
-    pub(crate) literal: fn(&str) -> String,
+    pub literal: fn(&str) -> String,
     /// A timestamp, given quoted, as milliseconds since 1970 with all its digits.
-    pub(crate) milliseconds: &'a dyn Fn(&str) -> String,
+    pub milliseconds: &'a dyn Fn(&str) -> String,
     /// An attribute of an object as text: the quoted column, then the attribute as a literal.
-    pub(crate) attribute: &'a dyn Fn(&str, &str) -> String,
+    pub attribute: &'a dyn Fn(&str, &str) -> String,
 }
 
 /// See [`crate::contract::Admin::condition`].
-pub(crate) fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) -> String {
+pub fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) -> String {
     let mut columns: Vec<(&BoundColumn, &Value)> = table.columns.iter().zip(row).collect();
     // Nearly all rows differ in what is cheap to compare.
     columns.sort_by_key(|(column, _)| match column.kind {

@@ -16,7 +16,7 @@ use crate::contract::TargetError;
 const STATEMENTS: &str = "sys.jobs_log";
 
 /// Describes a table of the schema; `place` is for messages.
-pub(crate) async fn describe(
+pub async fn describe(
     database: &mut impl SqlQuery,
     place: &str,
     table: &str,

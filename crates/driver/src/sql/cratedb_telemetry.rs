@@ -9,7 +9,7 @@ use crate::telemetry::{MetricSample, names, units};
 
 /// Nodes; pools of nodes; the cluster. The bounds keep answers small: a series beyond the bound of
 /// a record would be left out anyway.
-pub(crate) const STATEMENTS: [&str; 3] = [
+pub const STATEMENTS: [&str; 3] = [
     "SELECT name, load['1'], os['cpu']['used'], heap['used'], heap['max'], \
      fs['total']['bytes_written'], fs['total']['bytes_read'], fs['total']['available'] \
      FROM sys.nodes ORDER BY name LIMIT 16",
@@ -25,7 +25,7 @@ pub(crate) const STATEMENTS: [&str; 3] = [
 ];
 
 /// The responses to [`STATEMENTS`], in their order, as samples.
-pub(crate) fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
+pub fn metric_samples(responses: &[Texts]) -> Vec<MetricSample> {
     let mut samples = Vec::new();
     let rows = |statement: usize| responses.get(statement).into_iter().flatten();
     for row in rows(0) {

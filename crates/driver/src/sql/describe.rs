@@ -9,23 +9,24 @@ use highwater_model::table_shape::{ColumnShape, LISTED_MAX};
 use crate::contract::{TargetError, TargetErrorKind};
 
 /// Rows of the sample.
-pub(crate) const SAMPLE_ROWS: u64 = 100_000;
+pub const SAMPLE_ROWS: u64 = 100_000;
 /// The alias of the sample; statements with it are Highwater's.
-pub(crate) const SAMPLE: &str = "highwater_sample";
+pub const SAMPLE: &str = "highwater_sample";
 /// The alias of the rows that an audit reads; statements with it are Highwater's too.
-pub(crate) const AUDITED: &str = "highwater_audited";
+pub const AUDITED: &str = "highwater_audited";
 
 /// Rows of a response as text, null as none.
-pub(crate) type Texts = Vec<Vec<Option<String>>>;
+pub type Texts = Vec<Vec<Option<String>>>;
 
 /// A connection that runs one statement at a time.
-pub(crate) trait SqlQuery {
+#[expect(async_fn_in_trait, reason = "a connection stays on its thread")]
+pub trait SqlQuery {
     /// Runs a statement and returns its rows.
     async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError>;
 }
 
 /// The error of a name that no table has; `place` names the target.
-pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
+pub fn not_there(place: &str, table: &str) -> TargetError {
     TargetError {
         kind: TargetErrorKind::Usage,
         message: format!("{place}: there is no table `{table}` in the schema"),
@@ -34,10 +35,7 @@ pub(crate) fn not_there(place: &str, table: &str) -> TargetError {
 }
 
 /// Rows of the sample of `from`, a name in SQL.
-pub(crate) async fn count_rows(
-    database: &mut impl SqlQuery,
-    from: &str,
-) -> Result<u64, TargetError> {
+pub async fn count_rows(database: &mut impl SqlQuery, from: &str) -> Result<u64, TargetError> {
     let sql =
         format!("SELECT count(*) FROM (SELECT 1 AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}");
     Ok(number(&database.texts(&sql).await?, 0))
@@ -45,7 +43,7 @@ pub(crate) async fn count_rows(
 
 /// Fills in the statistics of a column from the sample. `value` is its expression: of times the
 /// milliseconds since 1970, of booleans 1 and 0.
-pub(crate) async fn sample_column(
+pub async fn sample_column(
     database: &mut impl SqlQuery,
     from: &str,
     value: &str,
@@ -87,14 +85,14 @@ pub(crate) async fn sample_column(
 }
 
 /// A condition on a list of statements with their text in `column`: they are not Highwater's.
-pub(crate) fn not_ours(column: &str) -> String {
+pub fn not_ours(column: &str) -> String {
     [SAMPLE, AUDITED]
         .map(|name| format!("strpos({column}, '{name}') = 0"))
         .join(" AND ")
 }
 
 /// A value of the first row as a number; 0 where there is none.
-pub(crate) fn number(rows: &Texts, at: usize) -> u64 {
+pub fn number(rows: &Texts, at: usize) -> u64 {
     let text = rows.first().and_then(|row| row.get(at)?.as_deref());
     text.and_then(|text| text.parse().ok()).unwrap_or(0)
 }

@@ -12,7 +12,7 @@ use crate::contract::TableFeatures;
 
 /// The product behind the wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dialect {
+pub enum Dialect {
     /// PostgreSQL, and what calls itself so.
     PostgreSql,
     /// CockroachDB.
@@ -23,7 +23,7 @@ pub(crate) enum Dialect {
 
 impl Dialect {
     /// From the answer to `SELECT version()`.
-    pub(crate) fn of_version(version: &str) -> Self {
+    pub fn of_version(version: &str) -> Self {
         if version.starts_with("CockroachDB") {
             Self::CockroachDb
         } else if version.starts_with("CrateDB") {
@@ -34,7 +34,7 @@ impl Dialect {
     }
 
     /// From the name of a parameter that the server reports at start-up.
-    pub(crate) fn of_parameter(name: &str) -> Option<Self> {
+    pub fn of_parameter(name: &str) -> Option<Self> {
         match name {
             "crdb_version" => Some(Self::CockroachDb),
             "crate_version" => Some(Self::CrateDb),
@@ -43,7 +43,7 @@ impl Dialect {
     }
 
     /// Names of the SQL dialects that it understands, best first.
-    pub(crate) fn names(self) -> Vec<String> {
+    pub fn names(self) -> Vec<String> {
         let names: &[&str] = match self {
             Self::PostgreSql => &["postgresql"],
             Self::CockroachDb => &["cockroachdb", "postgresql"],
@@ -53,7 +53,7 @@ impl Dialect {
     }
 
     /// Properties of tables besides columns.
-    pub(crate) fn table_features(self) -> TableFeatures {
+    pub fn table_features(self) -> TableFeatures {
         TableFeatures {
             shards: self == Self::CrateDb,
             settings: true,
@@ -62,7 +62,7 @@ impl Dialect {
 
     /// The name of a table's setting. PostgreSQL's may be two names with a dot between, CrateDB's
     /// is one name with dots in it.
-    pub(crate) fn setting(self, name: &str) -> String {
+    pub fn setting(self, name: &str) -> String {
         match self {
             Self::CrateDb => format!("\"{name}\""),
             Self::PostgreSql | Self::CockroachDb => name.to_owned(),
@@ -70,13 +70,13 @@ impl Dialect {
     }
 
     /// The statement that selects a database if none was named, if one is needed.
-    pub(crate) fn without_database(self) -> Option<&'static str> {
+    pub fn without_database(self) -> Option<&'static str> {
         (self == Self::CockroachDb).then_some("SET database = defaultdb")
     }
 
     /// A condition on `information_schema.columns` that leaves out what the server adds unseen,
     /// such as the bucket of a hash-sharded key.
-    pub(crate) fn shown_columns(self) -> &'static str {
+    pub fn shown_columns(self) -> &'static str {
         match self {
             Self::CockroachDb => " AND is_hidden = 'NO'",
             Self::PostgreSql | Self::CrateDb => "",
@@ -84,7 +84,7 @@ impl Dialect {
     }
 
     /// Why a server of this version cannot apply `COPY … FROM STDIN` as a whole, if so.
-    pub(crate) fn copies(self, version: &str) -> Result<(), &'static str> {
+    pub fn copies(self, version: &str) -> Result<(), &'static str> {
         match self {
             Self::CockroachDb if release(version).is_some_and(|release| release < (22, 2)) => {
                 Err("before version 22.2 the server commits every 100 rows of a COPY")
@@ -96,12 +96,12 @@ impl Dialect {
 
     /// Whether there are transactions, so that a failed statement leaves something that ROLLBACK
     /// has to end; CrateDB has neither, and takes BEGIN for nothing.
-    pub(crate) fn rolls_back(self) -> bool {
+    pub fn rolls_back(self) -> bool {
         self != Self::CrateDb
     }
 
     /// Characters of one statement, at most; CrateDB's `statement_max_length`.
-    pub(crate) fn statement_length_max(self) -> usize {
+    pub fn statement_length_max(self) -> usize {
         match self {
             Self::PostgreSql | Self::CockroachDb => usize::MAX,
             Self::CrateDb => 262_144,
@@ -109,39 +109,39 @@ impl Dialect {
     }
 
     /// Whether a batch is applied as a whole or not at all.
-    pub(crate) fn atomic_batches(self) -> bool {
+    pub fn atomic_batches(self) -> bool {
         self != Self::CrateDb
     }
 
     /// Whether an insert that lost its client may still lie unread in the server's sockets when no
     /// statement is listed; elsewhere the list of backends shows it.
-    pub(crate) fn hides_unread_inserts(self) -> bool {
+    pub fn hides_unread_inserts(self) -> bool {
         self == Self::CrateDb
     }
 
     /// Whether several statements before one Sync need BEGIN and COMMIT to be one transaction.
-    pub(crate) fn wraps_pipelines(self) -> bool {
+    pub fn wraps_pipelines(self) -> bool {
         self == Self::CockroachDb
     }
 
     /// Whether DDL can be rolled back together with rows.
-    pub(crate) fn transactional_ddl(self) -> bool {
+    pub fn transactional_ddl(self) -> bool {
         self == Self::PostgreSql
     }
 
     /// Makes what was written to a table visible, where that takes a statement.
-    pub(crate) fn refresh(self, table: &str) -> Option<String> {
+    pub fn refresh(self, table: &str) -> Option<String> {
         (self == Self::CrateDb).then(|| format!("REFRESH TABLE {table}"))
     }
 
     /// `key / width` of integers, rounded down, for keys that are not negative.
-    pub(crate) fn divide(self, key: &str, width: i64) -> String {
+    pub fn divide(self, key: &str, width: i64) -> String {
         let quotient = self.quotient().replace("{dividend}", key);
         quotient.replace("{divisor}", &width.to_string())
     }
 
     /// How it writes the whole part of `{dividend}` by `{divisor}`.
-    pub(crate) fn quotient(self) -> &'static str {
+    pub fn quotient(self) -> &'static str {
         match self {
             // Its `/` makes a decimal of two integers.
             Self::CockroachDb => "{dividend} // {divisor}",
@@ -150,7 +150,7 @@ impl Dialect {
     }
 
     /// A timestamp as whole milliseconds since 1970, a bigint.
-    pub(crate) fn milliseconds(self, column: &str) -> String {
+    pub fn milliseconds(self, column: &str) -> String {
         match self {
             // A double, which is exact here and much cheaper than `extract`, a decimal.
             Self::PostgreSql => format!("CAST(date_part('epoch', {column}) * 1000 AS bigint)"),
@@ -160,7 +160,7 @@ impl Dialect {
     }
 
     /// A timestamp as milliseconds since 1970, with all its digits.
-    pub(crate) fn exact_milliseconds(self, column: &str) -> String {
+    pub fn exact_milliseconds(self, column: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("extract(epoch FROM {column}) * 1000"),
             Self::CrateDb => format!("CAST({column} AS bigint)"),
@@ -168,7 +168,7 @@ impl Dialect {
     }
 
     /// An attribute of a JSON object as text; `attribute` is a literal.
-    pub(crate) fn attribute(self, column: &str, attribute: &str) -> String {
+    pub fn attribute(self, column: &str, attribute: &str) -> String {
         match self {
             Self::PostgreSql | Self::CockroachDb => format!("{column} ->> {attribute}"),
             Self::CrateDb => format!("{column}[{attribute}]"),
@@ -176,7 +176,7 @@ impl Dialect {
     }
 
     /// See [`crate::contract::Admin::condition`].
-    pub(crate) fn condition(self, table: &BoundTable, row: &[Value]) -> String {
+    pub fn condition(self, table: &BoundTable, row: &[Value]) -> String {
         let words = ConditionWords {
             quoted,
             // Without backslashes, all of them write a text alike.
@@ -188,7 +188,7 @@ impl Dialect {
     }
 
     /// What [`Self::number_of_hash`] makes the integer for a text of, computed once per row.
-    pub(crate) fn hash(self, text: &str) -> String {
+    pub fn hash(self, text: &str) -> String {
         match self {
             Self::PostgreSql => {
                 format!("CAST(CAST('x' || substr(md5({text}), 1, 7) AS bit(28)) AS integer)")
@@ -198,7 +198,7 @@ impl Dialect {
     }
 
     /// The first seven hexadecimal digits of an MD5 as an integer.
-    pub(crate) fn number_of_hash(self, hash: &str) -> String {
+    pub fn number_of_hash(self, hash: &str) -> String {
         if self == Self::PostgreSql {
             return format!("CAST({hash} AS bigint)");
         }
@@ -215,7 +215,7 @@ impl Dialect {
     }
 
     /// Whether a bigint is in a list of integers; servers look it up by hash where they can.
-    pub(crate) fn one_of(self, value: &str, list: &str) -> String {
+    pub fn one_of(self, value: &str, list: &str) -> String {
         match self {
             Self::PostgreSql => format!("{value} = ANY ('{{{list}}}'::bigint[])"),
             Self::CockroachDb | Self::CrateDb => format!("{value} IN ({list})"),
@@ -225,7 +225,7 @@ impl Dialect {
     /// The statement to run before reading a whole table. PostgreSQL takes the rows that its
     /// workers would hand over for so costly that it computes every checksum in one process; a
     /// server that does not know these settings is left as it is.
-    pub(crate) fn before_full_scan(self) -> Option<&'static str> {
+    pub fn before_full_scan(self) -> Option<&'static str> {
         match self {
             Self::PostgreSql => Some(
                 "SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
@@ -236,7 +236,7 @@ impl Dialect {
     }
 
     /// How leases are written and read.
-    pub(crate) fn lease_words(self) -> LeaseWords {
+    pub fn lease_words(self) -> LeaseWords {
         match self {
             Self::PostgreSql => LeaseWords {
                 literal: escape_literal,
@@ -268,7 +268,7 @@ impl Dialect {
 
     /// Counts statements of this program's other sessions that still run; `name` is a literal.
     /// Backends that lost their client count as long as they are there.
-    pub(crate) fn count_running(self, name: &str, lingering: &[i32]) -> String {
+    pub fn count_running(self, name: &str, lingering: &[i32]) -> String {
         match self {
             Self::PostgreSql => {
                 let lingering: Vec<String> = lingering.iter().map(ToString::to_string).collect();

@@ -14,24 +14,24 @@ const LEASES_MAX: usize = 1_000;
 
 /// What a dialect says in its own words.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct LeaseWords {
+pub struct LeaseWords {
     /// A text literal.
-    pub(crate) literal: fn(&str) -> String,
+    pub literal: fn(&str) -> String,
     /// Milliseconds since 1970 by the target's clock, an integer.
-    pub(crate) now_ms: &'static str,
+    pub now_ms: &'static str,
     /// What follows the columns of a CREATE TABLE.
-    pub(crate) table_options: &'static str,
+    pub table_options: &'static str,
     /// Makes what was written visible.
-    pub(crate) refresh: Option<&'static str>,
+    pub refresh: Option<&'static str>,
     /// Takes a lock that ends with this connection, by the literal `{token}`; the same connection may
     /// take it again.
-    pub(crate) lock: Option<&'static str>,
+    pub lock: Option<&'static str>,
     /// Whether somebody has the lock of `l.token`: 0 or 1; NULL where there is none.
-    pub(crate) is_locked: &'static str,
+    pub is_locked: &'static str,
 }
 
 /// Does what is to be done, and reads the leases that are there then.
-pub(crate) async fn perform(
+pub async fn perform(
     connection: &mut impl SqlQuery,
     words: &LeaseWords,
     action: LeaseAction<'_>,

@@ -4,13 +4,13 @@
 //! Must not do I/O: a driver passes its connection as a [`describe::SqlQuery`], or sends the
 //! statements itself.
 
-pub(crate) mod answer_limit;
-pub(crate) mod audit;
-pub(crate) mod condition;
-pub(crate) mod cratedb_describe;
-pub(crate) mod cratedb_telemetry;
-pub(crate) mod describe;
-pub(crate) mod dialect;
-pub(crate) mod leases;
-pub(crate) mod quoting;
-pub(crate) mod with_clause;
+pub mod answer_limit;
+pub mod audit;
+pub mod condition;
+pub mod cratedb_describe;
+pub mod cratedb_telemetry;
+pub mod describe;
+pub mod dialect;
+pub mod leases;
+pub mod quoting;
+pub mod with_clause;

@@ -3,11 +3,11 @@
 //! Must not be used for PostgreSQL's own literals: `postgres_protocol` escapes these.
 
 /// A quoted identifier, whatever the name contains.
-pub(crate) fn quoted(name: &str) -> String {
+pub fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 /// A text literal.
-pub(crate) fn literal(text: &str) -> String {
+pub fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

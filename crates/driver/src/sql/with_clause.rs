@@ -8,7 +8,7 @@
 ///
 /// All values are written as text literals: the dialects that know the clause read numbers and
 /// switches from them.
-pub(crate) fn with_settings(
+pub fn with_settings(
     create: &str,
     settings: &[(String, String)],
     quote: impl Fn(&str) -> String,

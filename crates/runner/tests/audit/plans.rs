@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use highwater_driver::{Target, TargetOptions, registry};
+use highwater_driver::{Target, TargetOptions};
 use highwater_model::judgment::Data;
 use highwater_model::plan::{AuditLevel, StopRule};
 use highwater_model::record::{AuditRecord, AuditStatus, Fault, RunRecord};
@@ -205,7 +205,7 @@ impl Database {
             seed: Seed(42),
             connect_timeout: Nanos::from_secs(5),
         };
-        registry::open(&[self.url(port)], &options).unwrap()
+        highwater_drivers::open(&[self.url(port)], &options).unwrap()
     }
 
     /// Statements that plant a fault as soon as its last row is inserted.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
-use highwater_driver::{Target, TargetOptions, registry};
+use highwater_driver::{Target, TargetOptions};
 use highwater_model::units::{Nanos, Seed};
 use highwater_runner::interrupts;
 use highwater_runner::observer::Silent;
@@ -92,7 +92,7 @@ pub(crate) fn target(urls: &[String], name: &str, insert: Option<&str>) -> Arc<d
         seed: Seed(42),
         connect_timeout: Nanos::from_secs(5),
     };
-    registry::open(urls, &options).unwrap()
+    highwater_drivers::open(urls, &options).unwrap()
 }
 
 /// Runs, with `--drop` or without.

@@ -14,7 +14,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use highwater_analysis as analysis;
-use highwater_driver::{Target, TargetOptions, registry};
+use highwater_driver::{Target, TargetOptions};
 use highwater_model::event::{Event, Part};
 use highwater_model::judgment::ReasonCode;
 use highwater_model::plan::{
@@ -96,7 +96,7 @@ impl Job {
             seed: Seed(self.seed),
             connect_timeout: Nanos::from_secs(5),
         };
-        registry::open(std::slice::from_ref(&self.target), &options).unwrap()
+        highwater_drivers::open(std::slice::from_ref(&self.target), &options).unwrap()
     }
 
     pub(crate) fn workload(&self) -> Arc<Workload> {

@@ -2,6 +2,7 @@
 
 use highwater_model::units::{Nanos, Seed};
 
+use super::super::SimDriver;
 use super::Clock;
 use crate::conformance::{SqlWords, Subject, broken_rules};
 use crate::contract::TargetOptions;
@@ -15,6 +16,7 @@ fn it_keeps_every_rule_that_needs_no_values() {
     ] {
         let clock = Clock::default();
         let subject = Subject {
+            driver: &SimDriver,
             urls: vec![format!("sim:{query}")],
             options: TargetOptions {
                 insert: None,

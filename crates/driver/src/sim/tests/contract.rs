@@ -10,7 +10,7 @@ use super::{
     target, try_connect, workload,
 };
 use crate::contract::{Driver, Request, Target, TargetError, TargetOptions};
-use crate::{TablePolicy, TargetErrorKind, registry};
+use crate::{TablePolicy, TargetErrorKind, TargetUrl};
 
 fn options(insert: Option<&str>) -> TargetOptions {
     TargetOptions {
@@ -24,11 +24,12 @@ fn options(insert: Option<&str>) -> TargetOptions {
 
 fn open(urls: &[&str], insert: Option<&str>) -> Result<String, TargetError> {
     let urls: Vec<String> = urls.iter().map(|url| (*url).to_owned()).collect();
-    registry::open(&urls, &options(insert)).map(|target| target.urls().join(" "))
+    let target = SimDriver.open(&TargetUrl::parse_all(&urls)?, &options(insert))?;
+    Ok(target.urls().join(" "))
 }
 
 #[test]
-fn the_registry_opens_it_by_its_scheme() {
+fn a_target_is_opened_by_its_url() {
     assert_eq!(open(&["sim:?nodes=5"], None).unwrap(), "sim:?nodes=5");
     assert_eq!(open(&["sim:"], Some("bulk")).unwrap(), "sim:");
     assert_eq!(SimDriver.name(), "sim");

@@ -1,0 +1,386 @@
+//! Everything around the load: facts, tables, quiescence, counts. Must not measure time.
+
+use std::rc::Rc;
+
+use highwater_model::op::{self, BoundTable, BoundWorkload};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
+use serde_json::Value;
+
+use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
+use super::audit;
+use super::facts;
+use super::http::HttpConnection;
+use super::options::Node;
+use super::pools;
+use super::query::{name_list, number, texts};
+use super::settling;
+use super::tables;
+use highwater_driver::contract::{
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
+    TargetFacts, Timeline,
+};
+use highwater_driver::disk::DiskSpace;
+use highwater_driver::lease::{Lease, LeaseAction};
+use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::sql::cratedb_describe;
+use highwater_driver::sql::describe::AUDITED;
+use highwater_driver::sql::dialect::Dialect;
+use highwater_driver::sql::leases;
+use highwater_driver::sql::quoting::quoted;
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+
+/// An op that was abandoned may still lie unread in the server's sockets, or be parsed: a long
+/// statement took seconds on a busy machine before it was listed. The list of running statements
+/// is reliable only this long after the last abandoned op.
+const AFTER_ABANDONED: Nanos = Nanos::from_secs(10);
+
+/// Running inserts of all our sessions: recent ones, and older ones. A client that disconnects
+/// cancels nothing, so this is the only way to find them. Other clients quote their table
+/// otherwise.
+const RUNNING: &str = "SELECT count(*) FILTER (WHERE started > now() - INTERVAL '90 seconds'), \
+     count(*) FILTER (WHERE started <= now() - INTERVAL '90 seconds') FROM sys.jobs \
+     WHERE username = current_user AND stmt LIKE 'INSERT INTO \"%'";
+/// An insert that is listed for longer than the longest one observed (63 s) may be one whose client
+/// disconnected and that the server never removes from its list. It counts as done when nothing was
+/// written for this long.
+const STILL: Nanos = Nanos::from_secs(3);
+/// Moves with every write to a table of the schema.
+const WRITES: &str = "SELECT count(*), sum(seq_no_stats['max_seq_no']) FROM sys.shards \
+     WHERE schema_name = current_schema";
+/// The tables of the schema that can be written to.
+const TABLES: &str = "SELECT table_name FROM information_schema.tables \
+     WHERE table_schema = current_schema AND table_type = 'BASE TABLE' ORDER BY 1";
+/// Rows that inserts of all clients wrote since the nodes started.
+const WRITTEN: &str = "SELECT sum(total_affected_row_count) FROM sys.jobs_metrics \
+     WHERE classification['type'] = 'INSERT'";
+
+/// Shards spread evenly, so the node with the least room decides for all.
+const DISKS: &str = "SELECT count(*), min(fs['total']['available']), sum(fs['total']['size']) \
+     FROM sys.nodes";
+
+/// Everything around the load, on a connection of its own.
+pub(super) struct HttpAdmin {
+    connection: AdminConnection,
+    /// Tables of the workload.
+    tables: Vec<String>,
+    /// The server's counter before the load, if it was read.
+    written_before: Option<u64>,
+    /// Rows written to the table registry since then; the counter includes them.
+    registry_rows: u64,
+    /// The write pools' count of rejections then.
+    rejected_before: Option<u64>,
+    /// The state of the cluster when the load began, if it was not as it should be.
+    remarks: Vec<String>,
+}
+
+impl HttpAdmin {
+    pub(super) fn new(
+        http: HttpConnection,
+        node: Node,
+        insert: &'static str,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            connection: AdminConnection::new(http, node, insert, timeline),
+            tables: Vec::new(),
+            written_before: None,
+            registry_rows: 0,
+            rejected_before: None,
+            remarks: Vec::new(),
+        }
+    }
+
+    async fn wait_until_idle(&mut self, deadline: Nanos) -> Result<bool, TargetError> {
+        let mut pause = PAUSE_MIN;
+        let mut writes = None;
+        let mut still_since = self.connection.timeline.now();
+        loop {
+            let begun = self.connection.timeline.now();
+            let running = self.connection.rows(RUNNING).await?;
+            let recent = number(&running, 0).unwrap_or(0);
+            let mut old = number(&running, 1).unwrap_or(0);
+            if old > 0 {
+                let now_written = self.connection.rows(WRITES).await?;
+                if writes.as_ref() != Some(&now_written) {
+                    writes = Some(now_written);
+                    still_since = begun;
+                } else if begun.saturating_sub(still_since) >= STILL {
+                    old = 0;
+                }
+            }
+            if recent + old == 0
+                && self
+                    .connection
+                    .node
+                    .stability
+                    .is_settled(begun, AFTER_ABANDONED)
+            {
+                break;
+            }
+            let now = self.connection.timeline.now();
+            if now >= deadline {
+                return Ok(false);
+            }
+            self.connection
+                .pause(pause.min(deadline.saturating_sub(now)))
+                .await;
+            pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+        }
+        self.refresh_all().await.map(|()| true)
+    }
+
+    /// Makes visible what was written to the tables of the schema: own statements write to tables
+    /// that were not created here, and the audit queries them. One of these may be closed.
+    async fn refresh_all(&mut self) -> Result<(), TargetError> {
+        for name in self.connection.rows(TABLES).await?.into_iter().flatten() {
+            let Some(name) = name.as_str() else {
+                continue;
+            };
+            let is_ours = self.tables.iter().any(|ours| ours == name);
+            match self.connection.refresh(name).await {
+                Err(error) if is_ours || error.kind != TargetErrorKind::Statement => {
+                    return Err(error);
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the cluster and the copies of these tables are at rest.
+    async fn settle(&mut self, tables: &[String]) -> Result<(), TargetError> {
+        self.tables = tables.to_vec();
+        self.remarks = settling::settle(&mut self.connection, tables).await?;
+        self.written_before = number(&self.connection.rows(WRITTEN).await?, 0);
+        self.registry_rows = 0;
+        self.rejected_before = pools::read(&mut self.connection)
+            .await?
+            .map(|pool| pool.rejected);
+        Ok(())
+    }
+
+    /// Remarks on the state of the cluster before the load, and on rejections since then.
+    async fn remark(&mut self) -> Result<Vec<String>, TargetError> {
+        let mut remarks = std::mem::take(&mut self.remarks);
+        let before = self.rejected_before;
+        let now = pools::read(&mut self.connection)
+            .await?
+            .map(|pool| pool.rejected);
+        let rejected = now
+            .zip(before)
+            .and_then(|(now, before)| now.checked_sub(before));
+        if let Some(requests @ 1..) = rejected {
+            remarks.push(pools::rejection_remark(requests));
+        }
+        Ok(remarks)
+    }
+
+    async fn count(&mut self, table: &BoundTable, width: u64) -> Result<KeyCounts, TargetError> {
+        self.connection.refresh(&table.name).await?;
+        let width = i64::try_from(width.max(1)).unwrap_or(i64::MAX);
+        let rows = self
+            .connection
+            .long_rows(&format!(
+                "SELECT CASE WHEN k >= 0 THEN k / {width} ELSE -1 END AS bucket, count(*) \
+                 FROM (SELECT CAST(({}) AS BIGINT) AS k FROM {}) AS {AUDITED} \
+                 GROUP BY 1 ORDER BY 1",
+                table.key,
+                quoted(&table.name)
+            ))
+            .await?;
+        let mut counts = KeyCounts::default();
+        for row in &rows {
+            let numbers: Vec<Option<i64>> = row.iter().map(Value::as_i64).collect();
+            let [Some(bucket), Some(count)] = numbers.as_slice() else {
+                return Err(self.connection.unexpected());
+            };
+            let count = u64::try_from(*count).unwrap_or(0);
+            match u64::try_from(*bucket) {
+                Ok(bucket) => counts.buckets.push((bucket, count)),
+                Err(_) => counts.without_key += count,
+            }
+        }
+        Ok(counts)
+    }
+
+    /// What inserts wrote since the tables were made; none if a restart has reset the counters, or
+    /// they are switched off.
+    async fn written(&mut self) -> Result<Option<u64>, TargetError> {
+        let before = self.written_before;
+        let now = number(&self.connection.rows(WRITTEN).await?, 0);
+        Ok(now
+            .zip(before)
+            .and_then(|(now, before)| now.checked_sub(before)?.checked_sub(self.registry_rows)))
+    }
+
+    async fn bytes(&mut self, workload: &BoundWorkload) -> Result<Option<u64>, TargetError> {
+        let tables: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
+        if tables.is_empty() {
+            return Ok(Some(0));
+        }
+        let rows = self
+            .connection
+            .rows(&format!(
+                "SELECT sum(size) FROM sys.shards \
+                 WHERE schema_name = current_schema AND table_name IN ({})",
+                name_list(&tables)
+            ))
+            .await?;
+        Ok(number(&rows, 0))
+    }
+}
+
+impl Admin for HttpAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        Box::pin(facts::read(&mut self.connection))
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+        Box::pin(async move {
+            let entries = tables::create(&mut self.connection, workload, policy).await?;
+            let names: Vec<String> = workload.tables.iter().map(|t| t.name.clone()).collect();
+            self.settle(&names).await?;
+            Ok(entries)
+        })
+    }
+
+    fn update_registry<'a>(
+        &'a mut self,
+        entries: &'a [RegistryEntry],
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(tables::update(
+            &mut self.connection,
+            entries,
+            &mut self.registry_rows,
+        ))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(async move {
+            let words = Dialect::CrateDb.lease_words();
+            leases::perform(&mut self.connection, &words, action).await
+        })
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.wait_until_idle(deadline))
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        Box::pin(self.count(table, width))
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        Box::pin(audit::sums(&mut self.connection, table, width))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        Box::pin(audit::read(&mut self.connection, table, ranges, take))
+    }
+
+    fn copies<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
+        Box::pin(audit::copies(&mut self.connection, workload))
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[op::Value]) -> Option<String> {
+        Some(Dialect::CrateDb.condition(table, row))
+    }
+
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        Box::pin(async move {
+            let rows = self.connection.long_rows(sql).await?;
+            Ok(rows.into_iter().map(texts).collect())
+        })
+    }
+
+    fn describe<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        let place = self.connection.place().to_owned();
+        Box::pin(
+            async move { cratedb_describe::describe(&mut self.connection, &place, table).await },
+        )
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.written())
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(async move {
+            let rows = self.connection.rows(DISKS).await?;
+            let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
+            // A node that has no such value reports a negative number.
+            Ok(nodes
+                .zip(least)
+                .zip(total)
+                .map(|((nodes, least), total_bytes)| DiskSpace {
+                    place: if nodes == 1 {
+                        "the node's disk".to_owned()
+                    } else {
+                        format!("the disks of {nodes} nodes, by the fullest")
+                    },
+                    free_bytes: least.saturating_mul(nodes),
+                    total_bytes,
+                }))
+        })
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        Box::pin(async move {
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&quoted(table)) {
+                if !rights.note(name, self.connection.run(&sql).await)? {
+                    break;
+                }
+            }
+            Ok(Some(rights.into_list()))
+        })
+    }
+
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.bytes(workload))
+    }
+
+    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+        Box::pin(self.remark())
+    }
+}

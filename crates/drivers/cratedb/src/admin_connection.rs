@@ -1,0 +1,118 @@
+//! The connection around the load: runs one statement at a time and reads its rows. Must not know
+//! what the statements are for.
+
+use std::rc::Rc;
+
+use highwater_model::units::Nanos;
+
+use super::http::HttpConnection;
+use super::options::Node;
+use super::query::{self, Rows};
+use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::sql::describe::{SqlQuery, Texts};
+use highwater_driver::sql::quoting::quoted;
+use highwater_driver::time_limit::{self, unanswered, within};
+
+/// First pause between two polls of a server that is not done.
+pub(super) const PAUSE_MIN: Nanos = Nanos::from_millis(10);
+/// Longest pause between two polls.
+pub(super) const PAUSE_MAX: Nanos = Nanos::from_millis(250);
+
+/// See the module.
+pub(super) struct AdminConnection {
+    pub(super) http: HttpConnection,
+    pub(super) node: Node,
+    /// The insert mode, for the facts.
+    insert: &'static str,
+    pub(super) timeline: Rc<dyn Timeline>,
+    /// The last statement got no whole response.
+    unanswered: bool,
+}
+
+impl AdminConnection {
+    pub(super) fn new(
+        http: HttpConnection,
+        node: Node,
+        insert: &'static str,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            http,
+            node,
+            insert,
+            timeline,
+            unanswered: false,
+        }
+    }
+
+    pub(super) fn place(&self) -> &str {
+        &self.node.shown
+    }
+
+    pub(super) fn insert(&self) -> &'static str {
+        self.insert
+    }
+
+    pub(super) fn is_encrypted(&self) -> bool {
+        self.http.is_encrypted()
+    }
+
+    /// The error of a workload whose expressions do not return what they must.
+    pub(super) fn unexpected(&self) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!(
+                "{}: a count by key is not made of integers",
+                self.node.shown
+            ),
+            hint: Some("the workload's `key` must be an integer expression".to_owned()),
+        }
+    }
+
+    /// Runs a statement for its effect.
+    pub(super) async fn run(&mut self, sql: &str) -> Result<(), TargetError> {
+        let limit = time_limit::of_long_response(self.node.connect_timeout);
+        self.rows_within(limit, sql).await.map(drop)
+    }
+
+    /// Runs a statement that is quickly answered, and reads its rows.
+    pub(super) async fn rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        let limit = time_limit::of_response(self.node.connect_timeout);
+        self.rows_within(limit, sql).await
+    }
+
+    /// Runs a statement that may read a whole table; whoever calls it has a time limit.
+    pub(super) async fn long_rows(&mut self, sql: &str) -> Result<Rows, TargetError> {
+        if std::mem::replace(&mut self.unanswered, true) {
+            return Err(unanswered(&self.node.shown));
+        }
+        let read = query::rows(&mut self.http, &self.node, sql).await;
+        self.unanswered = false;
+        read.map_err(|failure| failure.into_target_error(&self.node.shown))
+    }
+
+    async fn rows_within(&mut self, limit: Nanos, sql: &str) -> Result<Rows, TargetError> {
+        let (timeline, place) = (Rc::clone(&self.timeline), self.node.shown.clone());
+        within(&timeline, limit, &place, self.long_rows(sql)).await
+    }
+
+    /// Makes visible what was written to a table.
+    pub(super) async fn refresh(&mut self, table: &str) -> Result<(), TargetError> {
+        let refresh = format!("REFRESH TABLE {}", quoted(table));
+        self.long_rows(&refresh).await.map(drop)
+    }
+
+    pub(super) async fn pause(&self, pause: Nanos) {
+        self.timeline
+            .sleep_until(self.timeline.now().saturating_add(pause))
+            .await;
+    }
+}
+
+impl SqlQuery for AdminConnection {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let limit = time_limit::of_long_response(self.node.connect_timeout);
+        let rows = self.rows_within(limit, sql).await?;
+        Ok(rows.into_iter().map(query::texts).collect())
+    }
+}

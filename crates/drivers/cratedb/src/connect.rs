@@ -1,0 +1,154 @@
+//! From an address to a connection that the server accepts: TCP, TLS, login, cluster health.
+//!
+//! HTTP has no start-up: a first health check shows whether the password is right, and whether the
+//! node has loaded its tables. Must not run a workload's statements.
+
+use std::rc::Rc;
+use std::sync::atomic::Ordering;
+
+use futures_util::future::{Either, select};
+use highwater_model::units::Nanos;
+use tokio::net::TcpStream;
+
+use super::health;
+use super::http::HttpConnection;
+use super::options::Node;
+use super::query::{self, Failure};
+use super::stability::Health;
+use highwater_driver::contract::{TargetError, TargetErrorKind, Timeline};
+use highwater_driver::network::{Stream, describe, first_bytes};
+
+/// With this a client of the PostgreSQL protocol asks whether TLS is spoken; the answer is a letter.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
+/// Pause between two polls of a cluster that is not well.
+const PAUSE: Nanos = Nanos::from_millis(100);
+
+/// Connects within the node's bound.
+///
+/// After trouble it waits for the cluster to be as usual, within the same bound: a node that has
+/// just started has none of its tables yet, and returns the errors of missing tables.
+pub(super) async fn open(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> Result<HttpConnection, TargetError> {
+    let bound = node.connect_timeout;
+    let limit = timeline.now().saturating_add(bound);
+    let opening = Box::pin(open_unbounded(node, timeline, limit));
+    // The waiting inside ends at the limit by itself, well or not; this bounds the rest.
+    let deadline = timeline.sleep_until(limit.saturating_add(bound));
+    match select(opening, deadline).await {
+        Either::Left((opened, _)) => opened,
+        Either::Right(_) => Err(TargetError::unreachable(format!(
+            "{}: no connection within {} s",
+            node.shown,
+            2.0 * bound.as_secs_f64()
+        ))
+        .with_hint("`?connect_timeout=SECONDS` changes the bound")),
+    }
+}
+
+/// The error of a first contact; where something else answers, it says what.
+pub(super) async fn explained(
+    error: TargetError,
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+) -> TargetError {
+    if error.kind != TargetErrorKind::Unreachable {
+        return error;
+    }
+    let answer = first_bytes(&node.host, node.port, &TLS_REQUEST, timeline).await;
+    if !answer.is_some_and(|bytes| bytes == b"S" || bytes == b"N") {
+        return error;
+    }
+    TargetError::unreachable(format!(
+        "{}: a server with the PostgreSQL protocol answers there, not HTTP",
+        node.shown
+    ))
+    .with_hint("give CrateDB's HTTP port (mostly 4200), or a target `postgres://…`")
+}
+
+async fn open_unbounded(
+    node: &Node,
+    timeline: &Rc<dyn Timeline>,
+    limit: Nanos,
+) -> Result<HttpConnection, TargetError> {
+    let begun = timeline.now();
+    let (mut connection, first) = first_answer(node).await?;
+    let mut health = first;
+    loop {
+        let now = timeline.now();
+        let well = match &health {
+            Ok(state) => {
+                node.stability.record_health(*state, now);
+                node.stability.is_stable(begun)
+            }
+            Err(Failure::Server { status: 401, .. } | Failure::Io(_)) => false,
+            Err(_) => {
+                node.stability.record_instability(now);
+                false
+            }
+        };
+        let timed_out = now >= limit;
+        match health {
+            Ok(state) if well || timed_out || state.severity <= 1 => return Ok(connection),
+            Err(failure) if timed_out || !failure.is_of_a_start() => {
+                return Err(failure.into_target_error(&node.shown));
+            }
+            Ok(_) | Err(_) => {}
+        }
+        timeline.sleep_until(now.saturating_add(PAUSE)).await;
+        health = health::poll(&mut connection, node).await;
+    }
+}
+
+/// Tries the kinds of connection that the mode allows, with a health check on each.
+async fn first_answer(
+    node: &Node,
+) -> Result<(HttpConnection, Result<Health, Failure>), TargetError> {
+    let kinds = node.tls.mode().kinds();
+    // What was found out once is not tried again by every session.
+    let skipped = usize::from(kinds.len() > 1 && node.second_kind.load(Ordering::Relaxed));
+    let mut failed = None;
+    for (position, encrypted) in kinds.iter().enumerate().skip(skipped) {
+        let opened = match connect(node, *encrypted).await {
+            Ok(stream) => {
+                let mut connection = HttpConnection::new(stream);
+                let health = health::poll(&mut connection, node).await;
+                // A port that speaks TLS does not respond to a plain request, or not in HTTP.
+                match health {
+                    Err(Failure::Io(error)) => Err(query::lost(&node.shown, &error)),
+                    health => Ok((connection, health)),
+                }
+            }
+            Err(error) => Err(error),
+        };
+        match opened {
+            Ok(opened) => {
+                node.second_kind.store(position > 0, Ordering::Relaxed);
+                return Ok(opened);
+            }
+            // Where TLS was only a try, what counts is that it does not go without either.
+            Err(error) if failed.is_none() || !encrypted => failed = Some(error),
+            Err(_) => {}
+        }
+    }
+    Err(failed.unwrap_or_else(|| TargetError::unreachable(format!("{}: not tried", node.shown))))
+}
+
+async fn connect(node: &Node, encrypted: bool) -> Result<Stream, TargetError> {
+    let unreachable = |error: &std::io::Error| {
+        TargetError::unreachable(format!("{}: {}", node.shown, describe(error)))
+            .with_hint("is the server running, and are host and port right?")
+    };
+    let stream = TcpStream::connect((node.host.as_str(), node.port))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    stream
+        .set_nodelay(true)
+        .map_err(|error| unreachable(&error))?;
+    if !encrypted {
+        return Ok(Stream::Tcp(stream));
+    }
+    let stream = node.tls.handshake(&node.shown, &node.host, stream).await?;
+    Ok(Stream::Tls(Box::new(stream)))
+}

@@ -1,0 +1,195 @@
+//! Reads the facts of the cluster: version, nodes, and the settings needed to repeat a run.
+//!
+//! Must not change a setting.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::admin_connection::AdminConnection;
+use super::pools::{self, Pool};
+use highwater_driver::contract::{TableFeatures, TargetError, TargetFacts};
+use highwater_driver::network::one_line;
+
+/// Settings of the cluster that affect a load, by the beginning of their names.
+const RECORDED: [&str; 6] = [
+    "bulk.",
+    "cluster.routing.rebalance.",
+    "indices.breaker.",
+    "overload_protection.",
+    "stats.enabled",
+    "statement_timeout",
+];
+/// Settings of the cluster with their defaults in 6.4; those that differ are listed by name. Limits
+/// that are fractions of the heap are not here: they differ from machine to machine.
+const DEFAULTS: [(&str, &str); 24] = [
+    ("bulk.request_timeout", "1m"),
+    ("cluster.max_shards_per_node", "1000"),
+    (
+        "cluster.routing.allocation.allow_rebalance",
+        "indices_all_active",
+    ),
+    (
+        "cluster.routing.allocation.cluster_concurrent_rebalance",
+        "2",
+    ),
+    ("cluster.routing.allocation.disk.threshold_enabled", "true"),
+    (
+        "cluster.routing.allocation.disk.watermark.flood_stage",
+        "95%",
+    ),
+    ("cluster.routing.allocation.disk.watermark.high", "90%"),
+    ("cluster.routing.allocation.disk.watermark.low", "85%"),
+    ("cluster.routing.allocation.enable", "all"),
+    ("cluster.routing.allocation.node_concurrent_recoveries", "2"),
+    ("cluster.routing.allocation.total_shards_per_node", "-1"),
+    ("cluster.routing.rebalance.enable", "all"),
+    ("indices.recovery.max_bytes_per_sec", "40mb"),
+    ("indices.replication.retry_timeout", "60s"),
+    ("memory.allocation.type", "on-heap"),
+    ("memory.operation_limit", "0"),
+    ("overload_protection.dml.initial_concurrency", "5"),
+    ("overload_protection.dml.max_concurrency", "100"),
+    ("overload_protection.dml.min_concurrency", "1"),
+    ("overload_protection.dml.queue_size", "25"),
+    ("stats.enabled", "true"),
+    ("stats.jobs_log_size", "10000"),
+    ("stats.operations_log_size", "10000"),
+    ("statement_timeout", "0ms"),
+];
+/// Most settings that are recorded.
+const SETTINGS_MAX: usize = 80;
+
+/// See [`highwater_driver::contract::Admin::facts`].
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
+    let version = connection.rows("SELECT version()").await?;
+    let version = text(&version, 0, 0);
+    let cluster = connection.rows("SELECT settings FROM sys.cluster").await?;
+    let mut settings = BTreeMap::new();
+    if let Some(value) = cluster.first().and_then(|row| row.first()) {
+        flatten("", value, &mut settings);
+    }
+    let changed = changed(&settings);
+    settings.retain(|name: &String, _| RECORDED.iter().any(|prefix| name.starts_with(prefix)));
+    let nodes = connection
+        .rows(
+            "SELECT count(*), min(heap['max']), min(os_info['available_processors']), \
+             min(version['number']), max(version['number']) FROM sys.nodes",
+        )
+        .await?;
+    let count = text(&nodes, 0, 0);
+    settings.insert("nodes".to_owned(), count.clone());
+    settings.insert("heap_bytes".to_owned(), text(&nodes, 0, 1));
+    settings.insert("processors".to_owned(), text(&nodes, 0, 2));
+    let (oldest, newest) = (text(&nodes, 0, 3), text(&nodes, 0, 4));
+    if oldest != newest {
+        settings.insert("versions".to_owned(), format!("{oldest} to {newest}"));
+    }
+    settings.insert("changed".to_owned(), changed);
+    if let Some(pool) = pools::read(connection).await? {
+        let Pool {
+            threads,
+            queued,
+            rejected,
+        } = pool;
+        let write_pool =
+            format!("{threads} threads, {queued} queued, {rejected} rejected since start");
+        settings.insert("write_pool".to_owned(), write_pool);
+    }
+    settings.insert("insert".to_owned(), connection.insert().to_owned());
+    // The translog is synchronized before each answer, unless a table says otherwise.
+    let durability = "translog.durability=REQUEST unless set for the table";
+    settings.insert("durability".to_owned(), durability.to_owned());
+    let tls = if connection.is_encrypted() {
+        "on"
+    } else {
+        "off"
+    };
+    settings.insert("tls".to_owned(), tls.to_owned());
+    let noun = if count == "1" { "node" } else { "nodes" };
+    Ok(TargetFacts {
+        version,
+        dialects: vec!["cratedb".to_owned(), "postgresql".to_owned()],
+        settings,
+        traits: vec![
+            format!("{count} {noun}"),
+            format!("insert={}", connection.insert()),
+        ],
+        tables: TableFeatures {
+            shards: true,
+            settings: true,
+        },
+        transactions: false,
+    })
+}
+
+/// Settings that are not at their default, with their values.
+fn changed(settings: &BTreeMap<String, String>) -> String {
+    let changed = DEFAULTS.iter().filter_map(|(name, default)| {
+        let value = settings.get(*name).filter(|value| value != default)?;
+        Some(format!("{name}={value}"))
+    });
+    let changed: Vec<String> = changed.collect();
+    if changed.is_empty() {
+        return "none of those that are compared".to_owned();
+    }
+    changed.join(", ")
+}
+
+/// A value as one line.
+fn text(rows: &[Vec<Value>], row: usize, column: usize) -> String {
+    let value = rows.get(row).and_then(|row| row.get(column));
+    match value {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => one_line(text),
+        Some(other) => one_line(&other.to_string()),
+    }
+}
+
+/// Names of an object's leaves with dots between, as SET reads them.
+fn flatten(prefix: &str, value: &Value, out: &mut BTreeMap<String, String>) {
+    let Value::Object(members) = value else {
+        if out.len() < 4 * SETTINGS_MAX {
+            let shown = match value {
+                Value::String(text) => one_line(text),
+                other => one_line(&other.to_string()),
+            };
+            out.insert(prefix.to_owned(), shown);
+        }
+        return;
+    };
+    for (name, member) in members {
+        let dot = if prefix.is_empty() { "" } else { "." };
+        flatten(&format!("{prefix}{dot}{name}"), member, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_setting_that_is_not_at_its_default_is_listed() {
+        let value = serde_json::json!({
+            "bulk": {"request_timeout": "1m"},
+            "overload_protection": {"dml": {"queue_size": 100}},
+            "unknown": 1,
+        });
+        let mut settings = BTreeMap::new();
+        flatten("", &value, &mut settings);
+        assert_eq!(changed(&settings), "overload_protection.dml.queue_size=100");
+        settings.remove("overload_protection.dml.queue_size");
+        assert_eq!(changed(&settings), "none of those that are compared");
+    }
+
+    #[test]
+    fn settings_have_dotted_names() {
+        let value =
+            serde_json::json!({"bulk": {"request_timeout": "1m"}, "stats": {"enabled": true}});
+        let mut out = BTreeMap::new();
+        flatten("", &value, &mut out);
+        let expected = [("bulk.request_timeout", "1m"), ("stats.enabled", "true")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(out, BTreeMap::from(expected));
+    }
+}

@@ -1,0 +1,197 @@
+//! Driver for CrateDB over its HTTP endpoint, `/_sql`.
+//!
+//! The HTTP client is Highwater's own: a session writes an encoded op with one system call, and a
+//! response of a thousand entries is counted as it arrives, without a tree of values. Where to
+//! read: `http` (bytes), `encode` (ops to JSON), `answer` (JSON to counts), `errors` and `judge`
+//! (counts to an outcome), `stability` (health of the cluster), `session` (one op), `connect`,
+//! `admin` (around the load).
+//!
+//! Must not read a clock, retry, or write text for a terminal.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+
+use admin::HttpAdmin;
+use highwater_driver::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use highwater_driver::hosts;
+use highwater_driver::network::is_loopback;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver::telemetry::TelemetryReader;
+use options::Node;
+use session::HttpSession;
+use stability::ClusterStability;
+use statements::Mode;
+use telemetry::HttpReader;
+
+mod admin;
+mod admin_connection;
+mod answer;
+mod audit;
+mod connect;
+mod encode;
+mod errors;
+mod facts;
+mod health;
+mod http;
+mod json;
+mod judge;
+mod options;
+mod pools;
+mod preparing;
+mod query;
+#[cfg(test)]
+mod recordings;
+mod session;
+mod settling;
+mod stability;
+mod statements;
+mod tables;
+mod telemetry;
+
+/// For the estimate of an audit: about what one core was seen to add up, `cpu` rows.
+const AUDIT_NS_PER_ROW: u64 = 10_000;
+
+/// The driver; see the module.
+pub struct CrateDbDriver;
+
+impl Driver for CrateDbDriver {
+    fn name(&self) -> &'static str {
+        "cratedb"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["crate", "crate+https"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "CrateDB over HTTP: crate://host:4200,host2:4200/schema"
+    }
+
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:crate")
+    }
+
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &["CRATEDB_PASSWORD"]
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let insert = match options.insert.as_deref() {
+            None => Mode::Bulk,
+            Some(name) => Mode::of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
+            })?,
+        };
+        let stability = Arc::new(ClusterStability::default());
+        let environment = |name: &str| std::env::var(name).ok();
+        let mut nodes = Vec::new();
+        for url in urls {
+            nodes.extend(options::nodes(url, options, &environment, &stability)?);
+        }
+        if nodes.is_empty() {
+            return Err(hosts::none_given());
+        }
+        Ok(Arc::new(CrateDbTarget { nodes, insert }))
+    }
+}
+
+/// One cluster, by one or more of its nodes.
+struct CrateDbTarget {
+    /// At least one.
+    nodes: Vec<Node>,
+    insert: Mode,
+}
+
+impl Target for CrateDbTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: false,
+            simulated: false,
+            simulated_clock: false,
+            one_writer: false,
+            stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
+            // Rows are independent: a failing one does not undo the others.
+            atomic_batches: false,
+            default_sessions: 8,
+            insert_modes: Mode::NAMES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Dollar
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        hosts::round_robin(number, attempt, self.nodes.len())
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let host = self.host_of(connect.number, connect.attempt);
+            let node = self.nodes.get(host);
+            let node = node.ok_or_else(hosts::none_given)?;
+            let plans = statements::plans(&connect.workload, self.insert)?;
+            let connection = connect::open(node, &connect.timeline).await?;
+            let session = HttpSession::new(connection, node.clone(), plans, connect.timeline);
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn check_statements(&self, connect: Connect) -> BoxFuture<'_, Result<(), TargetError>> {
+        Box::pin(async move {
+            statements::plans(&connect.workload, self.insert)?;
+            let open = async |node| connect::open(node, &connect.timeline).await;
+            let (node, mut connection) = hosts::first_to_open(&self.nodes, open).await?;
+            preparing::check(&mut connection, node, &connect.workload).await
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| match connect::open(node, &timeline).await {
+                Err(error) => Err(connect::explained(error, node, &timeline).await),
+                opened => opened,
+            };
+            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let insert = self.insert.name();
+            let admin = HttpAdmin::new(connection, node.clone(), insert, timeline);
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, connection) = hosts::first_to_open(&self.nodes, open).await?;
+            let reader = HttpReader::new(connection, node.clone());
+            Ok(Some(Box::new(reader) as Box<dyn TelemetryReader>))
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.nodes.iter().all(|node| is_loopback(&node.host))
+    }
+}

@@ -1,0 +1,241 @@
+//! From a target URL and the environment to what a connection needs: hosts, login, TLS, schema.
+//!
+//! No I/O here: files that are named are read at the first connection.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use highwater_model::units::Nanos;
+
+use super::stability::ClusterStability;
+use highwater_driver::contract::{TargetError, TargetOptions};
+use highwater_driver::network::{SslMode, Tls, TlsFiles};
+use highwater_driver::target_url::{Host, Secret, TargetUrl};
+
+/// Parameters of a URL that are understood; the names are libpq's where it has one.
+const PARAMETERS: [&str; 8] = [
+    "connect_timeout",
+    "gzip",
+    "password",
+    "sslcert",
+    "sslkey",
+    "sslmode",
+    "sslrootcert",
+    "user",
+];
+/// The port of CrateDB's HTTP endpoint where the URL names none.
+const DEFAULT_PORT: u16 = 4200;
+/// The scheme that asks for TLS.
+const TLS_SCHEME: &str = "crate+https";
+/// The schema where the URL names none, as in CrateDB.
+const DEFAULT_SCHEMA: &str = "doc";
+/// Who one is without saying so, as in CrateDB.
+const DEFAULT_USER: &str = "crate";
+
+/// One server that sessions may talk to.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) host: String,
+    pub(super) port: u16,
+    /// The URL for display and records.
+    pub(super) shown: String,
+    /// What every request begins with, up to the value of its length.
+    pub(super) request: Arc<RequestHead>,
+    pub(super) tls: Arc<Tls>,
+    /// With `prefer` and `allow`: the first kind of connection was tried, and is not spoken.
+    pub(super) second_kind: Arc<AtomicBool>,
+    /// Requests are compressed, at this level.
+    pub(super) gzip: Option<u32>,
+    pub(super) connect_timeout: Nanos,
+    /// Shared by all nodes of the target.
+    pub(super) stability: Arc<ClusterStability>,
+}
+
+/// The constant part of a request. Holds the password, so it is not shown.
+pub(super) struct RequestHead(Vec<u8>);
+
+impl RequestHead {
+    /// The bytes, for the wire only.
+    pub(super) fn reveal(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for RequestHead {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("RequestHead(***)")
+    }
+}
+
+/// Reads the environment; a function, so that tests need no process-wide state.
+pub(super) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// The servers that one URL names.
+pub(super) fn nodes(
+    url: &TargetUrl,
+    options: &TargetOptions,
+    environment: Environment<'_>,
+    stability: &Arc<ClusterStability>,
+) -> Result<Vec<Node>, TargetError> {
+    check_names(url)?;
+    let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty());
+    let user = url
+        .user
+        .as_ref()
+        .filter(|user| !user.is_empty())
+        .or_else(|| given("user"));
+    let user = user.cloned().unwrap_or_else(|| DEFAULT_USER.to_owned());
+    let password = url
+        .password
+        .clone()
+        .or_else(|| given("password").map(Secret::new))
+        .or_else(|| environment("CRATEDB_PASSWORD").map(Secret::new));
+    let sslmode = sslmode(url)?;
+    let files = TlsFiles {
+        root: given("sslrootcert").cloned(),
+        certificate: given("sslcert").cloned(),
+        key: given("sslkey").cloned(),
+    };
+    let gzip = given("gzip").map(|level| parse_gzip(level)).transpose()?;
+    let connect_timeout = match given("connect_timeout") {
+        None => options.connect_timeout,
+        Some(text) => parse_timeout(text, options.connect_timeout)?,
+    };
+    let schema = schema(url)?;
+    let parameters = url.parameters_but(&["user"], '?');
+    let mut nodes = Vec::new();
+    for host in hosts(url) {
+        let port = host.port.unwrap_or(DEFAULT_PORT);
+        let host = Host {
+            name: host.name,
+            port: Some(port),
+        };
+        let mode = sslmode.unwrap_or_else(|| SslMode::default_for(&host.name));
+        let tls = Tls::new(files.clone(), mode);
+        tls.check_files()?;
+        let head = request_head(&host, &user, password.as_ref(), &schema, gzip.is_some())?;
+        nodes.push(Node {
+            shown: format!("{}://{user}@{host}/{schema}{parameters}", url.scheme),
+            host: host.name,
+            port,
+
+            request: Arc::new(head),
+            tls: Arc::new(tls),
+            second_kind: Arc::default(),
+            gzip,
+            connect_timeout,
+            stability: Arc::clone(stability),
+        });
+    }
+    Ok(nodes)
+}
+
+fn check_names(url: &TargetUrl) -> Result<(), TargetError> {
+    match url
+        .parameters
+        .keys()
+        .find(|name| !PARAMETERS.contains(&name.as_str()))
+    {
+        None => Ok(()),
+        Some(name) => Err(TargetError::usage(format!(
+            "target `{url}`: unknown parameter `{name}`"
+        ))
+        .with_hint(format!("known parameters are {}", PARAMETERS.join(", ")))),
+    }
+}
+
+fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {
+    let given = url.parameters.get("sslmode").filter(|v| !v.is_empty());
+    let mode = given.map(|mode| SslMode::parse(mode)).transpose()?;
+    if url.scheme != TLS_SCHEME {
+        return Ok(mode);
+    }
+    match mode {
+        None => Ok(Some(SslMode::VerifyFull)),
+        Some(SslMode::Disable | SslMode::Allow | SslMode::Prefer) => Err(TargetError::usage(
+            format!("target `{url}`: `{TLS_SCHEME}` asks for TLS, and this sslmode does not"),
+        )
+        .with_hint("use `?sslmode=require`, `verify-ca` or `verify-full`, or the scheme `crate`")),
+        mode => Ok(mode),
+    }
+}
+
+fn hosts(url: &TargetUrl) -> Vec<Host> {
+    if url.hosts.is_empty() {
+        return vec![Host {
+            name: "localhost".to_owned(),
+            port: None,
+        }];
+    }
+    url.hosts.clone()
+}
+
+fn schema(url: &TargetUrl) -> Result<String, TargetError> {
+    let schema = url.path.trim_matches('/');
+    if schema.is_empty() {
+        return Ok(DEFAULT_SCHEMA.to_owned());
+    }
+    // It goes into a header as it is.
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if schema.chars().all(plain) {
+        Ok(schema.to_owned())
+    } else {
+        Err(TargetError::usage(format!(
+            "target `{url}`: `{schema}` is not the name of a schema"
+        ))
+        .with_hint("a schema is made of letters, digits and underscores: `crate://host/SCHEMA`"))
+    }
+}
+
+fn request_head(
+    host: &Host,
+    user: &str,
+    password: Option<&Secret>,
+    schema: &str,
+    gzip: bool,
+) -> Result<RequestHead, TargetError> {
+    let mut head = format!(
+        "POST /_sql HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n\
+         Default-Schema: {schema}\r\n"
+    );
+    if user.contains(':') {
+        return Err(TargetError::usage(format!(
+            "`{user}` is not the name of a user: it holds a colon"
+        )));
+    }
+    let password = password.map_or("", Secret::reveal);
+    let login = STANDARD.encode(format!("{user}:{password}"));
+    head.push_str(&format!("Authorization: Basic {login}\r\n"));
+    if gzip {
+        head.push_str("Content-Encoding: gzip\r\n");
+    }
+    head.push_str("Content-Length: ");
+    Ok(RequestHead(head.into_bytes()))
+}
+
+fn parse_gzip(text: &str) -> Result<u32, TargetError> {
+    match text.parse::<u32>() {
+        Ok(level @ 1..=9) => Ok(level),
+        _ => Err(
+            TargetError::usage(format!("`gzip={text}` is not a level of compression"))
+                .with_hint("a level is a number from 1 (fast) to 9 (small)"),
+        ),
+    }
+}
+
+fn parse_timeout(text: &str, default: Nanos) -> Result<Nanos, TargetError> {
+    match text.parse::<u64>() {
+        // Every wait of ours has a bound.
+        Ok(0) => Ok(default),
+        Ok(seconds) => Ok(Nanos::from_secs(seconds)),
+        Err(_) => Err(
+            TargetError::usage(format!("`connect_timeout={text}` is not a number"))
+                .with_hint("connect_timeout is in whole seconds"),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! The write thread pools, and their rejections because of a full queue. Must not interpret them.
+
+use serde_json::Value;
+
+use super::admin_connection::AdminConnection;
+use super::query::Rows;
+use highwater_driver::contract::TargetError;
+
+/// The pool that executes inserts.
+const WRITE: &str = "write";
+
+/// The write pools of all nodes together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pool {
+    /// Threads that were started so far.
+    pub(super) threads: u64,
+    /// Requests that wait.
+    pub(super) queued: u64,
+    /// Requests that were rejected since the nodes started. Each is a request to a shard, and the
+    /// cluster's own retries count again: these are not rows.
+    pub(super) rejected: u64,
+}
+
+/// Reads them; none if the nodes do not report them.
+pub(super) async fn read(connection: &mut AdminConnection) -> Result<Option<Pool>, TargetError> {
+    Ok(sum(&connection
+        .rows("SELECT thread_pools FROM sys.nodes")
+        .await?))
+}
+
+/// A sentence about requests that were rejected during a run.
+pub(super) fn rejection_remark(requests: u64) -> String {
+    format!(
+        "the write pools rejected {requests} requests to shards during the run; the cluster tries \
+         each three times again"
+    )
+}
+
+fn sum(nodes: &Rows) -> Option<Pool> {
+    let pools = nodes.iter().filter_map(|node| node.first()?.as_array());
+    let writing = pools.flatten().filter(|pool| pool["name"] == WRITE);
+    let number = |pool: &Value, name: &str| pool[name].as_u64().unwrap_or(0);
+    writing
+        .map(|pool| Pool {
+            threads: number(pool, "threads"),
+            queued: number(pool, "queue"),
+            rejected: number(pool, "rejected"),
+        })
+        .reduce(|all, pool| Pool {
+            threads: all.threads + pool.threads,
+            queued: all.queued + pool.queued,
+            rejected: all.rejected + pool.rejected,
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn write_pools_of_all_nodes_are_added() {
+        let pool = |name: &str, rejected: u64| serde_json::json!({"name": name, "threads": 2, "queue": 1, "rejected": rejected});
+        let rows: Rows = vec![
+            vec![serde_json::json!([pool("search", 9), pool("write", 3)])],
+            vec![serde_json::json!([pool("write", 4)])],
+        ];
+        let expected = Pool {
+            threads: 4,
+            queued: 2,
+            rejected: 7,
+        };
+        assert_eq!(sum(&rows), Some(expected));
+        assert_eq!(sum(&vec![vec![Value::Null]]), None);
+    }
+}

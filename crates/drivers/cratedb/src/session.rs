@@ -1,0 +1,202 @@
+//! One connection under load: sends what the encoder made, reads the response, and judges it.
+//!
+//! The connection moves into the future of an op and comes back only if it is still in step with
+//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+
+use std::rc::Rc;
+use std::task::Poll;
+
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::{ErrorClass, OpError, Outcome};
+
+use super::answer::Answer;
+use super::encode::BodyEncoder;
+use super::health;
+use super::http::HttpConnection;
+use super::judge::{self, Context};
+use super::options::Node;
+use super::query;
+use super::statements::{Mode, Plan};
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session, Timeline};
+use highwater_driver::network::{describe, one_line};
+
+/// A session; see the module.
+pub(super) struct HttpSession {
+    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    connection: Option<HttpConnection>,
+    node: Node,
+    plans: Rc<[Plan]>,
+    /// The head of the current request.
+    head: Vec<u8>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl HttpSession {
+    pub(super) fn new(
+        connection: HttpConnection,
+        node: Node,
+        plans: Vec<Plan>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Self {
+        Self {
+            connection: Some(connection),
+            node,
+            plans: plans.into(),
+            head: Vec::new(),
+            timeline,
+        }
+    }
+
+    async fn run(&mut self, request: &Request) -> Outcome {
+        let op = &request.op;
+        let Some(mut connection) = self.connection.take() else {
+            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
+            outcome.session_usable = false;
+            return outcome;
+        };
+        // An insert of no row has no form but in bulk.
+        if request.bytes.is_empty() && op.rows() == 0 {
+            self.connection = Some(connection);
+            return Outcome::applied(0);
+        }
+        query::finish_head(&mut self.head, &self.node, request.bytes.len());
+        let started = self.timeline.now();
+        let mut answer = Answer::default();
+        let under_way = UnderWay::new(&self.node, &self.timeline);
+        let exchanged = connection
+            .exchange(&self.head, &request.bytes, &mut answer)
+            .await;
+        if exchanged.is_ok() {
+            under_way.ended();
+        }
+        let usable = match exchanged {
+            Ok(usable) => usable,
+            Err(error) => {
+                self.node.stability.record_instability(self.timeline.now());
+                return lost(op, &error, connection.all_sent());
+            }
+        };
+        let mut context = self.context(op);
+        context.stable = self.node.stability.is_stable(started);
+        let mut usable = usable;
+        if usable && context.stable && judge::depends_on_stability(&answer, context) {
+            usable = self.check_health(&mut connection).await;
+            context.stable = self.node.stability.is_stable(started);
+        }
+        let mut outcome = judge::judge(&answer, context);
+        if usable {
+            self.connection = Some(connection);
+        }
+        outcome.session_usable = usable;
+        outcome
+    }
+
+    /// Polls the cluster's health, unless another session has just done so; false if the connection
+    /// was lost.
+    async fn check_health(&self, connection: &mut HttpConnection) -> bool {
+        if !self.node.stability.may_check(self.timeline.now()) {
+            return true;
+        }
+        let polled = health::poll(connection, &self.node).await;
+        let now = self.timeline.now();
+        match polled {
+            Ok(health) => {
+                self.node.stability.record_health(health, now);
+                true
+            }
+            Err(failure) => {
+                self.node.stability.record_instability(now);
+                matches!(failure, query::Failure::Server { .. })
+            }
+        }
+    }
+
+    fn context(&self, op: &Op) -> Context {
+        let plan = self.plans.get(usize::from(op.id.0));
+        let (bulk, has_key) = match plan {
+            Some(Plan::Insert(plan)) => (plan.mode == Mode::Bulk, plan.has_key),
+            _ => (false, false),
+        };
+        Context {
+            rows: op.rows(),
+            insert: matches!(op.body, OpBody::Insert(_)),
+            bulk,
+            has_key,
+            stable: true,
+        }
+    }
+}
+
+/// Notes when an op ends without an answer, also by being dropped.
+struct UnderWay<'a> {
+    node: &'a Node,
+    timeline: &'a Rc<dyn Timeline>,
+    ended: bool,
+}
+
+impl<'a> UnderWay<'a> {
+    fn new(node: &'a Node, timeline: &'a Rc<dyn Timeline>) -> Self {
+        Self {
+            node,
+            timeline,
+            ended: false,
+        }
+    }
+
+    /// The answer came.
+    fn ended(mut self) {
+        self.ended = true;
+    }
+}
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.node.stability.record_abandoned(self.timeline.now());
+        }
+    }
+}
+
+impl Session for HttpSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(BodyEncoder::new(&self.plans, self.node.gzip))
+    }
+
+    fn poll_closed(&mut self, context: &mut std::task::Context<'_>) -> Poll<()> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_closed(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.run(request))
+    }
+}
+
+fn gone(cause: &str) -> OpError {
+    OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: one_line(cause),
+    }
+}
+
+/// The connection ended before the answer did.
+fn lost(op: &Op, error: &std::io::Error, all_sent: bool) -> Outcome {
+    let class = match error.kind() {
+        std::io::ErrorKind::InvalidData => ErrorClass::Protocol,
+        _ => ErrorClass::Connection,
+    };
+    let error = OpError {
+        class,
+        ..gone(&describe(error))
+    };
+    if all_sent {
+        return Outcome::unknown(error);
+    }
+    // The server knows how long the request is, and did not get all of it.
+    let mut outcome = Outcome::refused(op.rows(), error);
+    outcome.session_usable = false;
+    outcome
+}

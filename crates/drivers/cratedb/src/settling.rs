@@ -1,0 +1,192 @@
+//! Before the load: waits until the cluster is GREEN, no copy of a shard starts or moves, and the
+//! copies are evenly spread over the nodes. Must not know ops.
+
+use std::collections::BTreeMap;
+
+use highwater_model::units::Nanos;
+
+use super::admin_connection::{AdminConnection, PAUSE_MAX, PAUSE_MIN};
+use super::health;
+use super::http::HttpConnection;
+use super::options::Node;
+use super::query::{self, Failure, Rows, name_list, number};
+use highwater_driver::contract::TargetError;
+use highwater_driver::network::one_line;
+
+/// Longest wait after the tables were created.
+const WAIT_MAX: Nanos = Nanos::from_secs(60);
+/// An idle cluster that does not start to rebalance its shards within this time never will: its
+/// settings forbid it, or some nodes store no data.
+const UNEVEN_WAIT_MAX: Nanos = Nanos::from_secs(10);
+
+/// Waits, at most [`WAIT_MAX`], and takes the state of the cluster then as its normal state.
+/// Returns remarks for the reader of the record.
+pub(super) async fn settle(
+    connection: &mut AdminConnection,
+    tables: &[String],
+) -> Result<Vec<String>, TargetError> {
+    let AdminConnection {
+        http,
+        node,
+        timeline,
+        ..
+    } = connection;
+    let failed = |failure: Failure| failure.into_target_error(&node.shown);
+    let limit = timeline.now().saturating_add(WAIT_MAX);
+    let mut pause = PAUSE_MIN;
+    let mut at_rest_since = None;
+    loop {
+        let health = health::poll(http, node).await.map_err(failed)?;
+        let shards = poll_shards(http, node, tables).await.map_err(failed)?;
+        let now = timeline.now();
+        let at_rest = health.severity <= 1 && shards.moving == 0;
+        let since = *at_rest_since.get_or_insert(now);
+        if !at_rest {
+            at_rest_since = None;
+        }
+        let uneven = shards.uneven(health.nodes);
+        let waited = at_rest && now >= since.saturating_add(UNEVEN_WAIT_MAX);
+        if (at_rest && uneven.is_empty()) || waited || now >= limit {
+            node.stability.set_normal(health);
+            let mut remarks = Vec::new();
+            if !at_rest {
+                let why = unassigned(http, node, tables).await.map_err(failed)?;
+                remarks.push(format!(
+                    "the cluster was not GREEN, or shards were starting or moving, when the load \
+                     began{why}"
+                ));
+            }
+            remarks.extend(uneven);
+            return Ok(remarks);
+        }
+        timeline.sleep_until(now.saturating_add(pause)).await;
+        pause = Nanos(pause.0.saturating_mul(2)).min(PAUSE_MAX);
+    }
+}
+
+/// The server's explanation of a copy without a node; empty if there is none.
+async fn unassigned(
+    connection: &mut HttpConnection,
+    node: &Node,
+    tables: &[String],
+) -> Result<String, Failure> {
+    if tables.is_empty() {
+        return Ok(String::new());
+    }
+    let question = format!(
+        "SELECT explanation FROM sys.allocations WHERE table_schema = current_schema \
+         AND table_name IN ({}) AND current_state <> 'STARTED' AND explanation IS NOT NULL LIMIT 1",
+        name_list(tables)
+    );
+    let rows = query::rows(connection, node, &question).await?;
+    let explanation = rows.first().and_then(|row| row.first()?.as_str());
+    Ok(explanation.map_or(String::new(), |text| {
+        format!(
+            ": {}; look at sys.allocations, and whether a disk is beyond \
+             cluster.routing.allocation.disk.watermark.low",
+            one_line(text)
+        )
+    }))
+}
+
+/// Copies of shards, primaries and replicas alike.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Shards {
+    /// Not started, or on the way to another node.
+    moving: u64,
+    /// By table: started copies on each node that has any.
+    on_nodes: BTreeMap<String, Vec<u64>>,
+}
+
+impl Shards {
+    /// A sentence for each table whose copies could be spread more evenly over so many nodes.
+    fn uneven(&self, nodes: u64) -> Vec<String> {
+        let tables = self.on_nodes.iter().filter_map(|(table, copies)| {
+            let most = copies.iter().max()?;
+            let on_all = copies.len() as u64 >= nodes;
+            let least = copies.iter().min().filter(|_| on_all).unwrap_or(&0);
+            let copies: Vec<String> = copies.iter().map(u64::to_string).collect();
+            (most - least > 1).then(|| {
+                format!(
+                    "shards of table `{table}` were unevenly spread when the load began: {} on {} \
+                     of {nodes} nodes",
+                    copies.join(", "),
+                    copies.len()
+                )
+            })
+        });
+        tables.collect()
+    }
+}
+
+async fn poll_shards(
+    connection: &mut HttpConnection,
+    node: &Node,
+    tables: &[String],
+) -> Result<Shards, Failure> {
+    if tables.is_empty() {
+        return Ok(Shards::default());
+    }
+    let of_tables = format!(
+        "FROM sys.shards WHERE schema_name = current_schema AND table_name IN ({})",
+        name_list(tables)
+    );
+    let moving = format!(
+        "SELECT count(*) {of_tables} \
+         AND (routing_state <> 'STARTED' OR relocating_node IS NOT NULL)"
+    );
+    let moving = query::rows(connection, node, &moving).await?;
+    let spread = format!(
+        "SELECT table_name, node['id'], count(*) {of_tables} AND routing_state = 'STARTED' \
+         GROUP BY 1, 2 ORDER BY 3 DESC"
+    );
+    let spread = query::rows(connection, node, &spread).await?;
+    Ok(Shards {
+        moving: number(&moving, 0).unwrap_or(u64::MAX),
+        on_nodes: by_table(&spread),
+    })
+}
+
+fn by_table(rows: &Rows) -> BTreeMap<String, Vec<u64>> {
+    let mut all: BTreeMap<String, Vec<u64>> = BTreeMap::new();
+    for row in rows {
+        if let [table, _, copies] = row.as_slice()
+            && let (Some(table), Some(copies)) = (table.as_str(), copies.as_u64())
+        {
+            all.entry(table.to_owned()).or_default().push(copies);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_are_even_where_no_node_has_two_more_than_another() {
+        for (copies, nodes, even) in [
+            (&[4][..], 1, true),
+            (&[2, 2, 1], 3, true),
+            (&[2, 2], 3, false),
+            (&[1, 1], 3, true),
+            (&[3, 1, 1], 3, false),
+            (&[], 3, true),
+        ] {
+            let shards = Shards {
+                moving: 0,
+                on_nodes: BTreeMap::from([("t".to_owned(), copies.to_vec())]),
+            };
+            let uneven = shards.uneven(nodes);
+            assert_eq!(uneven.is_empty(), even, "{copies:?} on {nodes}: {uneven:?}");
+        }
+    }
+
+    #[test]
+    fn copies_are_counted_by_table_and_node() {
+        let rows = serde_json::json!([["a", "n1", 3], ["b", "n1", 2], ["a", "n2", 1]]);
+        let rows: Rows = serde_json::from_value(rows).unwrap();
+        let expected = [("a".to_owned(), vec![3, 1]), ("b".to_owned(), vec![2])];
+        assert_eq!(by_table(&rows), BTreeMap::from(expected));
+    }
+}

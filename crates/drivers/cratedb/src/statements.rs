@@ -1,0 +1,124 @@
+//! The statements of a workload as this database reads them, with their JSON quoting done once.
+//!
+//! Must not handle values; see `encode`.
+
+use highwater_model::literal::LiteralSql;
+use highwater_model::op::{BoundOpKind, BoundTable, BoundWorkload};
+
+use super::json;
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::quoting::quoted;
+
+/// Ways to insert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// One statement and an array of values a row.
+    Bulk,
+    /// `INSERT … VALUES (…), (…)`.
+    Values,
+    /// `INSERT … SELECT … FROM UNNEST(…)`.
+    Unnest,
+}
+
+impl Mode {
+    /// The names of `--insert`, the default first.
+    pub(super) const NAMES: &[&str] = &["bulk", "values", "unnest"];
+
+    /// The name of `--insert`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Bulk => "bulk",
+            Self::Values => "values",
+            Self::Unnest => "unnest",
+        }
+    }
+
+    /// From a name of `--insert`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        [Self::Bulk, Self::Values, Self::Unnest]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+}
+
+/// How a session sends one op of the workload.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// A query.
+    Query {
+        /// The body up to the end of the statement's text.
+        head: Vec<u8>,
+    },
+    /// A query with its values in its text.
+    Literal(LiteralSql),
+    /// A batch insert.
+    Insert(InsertPlan),
+}
+
+/// How batches are inserted.
+#[derive(Debug)]
+pub(super) struct InsertPlan {
+    pub(super) mode: Mode,
+    /// The body up to the end of the statement's text; for `values` up to its rows.
+    pub(super) head: Vec<u8>,
+    /// The placeholders of one row, for `values`.
+    pub(super) placeholders: Vec<u8>,
+    /// The table has a primary key, so that there can be duplicates.
+    pub(super) has_key: bool,
+}
+
+/// The plans of every op, in the workload's order.
+pub(super) fn plans(workload: &BoundWorkload, mode: Mode) -> Result<Vec<Plan>, TargetError> {
+    let plan = |op: &highwater_model::op::BoundOp| match &op.kind {
+        BoundOpKind::Query { sql, .. } => Ok(Plan::Query { head: head(sql) }),
+        BoundOpKind::Literal(sql) => Ok(Plan::Literal(sql.clone())),
+        BoundOpKind::Transaction(_) => Err(TargetError::no_transactions(&op.name)),
+        BoundOpKind::Insert { table, .. } => {
+            let table = workload.tables.get(*table).ok_or_else(|| {
+                TargetError::usage(format!(
+                    "op `{}` inserts into a table that is not there",
+                    op.name
+                ))
+            })?;
+            Ok(Plan::Insert(insert_plan(table, mode)))
+        }
+    };
+    workload.ops.iter().map(plan).collect()
+}
+
+fn insert_plan(table: &BoundTable, mode: Mode) -> InsertPlan {
+    let columns: Vec<String> = table.columns.iter().map(|c| quoted(&c.name)).collect();
+    let into = format!(
+        "INSERT INTO {} ({})",
+        quoted(&table.name),
+        columns.join(", ")
+    );
+    let marks = vec!["?"; columns.len()].join(",");
+    let text = match mode {
+        Mode::Bulk => format!("{into} VALUES ({marks})"),
+        Mode::Values => format!("{into} VALUES "),
+        Mode::Unnest => format!("{into} (SELECT * FROM UNNEST({marks}))"),
+    };
+    InsertPlan {
+        mode,
+        head: head(&text),
+        placeholders: format!("({marks})").into_bytes(),
+        has_key: has_key(table),
+    }
+}
+
+/// Whether the statements that create a table give it a primary key. A table of the user's own,
+/// without such statements, is taken to have none: then a duplicate is not certain, and looked up.
+fn has_key(table: &BoundTable) -> bool {
+    table
+        .create
+        .iter()
+        .any(|sql| sql.to_ascii_uppercase().contains("PRIMARY KEY"))
+}
+
+/// The body of a request up to the end of the statement's text.
+pub(super) fn head(sql: &str) -> Vec<u8> {
+    let mut head = b"{\"stmt\":\"".to_vec();
+    json::put_escaped(&mut head, sql);
+    head
+}

@@ -1,0 +1,35 @@
+//! Polls the cluster's telemetry over HTTP. Must not know the statements: they are shared with the
+//! PostgreSQL wire.
+
+use super::http::HttpConnection;
+use super::options::Node;
+use super::query;
+use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::sql::cratedb_telemetry::{STATEMENTS, metric_samples};
+use highwater_driver::telemetry::{MetricSample, TelemetryReader};
+
+/// SqlQuery over HTTP.
+pub(super) struct HttpReader {
+    connection: HttpConnection,
+    node: Node,
+}
+
+impl HttpReader {
+    pub(super) fn new(connection: HttpConnection, node: Node) -> Self {
+        Self { connection, node }
+    }
+}
+
+impl TelemetryReader for HttpReader {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+        Box::pin(async move {
+            let mut responses = Vec::new();
+            for sql in STATEMENTS {
+                let rows = query::rows(&mut self.connection, &self.node, sql).await;
+                let rows = rows.map_err(|failure| failure.into_target_error(&self.node.shown))?;
+                responses.push(rows.into_iter().map(query::texts).collect());
+            }
+            Ok(metric_samples(&responses))
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! A sink on loopback: the real client path against a server that does nothing.
+//!
+//! `null:postgres` and `null:crate` start threads of their own that read everything and answer
+//! well-formed success in the protocol of that name, and then use the real driver's sessions
+//! against them. So what a run reaches is what this machine can send with that workload, batch and
+//! number of sessions: its ceiling. The sink's threads are this process's, but their CPU time
+//! counts as the target's.
+//!
+//! It stores nothing: there is nothing to audit, to count or to continue. Must not take
+//! a shortcut for the client, such as a connection without a socket.
+
+mod admin;
+mod conversation;
+mod copy_rows;
+mod cratedb;
+mod postgres;
+mod protocol;
+mod sink;
+mod sql_body;
+
+use std::rc::Rc;
+use std::sync::{Arc, OnceLock};
+
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
+
+use highwater_driver::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use highwater_driver::target_url::TargetUrl;
+use protocol::Protocol;
+use sink::Sink;
+
+/// The driver of `null:PROTOCOL`.
+#[derive(Debug, Clone, Copy)]
+pub struct NullDriver;
+
+impl Driver for NullDriver {
+    fn name(&self) -> &'static str {
+        "null"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["null"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "a sink in this process that stores nothing, for the load generator's own ceiling: \
+         null:crate or null:postgres"
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let [url] = urls else {
+            return Err(TargetError::usage("a sink is a single target")
+                .with_hint("name one `null:` target; --sessions spreads over its threads"));
+        };
+        let protocol = Protocol::of(url)?;
+        // Its options are checked before anything is started; no connection is made.
+        let prototype = protocol.driver().open(&[protocol.url(&[1])], options)?;
+        Ok(Arc::new(NullTarget {
+            protocol,
+            options: options.clone(),
+            prototype,
+            running: OnceLock::new(),
+        }))
+    }
+}
+
+/// A sink, and the real driver's target that talks to it.
+struct Running {
+    sink: Sink,
+    target: Arc<dyn Target>,
+}
+
+/// See the module.
+struct NullTarget {
+    protocol: Protocol,
+    options: TargetOptions,
+    /// The real driver's target at no address, for facts that need no connection.
+    prototype: Arc<dyn Target>,
+    /// Started with the first connection.
+    running: OnceLock<Result<Running, TargetError>>,
+}
+
+impl NullTarget {
+    fn running(&self) -> Result<&Running, TargetError> {
+        let started = self.running.get_or_init(|| self.start());
+        started.as_ref().map_err(Clone::clone)
+    }
+
+    fn start(&self) -> Result<Running, TargetError> {
+        let sink = Sink::start(self.protocol).map_err(|error| {
+            TargetError::unreachable(format!("cannot start a sink on loopback: {error}"))
+        })?;
+        let url = self.protocol.url(sink.ports());
+        let target = self.protocol.driver().open(&[url], &self.options)?;
+        Ok(Running { sink, target })
+    }
+}
+
+impl Target for NullTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: true,
+            stores_values: false,
+            auditable: AuditLevel::Off,
+            audit_ns_per_row: 0,
+            ..self.prototype.capabilities()
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        self.prototype.placeholders()
+    }
+
+    fn urls(&self) -> Vec<String> {
+        vec![format!("null:{}", self.protocol.name())]
+    }
+
+    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
+        0
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let running = self.running()?;
+            running.sink.expect(&connect.workload);
+            running.target.connect(connect).await
+        })
+    }
+
+    fn administer(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            self.running()?;
+            let modes = self.prototype.capabilities().insert_modes;
+            let insert = self.options.insert.as_deref().or(modes.first().copied());
+            let admin = admin::NullAdmin {
+                protocol: self.protocol,
+                insert: insert.unwrap_or_default().to_owned(),
+            };
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn embedded_cpu(&self) -> Nanos {
+        match self.running.get() {
+            Some(Ok(running)) => running.sink.cpu(),
+            _ => Nanos::ZERO,
+        }
+    }
+
+    fn is_sink(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,199 @@
+//! The sink: the real sessions succeed against it, in every way to insert and to query.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot start has failed")]
+
+#[path = "../../../driver/tests/support/mod.rs"]
+mod support;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::{
+    Connect, Driver, Request, Target, TargetError, TargetErrorKind, TargetOptions, TargetUrl,
+};
+use highwater_driver_null::NullDriver;
+use highwater_model::op::{BoundOp, BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::outcome::{Certainty, Outcome};
+use highwater_model::units::{Nanos, Seed};
+use highwater_workload::{OpContext, Workload, WorkloadSpec, builtin};
+use support::{WallTimeline, block_on};
+
+const SINKS: [&str; 2] = ["null:postgres", "null:crate"];
+
+fn options(insert: Option<&str>) -> TargetOptions {
+    TargetOptions {
+        insert: insert.map(str::to_owned),
+        ..support::options()
+    }
+}
+
+fn try_open(url: &str, insert: Option<&str>) -> Result<Arc<dyn Target>, TargetError> {
+    NullDriver.open(&[TargetUrl::parse(url)?], &options(insert))
+}
+
+fn open(url: &str, insert: Option<&str>) -> Arc<dyn Target> {
+    try_open(url, insert).unwrap()
+}
+
+fn cpu() -> Workload {
+    let spec = WorkloadSpec::parse(builtin("cpu").unwrap().text).unwrap();
+    spec.instantiate(&[].into(), Seed(1)).unwrap()
+}
+
+/// Executes these ops on one session.
+fn execute(target: &dyn Target, workload: &Workload, ops: Vec<Op>) -> Vec<Outcome> {
+    block_on(async {
+        let timeline = WallTimeline::start();
+        let mut admin = target.administer(Rc::clone(&timeline)).await.unwrap();
+        let dialects = admin.facts().await.unwrap().dialects;
+        let connect = Connect {
+            workload: Arc::new(workload.bind(&dialects, target.placeholders()).unwrap()),
+            number: 0,
+            attempt: 0,
+            timeline,
+        };
+        let mut session = target.connect(connect).await.unwrap();
+        let mut encoder = session.encoder();
+        let mut outcomes = Vec::new();
+        for op in ops {
+            let mut request = Request {
+                op,
+                bytes: Vec::new(),
+            };
+            encoder.encode(&mut request);
+            assert!(!request.bytes.is_empty());
+            outcomes.push(session.execute(&mut request).await);
+        }
+        outcomes
+    })
+}
+
+#[test]
+fn the_sink_keeps_the_rules_of_every_driver() {
+    for url in SINKS {
+        let subject = Subject {
+            driver: &NullDriver,
+            urls: vec![url.to_owned()],
+            options: options(None),
+            timeline: WallTimeline::start(),
+            // No statement is read.
+            sql: SqlWords {
+                type_name: |_| "text",
+                equals: |_, column, parameter| format!("{column} = {parameter}"),
+            },
+            cut: None,
+        };
+        let broken = block_on(broken_rules(&subject)).unwrap();
+        assert_eq!(broken, [], "{url}");
+    }
+}
+
+#[test]
+fn every_row_of_every_batch_is_acknowledged_in_every_insert_mode() {
+    let workload = cpu();
+    for url in SINKS {
+        for mode in open(url, None).capabilities().insert_modes {
+            // More than one statement of VALUES has parameters for, and a single row.
+            let sizes = [1, 1_000, 7_000, 3];
+            let ops = sizes.iter().map(|rows| Op {
+                id: OpId(0),
+                index: 0,
+                body: OpBody::Insert(workload.row_batch(0, 0, *rows)),
+            });
+            let outcomes = execute(open(url, Some(mode)).as_ref(), &workload, ops.collect());
+            for (rows, outcome) in sizes.iter().zip(&outcomes) {
+                assert!(outcome.is_success(), "{url} {mode}: {outcome:?}");
+                assert_eq!(outcome.certainty, Certainty::Applied);
+                assert_eq!(outcome.rows_applied, *rows as u64, "{url} {mode}");
+            }
+        }
+    }
+}
+
+#[test]
+fn queries_are_answered_with_a_row() {
+    let workload = cpu();
+    let stream = workload.stream("dashboards").unwrap();
+    for url in SINKS {
+        let ops = (0..50).map(|index| workload.op(&stream, index, &OpContext { first_row: 99 }));
+        for outcome in execute(open(url, None).as_ref(), &workload, ops.collect()) {
+            assert!(outcome.is_success(), "{url}: {outcome:?}");
+            assert_eq!(outcome.response_rows, 1);
+        }
+    }
+}
+
+/// Connects for an op of one statement in a transaction, and executes it.
+fn transfer(target: &dyn Target) -> Result<Outcome, TargetError> {
+    let statement = BoundStatement {
+        sql: "UPDATE account SET balance = balance + 1".to_owned(),
+        parameters: Vec::new(),
+        values: Vec::new(),
+    };
+    let workload = BoundWorkload {
+        tables: Vec::new(),
+        ops: vec![BoundOp {
+            name: "transfer".to_owned(),
+            kind: BoundOpKind::Transaction(vec![statement]),
+        }],
+        rows: None,
+    };
+    let connect = Connect {
+        workload: Arc::new(workload),
+        number: 0,
+        attempt: 0,
+        timeline: WallTimeline::start(),
+    };
+    block_on(async {
+        let mut session = target.connect(connect).await?;
+        let mut request = Request::empty();
+        session.encoder().encode(&mut request);
+        Ok(session.execute(&mut request).await)
+    })
+}
+
+#[test]
+fn a_target_without_transactions_refuses_them_before_any_op() {
+    let outcome = transfer(open("null:postgres", None).as_ref()).unwrap();
+    assert!(outcome.is_success(), "{outcome:?}");
+    let error = transfer(open("null:crate", None).as_ref()).unwrap_err();
+    assert_eq!(error.kind, TargetErrorKind::Usage, "{error}");
+    assert!(error.message.contains("op `transfer`"), "{error}");
+}
+
+#[test]
+fn its_cpu_is_measured_apart_and_it_reports_that_it_stores_nothing() {
+    let workload = cpu();
+    for url in SINKS {
+        let target = open(url, None);
+        assert!(target.is_sink() && target.capabilities().embedded);
+        assert!(!target.capabilities().stores_values);
+        assert_eq!(target.embedded_cpu(), Nanos::ZERO);
+        let op = Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(workload.row_batch(0, 0, 10_000)),
+        };
+        execute(target.as_ref(), &workload, vec![op]);
+        assert!(target.embedded_cpu() > Nanos::ZERO);
+        assert_eq!(target.urls(), [url]);
+    }
+}
+
+#[test]
+fn what_is_no_sink_is_refused_with_a_hint() {
+    for url in [
+        "null:",
+        "null:mysql",
+        "null://localhost/postgres",
+        "null:postgres?x=1",
+        "null:cratedb",
+    ] {
+        let error = try_open(url, None).err().unwrap();
+        let hint = error.hint.unwrap();
+        assert!(SINKS.iter().all(|sink| hint.contains(sink)), "{url}");
+    }
+    let wrong = try_open("null:postgres", Some("bulk"));
+    assert!(wrong.err().unwrap().message.contains("--insert bulk"));
+}

@@ -1,0 +1,243 @@
+//! Describes a table for a workload file that is sketched from it: its columns, a sample of their
+//! values, its indexes, and the server's statistics of statements. Must not change anything.
+
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{
+    ColumnShape, IndexShape, RecordedStatements, StatementText, TEXT_MAX, TEXTS_MAX, TableShape,
+};
+use postgres_protocol::escape::{escape_identifier, escape_literal};
+
+use super::admin_connection::AdminConnection;
+use highwater_driver::contract::TargetError;
+use highwater_driver::sql::cratedb_describe;
+use highwater_driver::sql::describe::{count_rows, not_ours, not_there, number, sample_column};
+use highwater_driver::sql::dialect::Dialect;
+
+/// The extension that counts statements, and its view.
+const STATEMENTS: &str = "pg_stat_statements";
+
+/// Describes a table of the schema.
+pub(super) async fn describe(
+    connection: &mut AdminConnection,
+    table: &str,
+) -> Result<TableShape, TargetError> {
+    let dialect = connection.dialect();
+    if dialect == Dialect::CrateDb {
+        let place = connection.place().to_owned();
+        return cratedb_describe::describe(connection, &place, table).await;
+    }
+    let shown = dialect.shown_columns();
+    let columns = connection
+        .rows(&format!(
+            "SELECT column_name, data_type, is_nullable, is_generated, table_schema \
+             FROM information_schema.columns \
+             WHERE table_name = {} AND table_schema = current_schema(){shown} \
+             ORDER BY ordinal_position",
+            escape_literal(table)
+        ))
+        .await?;
+    let Some(first) = columns.first() else {
+        return Err(not_there(connection.place(), table));
+    };
+    let from = escape_identifier(table);
+    let mut shape = TableShape {
+        name: table.to_owned(),
+        schema: first.get(4).cloned().flatten(),
+        dialect: dialect.names().into_iter().next().unwrap_or_default(),
+        milliseconds: dialect.milliseconds("{column}"),
+        quotient: dialect.quotient().to_owned(),
+        rows: count_rows(connection, &from).await?,
+        rows_all: None,
+        columns: Vec::new(),
+        indexes: Vec::new(),
+        create: None,
+        recorded: RecordedStatements::default(),
+    };
+    for column in columns {
+        let mut texts = column.into_iter().map(Option::unwrap_or_default);
+        let mut next = || texts.next().unwrap_or_default();
+        let (name, declared, nullable, generated) = (next(), next(), next(), next());
+        let mut column = ColumnShape::new(name, &declared, kind_of(&declared));
+        column.required = nullable.eq_ignore_ascii_case("no");
+        column.generated = generated == "ALWAYS";
+        match declared.as_str() {
+            // What was written is read back with all its digits.
+            "real" => "double precision".clone_into(&mut column.declared),
+            "uuid" => {
+                let text = format!("CAST({} AS text)", escape_identifier(&column.name));
+                column.checked = Some(dialect.number_of_hash(&dialect.hash(&text)));
+            }
+            _ => {}
+        }
+        if let (Some(kind), false) = (column.kind, column.generated) {
+            let name = escape_identifier(&column.name);
+            let value = match kind {
+                ColumnType::Timestamp => dialect.milliseconds(&name),
+                ColumnType::Boolean => {
+                    format!("CASE WHEN {name} THEN 1 WHEN NOT {name} THEN 0 END")
+                }
+                // There is no least UUID.
+                ColumnType::Text => format!("CAST({name} AS text)"),
+                _ => name,
+            };
+            sample_column(connection, &from, &value, &mut column).await?;
+        }
+        shape.columns.push(column);
+    }
+    if dialect == Dialect::PostgreSql {
+        shape.indexes = indexes(connection, &from).await?;
+        statistics(connection, &mut shape).await?;
+        shape.recorded = statements(connection, table).await?;
+    }
+    Ok(shape)
+}
+
+/// The indexes of a table. One on expressions, on some of the rows or of another kind than a tree
+/// has no list of columns.
+async fn indexes(
+    connection: &mut AdminConnection,
+    from: &str,
+) -> Result<Vec<IndexShape>, TargetError> {
+    let rows = connection
+        .rows(&format!(
+            "SELECT pg_get_indexdef(i.indexrelid), i.indisunique, \
+             i.indexprs IS NULL AND i.indpred IS NULL AND m.amname = 'btree', a.attname \
+             FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid \
+             JOIN pg_am AS m ON m.oid = c.relam \
+             CROSS JOIN unnest(CAST(i.indkey AS int2[])) WITH ORDINALITY AS k (number, place) \
+             LEFT JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = k.number \
+             WHERE i.indrelid = CAST({} AS regclass) AND k.place <= i.indnkeyatts \
+             ORDER BY i.indexrelid, k.place",
+            escape_literal(from)
+        ))
+        .await?;
+    let mut indexes: Vec<IndexShape> = Vec::new();
+    for row in rows {
+        let mut texts = row.into_iter();
+        let mut next = || texts.next().flatten().unwrap_or_default();
+        let (text, unique, plain, column) = (next(), next(), next(), next());
+        if indexes.last().is_none_or(|index| index.text != text) {
+            indexes.push(IndexShape {
+                columns: Vec::new(),
+                unique: unique == "t",
+                text,
+            });
+        }
+        if let Some(index) = indexes.last_mut().filter(|_| plain == "t") {
+            index.columns.push(column);
+        }
+    }
+    Ok(indexes)
+}
+
+/// Adds what ANALYZE found out about the whole table: rows, and different values of each column.
+async fn statistics(
+    connection: &mut AdminConnection,
+    shape: &mut TableShape,
+) -> Result<(), TargetError> {
+    let rows = connection
+        .rows(&format!(
+            "SELECT CAST(greatest(c.reltuples, 0) AS bigint), s.attname, \
+             CAST(CASE WHEN s.n_distinct < 0 THEN -s.n_distinct * greatest(c.reltuples, 0) \
+             ELSE s.n_distinct END AS bigint) \
+             FROM pg_class AS c LEFT JOIN pg_stats AS s \
+             ON s.schemaname = current_schema() AND s.tablename = c.relname \
+             WHERE c.oid = CAST({} AS regclass)",
+            escape_literal(&escape_identifier(&shape.name))
+        ))
+        .await?;
+    shape.rows_all = Some(number(&rows, 0)).filter(|rows| *rows > 0);
+    for row in rows {
+        let [_, Some(name), Some(distinct)] = row.as_slice() else {
+            continue;
+        };
+        let column = shape.columns.iter_mut().find(|column| column.name == *name);
+        if let Some(column) = column {
+            column.distinct_all = distinct.parse().ok();
+        }
+    }
+    Ok(())
+}
+
+/// The statements about the table, if the extension counts them and the user may read it.
+async fn statements(
+    connection: &mut AdminConnection,
+    table: &str,
+) -> Result<RecordedStatements, TargetError> {
+    let without = |remark| RecordedStatements {
+        remark: Some(remark),
+        ..RecordedStatements::default()
+    };
+    let schema = connection
+        .rows(&format!(
+            "SELECT quote_ident(n.nspname) FROM pg_extension AS e \
+             JOIN pg_namespace AS n ON n.oid = e.extnamespace WHERE e.extname = '{STATEMENTS}'"
+        ))
+        .await?;
+    let Some(schema) = schema
+        .into_iter()
+        .next()
+        .and_then(|row| row.into_iter().next()?)
+    else {
+        return Ok(without(format!(
+            "This database has no {STATEMENTS}: what it is asked is not counted"
+        )));
+    };
+    let of_database = format!(
+        "FROM {schema}.{STATEMENTS} WHERE dbid = \
+         (SELECT oid FROM pg_database WHERE datname = current_database())"
+    );
+    let named = escape_literal(&table.to_lowercase());
+    let not_ours = not_ours("query");
+    let listed = connection
+        .rows(&format!(
+            "SELECT left(query, {TEXT_MAX}), CAST(sum(calls) AS bigint), \
+             CAST(sum(rows) AS bigint), count(*) OVER () {of_database} \
+             AND strpos(lower(query), {named}) > 0 AND {not_ours} \
+             GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT {TEXTS_MAX}"
+        ))
+        .await;
+    let rows = match listed {
+        Ok(rows) => rows,
+        // The server has not loaded it.
+        Err(error) => {
+            let message = error.message;
+            return Ok(without(format!("{STATEMENTS} cannot be read: {message}")));
+        }
+    };
+    let hidden = format!("SELECT count(*) {of_database} AND query = '<insufficient privilege>'");
+    let hidden = number(&connection.rows(&hidden).await?, 0);
+    let different = number(&rows, 3);
+    let texts = rows.into_iter().filter_map(|row| {
+        let mut texts = row.into_iter();
+        Some(StatementText {
+            sql: texts.next()??,
+            calls: texts.next()??.parse().ok()?,
+            rows: texts.next()??.parse().ok(),
+        })
+    });
+    Ok(RecordedStatements {
+        source: Some(STATEMENTS.to_owned()),
+        texts: texts.collect(),
+        different,
+        remark: (hidden > 0).then(|| {
+            format!(
+                "{hidden} statements of other users are hidden from this one: \
+                 the role pg_read_all_stats may read them"
+            )
+        }),
+    })
+}
+
+/// The type of a workload for a type of the server; none where no generator makes it.
+fn kind_of(declared: &str) -> Option<ColumnType> {
+    match declared.to_ascii_lowercase().as_str() {
+        "smallint" | "integer" => Some(ColumnType::Integer),
+        "bigint" => Some(ColumnType::Bigint),
+        "real" | "double precision" => Some(ColumnType::Float),
+        "boolean" => Some(ColumnType::Boolean),
+        "timestamp with time zone" | "timestamp without time zone" => Some(ColumnType::Timestamp),
+        "text" | "character varying" | "uuid" => Some(ColumnType::Text),
+        _ => None,
+    }
+}

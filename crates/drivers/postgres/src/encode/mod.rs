@@ -1,0 +1,362 @@
+//! From an op to its request bytes. Everything that can be done before the clock of the op
+//! starts is done here; a session only writes the result.
+//!
+//! The insert modes differ in nothing but these bytes:
+//! `copy` one COPY with its data, `values` multi-row INSERTs, `unnest` one INSERT from arrays,
+//! `prepared` one INSERT a row; each is one transaction.
+
+use std::rc::Rc;
+
+use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::op::{BoundStatement, Op, OpBody, RowBatch, Value};
+
+use super::message::{
+    COPY_DONE, EXECUTE, EXECUTE_SYNC, SYNC, finish, finish_field, put_count, put_cstr, query,
+    run_prepared, start,
+};
+use highwater_driver::contract::{Encoder, Request};
+use highwater_driver::sql::dialect::Dialect;
+use scalar::{Cell, cell, put_cell, put_text, value};
+pub(super) use scalar::{Field, Form};
+
+mod scalar;
+
+/// Most parameters of one statement; the protocol counts them in 16 bits.
+const PARAMETERS_MAX: usize = 65_535;
+/// A `CopyData` message is ended after this many bytes, so that the server can work as it reads.
+const COPY_MESSAGE_BYTES: usize = 64 * 1024;
+/// Signature, flags and extension length of binary COPY.
+const COPY_HEADER: &[u8; 19] = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+
+/// The prepared statement that begins an explicit transaction.
+pub(super) const BEGIN: &str = "b";
+/// Ends what [`BEGIN`] began.
+pub(super) const COMMIT: &str = "c";
+
+/// Ways to insert.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Mode {
+    /// `COPY … FROM STDIN`.
+    Copy,
+    /// `INSERT … VALUES (…), (…)`.
+    Values,
+    /// `INSERT … SELECT … FROM unnest(…)`.
+    Unnest,
+    /// `INSERT … VALUES (…)` a row, pipelined.
+    Prepared,
+}
+
+impl Mode {
+    /// The names of `--insert`, the default first.
+    pub(super) const NAMES: &[&str] = &["copy", "values", "unnest", "prepared"];
+
+    /// The name of `--insert`.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Copy => "copy",
+            Self::Values => "values",
+            Self::Unnest => "unnest",
+            Self::Prepared => "prepared",
+        }
+    }
+
+    /// The mode where `--insert` is not given. CockroachDB has COPY for administrators only.
+    pub(super) fn default_for(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::PostgreSql => Self::Copy,
+            Dialect::CockroachDb | Dialect::CrateDb => Self::Values,
+        }
+    }
+
+    /// From a name of `--insert`.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        [Self::Copy, Self::Values, Self::Unnest, Self::Prepared]
+            .into_iter()
+            .find(|mode| mode.name() == name)
+    }
+}
+
+/// How a session sends one op of the workload.
+#[derive(Debug)]
+pub(super) enum Plan {
+    /// A prepared query.
+    Query(Prepared),
+    /// A query with its values in its text: sent as a simple query, never prepared.
+    Literal(LiteralSql),
+    /// Statements between [`BEGIN`] and [`COMMIT`], each sent when the one before it is answered.
+    Transaction(Vec<(Prepared, BoundStatement)>),
+    /// A batch insert.
+    Insert(InsertPlan),
+}
+
+/// A prepared statement.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// Its name.
+    pub(super) name: String,
+    pub(super) parameters: Vec<Field>,
+}
+
+/// How batches are inserted.
+#[derive(Debug)]
+pub(super) struct InsertPlan {
+    pub(super) mode: Mode,
+    /// Name of the statement; for `values` what its names begin with.
+    pub(super) statement: String,
+    /// The statement's text: COPY, or INSERT up to its rows.
+    pub(super) sql: String,
+    pub(super) columns: Vec<Field>,
+    /// Rows of one statement for `values`, at most.
+    pub(super) values_max: usize,
+    /// Whether several statements need [`BEGIN`] and [`COMMIT`] to be one transaction.
+    pub(super) wrap: bool,
+}
+
+impl InsertPlan {
+    /// Rows of one statement at most.
+    pub(super) fn rows_per_statement(&self) -> usize {
+        match self.mode {
+            Mode::Copy | Mode::Unnest => usize::MAX,
+            Mode::Values => (PARAMETERS_MAX / self.columns.len().max(1)).clamp(1, self.values_max),
+            Mode::Prepared => 1,
+        }
+    }
+
+    /// Whether every column has a binary form.
+    pub(super) fn binary(&self) -> bool {
+        self.columns.iter().all(|field| field.form != Form::AsText)
+    }
+
+    /// Name of the prepared statement for so many rows.
+    pub(super) fn statement_for(&self, rows: usize) -> String {
+        match self.mode {
+            Mode::Values => format!("{}_{rows}", self.statement),
+            Mode::Copy | Mode::Unnest | Mode::Prepared => self.statement.clone(),
+        }
+    }
+}
+
+/// Encodes for one session.
+pub(super) struct WireEncoder {
+    pub(super) plans: Rc<[Plan]>,
+}
+
+impl Encoder for WireEncoder {
+    fn encode(&mut self, request: &mut Request) {
+        request.bytes.clear();
+        encode(&self.plans, &request.op, &mut request.bytes);
+    }
+}
+
+/// Writes the request bytes of `op`; nothing where the op does not fit its plan.
+pub(super) fn encode(plans: &[Plan], op: &Op, out: &mut Vec<u8>) {
+    match (plans.get(usize::from(op.id.0)), &op.body) {
+        (Some(Plan::Query(prepared)), OpBody::Query(values)) => {
+            bind_query(out, prepared, values.iter());
+            out.extend_from_slice(&EXECUTE_SYNC);
+        }
+        (Some(Plan::Literal(sql)), OpBody::Query(values)) => {
+            let mut text = String::new();
+            sql.write(values, TimestampLiteral::Cast, &mut text);
+            query(out, &text);
+        }
+        (Some(Plan::Transaction(statements)), OpBody::Query(values)) => {
+            transaction(out, statements, values);
+        }
+        (Some(Plan::Insert(plan)), OpBody::Insert(batch)) => match plan.mode {
+            Mode::Copy => copy(out, plan, batch),
+            Mode::Unnest => unnest(out, plan, batch),
+            Mode::Values | Mode::Prepared => values_pipeline(out, plan, batch),
+        },
+        _ => {}
+    }
+}
+
+/// One exchange a statement, so that each can wait for the answer to the one before.
+fn transaction(out: &mut Vec<u8>, statements: &[(Prepared, BoundStatement)], values: &[Value]) {
+    run_prepared(out, BEGIN);
+    out.extend_from_slice(&SYNC);
+    for (prepared, statement) in statements {
+        bind_query(out, prepared, statement.values_of(values));
+        out.extend_from_slice(&EXECUTE_SYNC);
+    }
+    run_prepared(out, COMMIT);
+    out.extend_from_slice(&SYNC);
+}
+
+fn bind_query<'v>(
+    out: &mut Vec<u8>,
+    prepared: &Prepared,
+    values: impl ExactSizeIterator<Item = &'v Value>,
+) {
+    let at = start(out, b'B');
+    out.push(0);
+    put_cstr(out, &prepared.name);
+    put_formats(out, &prepared.parameters, 1);
+    put_count(out, values.len());
+    for (index, given) in values.enumerate() {
+        let form = prepared
+            .parameters
+            .get(index)
+            .map_or(Form::AsText, |field| field.form);
+        put_cell(out, form, value(given));
+    }
+    // Answers come as text, which every type has.
+    put_count(out, 0);
+    finish(out, at);
+}
+
+/// Format codes of `rows` times these fields: one for all where they agree.
+fn put_formats(out: &mut Vec<u8>, fields: &[Field], rows: usize) {
+    let first = fields.first().map_or(0, |field| field.format());
+    if fields.iter().all(|field| field.format() == first) {
+        put_count(out, 1);
+        out.extend_from_slice(&first.to_be_bytes());
+        return;
+    }
+    put_count(out, fields.len() * rows);
+    for _ in 0..rows {
+        for field in fields {
+            out.extend_from_slice(&field.format().to_be_bytes());
+        }
+    }
+}
+
+/// Bind and Execute for each piece of the batch, one Sync: one transaction.
+fn values_pipeline(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
+    let piece = plan.rows_per_statement();
+    let wrap = plan.wrap && batch.rows > piece;
+    if wrap {
+        run_prepared(out, BEGIN);
+    }
+    let mut first = 0;
+    while first < batch.rows {
+        let rows = piece.min(batch.rows - first);
+        let at = start(out, b'B');
+        out.push(0);
+        match plan.mode {
+            // The hot path of `prepared` builds no name.
+            Mode::Prepared => put_cstr(out, &plan.statement),
+            _ => put_cstr(out, &plan.statement_for(rows)),
+        }
+        put_formats(out, &plan.columns, rows);
+        put_count(out, rows * plan.columns.len());
+        for row in first..first + rows {
+            put_row(out, plan, batch, row);
+        }
+        put_count(out, 0);
+        finish(out, at);
+        out.extend_from_slice(&EXECUTE);
+        first += rows;
+    }
+    if wrap {
+        run_prepared(out, COMMIT);
+    }
+    out.extend_from_slice(&SYNC);
+}
+
+fn put_row(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
+    for (index, field) in plan.columns.iter().enumerate() {
+        let value = batch
+            .columns
+            .get(index)
+            .map_or(Cell::Null, |column| cell(column, row));
+        put_cell(out, field.form, value);
+    }
+}
+
+/// One array a column.
+fn unnest(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
+    let at = start(out, b'B');
+    out.push(0);
+    put_cstr(out, &plan.statement);
+    put_count(out, 1);
+    out.extend_from_slice(&1i16.to_be_bytes());
+    put_count(out, plan.columns.len());
+    for (index, field) in plan.columns.iter().enumerate() {
+        let array = out.len();
+        out.extend_from_slice(&[0; 4]);
+        // One dimension, no nulls announced (the server checks by itself), lower bound 1.
+        out.extend_from_slice(&i32::from(batch.rows > 0).to_be_bytes());
+        out.extend_from_slice(&0i32.to_be_bytes());
+        out.extend_from_slice(&field.oid.to_be_bytes());
+        if batch.rows > 0 {
+            let rows = u32::try_from(batch.rows).unwrap_or(u32::MAX);
+            out.extend_from_slice(&rows.to_be_bytes());
+            out.extend_from_slice(&1i32.to_be_bytes());
+        }
+        for row in 0..batch.rows {
+            let value = batch
+                .columns
+                .get(index)
+                .map_or(Cell::Null, |column| cell(column, row));
+            put_cell(out, field.form, value);
+        }
+        finish_field(out, array);
+    }
+    put_count(out, 0);
+    finish(out, at);
+    out.extend_from_slice(&EXECUTE_SYNC);
+}
+
+/// The COPY statement and its data in one go; a server that refuses the statement ignores the
+/// data, as the protocol demands.
+fn copy(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch) {
+    query(out, &plan.sql);
+    let binary = plan.binary();
+    let mut at = start(out, b'd');
+    if binary {
+        out.extend_from_slice(COPY_HEADER);
+    }
+    for row in 0..batch.rows {
+        if out.len() - at > COPY_MESSAGE_BYTES {
+            finish(out, at);
+            at = start(out, b'd');
+        }
+        if binary {
+            put_count(out, plan.columns.len());
+            put_row(out, plan, batch, row);
+        } else {
+            put_line(out, plan, batch, row);
+        }
+    }
+    if binary {
+        out.extend_from_slice(&(-1i16).to_be_bytes());
+    }
+    finish(out, at);
+    out.extend_from_slice(&COPY_DONE);
+}
+
+/// One line of COPY's text format.
+fn put_line(out: &mut Vec<u8>, plan: &InsertPlan, batch: &RowBatch, row: usize) {
+    for index in 0..plan.columns.len() {
+        if index > 0 {
+            out.push(b'\t');
+        }
+        match batch
+            .columns
+            .get(index)
+            .map_or(Cell::Null, |column| cell(column, row))
+        {
+            Cell::Null => out.extend_from_slice(b"\\N"),
+            Cell::Text(text) => put_escaped(out, text),
+            value => put_text(out, value),
+        }
+    }
+    out.push(b'\n');
+}
+
+fn put_escaped(out: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            _ => out.push(byte),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,232 @@
+//! Classifies errors of the server: SQLSTATE to class and certainty, and one line of text.
+//!
+//! The rules follow PostgreSQL's appendix "Error Codes": a statement that ends in an ERROR is
+//! rolled back. Must not guess: an error without certainty is unknown.
+
+use std::io;
+
+use highwater_model::outcome::{Certainty, ErrorClass, OpError};
+
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::network::{describe, one_line};
+
+/// An `ErrorResponse`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerError {
+    /// The connection ends with it (FATAL, PANIC).
+    pub(super) fatal: bool,
+    /// SQLSTATE.
+    pub(super) code: String,
+    /// The primary message, one line, bounded. Detail and hint may hold data; they are left out.
+    pub(super) message: String,
+    /// Characters of the statement before the place that the message is about.
+    pub(super) position: Option<usize>,
+}
+
+/// Why an exchange with the server failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection is lost, or the answer was not what the protocol allows.
+    Io(io::Error),
+    /// The server returned an error.
+    Server(ServerError),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl ServerError {
+    /// Reads the body of an `ErrorResponse`; what is missing stays empty.
+    pub(super) fn read(body: &[u8]) -> Self {
+        let mut error = Self {
+            fatal: false,
+            code: String::new(),
+            message: String::new(),
+            position: None,
+        };
+        for field in body.split(|byte| *byte == 0) {
+            let Some((kind, value)) = field.split_first() else {
+                continue;
+            };
+            match kind {
+                b'V' => error.fatal = value != b"ERROR",
+                // Servers older than PostgreSQL 9.6 send only the localised severity.
+                b'S' => error.fatal |= value == b"FATAL" || value == b"PANIC",
+                b'C' => error.code = one_line(&String::from_utf8_lossy(value)),
+                b'P' => {
+                    let number = std::str::from_utf8(value).ok();
+                    let number = number.and_then(|text| text.parse::<usize>().ok());
+                    error.position = number.and_then(|number| number.checked_sub(1));
+                }
+                b'M' => error.message = one_line(&String::from_utf8_lossy(value)),
+                _ => {}
+            }
+        }
+        error
+    }
+
+    /// What the failure of an op is called, and what is certain about it.
+    pub(super) fn judge(&self) -> (ErrorClass, Certainty) {
+        let (class, certainty) = judge_code(&self.code);
+        // The connection is gone: whether the server had committed before is unknown.
+        (
+            class,
+            if self.fatal {
+                Certainty::Unknown
+            } else {
+                certainty
+            },
+        )
+    }
+
+    /// What is certain about a transaction whose COMMIT was not sent when this came: without it
+    /// nothing is kept, whatever went wrong, unless the server itself says that it may be.
+    pub(super) fn judge_before_commit(&self) -> (ErrorClass, Certainty) {
+        let (class, _) = judge_code(&self.code);
+        let certainty = if AMBIGUOUS.contains(&self.code.as_str()) {
+            Certainty::Unknown
+        } else {
+            Certainty::NotApplied
+        };
+        (class, certainty)
+    }
+
+    /// As the error of an op.
+    pub(super) fn into_op_error(self, class: ErrorClass) -> OpError {
+        OpError {
+            class,
+            code: Some(self.code),
+            message: self.message,
+        }
+    }
+
+    /// As the reason why a target cannot be used; `place` names it.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        let kind = match self.code.get(..2).unwrap_or_default() {
+            "28" => TargetErrorKind::Refused,
+            // Connections, resources, the operator, the system, and conflicts that a repetition may not have.
+            "08" | "40" | "53" | "57" | "58" => TargetErrorKind::Unreachable,
+            _ if self.code == "55P03" => TargetErrorKind::Unreachable,
+            _ if self.code == "42P01" => TargetErrorKind::MissingTable,
+            _ if self.code == "3D000" || self.code == "42501" => TargetErrorKind::Refused,
+            _ => TargetErrorKind::Statement,
+        };
+        let hint = match self.code.as_str() {
+            "28P01" => Some("check user and password: URL, PGPASSWORD or ~/.pgpass"),
+            "28000" => Some(
+                "the server's access rules refuse this user, database, address or kind of \
+                 connection; `?sslmode=require` asks for TLS, `?sslmode=disable` for none",
+            ),
+            "3D000" => Some("name an existing database in the URL: `…/NAME`"),
+            "42501" => Some(
+                "grant the user the right, or choose another schema by `?options=-csearch_path%3DNAME`",
+            ),
+            "3F000" => {
+                Some("create the schema, or name another by `?options=-csearch_path%3DNAME`")
+            }
+            "53300" => Some("ask for fewer sessions (`-c`), or raise max_connections"),
+            "57P03" => Some("the server is starting up or shutting down; try again"),
+            _ => None,
+        };
+        TargetError {
+            kind,
+            message: format!("{place}: {} ({})", self.message, self.code),
+            hint: hint.map(str::to_owned),
+        }
+    }
+}
+
+impl Failure {
+    /// Where in a statement the server found a mistake.
+    pub(super) fn position(&self) -> Option<usize> {
+        match self {
+            Self::Io(_) => None,
+            Self::Server(error) => error.position,
+        }
+    }
+
+    /// As the reason why a target cannot be used; `place` names it.
+    pub(super) fn into_target_error(self, place: &str) -> TargetError {
+        match self {
+            Self::Io(error) => TargetError::unreachable(format!("{place}: {}", describe(&error))),
+            Self::Server(error) => error.into_target_error(place),
+        }
+    }
+}
+
+/// The result of a commit is unknown: the codes of CockroachDB and of PostgreSQL.
+const AMBIGUOUS: [&str; 2] = ["40003", "08007"];
+
+/// Class and certainty of an SQLSTATE that came with severity ERROR.
+fn judge_code(code: &str) -> (ErrorClass, Certainty) {
+    use Certainty::{NotApplied, Unknown};
+    let class = match code {
+        code if AMBIGUOUS.contains(&code) => return (ErrorClass::Unavailable, Unknown),
+        "08P01" => return (ErrorClass::Protocol, Unknown),
+        "57014" => ErrorClass::Timeout,
+        "53300" | "53400" => ErrorClass::Rejected,
+        "40002" => ErrorClass::Constraint,
+        "25006" => ErrorClass::Unavailable,
+        "55P03" | "55006" => ErrorClass::Conflict,
+        _ => match code.get(..2).unwrap_or_default() {
+            "08" => return (ErrorClass::Connection, Unknown),
+            // Ending, starting, failing over (57); internal errors (58, XX), after which
+            // PostgreSQL rolls back but its relatives need not.
+            "57" | "58" | "XX" => return (ErrorClass::Unavailable, Unknown),
+            "23" | "44" => ErrorClass::Constraint,
+            "21" | "22" => ErrorClass::Data,
+            "28" => ErrorClass::Authentication,
+            "40" => ErrorClass::Conflict,
+            "53" => ErrorClass::Resource,
+            _ => ErrorClass::Statement,
+        },
+    };
+    (class, NotApplied)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(severity: &str, code: &str) -> ServerError {
+        let body = format!("S{severity}\0V{severity}\0C{code}\0Mwords\non two lines\0Dsecret\0\0");
+        ServerError::read(body.as_bytes())
+    }
+
+    #[test]
+    fn sqlstates_become_classes_and_certainties() {
+        use Certainty::{NotApplied, Unknown};
+        for (code, class, certainty) in [
+            ("23505", ErrorClass::Constraint, NotApplied),
+            ("22003", ErrorClass::Data, NotApplied),
+            ("42P01", ErrorClass::Statement, NotApplied),
+            ("40001", ErrorClass::Conflict, NotApplied),
+            ("40P01", ErrorClass::Conflict, NotApplied),
+            ("40003", ErrorClass::Unavailable, Unknown),
+            ("53100", ErrorClass::Resource, NotApplied),
+            ("53200", ErrorClass::Resource, NotApplied),
+            ("53300", ErrorClass::Rejected, NotApplied),
+            ("57014", ErrorClass::Timeout, NotApplied),
+            ("57P01", ErrorClass::Unavailable, Unknown),
+            ("28P01", ErrorClass::Authentication, NotApplied),
+            ("XX000", ErrorClass::Unavailable, Unknown),
+            ("", ErrorClass::Statement, NotApplied),
+        ] {
+            assert_eq!(error("ERROR", code).judge(), (class, certainty), "{code}");
+        }
+    }
+
+    #[test]
+    fn after_a_fatal_error_nothing_is_certain() {
+        assert_eq!(error("FATAL", "57014").judge().1, Certainty::Unknown);
+        assert!(error("PANIC", "XX000").fatal);
+    }
+
+    #[test]
+    fn messages_are_one_line_without_detail() {
+        assert_eq!(error("ERROR", "22000").message, "words on two lines");
+    }
+}

@@ -1,0 +1,216 @@
+//! Driver for everything that speaks the PostgreSQL wire protocol, version 3.
+//!
+//! Written on the protocol itself, because a load tester's client must cost less CPU than the
+//! reference client: statements are prepared once, an op is one write and one read, and answers
+//! are counted without being decoded. Where to read: `wire` (bytes), `encode` (ops to bytes),
+//! `session` (one op), `connect` (start-up), `admin` (around the load).
+//!
+//! Must not read a clock, retry, or write text for a terminal.
+
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+
+use admin::WireAdmin;
+use connect::Opened;
+use encode::Mode;
+use highwater_driver::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Driver, Session, Target, TargetError, TargetOptions,
+    Timeline,
+};
+use highwater_driver::hosts;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver::telemetry::TelemetryReader;
+use highwater_driver::time_limit;
+use options::Node;
+use session::WireSession;
+use telemetry::WireReader;
+
+mod admin;
+mod admin_connection;
+mod answer;
+mod connect;
+mod describe;
+mod encode;
+mod errors;
+mod facts;
+mod lingering;
+mod message;
+mod options;
+mod outcome;
+mod password;
+mod prepare;
+mod session;
+mod tables;
+mod telemetry;
+mod transaction;
+mod wire;
+
+/// For the estimate of an audit: `cargo xtask bench audit` found 5.9 µs, server and client sharing
+/// two cores.
+const AUDIT_NS_PER_ROW: u64 = 6_000;
+
+/// The driver; see the module.
+pub struct PostgresDriver;
+
+impl Driver for PostgresDriver {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["postgres", "postgresql", "cockroach"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "PostgreSQL, CockroachDB and relatives over the PostgreSQL wire protocol: \
+         postgres://user@host:5432/database"
+    }
+
+    fn sink(&self) -> Option<&'static str> {
+        Some("null:postgres")
+    }
+
+    fn secret_variables(&self) -> &'static [&'static str] {
+        &["PGPASSWORD"]
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let insert = match options.insert.as_deref() {
+            None => None,
+            Some(name) => Some(Mode::of(name).ok_or_else(|| {
+                TargetError::usage(format!("`--insert {name}` is not known to this target"))
+                    .with_hint(format!("ways to insert are {}", Mode::NAMES.join(", ")))
+            })?),
+        };
+        let mut nodes = Vec::new();
+        for url in urls {
+            nodes.extend(options::nodes(url, options, &|name| {
+                std::env::var(name).ok()
+            })?);
+        }
+        if nodes.is_empty() {
+            return Err(hosts::none_given());
+        }
+        Ok(Arc::new(PostgresTarget {
+            nodes,
+            insert,
+            piecemeal: AtomicBool::new(false),
+        }))
+    }
+}
+
+/// One or more servers.
+struct PostgresTarget {
+    /// At least one.
+    nodes: Vec<Node>,
+    /// As requested; the default depends on the server.
+    insert: Option<Mode>,
+    /// The server applies batches row by row; false until one was reached.
+    piecemeal: AtomicBool,
+}
+
+impl PostgresTarget {
+    fn node(&self, number: u32, attempt: u32) -> Result<&Node, TargetError> {
+        let node = self.nodes.get(self.host_of(number, attempt));
+        node.ok_or_else(hosts::none_given)
+    }
+
+    /// The insert mode for the server that answered.
+    fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
+        let piecemeal = !opened.dialect.atomic_batches();
+        self.piecemeal.store(piecemeal, Ordering::Relaxed);
+        match (self.insert, opened.copies) {
+            (Some(Mode::Copy), Err(cause)) => Err(TargetError::usage(format!("{place}: {cause}"))
+                .with_hint("use `--insert values`, `unnest` or `prepared`")),
+            (Some(mode), _) => Ok(mode),
+            (None, _) => Ok(Mode::default_for(opened.dialect)),
+        }
+    }
+}
+
+impl Target for PostgresTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: false,
+            simulated: false,
+            simulated_clock: false,
+            one_writer: false,
+            stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
+            atomic_batches: !self.piecemeal.load(Ordering::Relaxed),
+            default_sessions: 8,
+            insert_modes: Mode::NAMES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Dollar
+    }
+
+    fn urls(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.shown.clone()).collect()
+    }
+
+    fn host_of(&self, number: u32, attempt: u32) -> usize {
+        hosts::round_robin(number, attempt, self.nodes.len())
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let node = self.node(connect.number, connect.attempt)?;
+            let mut opened = connect::open(node, &connect.timeline).await?;
+            let mode = self.mode(&opened, &node.shown)?;
+            let preparing = async {
+                let workload = &connect.workload;
+                let plans = prepare::prepare(&mut opened, workload, mode, &node.shown).await?;
+                let mut session = WireSession::new(opened.connection, opened.dialect, plans);
+                let ahead = session.prepare_ahead(workload).await;
+                ahead.map_err(|failure| failure.into_target_error(&node.shown))?;
+                Ok(Box::new(session) as Box<dyn Session>)
+            };
+            let limit = time_limit::of_response(node.login.connect_timeout);
+            time_limit::within(&connect.timeline, limit, &node.shown, preparing).await
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| match connect::open(node, &timeline).await {
+                Err(error) => Err(connect::explained(error, node, &timeline).await),
+                opened => opened,
+            };
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let insert = self.mode(&opened, &node.shown)?.name();
+            let admin = WireAdmin::new(opened, node.clone(), insert, timeline);
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn telemetry(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        Box::pin(async move {
+            let open = async |node| connect::open(node, &timeline).await;
+            let (node, opened) = hosts::first_to_open(&self.nodes, open).await?;
+            let reader = WireReader::new(opened, node.clone());
+            Ok(reader.map(|reader| Box::new(reader) as Box<dyn TelemetryReader>))
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        self.nodes.iter().all(Node::is_local)
+    }
+}

@@ -1,0 +1,125 @@
+//! The outcome of an op, from a whole response or from the end of its connection.
+//!
+//! Must not do I/O.
+
+use highwater_model::op::{Op, OpBody};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+
+use super::answer::Answer;
+use highwater_driver::network::{describe, one_line};
+
+/// The error of an op whose connection is closed.
+pub(super) fn gone(cause: &str) -> OpError {
+    OpError {
+        class: ErrorClass::Connection,
+        code: None,
+        message: one_line(cause),
+    }
+}
+
+/// The connection ended before the answer did.
+pub(super) fn lost(op: &Op, answer: Answer, error: &std::io::Error, nothing_sent: bool) -> Outcome {
+    if nothing_sent {
+        let mut outcome = Outcome::refused(op.rows(), gone(&describe(error)));
+        outcome.session_usable = false;
+        return outcome;
+    }
+    if error.kind() == std::io::ErrorKind::InvalidData {
+        return Outcome::unknown(OpError {
+            class: ErrorClass::Protocol,
+            code: None,
+            message: describe(error),
+        });
+    }
+    match answer.error {
+        Some(server) => {
+            let class = server.judge().0;
+            Outcome::unknown(server.into_op_error(class))
+        }
+        None => Outcome::unknown(gone(&describe(error))),
+    }
+}
+
+/// A whole answer came.
+pub(super) fn judge(op: &Op, answer: Answer) -> Outcome {
+    let sent = op.rows();
+    if let Some(error) = answer.error {
+        let (class, certainty) = error.judge();
+        let error = error.into_op_error(class);
+        let mut outcome = match certainty {
+            Certainty::Unknown => Outcome::unknown(error),
+            Certainty::Applied | Certainty::NotApplied => Outcome::refused(sent, error),
+        };
+        outcome.response_bytes = answer.bytes;
+        outcome.response_rows = answer.rows;
+        return outcome;
+    }
+    if matches!(op.body, OpBody::Query(_)) {
+        return Outcome {
+            rows_applied: answer.applied,
+            ..Outcome::answered(answer.rows, answer.bytes)
+        };
+    }
+    let mut outcome = Outcome::applied(answer.applied.min(sent));
+    outcome.rows_refused = sent - outcome.rows_applied;
+    if outcome.rows_refused > 0 {
+        outcome.error = Some(OpError {
+            class: ErrorClass::Constraint,
+            code: None,
+            message: format!("the server applied {} of {sent} rows", answer.applied),
+        });
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::op::{OpId, RowBatch};
+
+    use super::*;
+
+    fn insert(rows: usize) -> Op {
+        Op {
+            id: OpId(0),
+            index: 0,
+            body: OpBody::Insert(RowBatch {
+                first_row: 0,
+                rows,
+                columns: Vec::new(),
+            }),
+        }
+    }
+
+    #[test]
+    fn a_smaller_or_negative_count_is_refused_rows() {
+        for (tags, applied, refused) in [
+            (&["INSERT 0 3\0"][..], 3, 0),
+            (&["INSERT 0 2\0"], 2, 1),
+            (&["INSERT 0 1\0", "INSERT 0 -3\0", "INSERT 0 1\0"], 2, 1),
+            (&["COPY 3\0"], 3, 0),
+            (&[], 0, 3),
+        ] {
+            let mut answer = Answer::default();
+            for tag in tags {
+                answer.take(b'C', tag.as_bytes());
+            }
+            let outcome = judge(&insert(3), answer);
+            assert_eq!(outcome.certainty, Certainty::Applied);
+            assert_eq!(
+                (outcome.rows_applied, outcome.rows_refused),
+                (applied, refused)
+            );
+            assert_eq!(outcome.error.is_some(), refused > 0);
+        }
+    }
+
+    #[test]
+    fn a_cut_connection_is_unknown_unless_nothing_was_sent() {
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        let outcome = lost(&insert(3), Answer::default(), &cut, false);
+        assert_eq!(outcome.certainty, Certainty::Unknown);
+        let outcome = lost(&insert(3), Answer::default(), &cut, true);
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(!outcome.session_usable);
+    }
+}

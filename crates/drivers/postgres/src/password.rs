@@ -1,0 +1,171 @@
+//! The password file: libpq's format, wildcards and permission rule.
+//!
+//! Lines are `host:port:database:user:password`; `*` matches anything; a backslash takes the
+//! next character as it is. A file that others may read is refused, as libpq does.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use super::options::{Address, Node};
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::target_url::Secret;
+
+/// Largest file that is read, in bytes.
+const FILE_BYTES_MAX: u64 = 1024 * 1024;
+
+/// The password for a server: the one given, else the first match in the password file.
+pub(super) fn password(node: &Node) -> Result<Secret, TargetError> {
+    if let Some(password) = &node.login.password {
+        return Ok(password.clone());
+    }
+    let found = match &node.login.passfile {
+        None => None,
+        Some(path) => {
+            read(path)?.and_then(|text| find(&text, &pgpass_fields(node)).map(Secret::new))
+        }
+    };
+    found.ok_or_else(|| TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!(
+            "{}: the server asks for the password of user `{}`, and none is given",
+            node.shown, node.login.user
+        ),
+        hint: Some(
+            "put it in the URL (`://user:password@…`), in PGPASSWORD, or in ~/.pgpass (mode 0600)"
+                .to_owned(),
+        ),
+    })
+}
+
+/// Host, port, database and user as a line names them.
+fn pgpass_fields(node: &Node) -> [String; 4] {
+    let (host, port) = match &node.address {
+        Address::Tcp(host, port) => (host.clone(), port),
+        Address::Socket(_, port) => ("localhost".to_owned(), port),
+    };
+    // A server takes the user's name for that of a database that nobody names.
+    let user = &node.login.user;
+    [
+        host,
+        port.to_string(),
+        node.login.database.as_ref().unwrap_or(user).clone(),
+        user.clone(),
+    ]
+}
+
+/// The file's text; none where there is no file.
+fn read(path: &Path) -> Result<Option<String>, TargetError> {
+    let about = match fs::metadata(path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(path, &error.to_string())),
+    };
+    if !about.is_file() || about.len() > FILE_BYTES_MAX {
+        return Err(unreadable(path, "not a plain file of at most 1 MiB"));
+    }
+    if about.permissions().mode() & 0o077 != 0 {
+        return Err(unreadable(path, "others may read it")
+            .with_hint(format!("chmod 0600 {}", path.display())));
+    }
+    fs::read(path)
+        .map(|bytes| Some(String::from_utf8_lossy(&bytes).into_owned()))
+        .map_err(|error| unreadable(path, &error.to_string()))
+}
+
+fn unreadable(path: &Path, cause: &str) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Refused,
+        message: format!("password file `{}`: {cause}", path.display()),
+        hint: Some("PGPASSFILE names another file; PGPASSWORD needs none".to_owned()),
+    }
+}
+
+/// The password of the first line whose four fields match.
+fn find(text: &str, pgpass_fields: &[String; 4]) -> Option<String> {
+    text.lines()
+        .filter(|line| !line.starts_with('#'))
+        .find_map(|line| {
+            let mut rest = line;
+            for want in pgpass_fields {
+                let (field, after) = field(rest)?;
+                // A wildcard is a bare asterisk; an escaped one is a name.
+                if rest.get(..rest.len() - after.len() - 1) != Some("*") && field != *want {
+                    return None;
+                }
+                rest = after;
+            }
+            Some(unescape(rest))
+        })
+}
+
+/// The first field, unescaped, and what follows its colon.
+fn field(line: &str) -> Option<(String, &str)> {
+    let mut escaped = false;
+    for (at, letter) in line.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ':' => return Some((unescape(line.get(..at)?), line.get(at + 1..)?)),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        plain.extend(if letter == '\\' {
+            letters.next()
+        } else {
+            Some(letter)
+        });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pgpass_fields() -> [String; 4] {
+        ["db.example", "5432", "bench", "ann"].map(str::to_owned)
+    }
+
+    #[test]
+    fn the_first_matching_line_counts() {
+        for (text, password) in [
+            ("db.example:5432:bench:ann:one", Some("one")),
+            (
+                "other:5432:bench:ann:no\n*:*:*:ann:two\n*:*:*:*:three",
+                Some("two"),
+            ),
+            ("# db.example:5432:bench:ann:no\n*:*:*:*:x", Some("x")),
+            ("*:*:*:*:with\\:colon\\\\", Some("with:colon\\")),
+            ("*:*:*:*:a:b", Some("a:b")),
+            ("\\*:*:*:*:no", None),
+            ("*:5433:*:*:no", None),
+            ("*:*:*:no", None),
+            ("", None),
+        ] {
+            assert_eq!(find(text, &pgpass_fields()).as_deref(), password, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("pgpass");
+        fs::write(&path, "*:*:*:*:geheim").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        let error = read(&path).unwrap_err();
+        assert!(error.hint.as_ref().unwrap().contains("chmod 0600"));
+        assert!(!format!("{error:?}").contains("geheim"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        assert!(read(&path).unwrap().is_some());
+        assert!(read(&directory.path().join("absent")).unwrap().is_none());
+    }
+}

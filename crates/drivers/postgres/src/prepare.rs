@@ -1,0 +1,338 @@
+//! Prepares a session's statements: requests types from the server, and chooses the form of each
+//! value.
+
+use highwater_model::op::{BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnType};
+use postgres_protocol::escape::escape_identifier;
+
+use super::connect::Opened;
+use super::encode::{BEGIN, COMMIT, Field, InsertPlan, Mode, Plan, Prepared};
+use super::errors::Failure;
+use super::message;
+use highwater_driver::RefusedStatement;
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::sql::dialect::Dialect;
+
+/// Prepares every op of the workload; the plans are in the workload's order.
+pub(super) async fn prepare(
+    opened: &mut Opened,
+    workload: &BoundWorkload,
+    mode: Mode,
+    place: &str,
+) -> Result<Vec<Plan>, TargetError> {
+    let transactions = workload
+        .ops
+        .iter()
+        .any(|op| matches!(op.kind, BoundOpKind::Transaction(_)));
+    if opened.dialect.wraps_pipelines() || transactions {
+        for (name, sql) in [(BEGIN, "BEGIN"), (COMMIT, "COMMIT")] {
+            describe(opened, name, sql, &[])
+                .await
+                .map_err(|failure| failure.into_target_error(&format!("{place}: {sql}")))?;
+        }
+    }
+    let mut plans = Vec::with_capacity(workload.ops.len());
+    for (number, op) in workload.ops.iter().enumerate() {
+        let place = Place {
+            text: format!("{place}: op `{}`", op.name),
+            op: number,
+            statement: 0,
+        };
+        plans.push(match &op.kind {
+            BoundOpKind::Query { sql, parameters } => {
+                let name = format!("q{number}");
+                Plan::Query(prepare_query(opened, name, sql, parameters, &place).await?)
+            }
+            BoundOpKind::Literal(sql) => Plan::Literal(sql.clone()),
+            BoundOpKind::Transaction(_) if !opened.dialect.rolls_back() => {
+                return Err(TargetError::no_transactions(&op.name));
+            }
+            BoundOpKind::Transaction(statements) => {
+                Plan::Transaction(prepare_all(opened, statements, &place).await?)
+            }
+            BoundOpKind::Insert { table, .. } => {
+                let table = workload.tables.get(*table).ok_or_else(|| {
+                    let place = &place.text;
+                    TargetError::usage(format!("{place} inserts into a table that is not there"))
+                })?;
+                Plan::Insert(prepare_insert(opened, table, mode, &place).await?)
+            }
+        });
+    }
+    Ok(plans)
+}
+
+/// Which statement is prepared.
+struct Place {
+    /// For people.
+    text: String,
+    /// Position of the op.
+    op: usize,
+    /// Position in the op.
+    statement: usize,
+}
+
+impl Place {
+    /// A refusal by the server, or the end of the connection.
+    fn failed(&self, failure: Failure) -> TargetError {
+        let position = failure.position();
+        let error = failure.into_target_error(&self.text);
+        error.about(self.refused(position))
+    }
+
+    /// What the server understands is not what the workload means.
+    fn misunderstood(&self, cause: &str) -> TargetError {
+        TargetError {
+            kind: TargetErrorKind::Preparation(self.refused(None)),
+            message: format!("{}: {cause}", self.text),
+            hint: None,
+        }
+    }
+
+    fn refused(&self, position: Option<usize>) -> RefusedStatement {
+        RefusedStatement {
+            op: self.op,
+            statement: self.statement,
+            position,
+        }
+    }
+}
+
+async fn prepare_all(
+    opened: &mut Opened,
+    statements: &[BoundStatement],
+    place: &Place,
+) -> Result<Vec<(Prepared, BoundStatement)>, TargetError> {
+    let mut all = Vec::with_capacity(statements.len());
+    for (position, statement) in statements.iter().enumerate() {
+        let name = format!("q{}_{position}", place.op);
+        let place = Place {
+            text: format!("{}, statement {}", place.text, position + 1),
+            op: place.op,
+            statement: position,
+        };
+        let BoundStatement {
+            sql, parameters, ..
+        } = statement;
+        let prepared = prepare_query(opened, name, sql, parameters, &place).await?;
+        all.push((prepared, statement.clone()));
+    }
+    Ok(all)
+}
+
+async fn prepare_query(
+    opened: &mut Opened,
+    name: String,
+    sql: &str,
+    parameters: &[ColumnType],
+    place: &Place,
+) -> Result<Prepared, TargetError> {
+    let declared: Vec<u32> = parameters.iter().map(|kind| declared(*kind)).collect();
+    let types = describe(opened, &name, sql, &declared)
+        .await
+        .map_err(|failure| place.failed(failure))?;
+    if types.len() != parameters.len() {
+        let cause = format!(
+            "the statement has {} placeholders, the workload gives {} parameters",
+            types.len(),
+            parameters.len()
+        );
+        return Err(place
+            .misunderstood(&cause)
+            .with_hint("write a parameter as `:name`, not as `$1`"));
+    }
+    let parameters = fields(parameters.iter().copied(), &types);
+    Ok(Prepared { name, parameters })
+}
+
+/// The type that is declared for a parameter of a query; text takes whatever its place expects.
+fn declared(kind: ColumnType) -> u32 {
+    match kind {
+        ColumnType::Integer => 23,
+        ColumnType::Bigint => 20,
+        ColumnType::Float => 701,
+        ColumnType::Boolean => 16,
+        ColumnType::Timestamp => 1184,
+        ColumnType::Text | ColumnType::Object => 0,
+    }
+}
+
+fn fields(kinds: impl Iterator<Item = ColumnType>, types: &[u32]) -> Vec<Field> {
+    kinds
+        .zip(types)
+        .map(|(kind, oid)| Field::new(kind, *oid))
+        .collect()
+}
+
+async fn prepare_insert(
+    opened: &mut Opened,
+    table: &BoundTable,
+    mode: Mode,
+    place: &Place,
+) -> Result<InsertPlan, TargetError> {
+    let number = place.op;
+    let into = insert_into(table);
+    // The statement for one row has the types of the columns, whatever the mode.
+    let statement = format!("i{number}");
+    let one_row = format!("{into} VALUES {}", placeholders(1, table.columns.len()));
+    let types = describe(opened, &statement, &one_row, &[])
+        .await
+        .map_err(|failure| place.failed(failure))?;
+    let columns = fields(table.columns.iter().map(|column| column.kind), &types);
+    if columns.len() != table.columns.len() {
+        return Err(place.misunderstood("the server did not describe every column"));
+    }
+    let mut plan = InsertPlan {
+        mode,
+        statement,
+        sql: into,
+        values_max: values_max(opened.dialect, table.columns.len()),
+        columns,
+        wrap: opened.dialect.wraps_pipelines(),
+    };
+    match mode {
+        Mode::Copy => plan.sql = copy_statement(table, plan.binary()),
+        Mode::Unnest => {
+            plan.statement = format!("u{number}");
+            let arrays = array_types(table, &plan.columns, &place.text)?;
+            let sql = format!(
+                "{} SELECT * FROM unnest({})",
+                plan.sql,
+                numbers(1, arrays.len())
+            );
+            describe(opened, &plan.statement, &sql, &arrays)
+                .await
+                .map_err(|failure| place.failed(failure))?;
+        }
+        Mode::Values => plan.statement = format!("v{number}"),
+        Mode::Prepared => {}
+    }
+    Ok(plan)
+}
+
+/// Rows whose placeholders one statement has room for: `$12345, ` a value.
+fn values_max(dialect: Dialect, columns: usize) -> usize {
+    const PLACEHOLDER: usize = 8;
+    const AROUND: usize = 4;
+    // The names of table and columns come before them.
+    let room = dialect.statement_length_max() / 10 * 9;
+    (room / (PLACEHOLDER * columns + AROUND)).max(1)
+}
+
+fn array_types(
+    table: &BoundTable,
+    columns: &[Field],
+    place: &str,
+) -> Result<Vec<u32>, TargetError> {
+    columns
+        .iter()
+        .zip(&table.columns)
+        .map(|(field, column)| {
+            field.array().ok_or_else(|| {
+                TargetError::usage(format!(
+                    "{place}: column `{}` has a type that `--insert unnest` cannot send",
+                    column.name
+                ))
+                .with_hint("use `--insert values`, `prepared` or `copy`")
+            })
+        })
+        .collect()
+}
+
+fn column_names(table: &BoundTable) -> String {
+    let names: Vec<String> = table
+        .columns
+        .iter()
+        .map(|column| escape_identifier(&column.name))
+        .collect();
+    names.join(", ")
+}
+
+fn insert_into(table: &BoundTable) -> String {
+    format!(
+        "INSERT INTO {} ({})",
+        escape_identifier(&table.name),
+        column_names(table)
+    )
+}
+
+fn copy_statement(table: &BoundTable, binary: bool) -> String {
+    let name = escape_identifier(&table.name);
+    let format = if binary { " WITH BINARY" } else { "" };
+    format!("COPY {name} ({}) FROM STDIN{format}", column_names(table))
+}
+
+/// `$first, $first+1, …`
+fn numbers(first: usize, count: usize) -> String {
+    let numbers: Vec<String> = (first..first + count).map(|n| format!("${n}")).collect();
+    numbers.join(", ")
+}
+
+/// `($1, $2), ($3, $4), …`
+fn placeholders(rows: usize, columns: usize) -> String {
+    let rows: Vec<String> = (0..rows)
+        .map(|row| format!("({})", numbers(row * columns + 1, columns)))
+        .collect();
+    rows.join(", ")
+}
+
+/// Parse of the statement that inserts so many rows by VALUES.
+pub(super) fn parse_values(out: &mut Vec<u8>, plan: &InsertPlan, rows: usize) {
+    let sql = format!(
+        "{} VALUES {}",
+        plan.sql,
+        placeholders(rows, plan.columns.len())
+    );
+    let types: Vec<u32> = (0..rows)
+        .flat_map(|_| plan.columns.iter().map(|field| field.oid))
+        .collect();
+    message::parse(out, &plan.statement_for(rows), &sql, &types);
+}
+
+/// Prepares a statement and returns the types of its parameters.
+async fn describe(
+    opened: &mut Opened,
+    name: &str,
+    sql: &str,
+    types: &[u32],
+) -> Result<Vec<u32>, Failure> {
+    let mut request = Vec::new();
+    message::parse(&mut request, name, sql, types);
+    message::describe(&mut request, name);
+    request.extend_from_slice(&message::SYNC);
+    let mut found = Vec::new();
+    opened
+        .connection
+        .request(&request, |message| {
+            if message.tag == b't' {
+                let (oids, _) = message.body.get(2..).unwrap_or_default().as_chunks::<4>();
+                found = oids.iter().map(|oid| u32::from_be_bytes(*oid)).collect();
+            }
+        })
+        .await?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use highwater_model::op::BoundColumn;
+
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_and_placeholders_numbered() {
+        let column = |name: &str| BoundColumn::new(name, ColumnType::Bigint);
+        let table = BoundTable {
+            name: "a\"b".to_owned(),
+            columns: vec![column("x"), column("Y")],
+            create: Vec::new(),
+            key: "x".to_owned(),
+            locate: None,
+        };
+        assert_eq!(insert_into(&table), "INSERT INTO \"a\"\"b\" (\"x\", \"Y\")");
+        assert_eq!(
+            copy_statement(&table, true),
+            "COPY \"a\"\"b\" (\"x\", \"Y\") FROM STDIN WITH BINARY"
+        );
+        assert_eq!(placeholders(2, 2), "($1, $2), ($3, $4)");
+    }
+}

@@ -1,0 +1,197 @@
+//! One connection under load: writes the encoded op, counts the response, judges failures.
+//!
+//! The connection moves into the future of an op and comes back only if it is still in step with
+//! the server. So an abandoned op closes its connection, and cannot be mistaken for the next one.
+
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use highwater_model::op::{BoundOpKind, BoundWorkload, Op, OpBody, OpId};
+use highwater_model::outcome::Outcome;
+
+use super::answer::Answer;
+use super::encode::{Mode, Plan, WireEncoder};
+use super::errors::Failure;
+use super::message;
+use super::outcome::{gone, judge, lost};
+use super::prepare::parse_values;
+use super::transaction::{self, roll_back};
+use super::wire::Connection;
+use highwater_driver::contract::{BoxFuture, Encoder, Request, Session};
+use highwater_driver::network::describe;
+use highwater_driver::sql::dialect::Dialect;
+
+/// Statements of different row counts that are kept prepared for `values`; the oldest goes first.
+const VALUES_STATEMENTS_MAX: usize = 16;
+
+/// A session; see the module.
+pub(super) struct WireSession {
+    /// None while an op is on its way, and for ever after one was abandoned or lost.
+    connection: Option<Connection>,
+    dialect: Dialect,
+    plans: Rc<[Plan]>,
+    /// (op, rows) of the statements prepared for `values`, oldest first.
+    prepared: Vec<(u16, usize)>,
+}
+
+impl WireSession {
+    pub(super) fn new(connection: Connection, dialect: Dialect, plans: Vec<Plan>) -> Self {
+        Self {
+            connection: Some(connection),
+            dialect,
+            plans: plans.into(),
+            prepared: Vec::new(),
+        }
+    }
+
+    async fn run(&mut self, request: &Request) -> Outcome {
+        let op = &request.op;
+        let Some(mut connection) = self.connection.take() else {
+            let mut outcome = Outcome::refused(op.rows(), gone("the session is closed"));
+            outcome.session_usable = false;
+            return outcome;
+        };
+        if let Some(Plan::Transaction(_)) = self.plans.get(usize::from(op.id.0)) {
+            let done = transaction::run(&mut connection, self.dialect, op, &request.bytes).await;
+            if done.session_usable {
+                self.connection = Some(connection);
+            }
+            return done;
+        }
+        let mut answer = Answer::default();
+        let prepared = match &op.body {
+            OpBody::Insert(batch) => {
+                self.prepare_values(&mut connection, op.id, batch.rows, &mut answer)
+                    .await
+            }
+            OpBody::Query(_) => Ok(()),
+        };
+        let exchanged = match prepared {
+            Ok(()) if answer.error.is_none() => {
+                connection.exchange(&request.bytes, &mut answer).await
+            }
+            // Nothing of the op itself was sent.
+            failed => return self.not_started(connection, op, answer, failed),
+        };
+        if let Err(error) = exchanged {
+            return lost(op, answer, &error, connection.nothing_sent());
+        }
+        let usable = match answer.status {
+            b'I' => true,
+            _ if !self.dialect.rolls_back() => true,
+            _ => roll_back(&mut connection).await,
+        };
+        if usable && !answer.error.as_ref().is_some_and(|error| error.fatal) {
+            self.connection = Some(connection);
+        }
+        let mut outcome = judge(op, answer);
+        outcome.session_usable = self.connection.is_some();
+        outcome
+    }
+
+    /// Prepares for the batches that the workload announces, so that the time of the first op is
+    /// not that of the preparing. Other numbers of rows are prepared when they come.
+    pub(super) async fn prepare_ahead(&mut self, workload: &BoundWorkload) -> Result<(), Failure> {
+        let Some(mut connection) = self.connection.take() else {
+            return Ok(());
+        };
+        for (id, op) in (0_u16..).zip(&workload.ops) {
+            let BoundOpKind::Insert { batch, .. } = op.kind else {
+                continue;
+            };
+            let rows = usize::try_from(batch).unwrap_or(usize::MAX);
+            let mut answer = Answer::default();
+            self.prepare_values(&mut connection, OpId(id), rows, &mut answer)
+                .await?;
+            if let Some(error) = answer.error {
+                return Err(Failure::Server(error));
+            }
+        }
+        self.connection = Some(connection);
+        Ok(())
+    }
+
+    /// Prepares the statements for this number of rows, where the op needs them.
+    async fn prepare_values(
+        &mut self,
+        connection: &mut Connection,
+        id: OpId,
+        batch: usize,
+        answer: &mut Answer,
+    ) -> std::io::Result<()> {
+        let Some(Plan::Insert(plan)) = self.plans.get(usize::from(id.0)) else {
+            return Ok(());
+        };
+        if plan.mode != Mode::Values {
+            return Ok(());
+        }
+        let piece = plan.rows_per_statement();
+        let whole = if batch >= piece { piece } else { 0 };
+        for rows in [whole, batch % piece] {
+            let needed = (id.0, rows);
+            if rows == 0 || self.prepared.contains(&needed) {
+                continue;
+            }
+            let mut bytes = Vec::new();
+            if self.prepared.len() >= VALUES_STATEMENTS_MAX {
+                let (old_op, old_rows) = self.prepared.remove(0);
+                if let Some(Plan::Insert(old)) = self.plans.get(usize::from(old_op)) {
+                    message::close(&mut bytes, &old.statement_for(old_rows));
+                }
+            }
+            parse_values(&mut bytes, plan, rows);
+            bytes.extend_from_slice(&message::SYNC);
+            connection.exchange(&bytes, answer).await?;
+            if answer.error.is_some() {
+                return Ok(());
+            }
+            self.prepared.push(needed);
+        }
+        Ok(())
+    }
+
+    /// The statement could not be prepared: the op was not sent.
+    fn not_started(
+        &mut self,
+        connection: Connection,
+        op: &Op,
+        answer: Answer,
+        failed: std::io::Result<()>,
+    ) -> Outcome {
+        let error = match (failed, answer.error) {
+            (Ok(()), Some(error)) if !error.fatal => {
+                self.connection = Some(connection);
+                let class = error.judge().0;
+                error.into_op_error(class)
+            }
+            (_, Some(error)) => {
+                let class = error.judge().0;
+                error.into_op_error(class)
+            }
+            (Err(error), None) => gone(&describe(&error)),
+            (Ok(()), None) => gone("the statement was not prepared"),
+        };
+        let mut outcome = Outcome::refused(op.rows(), error);
+        outcome.session_usable = self.connection.is_some();
+        outcome
+    }
+}
+
+impl Session for WireSession {
+    fn encoder(&self) -> Box<dyn Encoder> {
+        Box::new(WireEncoder {
+            plans: Rc::clone(&self.plans),
+        })
+    }
+
+    fn poll_closed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        match &mut self.connection {
+            Some(connection) => connection.poll_closed(context),
+            None => Poll::Pending,
+        }
+    }
+
+    fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome> {
+        Box::pin(self.run(request))
+    }
+}

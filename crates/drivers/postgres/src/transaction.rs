@@ -1,0 +1,82 @@
+//! A transaction of several statements: each is sent when the one before it is answered, as an
+//! application does it.
+//!
+//! Up to COMMIT nothing of it counts, so that whatever happens before is *not applied*. From the
+//! first byte of COMMIT on, what is not answered is *unknown*.
+
+use highwater_model::op::Op;
+use highwater_model::outcome::{Certainty, Outcome};
+
+use super::answer::Answer;
+use super::message;
+use super::outcome::{gone, judge, lost};
+use super::wire::Connection;
+use highwater_driver::network::describe;
+use highwater_driver::sql::dialect::Dialect;
+
+/// Sends the requests of a transaction one by one; the last one is COMMIT. The connection stays
+/// in step with the server where the outcome says that the session is usable.
+pub(super) async fn run(
+    connection: &mut Connection,
+    dialect: Dialect,
+    op: &Op,
+    bytes: &[u8],
+) -> Outcome {
+    let mut answer = Answer::default();
+    let mut requests = message::requests(bytes).peekable();
+    while let Some(request) = requests.next() {
+        let commits = requests.peek().is_none();
+        let exchanged = connection.exchange(request, &mut answer).await;
+        match exchanged {
+            Ok(()) if answer.error.is_none() => {}
+            Ok(()) if commits => break,
+            Err(error) if commits => {
+                return lost(op, answer, &error, connection.nothing_sent());
+            }
+            failed => return not_begun_to_commit(connection, dialect, answer, failed).await,
+        }
+    }
+    let fatal = answer.error.as_ref().is_some_and(|error| error.fatal);
+    let usable = answer.status == b'I' || (dialect.rolls_back() && roll_back(connection).await);
+    let mut outcome = judge(op, answer);
+    outcome.session_usable = usable && !fatal;
+    outcome
+}
+
+/// It ended before COMMIT was sent.
+async fn not_begun_to_commit(
+    connection: &mut Connection,
+    dialect: Dialect,
+    answer: Answer,
+    failed: std::io::Result<()>,
+) -> Outcome {
+    let alive = failed.is_ok() && !answer.error.as_ref().is_some_and(|error| error.fatal);
+    let usable =
+        alive && (answer.status == b'I' || (dialect.rolls_back() && roll_back(connection).await));
+    let (rows, bytes) = (answer.rows, answer.bytes);
+    let (error, certainty) = match (answer.error, failed) {
+        (Some(error), _) => {
+            let (class, certainty) = error.judge_before_commit();
+            (error.into_op_error(class), certainty)
+        }
+        (None, Err(error)) => (gone(&describe(&error)), Certainty::NotApplied),
+        (None, Ok(())) => (gone("the server said nothing"), Certainty::NotApplied),
+    };
+    let mut outcome = match certainty {
+        Certainty::Unknown => Outcome::unknown(error),
+        Certainty::Applied | Certainty::NotApplied => Outcome::refused(0, error),
+    };
+    outcome.response_rows = rows;
+    outcome.response_bytes = bytes;
+    outcome.session_usable = usable;
+    outcome
+}
+
+/// Ends a transaction that a failure left open; whether the connection is usable again.
+pub(super) async fn roll_back(connection: &mut Connection) -> bool {
+    let mut bytes = Vec::new();
+    message::query(&mut bytes, "ROLLBACK");
+    let mut answer = Answer::default();
+    let ended = connection.exchange(&bytes, &mut answer).await;
+    ended.is_ok() && answer.error.is_none() && answer.status == b'I'
+}

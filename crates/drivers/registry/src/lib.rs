@@ -1,0 +1,101 @@
+//! Which drivers there are, and which one a URL means. An explicit list; nothing registers itself.
+
+use std::sync::Arc;
+
+use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
+use highwater_driver::sim::SimDriver;
+use highwater_driver::target_url::TargetUrl;
+use highwater_driver_cratedb::CrateDbDriver;
+use highwater_driver_null::NullDriver;
+use highwater_driver_postgres::PostgresDriver;
+use highwater_driver_sqlite::SqliteDriver;
+
+/// All drivers, in the order of help texts.
+pub fn drivers() -> &'static [&'static dyn Driver] {
+    &[
+        &SqliteDriver,
+        &CrateDbDriver,
+        &PostgresDriver,
+        &SimDriver,
+        &NullDriver,
+    ]
+}
+
+/// Opens the target that the URLs name. All of them must be of one driver.
+pub fn open(urls: &[String], options: &TargetOptions) -> Result<Arc<dyn Target>, TargetError> {
+    open_urls(&TargetUrl::parse_all(urls)?, options)
+}
+
+/// Opens the target that these URLs name. All of them must be of one driver.
+pub fn open_urls(
+    urls: &[TargetUrl],
+    options: &TargetOptions,
+) -> Result<Arc<dyn Target>, TargetError> {
+    driver_of(urls)?.open(urls, options)
+}
+
+/// The URL of the target that is used when none is named: it needs nothing installed.
+pub fn default_url() -> Option<&'static str> {
+    drivers().iter().find_map(|driver| driver.default_url())
+}
+
+/// The driver of all these URLs.
+pub fn driver_of(urls: &[TargetUrl]) -> Result<&'static dyn Driver, TargetError> {
+    let first = urls
+        .first()
+        .ok_or_else(|| TargetError::usage("no target given"))?;
+    let found = drivers()
+        .iter()
+        .find(|driver| driver.schemes().contains(&first.scheme.as_str()));
+    let Some(driver) = found else {
+        let schemes: Vec<String> = drivers()
+            .iter()
+            .flat_map(|d| d.schemes().iter().map(|s| format!("{s}:")))
+            .collect();
+        return Err(TargetError::usage(format!(
+            "the target has the unknown scheme `{}:`",
+            first.scheme
+        ))
+        .with_hint(format!("known schemes are {}", schemes.join(", "))));
+    };
+    match urls
+        .iter()
+        .find(|url| !driver.schemes().contains(&url.scheme.as_str()))
+    {
+        Some(other) => Err(TargetError::usage(format!(
+            "targets `{}:` and `{}:` are of different kinds",
+            first.scheme, other.scheme
+        ))
+        .with_hint("several targets of one run must share a driver")),
+        None => Ok(*driver),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        /// Neither an error nor a URL that was read shows a password, whatever it and its
+        /// neighbors are made of.
+        #[test]
+        fn no_text_makes_it_fail_or_show_a_password(
+            scheme in "(db|crate|sqlite|postgres|\\PC{0,6})",
+            slashes in "(://|:/|//|:|)",
+            user in "[a-z@%☃]{0,4}",
+            before in "\\PC{0,6}",
+            after in "(\\PC{0,6}|[?@:/&=#%]{0,4})",
+            end in "(\\PC{0,12}|h:[0-9]{1,6}/n\\?x=1)",
+        ) {
+            let text = format!("{scheme}{slashes}{user}:x{before}S3cr3t{after}@{end}");
+            let known = |url: TargetUrl| driver_of(std::slice::from_ref(&url)).map(|_| url);
+            let shown = match TargetUrl::parse(&text).and_then(known) {
+                Ok(url) if url.hosts.is_empty() && url.user.is_none() => String::new(),
+                Ok(url) => format!("{url} {url:?}"),
+                Err(error) => format!("{error:?}"),
+            };
+            proptest::prop_assert!(!shown.contains("S3cr3t"), "{text} -> {shown}");
+            drop(TargetUrl::parse(&end));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Every query of every workload answers on other databases what it answers on SQLite, with the same
+//! seed and size, both filled through their drivers; and with as many rows as the workload's file
+//! promises. On PostgreSQL, and on the CrateDBs among the URLs in `HIGHWATER_TEST_URLS`.
+//!
+//! Rows are compared in order where the query orders them, as a set where it does not. Where a query
+//! leaves the choice between equals open, what was chosen must be one of them.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test fails where it finds something else"
+)]
+
+mod case;
+mod cratedb;
+mod postgres;
+#[path = "../../../../driver/tests/support/mod.rs"]
+mod support;
+
+use std::path::Path;
+
+use case::{Case, Database};
+use cratedb::CrateDb;
+use highwater_model::op::{ColumnData, RowBatch, Value};
+use highwater_testing::postgres::{Postgres, skipped};
+
+/// On a PostgreSQL where one is installed, and on all CrateDBs that were named.
+///
+/// Tests run side by side: each has a schema of its own.
+fn on_each(schema: &str, check: impl Fn(&dyn Fn() -> Box<dyn Database>, &Path)) {
+    let directory = tempfile::tempdir().unwrap();
+    if !skipped() {
+        check(&|| Box::new(Postgres::start()), directory.path());
+    }
+    for url in cratedb::named() {
+        let directory = tempfile::tempdir().unwrap();
+        check(&|| Box::new(CrateDb::new(&url, schema)), directory.path());
+    }
+}
+
+/// All rows, on SQLite, among which a query of cpu may choose: of the same rank as one it chose.
+fn equals(query: &str) -> Option<&'static str> {
+    match query {
+        "service" => Some(
+            "SELECT tags->>'hostname', usage_user, usage_system FROM cpu \
+             WHERE tags->>'service_environment' = ?1 AND ts = \
+             (SELECT max(ts) FROM cpu WHERE tags->>'service_environment' = ?1)",
+        ),
+        "high-cpu-hosts" => Some(
+            "SELECT tags->>'hostname', usage_user FROM cpu WHERE usage_user > 80 AND ts >= \
+             (SELECT ts FROM cpu WHERE usage_user > 80 ORDER BY ts DESC LIMIT 1 OFFSET 4)",
+        ),
+        "max-user" => Some(
+            "WITH within AS (SELECT tags->>'hostname' AS host, usage_user FROM cpu \
+             WHERE tags->>'datacenter' = ?1 AND ts > ?2 AND ts <= ?3) \
+             SELECT host, usage_user FROM within \
+             WHERE usage_user = (SELECT max(usage_user) FROM within)",
+        ),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_six_queries_of_cpu_answer_the_same() {
+    on_each("cpu", |database, directory| {
+        // The last tick is not whole.
+        let settings = [("hosts", "60"), ("batch", "500")];
+        let case = Case::new(directory, database(), "cpu", &settings, 6_500);
+        case.check_keys();
+        assert_eq!(case.compare(equals), 6);
+    });
+}
+
+/// The generated rows with usage_user above 90 that a query of tsbs asks for: of a host or of all,
+/// from a time to another.
+fn busy_rows(made: &RowBatch, parameters: &[Value]) -> usize {
+    let [
+        host @ ..,
+        Value::TimestampMs(since),
+        Value::TimestampMs(until),
+    ] = parameters
+    else {
+        panic!("{parameters:?}");
+    };
+    let (tags, ts, user) = match made.columns.as_slice() {
+        [
+            ColumnData::ObjectDictionary(tags),
+            ColumnData::TimestampMs(ts),
+            ColumnData::Integer(user),
+            ..,
+        ] => (tags, ts, user),
+        other => panic!("{other:?}"),
+    };
+    let is_requested = |row: &usize| match host {
+        [Value::Text(host)] => {
+            let tags = &tags.values[usize::try_from(tags.codes[*row]).unwrap()];
+            tags.contains(&format!("\"hostname\":\"{host}\""))
+        }
+        _ => true,
+    };
+    let busy = (0..made.rows).filter(|row| user[*row] > 90);
+    let in_time = busy.filter(|row| (*since..*until).contains(&ts[*row]));
+    in_time.filter(is_requested).count()
+}
+
+#[test]
+fn the_sixteen_queries_of_tsbs_answer_the_same_and_as_many_rows_as_promised() {
+    on_each("tsbs", |database, directory| {
+        // Twenty-five hours: the longest window is a day.
+        let settings = [("hosts", "32"), ("interval", "1m"), ("batch", "4000")];
+        let case = Case::new(directory, database(), "tsbs", &settings, 48_000);
+        case.check_keys();
+        assert_eq!(case.compare(|_| None), 16);
+        // How many rows these two have no file can promise.
+        for query in ["high-cpu-1", "high-cpu-all"] {
+            case.check_rows(query, busy_rows);
+        }
+    });
+}
+
+#[test]
+fn the_three_queries_of_sensors_answer_the_same() {
+    on_each("sensors", |database, directory| {
+        // A reading a minute: fourteen days, that is two windows of a week.
+        let settings = [
+            ("sensors", "200"),
+            ("tenants", "7"),
+            ("interval", "1m"),
+            ("weeks", "2"),
+            ("span", "7d"),
+        ];
+        let case = Case::new(directory, database(), "sensors", &settings, 21_000);
+        case.check_keys();
+        assert_eq!(case.compare(|_| None), 3);
+    });
+}
+
+#[test]
+fn the_two_queries_of_kv_answer_the_same() {
+    on_each("kv", |database, directory| {
+        let settings = [
+            ("batch", "3"),
+            ("min_block_bytes", "8"),
+            ("max_block_bytes", "20"),
+            ("span_limit", "700"),
+        ];
+        let case = Case::new(directory, database(), "kv", &settings, 3_000);
+        case.check_keys();
+        assert_eq!(case.compare(|_| None), 2);
+    });
+}
+
+#[test]
+fn rows_of_the_ingest_workloads_lead_back_to_their_index() {
+    on_each("ingest", |database, directory| {
+        let batch = [("batch", "1500")];
+        Case::new(directory, database(), "nib-cpu", &batch, 9_000).check_keys();
+        Case::new(directory, database(), "loadtest", &batch, 3_000).check_keys();
+    });
+}

@@ -1,0 +1,167 @@
+//! Targets that a developer names keep every rule of the conformance suite: the URLs in
+//! `HIGHWATER_TEST_URLS`, separated by commas or spaces. Without it there is nothing to check.
+//!
+//! Each URL is one target; its user must be allowed to create tables. What the suite leaves there
+//! are tables whose names start with `highwater_conformance_`, and `highwater_tables`.
+
+#[path = "../../../driver/tests/support/mod.rs"]
+mod support;
+
+use highwater_driver::conformance::{SqlWords, Subject, broken_rules};
+use highwater_driver::{TargetError, TargetUrl};
+use highwater_drivers::driver_of;
+use highwater_model::op::ColumnType;
+
+/// Where the URLs are.
+const NAMED: &str = "HIGHWATER_TEST_URLS";
+
+/// The words of a dialect, by the name that a target gives it.
+fn words(dialect: &str) -> Option<SqlWords> {
+    match dialect {
+        "postgresql" | "cockroachdb" => Some(SqlWords {
+            type_name: postgresql_type,
+            equals: postgresql_equals,
+        }),
+        "cratedb" => Some(SqlWords {
+            type_name: cratedb_type,
+            equals: cratedb_equals,
+        }),
+        "sqlite" => Some(SqlWords {
+            type_name: sqlite_type,
+            equals: plainly_equals,
+        }),
+        _ => None,
+    }
+}
+
+fn postgresql_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer => "int4",
+        ColumnType::Bigint => "int8",
+        ColumnType::Float => "double precision",
+        ColumnType::Boolean => "boolean",
+        ColumnType::Timestamp => "timestamptz",
+        ColumnType::Text => "text",
+        ColumnType::Object => "jsonb",
+    }
+}
+
+fn postgresql_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
+    match kind {
+        ColumnType::Object => format!("{column} = {parameter}::text::jsonb"),
+        _ => plainly_equals(kind, column, parameter),
+    }
+}
+
+fn cratedb_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer => "INTEGER",
+        ColumnType::Bigint => "BIGINT",
+        ColumnType::Float => "DOUBLE PRECISION",
+        ColumnType::Boolean => "BOOLEAN",
+        ColumnType::Timestamp => "TIMESTAMP WITH TIME ZONE",
+        ColumnType::Text => "TEXT",
+        ColumnType::Object => "OBJECT(IGNORED)",
+    }
+}
+
+fn cratedb_equals(kind: ColumnType, column: &str, parameter: &str) -> String {
+    match kind {
+        ColumnType::Object => format!("{column} = CAST({parameter} AS OBJECT(IGNORED))"),
+        _ => plainly_equals(kind, column, parameter),
+    }
+}
+
+fn plainly_equals(_: ColumnType, column: &str, parameter: &str) -> String {
+    format!("{column} = {parameter}")
+}
+
+fn sqlite_type(kind: ColumnType) -> &'static str {
+    match kind {
+        ColumnType::Integer | ColumnType::Bigint | ColumnType::Timestamp | ColumnType::Boolean => {
+            "INTEGER"
+        }
+        ColumnType::Float => "REAL",
+        ColumnType::Text | ColumnType::Object => "TEXT",
+    }
+}
+
+/// What a target breaks, or why it cannot be tested.
+async fn check(url: &str) -> Vec<String> {
+    match broken(url).await {
+        Ok(broken) => broken,
+        Err(error) => vec![error],
+    }
+}
+
+async fn broken(url: &str) -> Result<Vec<String>, String> {
+    let timeline = support::WallTimeline::start();
+    let options = support::options();
+    let urls = vec![url.to_owned()];
+    let message = |error: TargetError| error.to_string();
+    let parsed = TargetUrl::parse_all(&urls).map_err(message)?;
+    let driver = driver_of(&parsed).map_err(message)?;
+    let target = driver.open(&parsed, &options).map_err(message)?;
+    if target.capabilities().simulated_clock {
+        return Err("the suite runs on the wall's time here: add `clock=real`".to_owned());
+    }
+    let mut admin = target.administer(timeline.clone()).await.map_err(message)?;
+    let dialects = admin.facts().await.map_err(message)?.dialects;
+    drop(admin);
+    // The statements of a target that stores nothing are never read.
+    let best = match dialects.first() {
+        Some(best) if target.capabilities().stores_values => best.as_str(),
+        _ => "sqlite",
+    };
+    let sql = words(best).ok_or_else(|| format!("this file has no words for `{best}`"))?;
+    let subject = Subject {
+        driver,
+        urls,
+        options,
+        timeline,
+        sql,
+        cut: None,
+    };
+    let broken = broken_rules(&subject).await.map_err(message)?;
+    Ok(broken.iter().map(ToString::to_string).collect())
+}
+
+fn named(list: &str) -> Vec<&str> {
+    list.split([',', ' ', '\n', '\t'])
+        .filter(|url| !url.is_empty())
+        .collect()
+}
+
+/// Every named target is checked, also after one that fails.
+fn failures(list: &str) -> Vec<String> {
+    let mut failures = Vec::new();
+    for (position, url) in named(list).into_iter().enumerate() {
+        // The URL itself may hold a password.
+        let number = position + 1;
+        let broken = support::block_on(check(url));
+        failures.extend(broken.iter().map(|rule| format!("URL {number}: {rule}")));
+    }
+    failures
+}
+
+#[test]
+fn every_named_target_keeps_every_rule() {
+    let list = std::env::var(NAMED).unwrap_or_default();
+    let failures = failures(&list);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn a_list_is_separated_by_commas_or_spaces_and_each_url_is_checked() {
+    assert_eq!(named(" a:b, c:d  e:f,\n"), ["a:b", "c:d", "e:f"]);
+    assert!(named("").is_empty());
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("named.db");
+    let list = format!(
+        "nothing:there sqlite:{},sim:  sim:?clock=real",
+        file.display()
+    );
+    let failures = failures(&list);
+    assert_eq!(failures.len(), 2, "{}", failures.join("\n"));
+    assert!(failures[0].starts_with("URL 1: ") && failures[1].starts_with("URL 3: "));
+}

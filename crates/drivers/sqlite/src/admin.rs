@@ -1,0 +1,362 @@
+//! Everything around the load, on a connection of its own: sends each piece of work to the
+//! connection's thread. Must not hold the work itself; see `tables`, `audit` and `describe`.
+
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use futures_util::future::{Either, join, select};
+use highwater_model::op::{BoundTable, BoundWorkload, Value};
+use highwater_model::stored::KeyRange;
+use highwater_model::table_shape::TableShape;
+use highwater_model::units::Nanos;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use highwater_driver::contract::{
+    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
+};
+use highwater_driver::disk::DiskSpace;
+use highwater_driver::lease::{Lease, LeaseAction};
+use highwater_driver::rights::{self, Right, Rights};
+use highwater_driver::sql::condition::{ConditionWords, condition};
+use highwater_driver::sql::describe::{SqlQuery, Texts};
+use highwater_driver::sql::leases::{self, LeaseWords};
+use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
+
+use super::audit;
+use super::database::Database;
+use super::describe;
+use super::error::statement_error;
+use super::tables;
+use super::thread::{self, ConnectionThread, ConnectionWorker};
+
+/// Chunks of rows that were read and not yet taken.
+const CHUNKS_UNDERWAY: usize = 4;
+
+/// Work for the thread; it sends its own result.
+type Work = Box<dyn FnOnce(&Connection) + Send>;
+
+/// One connection for everything around the load.
+pub(super) struct SqliteAdmin {
+    thread: ConnectionThread<Work, ()>,
+    database: Arc<Database>,
+    timeline: Rc<dyn Timeline>,
+}
+
+impl SqliteAdmin {
+    /// Opens the file.
+    pub(super) async fn open(
+        database: &Arc<Database>,
+        timeline: Rc<dyn Timeline>,
+    ) -> Result<Self, TargetError> {
+        let name = "sqlite-admin".to_owned();
+        let thread = thread::start(database, name, timeline.as_ref(), serve_work).await?;
+        Ok(Self {
+            thread,
+            database: Arc::clone(database),
+            timeline,
+        })
+    }
+
+    /// The file, for messages.
+    fn place(&self) -> String {
+        format!("`{}`", self.database.settings().path.display())
+    }
+
+    async fn run<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&Connection) -> Result<T, TargetError> + Send + 'static,
+    ) -> Result<T, TargetError> {
+        let (give, take) = oneshot::channel();
+        let work: Work = Box::new(move |connection| drop(give.send(work(connection))));
+        let closed = || TargetError::unreachable("the connection around the load is closed");
+        self.thread.request(work).await.map_err(|_| closed())?;
+        take.await.map_err(|_| closed())?
+    }
+}
+
+fn serve_work(connection: &Connection, worker: &mut ConnectionWorker<Work, ()>) {
+    worker.ready(connection);
+    while let Some((work, running)) = worker.next() {
+        work(connection);
+        drop(running);
+        worker.respond(());
+    }
+}
+
+impl SqlQuery for SqliteAdmin {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let sql = sql.to_owned();
+        self.run(move |connection| describe::rows(connection, "the table's description", &sql))
+            .await
+    }
+}
+
+/// Runs its statements when no session of this process writes.
+struct InTurn<'a>(&'a mut SqliteAdmin);
+
+impl SqlQuery for InTurn<'_> {
+    async fn texts(&mut self, sql: &str) -> Result<Texts, TargetError> {
+        let (database, sql) = (Arc::clone(&self.0.database), sql.to_owned());
+        let work = move |connection: &Connection| {
+            let _writer = database.writer_lock().acquire();
+            describe::rows(connection, "the leases of tables", &sql)
+        };
+        self.0.run(work).await
+    }
+}
+
+/// How SQLite writes and reads leases; it has no locks of a connection.
+const LEASES: LeaseWords = LeaseWords {
+    literal,
+    now_ms: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+    table_options: "",
+    refresh: None,
+    lock: None,
+    is_locked: "NULL",
+};
+
+impl Admin for SqliteAdmin {
+    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
+        let database = Arc::clone(&self.database);
+        Box::pin(self.run(move |connection| facts(connection, &database)))
+    }
+
+    fn create_tables<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+        policy: &'a TablePolicy<'a>,
+    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>> {
+        let database = Arc::clone(&self.database);
+        let workload = workload.clone();
+        let (fingerprint, foreign) = (policy.fingerprint.to_owned(), policy.drop_foreign.to_vec());
+        let (seed, drop) = (policy.seed, policy.drop);
+        let settings = policy.settings.to_vec();
+        Box::pin(self.run(move |connection| {
+            let policy = TablePolicy {
+                fingerprint: &fingerprint,
+                seed,
+                drop,
+                drop_foreign: &foreign,
+                settings: &settings,
+            };
+            let _writer = database.writer_lock().acquire();
+            tables::create(connection, &workload, &policy)
+        }))
+    }
+
+    fn update_registry<'a>(
+        &'a mut self,
+        entries: &'a [RegistryEntry],
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        let database = Arc::clone(&self.database);
+        let entries = entries.to_vec();
+        Box::pin(self.run(move |connection| {
+            let _writer = database.writer_lock().acquire();
+            tables::update(connection, &entries)
+        }))
+    }
+
+    fn leases<'a>(
+        &'a mut self,
+        action: LeaseAction<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>> {
+        Box::pin(async move { leases::perform(&mut InTurn(self), &LEASES, action).await })
+    }
+
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        // What was committed is visible at once; only ops that still run can change anything.
+        Box::pin(async move {
+            let idle = std::pin::pin!(self.database.idle());
+            let first = select(idle, self.timeline.sleep_until(deadline)).await;
+            Ok(matches!(first, Either::Left(_)))
+        })
+    }
+
+    fn count_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>> {
+        let table = table.clone();
+        Box::pin(self.run(move |connection| {
+            let counts = tables::count_by_key(connection, &table, width);
+            counts.map_err(|error| tables::missing_or(connection, &table, error))
+        }))
+    }
+
+    fn sums_by_key<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        width: u64,
+    ) -> BoxFuture<'a, Result<KeySums, TargetError>> {
+        let table = table.clone();
+        Box::pin(self.run(move |connection| {
+            let sums = audit::sums_by_key(connection, &table, width);
+            sums.map_err(|error| tables::missing_or(connection, &table, error))
+        }))
+    }
+
+    fn read_rows<'a>(
+        &'a mut self,
+        table: &'a BoundTable,
+        ranges: &'a [KeyRange],
+        take: &'a mut RowTaker<'a>,
+    ) -> BoxFuture<'a, Result<(), TargetError>> {
+        let (table, ranges) = (table.clone(), ranges.to_vec());
+        let (sender, mut receiver) = mpsc::channel(CHUNKS_UNDERWAY);
+        let reading = self.run(move |connection| {
+            let read = audit::read_rows(connection, &table, &ranges, |rows| {
+                sender.blocking_send(rows).is_ok()
+            });
+            read.map_err(|error| tables::missing_or(connection, &table, error))
+        });
+        Box::pin(async move {
+            let taking = async {
+                while let Some(rows) = receiver.recv().await {
+                    rows.into_iter().for_each(&mut *take);
+                }
+            };
+            join(reading, taking).await.0
+        })
+    }
+
+    fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
+        let words = ConditionWords {
+            quoted,
+            literal,
+            milliseconds: &str::to_owned,
+            attribute: &|column, attribute| format!("{column} ->> {attribute}"),
+        };
+        Some(condition(&words, table, row))
+    }
+
+    fn query<'a>(
+        &'a mut self,
+        sql: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
+        Box::pin(self.texts(sql))
+    }
+
+    fn describe<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
+        let place = self.place();
+        Box::pin(async move { describe::describe(self, &place, table).await })
+    }
+
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        // SQLite keeps no counter of its own.
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        let path = self.database.settings().path.clone();
+        // On the connection's thread: a file system may take its time.
+        Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        let database = Arc::clone(&self.database);
+        let name = quoted(table);
+        Box::pin(self.run(move |connection| {
+            let _writer = database.writer_lock().acquire();
+            let mut rights = Rights::default();
+            for (right, sql) in rights::attempts(&name) {
+                let what = format!("cannot {right}");
+                let attempt = connection.execute_batch(&sql);
+                if !rights.note(
+                    right,
+                    attempt.map_err(|error| statement_error(&what, &error)),
+                )? {
+                    break;
+                }
+            }
+            Ok(Some(rights.into_list()))
+        }))
+    }
+
+    /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        let log = log_path(&self.database.settings().path);
+        Box::pin(self.run(move |connection| {
+            let pages: u64 = pragma(connection, "page_count")?;
+            let page_size: u64 = pragma(connection, "page_size")?;
+            // There is no log before the first write, nor in other journal modes.
+            let log_bytes = std::fs::metadata(log).map_or(0, |file| file.len());
+            Ok(Some(pages * page_size + log_bytes))
+        }))
+    }
+}
+
+fn log_path(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}
+
+fn facts(connection: &Connection, database: &Database) -> Result<TargetFacts, TargetError> {
+    let settings = database.settings();
+    let journal_mode: String = pragma(connection, "journal_mode")?;
+    let level: i64 = pragma(connection, "synchronous")?;
+    let synchronous = match level {
+        0 => "off",
+        1 => "normal",
+        2 => "full",
+        _ => "extra",
+    };
+    let page_size: u64 = pragma(connection, "page_size")?;
+    let cache_size: i64 = pragma(connection, "cache_size")?;
+    let autocheckpoint: i64 = pragma(connection, "wal_autocheckpoint")?;
+    let mut facts = TargetFacts {
+        version: format!("SQLite {}", rusqlite::version()),
+        dialects: vec!["sqlite".to_owned()],
+        traits: vec![
+            journal_mode.to_uppercase(),
+            format!("synchronous={}", synchronous.to_uppercase()),
+            "one writer".to_owned(),
+        ],
+        transactions: true,
+        ..TargetFacts::default()
+    };
+    for (name, value) in [
+        ("busy_timeout_ms", settings.busy_timeout_ms.to_string()),
+        ("cache_size", cache_size.to_string()),
+        ("durability", settings.durability().to_owned()),
+        ("insert", settings.insert.name().to_owned()),
+        ("journal_mode", journal_mode),
+        ("page_size", page_size.to_string()),
+        ("synchronous", synchronous.to_owned()),
+        ("wal_autocheckpoint", autocheckpoint.to_string()),
+    ] {
+        facts.settings.insert(name.to_owned(), value);
+    }
+    if level == 0 {
+        let relaxed = format!("synchronous={synchronous}");
+        facts
+            .settings
+            .insert("durability.relaxed".to_owned(), relaxed);
+    }
+    Ok(facts)
+}
+
+fn pragma<T: rusqlite::types::FromSql>(
+    connection: &Connection,
+    name: &str,
+) -> Result<T, TargetError> {
+    connection
+        .pragma_query_value(None, name, |row| row.get(0))
+        .map_err(|error| statement_error(&format!("pragma `{name}`"), &error))
+}

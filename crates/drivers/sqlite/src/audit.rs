@@ -1,0 +1,220 @@
+//! The audit's statements: checksums by key, and rows read back.
+//!
+//! SQLite runs in this process, so its rows are added up as they are stepped through: one pass
+//! without a sort, where GROUP BY would write a temporary tree. Must not know which rows
+//! are expected.
+
+use std::collections::{BTreeMap, HashMap};
+
+use highwater_model::checksum::{self, NULL_RESIDUE};
+use highwater_model::numbers::signed_to_f64;
+use highwater_model::op::{BoundColumn, BoundTable, ColumnType, Value};
+use highwater_model::stored::{KeyRange, StoredRow, is_within};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+use highwater_driver::contract::{BucketSums, KeySums, TargetError};
+use highwater_driver::sql::quoting::quoted;
+
+use super::error::statement_error;
+
+/// Texts of a column whose integers are remembered.
+const TEXTS_MAX: usize = 16_384;
+/// Rows that are handed over at once.
+pub(super) const ROWS_AT_ONCE: usize = 256;
+
+/// Adds up the whole table.
+pub(super) fn sums_by_key(
+    connection: &Connection,
+    table: &BoundTable,
+    width: u64,
+) -> Result<KeySums, TargetError> {
+    let failed = |error| statement_error(&format!("checksums of `{}`", table.name), &error);
+    let sql = format!("SELECT {} FROM {}", selected(table), quoted(&table.name));
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let columns = table.columns.len();
+    let mut texts = vec![HashMap::new(); columns];
+    let mut without_key = 0;
+    let mut buckets: BTreeMap<u64, BucketSums> = BTreeMap::new();
+    // Rows that follow each other mostly belong together.
+    let mut open = new_bucket(u64::MAX, columns);
+    while let Some(row) = rows.next().map_err(failed)? {
+        let Some(key) = key_of(row).map_err(failed)? else {
+            without_key += 1;
+            continue;
+        };
+        let bucket = key / width.max(1);
+        if bucket != open.bucket {
+            let next = buckets
+                .remove(&bucket)
+                .unwrap_or_else(|| new_bucket(bucket, columns));
+            let last = std::mem::replace(&mut open, next);
+            buckets.insert(last.bucket, last);
+        }
+        open.rows += 1;
+        let weight = checksum::weight(key);
+        let sums = open.sums.iter_mut().zip(&table.columns).zip(&mut texts);
+        for (position, ((sum, column), texts)) in (1..).zip(sums) {
+            let value = row.get_ref(position).map_err(failed)?;
+            *sum = sum.wrapping_add(weight * residue(column, value, texts));
+        }
+    }
+    buckets.insert(open.bucket, open);
+    Ok(KeySums {
+        buckets: buckets.into_values().filter(|b| b.rows > 0).collect(),
+        covered: vec![true; columns],
+        without_key,
+    })
+}
+
+fn new_bucket(bucket: u64, columns: usize) -> BucketSums {
+    BucketSums {
+        bucket,
+        rows: 0,
+        sums: vec![0; columns],
+    }
+}
+
+/// Steps through the rows of the ranges; `hand_over` returns false when no more rows are needed.
+pub(super) fn read_rows(
+    connection: &Connection,
+    table: &BoundTable,
+    ranges: &[KeyRange],
+    mut hand_over: impl FnMut(Vec<StoredRow>) -> bool,
+) -> Result<(), TargetError> {
+    let failed = |error| statement_error(&format!("rows of `{}`", table.name), &error);
+    let all = format!("SELECT {} FROM {}", selected(table), quoted(&table.name));
+    let located = table.locate.as_deref().map(|locate| {
+        let condition = locate.replace(":first", "?1").replace(":last", "?2");
+        format!("{all} WHERE {condition}")
+    });
+    // With an index a look-up for each range, else one pass for all of them.
+    let mut statement = connection
+        .prepare(located.as_ref().unwrap_or(&all))
+        .map_err(failed)?;
+    let each = if located.is_some() {
+        1
+    } else {
+        ranges.len().max(1)
+    };
+    for sought in ranges.chunks(each) {
+        let mut rows = if located.is_some() {
+            statement.query([signed(sought[0].first), signed(sought[0].end - 1)])
+        } else {
+            statement.query([])
+        }
+        .map_err(failed)?;
+        let mut found = Vec::with_capacity(ROWS_AT_ONCE);
+        while let Some(row) = rows.next().map_err(failed)? {
+            let key = key_of(row).map_err(failed)?;
+            let Some(key) = key.filter(|key| is_within(sought, *key)) else {
+                continue;
+            };
+            let values = (1..).zip(&table.columns);
+            let values = values.map(|(at, column)| Ok(value_of(column, row.get_ref(at)?)));
+            let values = values.collect::<rusqlite::Result<_>>().map_err(failed)?;
+            found.push(StoredRow { key, values });
+            if found.len() == ROWS_AT_ONCE {
+                let full = std::mem::replace(&mut found, Vec::with_capacity(ROWS_AT_ONCE));
+                if !hand_over(full) {
+                    return Ok(());
+                }
+            }
+        }
+        if !found.is_empty() && !hand_over(found) {
+            return Ok(());
+        }
+    }
+    Ok(())
+}
+
+fn signed(key: u64) -> i64 {
+    i64::try_from(key).unwrap_or(i64::MAX)
+}
+
+/// The key, then what stands for each column.
+fn selected(table: &BoundTable) -> String {
+    let columns = table.columns.iter().map(|column| match &column.value {
+        Some(expression) => format!("({expression})"),
+        None => quoted(&column.name),
+    });
+    let mut selected = format!("({})", table.key);
+    for column in columns {
+        selected.push_str(", ");
+        selected.push_str(&column);
+    }
+    selected
+}
+
+/// A key expression that is not an integer is an error.
+fn key_of(row: &Row<'_>) -> rusqlite::Result<Option<u64>> {
+    let key: Option<i64> = row.get(0)?;
+    Ok(key.and_then(|key| u64::try_from(key).ok()))
+}
+
+fn residue(column: &BoundColumn, value: ValueRef<'_>, texts: &mut HashMap<Box<[u8]>, u64>) -> u64 {
+    match (value, column.kind) {
+        (ValueRef::Null, _) => NULL_RESIDUE,
+        (ValueRef::Integer(v), ColumnType::Float) if column.value.is_none() => {
+            checksum::residue(checksum::float_value(signed_to_f64(v)))
+        }
+        (ValueRef::Integer(v), _) => checksum::residue(v),
+        (ValueRef::Real(v), _) => checksum::residue(checksum::float_value(v)),
+        (ValueRef::Text(bytes) | ValueRef::Blob(bytes), kind) => {
+            if let Some(residue) = texts.get(bytes) {
+                return *residue;
+            }
+            let text = String::from_utf8_lossy(bytes);
+            let residue = checksum::residue(match kind {
+                ColumnType::Object => checksum::object_value(&text, &column.attributes),
+                _ => checksum::text_value(&text),
+            });
+            if texts.len() < TEXTS_MAX {
+                texts.insert(bytes.into(), residue);
+            }
+            residue
+        }
+    }
+}
+
+/// A value as its column should hold it, or as it is where it holds something else.
+fn value_of(column: &BoundColumn, value: ValueRef<'_>) -> Value {
+    let plain = column.value.is_none();
+    match (value, column.kind) {
+        (ValueRef::Null, _) => Value::Null,
+        (ValueRef::Integer(v), ColumnType::Timestamp) if plain => Value::TimestampMs(v),
+        (ValueRef::Integer(v @ (0 | 1)), ColumnType::Boolean) if plain => Value::Boolean(v == 1),
+        (ValueRef::Integer(v), ColumnType::Float) if plain => Value::Float(signed_to_f64(v)),
+        (ValueRef::Integer(v), _) => Value::Integer(v),
+        (ValueRef::Real(v), _) => Value::Float(v),
+        (ValueRef::Text(bytes) | ValueRef::Blob(bytes), _) => {
+            Value::Text(String::from_utf8_lossy(bytes).into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_for_a_value_is_a_whole_number_whatever_its_column_holds() {
+        for (kind, plain) in [
+            (ColumnType::Float, Value::Float(1.0)),
+            (ColumnType::Timestamp, Value::TimestampMs(1)),
+            (ColumnType::Boolean, Value::Boolean(true)),
+        ] {
+            let column = BoundColumn::new("c", kind);
+            assert_eq!(value_of(&column, ValueRef::Integer(1)), plain);
+            let expressed = BoundColumn {
+                value: Some("f(c)".to_owned()),
+                ..column
+            };
+            let found = value_of(&expressed, ValueRef::Integer(1));
+            assert_eq!(found, Value::Integer(1), "{kind:?}");
+            let residue = residue(&expressed, ValueRef::Integer(1), &mut HashMap::new());
+            assert_eq!(residue, checksum::residue(1), "{kind:?}");
+        }
+    }
+}

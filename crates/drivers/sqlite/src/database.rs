@@ -1,0 +1,197 @@
+//! One database file: how it is opened, and the state that all threads of its target share.
+//!
+//! Must not know sessions, or the statements of a workload.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use highwater_model::units::Nanos;
+use rusqlite::{Connection, OpenFlags};
+use tokio::sync::Notify;
+
+use super::error::opening_error;
+use super::settings::Settings;
+use super::writer_lock::FairWriterLock;
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+
+/// Instructions of SQLite's virtual machine between two checks whether the op was abandoned.
+const ABANDONED_CHECK_EVERY: i32 = 10_000;
+
+/// State shared by the threads of a target.
+#[derive(Debug)]
+pub(super) struct Database {
+    settings: Settings,
+    writer_lock: FairWriterLock,
+    // CPU time of the target's threads; added when a request completes.
+    cpu_nanos: AtomicU64,
+    running: AtomicUsize,
+    ended: Notify,
+}
+
+/// Counts as a running op while it lives.
+#[derive(Debug)]
+pub(super) struct Running(Arc<Database>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+        self.0.ended.notify_waiters();
+    }
+}
+
+impl Database {
+    /// A database that is not open yet.
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            writer_lock: FairWriterLock::default(),
+            cpu_nanos: AtomicU64::new(0),
+            running: AtomicUsize::new(0),
+            ended: Notify::new(),
+        }
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn writer_lock(&self) -> &FairWriterLock {
+        &self.writer_lock
+    }
+
+    /// CPU time of the target's threads so far.
+    pub(super) fn cpu(&self) -> Nanos {
+        Nanos(self.cpu_nanos.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn charge_cpu(&self, spent: Nanos) {
+        self.cpu_nanos.fetch_add(spent.0, Ordering::Relaxed);
+    }
+
+    /// An op starts.
+    pub(super) fn enter(this: &Arc<Self>) -> Running {
+        this.running.fetch_add(1, Ordering::AcqRel);
+        Running(Arc::clone(this))
+    }
+
+    /// Ops that run, and those of them that wait in the writer queue.
+    pub(super) fn busy(&self) -> (usize, usize) {
+        (
+            self.running.load(Ordering::Acquire),
+            self.writer_lock.waiting(),
+        )
+    }
+
+    /// Waits until no op runs.
+    pub(super) async fn idle(&self) {
+        loop {
+            let mut ended = std::pin::pin!(self.ended.notified());
+            // Subscribe before checking, so that an end in between is not missed.
+            ended.as_mut().enable();
+            if self.running.load(Ordering::Acquire) == 0 {
+                return;
+            }
+            ended.await;
+        }
+    }
+
+    /// Opens the file as the settings say. Blocks; statements end soon after `abandoned` is set.
+    pub(super) fn open_connection(
+        &self,
+        abandoned: &Arc<AtomicBool>,
+    ) -> Result<Connection, TargetError> {
+        let path = self.settings.path.as_path();
+        self.check_directory(path)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let fail = |error: rusqlite::Error| opening_error(path, &error);
+        let mut connection = Connection::open_with_flags(path, flags).map_err(fail)?;
+        let wait = Duration::from_millis(self.settings.busy_timeout_ms.into());
+        connection.busy_timeout(wait).map_err(fail)?;
+        // SQLite falls back to reading only when it may not write.
+        if connection.is_readonly("main").map_err(fail)? {
+            return Err(TargetError {
+                kind: TargetErrorKind::Refused,
+                message: format!("`{}` cannot be written", path.display()),
+                hint: Some("make the file writable, or name another one".to_owned()),
+            });
+        }
+        {
+            // One session sets up a new file; the others find it set up.
+            let _writer = self.writer_lock.acquire();
+            self.set_up(&connection).map_err(fail)?;
+            self.check_journal_mode(&connection)?;
+        }
+        let abandoned = Arc::clone(abandoned);
+        let is_abandoned = move || abandoned.load(Ordering::Acquire);
+        connection
+            .progress_handler(ABANDONED_CHECK_EVERY, Some(is_abandoned))
+            .map_err(fail)?;
+        Ok(connection)
+    }
+
+    fn set_up(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let settings = &self.settings;
+        // Before the first page is written, or it has no effect.
+        if let Some(bytes) = settings.page_size {
+            connection.pragma_update(None, "page_size", bytes)?;
+        }
+        connection.pragma_update(None, "journal_mode", settings.journal_mode)?;
+        connection.pragma_update(None, "synchronous", settings.synchronous)?;
+        if let Some(pages) = settings.cache_size {
+            connection.pragma_update(None, "cache_size", pages)?;
+        }
+        // The first read: it fails if this is not a database.
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    }
+
+    fn check_journal_mode(&self, connection: &Connection) -> Result<(), TargetError> {
+        let requested = self.settings.journal_mode;
+        let actual: String = connection
+            .pragma_query_value(None, "journal_mode", |row| row.get(0))
+            .map_err(|error| opening_error(&self.settings.path, &error))?;
+        if actual == requested {
+            return Ok(());
+        }
+        Err(TargetError::usage(format!(
+            "`{}` cannot use the journal mode `{requested}`; it stays with `{actual}`",
+            self.settings.path.display()
+        ))
+        .with_hint(format!(
+            "add `?journal_mode={actual}` to the URL, or name a file on a local file system"
+        )))
+    }
+
+    fn check_directory(&self, path: &Path) -> Result<(), TargetError> {
+        let directory = match path.parent() {
+            None => Path::new("."),
+            Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+            Some(parent) => parent,
+        };
+        let shown = directory.display();
+        if self.settings.own_directory {
+            return std::fs::create_dir_all(directory).map_err(|error| {
+                TargetError::unreachable(format!("cannot create directory `{shown}`: {error}"))
+                    .with_hint("name a file elsewhere: `sqlite:PATH`")
+            });
+        }
+        if path.is_dir() {
+            return Err(TargetError::unreachable(format!(
+                "`{}` is a directory, not a database file",
+                path.display()
+            ))
+            .with_hint("name a file in it: `sqlite:DIRECTORY/bench.db`"));
+        }
+        if directory.is_dir() {
+            return Ok(());
+        }
+        Err(
+            TargetError::unreachable(format!("directory `{shown}` does not exist")).with_hint(
+                "create it first; an absolute path is written `sqlite:/PATH`, without `//`",
+            ),
+        )
+    }
+}

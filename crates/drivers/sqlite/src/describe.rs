@@ -1,0 +1,234 @@
+//! Describes a table for a workload file that is sketched from it. SQLite's columns hold values of
+//! any type, so the types of a sample count, not the declared ones. Must not change anything.
+
+use highwater_model::op::ColumnType;
+use highwater_model::table_shape::{ColumnShape, IndexShape, RecordedStatements, TableShape};
+use rusqlite::Connection;
+use rusqlite::types::ValueRef;
+
+use super::error::statement_error;
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::sql::answer_limit::{AnswerLimit, TOO_LONG};
+use highwater_driver::sql::describe::{
+    SAMPLE, SAMPLE_ROWS, SqlQuery, Texts, count_rows, not_there, number, sample_column,
+};
+use highwater_driver::sql::quoting::{literal, quoted};
+
+/// Whole numbers in a column declared as a time that are taken for milliseconds: 1973 to 5138.
+const MILLISECONDS: std::ops::Range<i64> = 100_000_000_000..100_000_000_000_000;
+
+/// Describes a table or a view; `place` is for messages.
+pub(super) async fn describe(
+    database: &mut impl SqlQuery,
+    place: &str,
+    table: &str,
+) -> Result<TableShape, TargetError> {
+    let literal = literal(table);
+    let columns = database
+        .texts(&format!(
+            "SELECT name, type, \"notnull\", hidden FROM pragma_table_xinfo({literal}) ORDER BY cid"
+        ))
+        .await?;
+    if columns.is_empty() {
+        return Err(not_there(place, table));
+    }
+    let from = quoted(table);
+    let mut shape = TableShape {
+        name: table.to_owned(),
+        schema: None,
+        dialect: "sqlite".to_owned(),
+        // Times are whole milliseconds.
+        milliseconds: "{column}".to_owned(),
+        quotient: "{dividend} / {divisor}".to_owned(),
+        rows: count_rows(database, &from).await?,
+        rows_all: None,
+        columns: Vec::new(),
+        indexes: indexes(database, &literal).await?,
+        create: None,
+        recorded: RecordedStatements::default(),
+    };
+    shape.rows_all = rows_all(database, &literal).await;
+    for column in columns {
+        let mut texts = column.into_iter().map(Option::unwrap_or_default);
+        let mut next = || texts.next().unwrap_or_default();
+        let (name, declared, required, hidden) = (next(), next(), next(), next());
+        let value = quoted(&name);
+        let kind = kind_of(database, &from, &value, &declared).await?;
+        let mut column = ColumnShape::new(name, declared, kind);
+        column.required = required == "1";
+        column.generated = hidden != "0";
+        if kind.is_some() && !column.generated {
+            sample_column(database, &from, &value, &mut column).await?;
+        }
+        shape.columns.push(column);
+    }
+    // The key that is the row's own number needs no index.
+    let alias = database
+        .texts(&format!(
+            "SELECT name FROM pragma_table_xinfo({literal}) \
+             WHERE pk = 1 AND upper(type) = 'INTEGER' \
+             AND (SELECT max(pk) FROM pragma_table_xinfo({literal})) = 1"
+        ))
+        .await?;
+    if let Some(name) = alias
+        .into_iter()
+        .next()
+        .and_then(|row| row.into_iter().next()?)
+    {
+        let is_its_own = |index: &IndexShape| index.unique && index.columns == [name.clone()];
+        if !shape.indexes.iter().any(is_its_own) {
+            shape.indexes.insert(
+                0,
+                IndexShape {
+                    text: format!("PRIMARY KEY ({name})"),
+                    columns: vec![name],
+                    unique: true,
+                },
+            );
+        }
+    }
+    Ok(shape)
+}
+
+/// The indexes of a table, those of its keys too. An index on expressions or on some of the rows
+/// has no list of columns.
+async fn indexes(
+    database: &mut impl SqlQuery,
+    literal: &str,
+) -> Result<Vec<IndexShape>, TargetError> {
+    let rows = database
+        .texts(&format!(
+            "SELECT il.name, il.\"unique\", il.partial, ii.name, s.sql \
+             FROM pragma_index_list({literal}) AS il \
+             JOIN pragma_index_xinfo(il.name) AS ii ON ii.key = 1 \
+             LEFT JOIN sqlite_schema AS s ON s.type = 'index' AND s.name = il.name \
+             ORDER BY il.seq DESC, ii.seqno"
+        ))
+        .await?;
+    let mut found: Vec<(Option<String>, bool, IndexShape)> = Vec::new();
+    for row in rows {
+        let mut texts = row.into_iter();
+        let mut next = || texts.next().flatten();
+        let (name, unique, partial, column, sql) = (next(), next(), next(), next(), next());
+        if found.last().is_none_or(|(last, ..)| *last != name) {
+            let plain = partial.as_deref() == Some("0");
+            let index = IndexShape {
+                columns: Vec::new(),
+                unique: unique.as_deref() == Some("1"),
+                text: sql.unwrap_or_else(|| name.clone().unwrap_or_default()),
+            };
+            found.push((name, plain, index));
+        }
+        if let Some((_, plain, index)) = found.last_mut() {
+            match column {
+                Some(column) => index.columns.push(column),
+                None => *plain = false,
+            }
+        }
+    }
+    let indexes = found.into_iter().map(|(_, plain, mut index)| {
+        if !plain {
+            index.columns.clear();
+        }
+        index
+    });
+    Ok(indexes.collect())
+}
+
+/// Rows of the whole table by ANALYZE's statistics, which may be absent.
+async fn rows_all(database: &mut impl SqlQuery, literal: &str) -> Option<u64> {
+    // Without ANALYZE there is no such table. The first of an index's numbers is that of its rows,
+    // and an index on some of the rows has fewer.
+    let rows = database
+        .texts(&format!(
+            "SELECT max(CAST(stat AS INTEGER)) FROM sqlite_stat1 WHERE tbl = {literal} COLLATE NOCASE"
+        ))
+        .await
+        .ok()?;
+    rows.first()?.first()?.as_ref()?.parse().ok()
+}
+
+/// What a sample of a column holds; what it was declared as where there is nothing.
+async fn kind_of(
+    database: &mut impl SqlQuery,
+    from: &str,
+    value: &str,
+    declared: &str,
+) -> Result<Option<ColumnType>, TargetError> {
+    let rows = database
+        .texts(&format!(
+            "SELECT sum(t = 'integer'), sum(t = 'real'), sum(t = 'text'), sum(t = 'blob'), \
+             CAST(min(CASE WHEN t = 'integer' THEN c END) AS text), \
+             CAST(max(CASE WHEN t = 'integer' THEN c END) AS text) \
+             FROM (SELECT typeof({value}) AS t, {value} AS c FROM {from} LIMIT {SAMPLE_ROWS}) AS {SAMPLE}"
+        ))
+        .await?;
+    let end = |at: usize| {
+        rows.first()
+            .and_then(|row| row.get(at)?.as_ref()?.parse().ok())
+    };
+    let declared = declared.to_ascii_uppercase();
+    let is_time = ["DATE", "TIME"].iter().any(|word| declared.contains(word));
+    let held = [0, 1, 2, 3].map(|at| number(&rows, at));
+    Ok(match held {
+        [0, 0, 0, 0] => declared_kind(&declared, is_time),
+        [_, 0, 0, 0] if is_time => match (end(4), end(5)) {
+            (Some(min), Some(max))
+                if MILLISECONDS.contains(&min) && MILLISECONDS.contains(&max) =>
+            {
+                Some(ColumnType::Timestamp)
+            }
+            _ => Some(ColumnType::Bigint),
+        },
+        [_, 0, 0, 0] => Some(ColumnType::Bigint),
+        [_, _, 0, 0] => Some(ColumnType::Float),
+        [0, 0, _, 0] => Some(ColumnType::Text),
+        _ => None,
+    })
+}
+
+/// SQLite's rules of affinity, and times.
+fn declared_kind(declared: &str, is_time: bool) -> Option<ColumnType> {
+    let has = |words: &[&str]| words.iter().any(|word| declared.contains(word));
+    if is_time {
+        Some(ColumnType::Timestamp)
+    } else if has(&["INT", "BOOL"]) {
+        Some(ColumnType::Bigint)
+    } else if has(&["CHAR", "CLOB", "TEXT"]) {
+        Some(ColumnType::Text)
+    } else if has(&["REAL", "FLOA", "DOUB", "NUM", "DEC"]) {
+        Some(ColumnType::Float)
+    } else {
+        None
+    }
+}
+
+/// The rows of an answer as text, bytes that are none left out; an error where they are too many.
+pub(super) fn rows(connection: &Connection, what: &str, sql: &str) -> Result<Texts, TargetError> {
+    let failed = |error: rusqlite::Error| statement_error(what, &error);
+    let mut statement = connection.prepare(sql).map_err(failed)?;
+    let columns = statement.column_count();
+    let mut found = statement.query([]).map_err(failed)?;
+    let mut rows: Texts = Vec::new();
+    let mut limit = AnswerLimit::default();
+    while let Some(row) = found.next().map_err(failed)? {
+        let texts = (0..columns).map(|at| {
+            Ok(match row.get_ref(at)? {
+                ValueRef::Null | ValueRef::Blob(_) => None,
+                ValueRef::Integer(number) => Some(number.to_string()),
+                ValueRef::Real(number) => Some(number.to_string()),
+                ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            })
+        });
+        let row: Vec<_> = texts.collect::<Result<_, _>>().map_err(failed)?;
+        if !limit.takes(&row) {
+            return Err(TargetError {
+                kind: TargetErrorKind::Statement,
+                message: format!("{what}: {TOO_LONG}"),
+                hint: None,
+            });
+        }
+        rows.push(row);
+    }
+    Ok(rows)
+}

@@ -1,0 +1,66 @@
+//! SQLite, bundled and inside this process: the target that needs nothing installed.
+//!
+//! SQLite blocks, so each session (and the admin) owns a connection on an OS thread of its own and
+//! the executor talks to it over channels of one place. The CPU time of these threads is the
+//! database's. SQLite has one writer at a time: writing sessions of one target queue in a fair lock,
+//! so that no back-off of SQLite distorts the measurement. SQLite's own busy timeout waits for other
+//! processes.
+//!
+//! How values are stored: timestamps as INTEGER milliseconds, booleans as 0 and 1, objects as JSON
+//! text. A batch is one transaction: all of its rows or none.
+//!
+//! Must not block an executor's thread.
+
+mod admin;
+mod audit;
+mod database;
+mod describe;
+mod error;
+mod insert;
+mod session;
+mod settings;
+mod statements;
+mod tables;
+mod target;
+mod telemetry;
+mod thread;
+mod writer_lock;
+
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use highwater_driver::contract::{Driver, Target, TargetError, TargetOptions};
+use highwater_driver::target_url::TargetUrl;
+
+/// The driver of `sqlite:PATH`.
+#[derive(Debug, Clone, Copy)]
+pub struct SqliteDriver;
+
+impl Driver for SqliteDriver {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn schemes(&self) -> &'static [&'static str] {
+        &["sqlite"]
+    }
+
+    fn summary(&self) -> &'static str {
+        "SQLite inside this process, one writer at a time, e.g. sqlite:bench.db?synchronous=full"
+    }
+
+    fn default_url(&self) -> Option<&'static str> {
+        Some("sqlite:")
+    }
+
+    fn open(
+        &self,
+        urls: &[TargetUrl],
+        options: &TargetOptions,
+    ) -> Result<Arc<dyn Target>, TargetError> {
+        let settings = settings::Settings::new(urls, options)?;
+        Ok(Arc::new(target::SqliteTarget::new(settings)))
+    }
+}

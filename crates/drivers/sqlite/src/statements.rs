@@ -1,0 +1,373 @@
+//! The statements of a session, prepared once, and the execution of ops.
+//!
+//! Runs on the session's own thread. Must not use channels, or wait for them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use highwater_model::literal::{LiteralSql, TimestampLiteral};
+use highwater_model::op::{
+    BoundOpKind, BoundStatement, BoundWorkload, Op, OpBody, RowBatch, Value,
+};
+use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
+use rusqlite::types::{Null, ValueRef};
+use rusqlite::{Connection, Statement};
+
+use highwater_driver::contract::{TargetError, TargetErrorKind};
+
+use super::database::Database;
+use super::error::{PreparationError, is_unclear, misfit, op_error, statement_error};
+use super::insert::{Failure, Insert};
+
+/// Everything that a session may execute.
+pub(super) struct Statements<'c> {
+    connection: &'c Connection,
+    database: &'c Database,
+    abandoned: Arc<AtomicBool>,
+    begin: Statement<'c>,
+    begin_reading: Statement<'c>,
+    commit: Statement<'c>,
+    ops: Vec<PreparedOp<'c>>,
+}
+
+enum PreparedOp<'c> {
+    Insert(Insert<'c>),
+    Query(Query<'c>),
+    /// Prepared again for each op.
+    Literal(LiteralSql),
+    Transaction(Vec<(Query<'c>, BoundStatement)>),
+}
+
+struct Query<'c> {
+    statement: Statement<'c>,
+    writes: bool,
+}
+
+impl<'c> Statements<'c> {
+    /// Prepares every op of the workload.
+    pub(super) fn prepare(
+        connection: &'c Connection,
+        workload: &BoundWorkload,
+        database: &'c Database,
+        abandoned: Arc<AtomicBool>,
+    ) -> Result<Self, TargetError> {
+        let fixed = |sql| {
+            connection
+                .prepare(sql)
+                .map_err(|error| statement_error("cannot prepare a transaction", &error))
+        };
+        let mut ops = Vec::with_capacity(workload.ops.len());
+        for (number, op) in workload.ops.iter().enumerate() {
+            let what = format!("op `{}`", op.name);
+            let about = |statement| {
+                move |error: PreparationError| error.into_target_error(number, statement)
+            };
+            ops.push(match &op.kind {
+                BoundOpKind::Insert { table, .. } => {
+                    let table = workload.tables.get(*table).ok_or_else(|| {
+                        refused(format!(
+                            "{what} inserts into table {table}, which is not there"
+                        ))
+                    })?;
+                    let mode = database.settings().insert;
+                    let insert = Insert::prepare(connection, table, mode, Arc::clone(&abandoned))
+                        .map_err(|error| about(0)(PreparationError::new(&what, &error)))?;
+                    PreparedOp::Insert(insert)
+                }
+                BoundOpKind::Query { sql, parameters } => {
+                    let query = Query::prepare(connection, sql, parameters.len(), &what);
+                    PreparedOp::Query(query.map_err(about(0))?)
+                }
+                BoundOpKind::Literal(sql) => PreparedOp::Literal(sql.clone()),
+                BoundOpKind::Transaction(statements) => {
+                    let mut all = Vec::with_capacity(statements.len());
+                    for (position, bound) in statements.iter().enumerate() {
+                        let (sql, count) = (&bound.sql, bound.parameters.len());
+                        let query = Query::prepare(connection, sql, count, &what);
+                        all.push((query.map_err(about(position))?, bound.clone()));
+                    }
+                    PreparedOp::Transaction(all)
+                }
+            });
+        }
+        Ok(Self {
+            connection,
+            database,
+            abandoned,
+            begin: fixed("BEGIN IMMEDIATE")?,
+            begin_reading: fixed("BEGIN")?,
+            commit: fixed("COMMIT")?,
+            ops,
+        })
+    }
+
+    /// Executes one op, to its end or until it is abandoned.
+    pub(super) fn execute(&mut self, op: &Op) -> Outcome {
+        let prepared = self.ops.get_mut(usize::from(op.id.0));
+        match (prepared, &op.body) {
+            (Some(PreparedOp::Insert(_)), OpBody::Insert(batch)) => {
+                self.insert(usize::from(op.id.0), batch)
+            }
+            (Some(PreparedOp::Transaction(_)), OpBody::Query(values)) => {
+                self.transaction(usize::from(op.id.0), values)
+            }
+            (Some(PreparedOp::Query(query)), OpBody::Query(values)) => {
+                let outcome =
+                    query.execute(values, self.connection, self.database, &self.abandoned);
+                self.without_transaction(outcome)
+            }
+            (Some(PreparedOp::Literal(sql)), OpBody::Query(values)) => {
+                let mut text = String::new();
+                sql.write(values, TimestampLiteral::Milliseconds, &mut text);
+                let outcome = match self.connection.prepare(&text) {
+                    Ok(statement) => Query::of(statement).execute(
+                        &[],
+                        self.connection,
+                        self.database,
+                        &self.abandoned,
+                    ),
+                    Err(error) => Outcome::refused(0, op_error(&error)),
+                };
+                self.without_transaction(outcome)
+            }
+            _ => Outcome::refused(
+                op.rows(),
+                misfit(
+                    ErrorClass::Statement,
+                    format!("op {} is not what the session prepared", op.id.0),
+                ),
+            ),
+        }
+    }
+
+    fn insert(&mut self, position: usize, batch: &RowBatch) -> Outcome {
+        let rows = batch.rows as u64;
+        let Some(PreparedOp::Insert(insert)) = self.ops.get_mut(position) else {
+            return Outcome::refused(rows, misfit(ErrorClass::Statement, "not an insert"));
+        };
+        if let Err(message) = insert.check(batch) {
+            return Outcome::refused(rows, misfit(ErrorClass::Data, message));
+        }
+        if rows == 0 {
+            return Outcome::applied(0);
+        }
+        let _writer = self.database.writer_lock().acquire();
+        if self.abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(op_abandoned());
+        }
+        if let Err(error) = self.begin.raw_execute() {
+            return Outcome::refused(rows, op_error(&error));
+        }
+        let applied = match insert.apply(batch) {
+            Ok(applied) => applied,
+            Err(failure) => return self.roll_back(rows, failure, false),
+        };
+        match self.commit.raw_execute() {
+            Ok(_) => applied_of(rows, applied),
+            Err(error) => self.roll_back(rows, Failure::Sql(error), true),
+        }
+    }
+
+    /// Runs the statements of a transaction one after the other. A transaction that may write
+    /// acquires the writer lock first, as an insert does; one that only reads does not.
+    fn transaction(&mut self, position: usize, values: &[Value]) -> Outcome {
+        let Some(PreparedOp::Transaction(statements)) = self.ops.get_mut(position) else {
+            return Outcome::refused(0, misfit(ErrorClass::Statement, "not a transaction"));
+        };
+        let writes = statements.iter().any(|(query, _)| query.writes);
+        let _writer = writes.then(|| self.database.writer_lock().acquire());
+        if self.abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(op_abandoned());
+        }
+        let begin = if writes {
+            &mut self.begin
+        } else {
+            &mut self.begin_reading
+        };
+        if let Err(error) = begin.raw_execute() {
+            return Outcome::refused(0, op_error(&error));
+        }
+        let mut outcome = Outcome::answered(0, 0);
+        for (query, bound) in statements {
+            if self.abandoned.load(Ordering::Acquire) {
+                return self.roll_back(0, Failure::Abandoned, false);
+            }
+            match query.read(bound.values_of(values)) {
+                Ok((rows, bytes)) => {
+                    outcome.response_rows += rows;
+                    outcome.response_bytes += bytes;
+                }
+                Err(error) => return self.roll_back(0, Failure::Sql(error), false),
+            }
+            if query.writes {
+                outcome.rows_applied += self.connection.changes();
+            }
+        }
+        match self.commit.raw_execute() {
+            Ok(_) => outcome,
+            Err(error) => self.roll_back(0, Failure::Sql(error), true),
+        }
+    }
+
+    /// Rolls the transaction back; the outcome is unknown if that may have failed.
+    fn roll_back(&self, rows: u64, failure: Failure, committing: bool) -> Outcome {
+        // SQLite itself rolls back after some errors, a full disk for one.
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.execute_batch("ROLLBACK")
+        {
+            return Outcome::unknown(op_error(&error));
+        }
+        match failure {
+            Failure::Abandoned => Outcome::unknown(op_abandoned()),
+            Failure::Sql(error) if committing && is_unclear(&error) => {
+                Outcome::unknown(op_error(&error))
+            }
+            Failure::Sql(error) => Outcome::refused(rows, op_error(&error)),
+        }
+    }
+
+    /// A query must not leave a transaction open: it would keep all others from writing.
+    fn without_transaction(&self, outcome: Outcome) -> Outcome {
+        if self.connection.is_autocommit() {
+            return outcome;
+        }
+        match self.connection.execute_batch("ROLLBACK") {
+            Ok(()) => Outcome::refused(
+                0,
+                misfit(
+                    ErrorClass::Statement,
+                    "the statement leaves a transaction open; it was rolled back",
+                ),
+            ),
+            Err(error) => Outcome::unknown(op_error(&error)),
+        }
+    }
+}
+
+impl<'c> Query<'c> {
+    fn prepare(
+        connection: &'c Connection,
+        sql: &str,
+        parameters: usize,
+        what: &str,
+    ) -> Result<Self, PreparationError> {
+        let statement = connection
+            .prepare(sql)
+            .map_err(|error| PreparationError::new(what, &error))?;
+        let used = statement.parameter_count();
+        if used > parameters {
+            return Err(PreparationError {
+                error: refused(format!(
+                    "{what}: the statement has {used} placeholders, the workload gives \
+                     {parameters} parameters"
+                ))
+                .with_hint("write a parameter as `:name`, not as `$1` or `?`"),
+                position: None,
+            });
+        }
+        Ok(Self::of(statement))
+    }
+
+    fn of(statement: Statement<'c>) -> Self {
+        let writes = !statement.readonly();
+        Self { statement, writes }
+    }
+
+    /// Runs the statement; one that writes first acquires the writer lock.
+    fn execute(
+        &mut self,
+        values: &[Value],
+        connection: &Connection,
+        database: &Database,
+        abandoned: &AtomicBool,
+    ) -> Outcome {
+        if !self.writes {
+            return self.run(values.iter());
+        }
+        let _writer = database.writer_lock().acquire();
+        if abandoned.load(Ordering::Acquire) {
+            return Outcome::unknown(op_abandoned());
+        }
+        let mut outcome = self.run(values.iter());
+        if outcome.is_success() {
+            outcome.rows_applied = connection.changes();
+        }
+        outcome
+    }
+
+    fn run<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Outcome {
+        match self.read(values) {
+            Ok((rows, bytes)) => Outcome::answered(rows, bytes),
+            // A single statement that fails is undone by SQLite, but for errors below it.
+            Err(error) if self.writes && is_unclear(&error) => Outcome::unknown(op_error(&error)),
+            Err(error) => Outcome::refused(0, op_error(&error)),
+        }
+    }
+
+    /// Reads the whole response: rows, and the size of their values.
+    fn read<'v>(
+        &mut self,
+        values: impl Iterator<Item = &'v Value>,
+    ) -> rusqlite::Result<(u64, u64)> {
+        for (value, place) in values.zip(1..=self.statement.parameter_count()) {
+            let statement = &mut self.statement;
+            match value {
+                Value::Null => statement.raw_bind_parameter(place, Null)?,
+                Value::Integer(v) | Value::TimestampMs(v) => {
+                    statement.raw_bind_parameter(place, v)?;
+                }
+                Value::Float(v) => statement.raw_bind_parameter(place, v)?,
+                Value::Boolean(v) => statement.raw_bind_parameter(place, v)?,
+                Value::Text(v) => statement.raw_bind_parameter(place, &**v)?,
+            }
+        }
+        let columns = self.statement.column_count();
+        let mut found = self.statement.raw_query();
+        let (mut rows, mut bytes) = (0, 0);
+        while let Some(row) = found.next()? {
+            rows += 1;
+            for column in 0..columns {
+                bytes += size_of_value(row.get_ref(column)?);
+            }
+        }
+        Ok((rows, bytes))
+    }
+}
+
+/// Numbers count 8 bytes, text its length in UTF-8, null nothing.
+const fn size_of_value(value: ValueRef<'_>) -> u64 {
+    match value {
+        ValueRef::Null => 0,
+        ValueRef::Integer(_) | ValueRef::Real(_) => 8,
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len() as u64,
+    }
+}
+
+fn applied_of(rows: u64, applied: u64) -> Outcome {
+    if applied == rows {
+        return Outcome::applied(rows);
+    }
+    // The table's own `ON CONFLICT IGNORE` drops rows without an error.
+    let applied = applied.min(rows);
+    Outcome {
+        certainty: Certainty::Applied,
+        rows_refused: rows - applied,
+        error: Some(misfit(
+            ErrorClass::Constraint,
+            "the table ignored rows that a constraint refuses",
+        )),
+        ..Outcome::applied(applied)
+    }
+}
+
+fn op_abandoned() -> OpError {
+    misfit(ErrorClass::Timeout, "the op was abandoned")
+}
+
+fn refused(message: String) -> TargetError {
+    TargetError {
+        kind: TargetErrorKind::Statement,
+        message,
+        hint: None,
+    }
+}

@@ -1,0 +1,222 @@
+//! Creates, keeps or replaces tables, and registers them in `highwater_tables`.
+//!
+//! SQLite's DDL is transactional, so a workload's tables exist with their entries, or not at all.
+//! Must not acquire the writer lock: the caller holds it.
+
+use highwater_model::op::{BoundTable, BoundWorkload};
+use highwater_model::units::Seed;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use highwater_driver::contract::{KeyCounts, TargetError, TargetErrorKind};
+use highwater_driver::sql::quoting::quoted;
+use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
+
+use super::error::statement_error;
+
+/// Creates, keeps or replaces the workload's tables and registers them, in one transaction. The
+/// caller holds the writer lock.
+pub(super) fn create(
+    connection: &Connection,
+    workload: &BoundWorkload,
+    policy: &TablePolicy<'_>,
+) -> Result<Vec<RegistryEntry>, TargetError> {
+    in_transaction(connection, "cannot create tables", || {
+        connection
+            .execute_batch(&format!(
+                "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} \
+                 (name TEXT PRIMARY KEY COLLATE NOCASE, \
+                 fingerprint TEXT NOT NULL, seed TEXT NOT NULL, \"rows\" INTEGER, \
+                 next_index INTEGER NOT NULL, writing INTEGER NOT NULL)"
+            ))
+            .map_err(|error| list_failed(&error))?;
+        let actions = workload.tables.iter().map(|table| {
+            let there = exists(connection, &table.name)?;
+            policy.action(&table.name, there, registered(connection, &table.name)?)
+        });
+        // Check all before changing the first one.
+        let actions: Vec<TableAction> = actions.collect::<Result<_, _>>()?;
+        let tables = workload.tables.iter().zip(actions);
+        tables
+            .map(|(table, action)| apply(connection, table, action, policy))
+            .collect()
+    })
+}
+
+/// Replaces the entries of tables. The caller holds the writer lock.
+pub(super) fn update(
+    connection: &Connection,
+    entries: &[RegistryEntry],
+) -> Result<(), TargetError> {
+    in_transaction(connection, "cannot note tables", || {
+        entries
+            .iter()
+            .try_for_each(|entry| write(connection, entry))
+    })
+}
+
+fn in_transaction<T>(
+    connection: &Connection,
+    what: &str,
+    act: impl FnOnce() -> Result<T, TargetError>,
+) -> Result<T, TargetError> {
+    let failed = |error: rusqlite::Error| statement_error(what, &error);
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .map_err(failed)?;
+    let done = act().and_then(|done| {
+        connection.execute_batch("COMMIT").map_err(failed)?;
+        Ok(done)
+    });
+    if done.is_err() && !connection.is_autocommit() {
+        // The first error is the one to report; closing the connection undoes the rest anyway.
+        std::mem::drop(connection.execute_batch("ROLLBACK"));
+    }
+    done
+}
+
+fn apply(
+    connection: &Connection,
+    table: &BoundTable,
+    action: TableAction,
+    policy: &TablePolicy<'_>,
+) -> Result<RegistryEntry, TargetError> {
+    let what = format!("table `{}`", table.name);
+    let run = |sql: &str| {
+        connection
+            .execute_batch(sql)
+            .map_err(|error| statement_error(&what, &error))
+    };
+    match action {
+        TableAction::Keep(entry) => return Ok(entry),
+        TableAction::Create => {}
+        TableAction::Replace => run(&format!("DROP TABLE {}", quoted(&table.name)))?,
+    }
+    for sql in &table.create {
+        run(sql)?;
+    }
+    if !exists(connection, &table.name)? {
+        return Err(TargetError {
+            kind: TargetErrorKind::Statement,
+            message: format!("{what} is not there after the workload's statements created it"),
+            hint: Some("the name in the workload's CREATE TABLE must be the table's".to_owned()),
+        });
+    }
+    let entry = policy.new_entry(&table.name);
+    write(connection, &entry)?;
+    Ok(entry)
+}
+
+fn registered(connection: &Connection, name: &str) -> Result<Option<RegistryEntry>, TargetError> {
+    let read = |row: &rusqlite::Row<'_>| {
+        let seed: String = row.get(2)?;
+        Ok(RegistryEntry {
+            name: row.get(0)?,
+            fingerprint: row.get(1)?,
+            seed: Seed(seed.parse().unwrap_or(0)),
+            rows: row.get(3)?,
+            next_index: row.get(4)?,
+            writing: row.get(5)?,
+        })
+    };
+    connection
+        .query_row(
+            &format!(
+                "SELECT name, fingerprint, seed, \"rows\", next_index, writing \
+                 FROM {REGISTRY_TABLE} WHERE name = ?1"
+            ),
+            [name],
+            read,
+        )
+        .optional()
+        .map_err(|error| list_failed(&error))
+}
+
+fn write(connection: &Connection, entry: &RegistryEntry) -> Result<(), TargetError> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO {REGISTRY_TABLE} \
+         (name, fingerprint, seed, \"rows\", next_index, writing) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+    );
+    let values = params![
+        entry.name,
+        entry.fingerprint,
+        entry.seed.0.to_string(),
+        entry.rows,
+        entry.next_index,
+        entry.writing
+    ];
+    connection
+        .execute(&sql, values)
+        .map_err(|error| list_failed(&error))?;
+    Ok(())
+}
+
+fn list_failed(error: &rusqlite::Error) -> TargetError {
+    statement_error(&format!("table `{REGISTRY_TABLE}`"), error)
+}
+
+fn exists(connection: &Connection, name: &str) -> Result<bool, TargetError> {
+    connection
+        .query_row(
+            "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type IN ('table', 'view') \
+             AND name = ?1 COLLATE NOCASE)",
+            [name],
+            |row| row.get(0),
+        )
+        .map_err(|error| statement_error("the table registry", &error))
+}
+
+/// The error of a statement on a table; another kind if the table is not there.
+pub(super) fn missing_or(
+    connection: &Connection,
+    table: &BoundTable,
+    error: TargetError,
+) -> TargetError {
+    match exists(connection, &table.name) {
+        Ok(false) => TargetError {
+            kind: TargetErrorKind::MissingTable,
+            ..error
+        },
+        _ => error,
+    }
+}
+
+/// Counts rows by key div `width`.
+pub(super) fn count_by_key(
+    connection: &Connection,
+    table: &BoundTable,
+    width: u64,
+) -> Result<KeyCounts, TargetError> {
+    if width == 0 {
+        return Err(TargetError::usage(
+            "keys cannot be counted in buckets of width 0",
+        ));
+    }
+    let key = &table.key;
+    // Keys are below 2^63: a wider bucket holds them all. SQLite truncates a quotient of integers,
+    // which for keys from 0 is its floor.
+    let bucket = match i64::try_from(width) {
+        Ok(width) => format!("({key}) / {width}"),
+        Err(_) => "0".to_owned(),
+    };
+    let sql = format!(
+        "SELECT CASE WHEN ({key}) >= 0 THEN {bucket} END, count(*) FROM {} GROUP BY 1 ORDER BY 1",
+        quoted(&table.name)
+    );
+    let failed = |error: rusqlite::Error| {
+        statement_error(&format!("keys of table `{}`", table.name), &error)
+    };
+    let mut statement = connection.prepare(&sql).map_err(failed)?;
+    let mut rows = statement.query([]).map_err(failed)?;
+    let mut counts = KeyCounts::default();
+    while let Some(row) = rows.next().map_err(failed)? {
+        // A key expression that is not an integer fails here.
+        let bucket: Option<u64> = row.get(0).map_err(failed)?;
+        let count: u64 = row.get(1).map_err(failed)?;
+        match bucket {
+            Some(bucket) => counts.buckets.push((bucket, count)),
+            None => counts.without_key = count,
+        }
+    }
+    Ok(counts)
+}

@@ -1,0 +1,100 @@
+//! The target: opens sessions, the admin and the telemetry reader of one database file.
+//!
+//! Must not execute statements.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use highwater_model::op::PlaceholderStyle;
+use highwater_model::plan::AuditLevel;
+use highwater_model::units::Nanos;
+
+use highwater_driver::contract::{
+    Admin, BoxFuture, Capabilities, Connect, Session, Target, TargetError, Timeline,
+};
+
+use super::admin::SqliteAdmin;
+use super::database::Database;
+use super::session::SqliteSession;
+use super::settings::{INSERT_MODES, Settings};
+use super::telemetry::FileReader;
+use highwater_driver::telemetry::TelemetryReader;
+
+/// A closed pace that names no number: enough to keep the one writer busy while others prepare.
+const DEFAULT_SESSIONS: u32 = 4;
+/// For the estimate of an audit: `cargo xtask bench audit` found 2.9 µs.
+const AUDIT_NS_PER_ROW: u64 = 3_000;
+
+/// One database file.
+#[derive(Debug)]
+pub(super) struct SqliteTarget {
+    database: Arc<Database>,
+}
+
+impl SqliteTarget {
+    /// A target; the file is opened by its first session or admin.
+    pub(super) fn new(settings: Settings) -> Self {
+        Self {
+            database: Arc::new(Database::new(settings)),
+        }
+    }
+}
+
+impl Target for SqliteTarget {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            embedded: true,
+            simulated: false,
+            simulated_clock: false,
+            one_writer: true,
+            stores_values: true,
+            auditable: AuditLevel::Full,
+            audit_ns_per_row: AUDIT_NS_PER_ROW,
+            atomic_batches: true,
+            default_sessions: DEFAULT_SESSIONS,
+            insert_modes: INSERT_MODES,
+        }
+    }
+
+    fn placeholders(&self) -> PlaceholderStyle {
+        PlaceholderStyle::Question
+    }
+
+    fn urls(&self) -> Vec<String> {
+        vec![self.database.settings().url.clone()]
+    }
+
+    fn host_of(&self, _number: u32, _attempt: u32) -> usize {
+        0
+    }
+
+    fn connect(&self, connect: Connect) -> BoxFuture<'_, Result<Box<dyn Session>, TargetError>> {
+        Box::pin(async move {
+            let session = SqliteSession::open(&self.database, connect).await?;
+            Ok(Box::new(session) as Box<dyn Session>)
+        })
+    }
+
+    fn administer(
+        &self,
+        timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Box<dyn Admin>, TargetError>> {
+        Box::pin(async move {
+            let admin = SqliteAdmin::open(&self.database, timeline).await?;
+            Ok(Box::new(admin) as Box<dyn Admin>)
+        })
+    }
+
+    fn telemetry(
+        &self,
+        _timeline: Rc<dyn Timeline>,
+    ) -> BoxFuture<'_, Result<Option<Box<dyn TelemetryReader>>, TargetError>> {
+        let reader = FileReader::new(Arc::clone(&self.database));
+        let reader: Box<dyn TelemetryReader> = Box::new(reader);
+        Box::pin(std::future::ready(Ok(Some(reader))))
+    }
+
+    fn embedded_cpu(&self) -> Nanos {
+        self.database.cpu()
+    }
+}

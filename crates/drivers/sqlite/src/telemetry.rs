@@ -1,0 +1,53 @@
+//! Telemetry of the database: the size of its files, and the writer queue. Read from the file
+//! system and from this process. Must not execute a statement.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use highwater_model::numbers::len_to_f64;
+
+use super::database::Database;
+use highwater_driver::contract::{BoxFuture, TargetError};
+use highwater_driver::telemetry::{MetricSample, TelemetryReader, names};
+
+/// Reads one database.
+pub(super) struct FileReader {
+    database: Arc<Database>,
+}
+
+impl FileReader {
+    pub(super) fn new(database: Arc<Database>) -> Self {
+        Self { database }
+    }
+
+    fn samples(&self) -> Vec<MetricSample> {
+        let path = self.database.settings().path.as_path();
+        let (active, waiting) = self.database.busy();
+        let mut samples = vec![
+            MetricSample::level(
+                names::ACTIVE,
+                "1",
+                len_to_f64(active.saturating_sub(waiting)),
+            ),
+            MetricSample::level(names::QUEUE, "1", len_to_f64(waiting)),
+        ];
+        let mut size = |name, path: &Path| {
+            let bytes = std::fs::metadata(path).map(|file| file.len());
+            samples.extend(bytes.ok().map(|bytes| {
+                let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+                MetricSample::level(name, "bytes", len_to_f64(bytes))
+            }));
+        };
+        size("database_bytes", path);
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        size("log_bytes", &PathBuf::from(log));
+        samples
+    }
+}
+
+impl TelemetryReader for FileReader {
+    fn read(&mut self) -> BoxFuture<'_, Result<Vec<MetricSample>, TargetError>> {
+        Box::pin(std::future::ready(Ok(self.samples())))
+    }
+}

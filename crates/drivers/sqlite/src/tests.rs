@@ -1,0 +1,607 @@
+//! SQLite's settings, writer lock and error classes, which the conformance suite does not cover.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
+
+use highwater_model::op::{
+    BoundColumn, BoundOp, BoundOpKind, BoundStatement, BoundTable, BoundWorkload, ColumnData,
+    ColumnType, Op, OpBody, OpId, RowBatch, Value,
+};
+use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
+use highwater_model::units::{Nanos, Seed};
+use rusqlite::Connection;
+
+use super::admin::SqliteAdmin;
+use super::database::Database;
+use super::settings::{InsertMode, Settings};
+use super::statements::Statements;
+use super::writer_lock::FairWriterLock;
+use highwater_driver::contract::{
+    Admin, BoxFuture, TargetError, TargetErrorKind, TargetOptions, Timeline,
+};
+use highwater_driver::table_registry::TablePolicy;
+use highwater_driver::target_url::TargetUrl;
+
+fn options() -> TargetOptions {
+    TargetOptions {
+        insert: None,
+        data_directory: Some(PathBuf::from("runs/1")),
+        application_name: "test".to_owned(),
+        seed: Seed(1),
+        connect_timeout: Nanos::from_secs(10),
+    }
+}
+
+fn settings(url: &str) -> Result<Settings, TargetError> {
+    Settings::new(&[TargetUrl::parse(url)?], &options())
+}
+
+#[test]
+fn urls_become_settings() {
+    let plain = settings("sqlite:a/b.db").unwrap();
+    assert_eq!(plain.path, PathBuf::from("a/b.db"));
+    assert_eq!((plain.journal_mode, plain.synchronous), ("wal", "normal"));
+    assert_eq!(plain.insert, InsertMode::Prepared);
+    assert!(!plain.own_directory);
+    assert!(plain.durability().contains("may lose"));
+
+    let new_entry = settings("sqlite:").unwrap();
+    assert_eq!(new_entry.path, PathBuf::from("runs/1/bench.db"));
+    assert_eq!(new_entry.url, "sqlite:runs/1/bench.db");
+    assert!(new_entry.own_directory);
+
+    let all = settings(
+        "sqlite:/x.db?journal_mode=DELETE&synchronous=full&cache_size=-200&page_size=512\
+         &busy_timeout=7",
+    )
+    .unwrap();
+    assert_eq!(all.path, PathBuf::from("/x.db"));
+    assert_eq!((all.journal_mode, all.synchronous), ("delete", "full"));
+    assert_eq!((all.cache_size, all.page_size), (Some(-200), Some(512)));
+    assert_eq!(all.busy_timeout_ms, 7);
+}
+
+#[test]
+fn wrong_urls_are_usage_errors_with_a_hint_and_without_secrets() {
+    for url in [
+        "sqlite:x?journal_mod=wal",
+        "sqlite:x?journal_mode=off",
+        "sqlite:x?synchronous=sometimes",
+        "sqlite:x?page_size=1000",
+        "sqlite:x?page_size=131072",
+        "sqlite:x?busy_timeout=-1",
+        "sqlite:x?cache_size=much",
+        "sqlite::memory:",
+        "sqlite://host/x.db",
+        "sqlite://user:geheim@host/x.db",
+        "sqlite:x?password=geheim",
+    ] {
+        let error = settings(url).unwrap_err();
+        assert_eq!(error.kind, TargetErrorKind::Usage, "{url}");
+        assert!(error.hint.is_some(), "{url}");
+        assert!(!format!("{error:?}").contains("geheim"), "{url}: {error:?}");
+    }
+    let url = TargetUrl::parse("sqlite:x").unwrap();
+    assert!(Settings::new(&[url.clone(), url.clone()], &options()).is_err());
+    let mut nowhere = options();
+    nowhere.data_directory = None;
+    let bare = TargetUrl::parse("sqlite:").unwrap();
+    assert!(Settings::new(&[bare], &nowhere).unwrap_err().hint.is_some());
+}
+
+#[test]
+fn the_writer_lock_is_acquired_in_the_order_of_arrival() {
+    let lock = FairWriterLock::default();
+    let order = Mutex::new(Vec::new());
+    let inside = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let first = lock.acquire();
+        for number in 0..6 {
+            let (lock, order, inside) = (&lock, &order, &inside);
+            scope.spawn(move || {
+                let _writer = lock.acquire();
+                assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two at once");
+                order.lock().unwrap().push(number);
+                inside.fetch_sub(1, Ordering::SeqCst);
+            });
+            // The next one arrives only once this one waits.
+            while lock.waiting() <= number {
+                thread::yield_now();
+            }
+        }
+        drop(first);
+    });
+    assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4, 5]);
+    drop(lock.acquire());
+}
+
+#[test]
+fn a_writer_lock_that_is_handed_over_was_never_free() {
+    let lock = FairWriterLock::default();
+    let done = AtomicBool::new(false);
+    let waited = thread::scope(|scope| {
+        let first = lock.acquire();
+        let second = scope.spawn(|| {
+            let _writer = lock.acquire();
+            scope.spawn(|| {
+                drop(lock.acquire());
+                done.store(true, Ordering::SeqCst);
+            });
+            loop {
+                let waits = lock.waiting() > 0;
+                if waits || done.load(Ordering::SeqCst) {
+                    return waits;
+                }
+                thread::yield_now();
+            }
+        });
+        while lock.waiting() == 0 {
+            thread::yield_now();
+        }
+        drop(first);
+        second.join().unwrap()
+    });
+    assert!(waited);
+}
+
+#[test]
+fn a_panic_releases_the_writer_lock() {
+    let lock = FairWriterLock::default();
+    thread::scope(|scope| {
+        let panicking = scope.spawn(|| {
+            let _writer = lock.acquire();
+            panic!("on purpose");
+        });
+        assert!(panicking.join().is_err());
+    });
+    drop(lock.acquire());
+}
+
+fn workload(create: &str) -> BoundWorkload {
+    let column = |name: &str, kind| BoundColumn::new(name, kind);
+    BoundWorkload {
+        tables: vec![BoundTable {
+            name: "t".to_owned(),
+            columns: vec![
+                column("k", ColumnType::Bigint),
+                column("v", ColumnType::Text),
+            ],
+            create: vec![create.to_owned()],
+            key: "k".to_owned(),
+            locate: None,
+        }],
+        ops: vec![
+            BoundOp {
+                name: "insert".to_owned(),
+                kind: BoundOpKind::Insert { table: 0, batch: 1 },
+            },
+            query("open", "BEGIN"),
+            query("delete", "DELETE FROM t"),
+            transaction(
+                "pair",
+                &[
+                    "INSERT INTO t VALUES (?1, 'a')",
+                    "SELECT count(*) FROM t",
+                    "INSERT INTO t VALUES (?1 + 1, 'b')",
+                ],
+            ),
+            transaction("looks", &["SELECT count(*) FROM t", "SELECT max(k) FROM t"]),
+            query("count", "SELECT count(*) FROM t"),
+        ],
+        rows: None,
+    }
+}
+
+fn query(name: &str, sql: &str) -> BoundOp {
+    BoundOp {
+        name: name.to_owned(),
+        kind: BoundOpKind::Query {
+            sql: sql.to_owned(),
+            parameters: Vec::new(),
+        },
+    }
+}
+
+/// Statements that take the op's first value where they say `?1`.
+fn transaction(name: &str, statements: &[&str]) -> BoundOp {
+    let statements = statements.iter().map(|sql| {
+        let count = usize::from(sql.contains("?1"));
+        BoundStatement {
+            sql: (*sql).to_owned(),
+            parameters: vec![ColumnType::Bigint; count],
+            values: vec![0; count],
+        }
+    });
+    BoundOp {
+        name: name.to_owned(),
+        kind: BoundOpKind::Transaction(statements.collect()),
+    }
+}
+
+/// A transaction that inserts `first` and the number behind it.
+fn pair(first: i64) -> Op {
+    Op {
+        body: OpBody::Query(vec![Value::Integer(first)]),
+        ..query_op(3)
+    }
+}
+
+fn insert(keys: std::ops::Range<i64>, value: &str) -> Op {
+    let keys: Vec<i64> = keys.collect();
+    Op {
+        id: OpId(0),
+        index: 0,
+        body: OpBody::Insert(RowBatch {
+            first_row: 0,
+            rows: keys.len(),
+            columns: vec![
+                ColumnData::Text(keys.iter().map(|_| Box::from(value)).collect()),
+                ColumnData::Integer(keys),
+            ]
+            .into_iter()
+            .rev()
+            .collect(),
+        }),
+    }
+}
+
+fn query_op(id: u16) -> Op {
+    Op {
+        id: OpId(id),
+        index: 0,
+        body: OpBody::Query(Vec::new()),
+    }
+}
+
+fn class(outcome: &Outcome) -> Option<ErrorClass> {
+    outcome.error.as_ref().map(|error| error.class)
+}
+
+/// Runs `test` with statements on a fresh file that has the table.
+fn with_statements(
+    parameters: &str,
+    create: &str,
+    test: impl Fn(&Connection, &mut Statements<'_>, &AtomicBool),
+) {
+    with_database(
+        parameters,
+        create,
+        |_, connection, statements, abandoned| {
+            test(connection, statements, abandoned);
+        },
+    );
+}
+
+/// The same, and the database that all writers share.
+fn with_database(
+    parameters: &str,
+    create: &str,
+    test: impl Fn(&Database, &Connection, &mut Statements<'_>, &AtomicBool),
+) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.db");
+    let url = format!("sqlite:{}{parameters}", path.display());
+    for insert in ["prepared", "values"] {
+        let options = TargetOptions {
+            insert: Some(insert.to_owned()),
+            ..options()
+        };
+        let urls = [TargetUrl::parse(&url).unwrap()];
+        let database = Database::new(Settings::new(&urls, &options).unwrap());
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let connection = database.open_connection(&abandoned).unwrap();
+        connection
+            .execute_batch(&format!("DROP TABLE IF EXISTS t; {create}"))
+            .unwrap();
+        let workload = workload(create);
+        let flag = Arc::clone(&abandoned);
+        let mut statements = Statements::prepare(&connection, &workload, &database, flag).unwrap();
+        test(&database, &connection, &mut statements, &abandoned);
+    }
+}
+
+fn count(connection: &Connection) -> i64 {
+    connection
+        .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
+        .unwrap()
+}
+
+#[test]
+fn a_full_disk_refuses_the_whole_batch_and_the_session_goes_on() {
+    with_statements(
+        "",
+        "CREATE TABLE t (k INTEGER, v TEXT)",
+        |connection, s, _| {
+            assert_eq!(s.execute(&insert(0..10, "x")), Outcome::applied(10));
+            connection
+                .pragma_update(None, "max_page_count", 10)
+                .unwrap();
+            let outcome = s.execute(&insert(10..1_000, &"x".repeat(500)));
+            assert_eq!(class(&outcome), Some(ErrorClass::Resource), "{outcome:?}");
+            assert_eq!(outcome.certainty, Certainty::NotApplied);
+            assert_eq!((outcome.rows_refused, outcome.session_usable), (990, true));
+            assert_eq!(count(connection), 10);
+            assert_eq!(s.execute(&insert(10..12, "x")), Outcome::applied(2));
+            connection
+                .pragma_update(None, "max_page_count", 1 << 30)
+                .unwrap();
+        },
+    );
+}
+
+#[test]
+fn another_program_that_writes_is_a_conflict_and_nothing_is_applied() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_statements("?busy_timeout=0", create, |connection, s, _| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        for op in [insert(0..5, "x"), query_op(2)] {
+            let outcome = s.execute(&op);
+            assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+            assert_eq!(outcome.certainty, Certainty::NotApplied);
+        }
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(s.execute(&insert(0..5, "x")), Outcome::applied(5));
+    });
+}
+
+#[test]
+fn a_reader_that_keeps_a_rollback_journal_from_committing_is_a_conflict() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    let url = "?journal_mode=delete&busy_timeout=0";
+    with_statements(url, create, |connection, s, _| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other
+            .execute_batch("BEGIN; SELECT count(*) FROM t;")
+            .unwrap();
+        let outcome = s.execute(&insert(0..5, "x"));
+        assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(count(connection), 0);
+        assert_eq!(s.execute(&insert(0..5, "x")), Outcome::applied(5));
+    });
+}
+
+#[test]
+fn rows_that_the_table_itself_ignores_are_refused_rows() {
+    let create = "CREATE TABLE t (k INTEGER UNIQUE ON CONFLICT IGNORE, v TEXT)";
+    with_statements("", create, |connection, s, _| {
+        assert_eq!(s.execute(&insert(0..5, "x")), Outcome::applied(5));
+        let outcome = s.execute(&insert(3..8, "x"));
+        assert_eq!((outcome.rows_applied, outcome.rows_refused), (3, 2));
+        assert_eq!(class(&outcome), Some(ErrorClass::Constraint));
+        assert_eq!(outcome.certainty, Certainty::Applied);
+        assert_eq!(count(connection), 8);
+    });
+}
+
+#[test]
+fn ops_that_do_not_fit_are_refused_and_leave_no_transaction() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_statements("", create, |connection, s, _| {
+        let mut short = insert(0..5, "x");
+        if let OpBody::Insert(batch) = &mut short.body {
+            batch.rows = 6;
+        }
+        assert_eq!(class(&s.execute(&short)), Some(ErrorClass::Data));
+        if let OpBody::Insert(batch) = &mut short.body {
+            batch.columns.pop();
+        }
+        assert_eq!(class(&s.execute(&short)), Some(ErrorClass::Data));
+        // An op that is not there, of the wrong kind, and one that would keep the lock.
+        for op in [query_op(9), query_op(0), query_op(1)] {
+            let outcome = s.execute(&op);
+            assert_eq!(class(&outcome), Some(ErrorClass::Statement), "{outcome:?}");
+            assert!(connection.is_autocommit());
+        }
+        assert_eq!(s.execute(&insert(0..1, "x")), Outcome::applied(1));
+    });
+}
+
+#[test]
+fn an_abandoned_batch_is_undone_and_unknown() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_statements("", create, |connection, s, abandoned| {
+        abandoned.store(true, Ordering::SeqCst);
+        let outcome = s.execute(&insert(0..5, "x"));
+        assert_eq!(outcome.certainty, Certainty::Unknown);
+        assert!(!outcome.session_usable);
+        assert!(connection.is_autocommit());
+        abandoned.store(false, Ordering::SeqCst);
+        assert_eq!(count(connection), 0);
+    });
+}
+
+#[test]
+fn many_writers_never_meet_sqlites_own_lock() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.db");
+    // Without a busy timeout any meeting would be an error.
+    let url = format!("sqlite:{}?busy_timeout=0", path.display());
+    let database = Database::new(settings(&url).unwrap());
+    let workload = workload("CREATE TABLE t (k INTEGER, v TEXT)");
+    let start = Barrier::new(4);
+    thread::scope(|scope| {
+        for writer in 0..4 {
+            let (database, workload, start) = (&database, &workload, &start);
+            scope.spawn(move || {
+                let abandoned = Arc::new(AtomicBool::new(false));
+                start.wait();
+                let connection = database.open_connection(&abandoned).unwrap();
+                if writer == 0 {
+                    let _writer = database.writer_lock().acquire();
+                    connection
+                        .execute_batch(&workload.tables[0].create[0])
+                        .unwrap();
+                }
+                start.wait();
+                let mut s =
+                    Statements::prepare(&connection, workload, database, abandoned).unwrap();
+                for _ in 0..50 {
+                    assert_eq!(s.execute(&insert(0..20, "x")), Outcome::applied(20));
+                }
+            });
+        }
+    });
+    let connection = Connection::open(&path).unwrap();
+    assert_eq!(count(&connection), 4_000);
+}
+
+#[test]
+fn a_transaction_counts_as_a_whole_or_not_at_all() {
+    let create = "CREATE TABLE t (k INTEGER CHECK (k <> 13), v TEXT)";
+    with_statements("", create, |connection, s, _| {
+        let outcome = s.execute(&pair(1));
+        assert!(outcome.is_success(), "{outcome:?}");
+        assert_eq!((outcome.rows_applied, outcome.response_rows), (2, 1));
+        assert_eq!(outcome.response_bytes, 8);
+        let outcome = s.execute(&pair(12));
+        assert_eq!(class(&outcome), Some(ErrorClass::Constraint));
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(outcome.session_usable && connection.is_autocommit());
+        assert_eq!(count(connection), 2);
+        assert!(s.execute(&pair(20)).is_success());
+        let flag = s.execute(&query_op(4));
+        assert_eq!((flag.rows_applied, flag.response_rows), (0, 2));
+        assert_eq!(count(connection), 4);
+    });
+}
+
+#[test]
+fn a_transaction_that_writes_locks_from_its_beginning_and_one_that_reads_never() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_statements("?busy_timeout=0", create, |connection, s, abandoned| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        let outcome = s.execute(&pair(1));
+        assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        assert!(s.execute(&query_op(4)).is_success());
+        other.execute_batch("COMMIT").unwrap();
+        assert!(s.execute(&pair(1)).is_success());
+        abandoned.store(true, Ordering::SeqCst);
+        assert_eq!(s.execute(&pair(3)).certainty, Certainty::Unknown);
+        abandoned.store(false, Ordering::SeqCst);
+        assert_eq!(count(connection), 2);
+    });
+}
+
+/// Whether `run` had to wait for the writer lock.
+fn waits_for_the_writer(database: &Database, query_op: impl FnOnce()) -> bool {
+    let begun = Barrier::new(2);
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let _writer = database.writer_lock().acquire();
+            begun.wait();
+            loop {
+                let waits = database.writer_lock().waiting() > 0;
+                if waits || done.load(Ordering::SeqCst) {
+                    return waits;
+                }
+                thread::yield_now();
+            }
+        });
+        begun.wait();
+        query_op();
+        done.store(true, Ordering::SeqCst);
+        writer.join().unwrap()
+    })
+}
+
+#[test]
+fn a_transaction_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_database("", create, |database, _, s, _| {
+        assert!(waits_for_the_writer(database, || {
+            assert!(s.execute(&pair(1)).is_success());
+        }));
+        assert!(!waits_for_the_writer(database, || {
+            assert!(s.execute(&query_op(4)).is_success());
+        }));
+    });
+}
+
+#[test]
+fn a_statement_that_writes_waits_for_the_writer_and_one_that_reads_does_not() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    with_database("", create, |database, connection, s, abandoned| {
+        assert!(s.execute(&pair(1)).is_success());
+        let (delete, counts) = (query_op(2), query_op(5));
+        assert!(!waits_for_the_writer(database, || {
+            assert_eq!(s.execute(&counts).response_rows, 1);
+        }));
+        // The op is abandoned before it acquires the lock.
+        abandoned.store(true, Ordering::SeqCst);
+        assert_eq!(s.execute(&delete).certainty, Certainty::Unknown);
+        abandoned.store(false, Ordering::SeqCst);
+        assert_eq!(count(connection), 2);
+        assert!(waits_for_the_writer(database, || {
+            assert_eq!(s.execute(&delete).rows_applied, 2);
+        }));
+    });
+}
+
+struct NoTime;
+
+impl Timeline for NoTime {
+    fn now(&self) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn sleep_until(&self, _: Nanos) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// The connection around the load, which creates and registers tables and tries rights.
+#[test]
+fn the_admin_waits_for_the_writer() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bench.db");
+    let database = Arc::new(Database::new(
+        settings(&format!("sqlite:{}", path.display())).unwrap(),
+    ));
+    let workload = workload("CREATE TABLE t (k INTEGER, v TEXT)");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut admin = runtime
+        .block_on(SqliteAdmin::open(&database, Rc::new(NoTime)))
+        .unwrap();
+    let policy = TablePolicy::new("fingerprint", Seed(1));
+    let mut entries = Vec::new();
+    assert!(waits_for_the_writer(&database, || {
+        entries = runtime
+            .block_on(admin.create_tables(&workload, &policy))
+            .unwrap();
+    }));
+    assert!(waits_for_the_writer(&database, || {
+        runtime.block_on(admin.update_registry(&entries)).unwrap();
+    }));
+    assert!(waits_for_the_writer(&database, || {
+        assert!(runtime.block_on(admin.try_rights("t2")).unwrap().is_some());
+    }));
+}
+
+#[test]
+fn a_reader_that_keeps_a_transaction_from_committing_is_a_conflict() {
+    let create = "CREATE TABLE t (k INTEGER, v TEXT)";
+    let url = "?journal_mode=delete&busy_timeout=0";
+    with_statements(url, create, |connection, s, _| {
+        let other = Connection::open(connection.path().unwrap()).unwrap();
+        other
+            .execute_batch("BEGIN; SELECT count(*) FROM t;")
+            .unwrap();
+        let outcome = s.execute(&pair(1));
+        assert_eq!(class(&outcome), Some(ErrorClass::Conflict), "{outcome:?}");
+        assert_eq!(outcome.certainty, Certainty::NotApplied);
+        other.execute_batch("COMMIT").unwrap();
+        assert_eq!(count(connection), 0);
+        assert!(s.execute(&pair(1)).is_success());
+    });
+}

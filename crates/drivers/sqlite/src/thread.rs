@@ -1,0 +1,217 @@
+//! A worker thread that owns a connection, and the channel ends used to talk to it.
+//!
+//! Only one request is in flight at a time, so every channel has capacity 1 and never fills up.
+//! Requests are moved in, and their buffers come back in the response. Dropping the executor's side
+//! between requests ends the thread; dropping it during a request also interrupts the statement.
+//! Must not know what is requested, or any SQL.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use futures_util::future::{Either, select};
+use highwater_model::units::Nanos;
+use rusqlite::{Connection, InterruptHandle};
+use rustix::time::{ClockId, clock_gettime};
+use tokio::sync::{mpsc, oneshot};
+
+use highwater_driver::contract::{TargetError, Timeline};
+
+use super::database::{Database, Running};
+
+/// The executor's end.
+pub(super) struct ConnectionThread<Q, R> {
+    // None once a request was abandoned.
+    requests: Option<mpsc::Sender<(Q, Running)>>,
+    responses: mpsc::Receiver<R>,
+    database: Arc<Database>,
+    abandoned: Arc<AtomicBool>,
+    interrupt: InterruptHandle,
+}
+
+/// The worker's end.
+pub(super) struct ConnectionWorker<Q, R> {
+    opened: Option<oneshot::Sender<Result<InterruptHandle, TargetError>>>,
+    requests: mpsc::Receiver<(Q, Running)>,
+    responses: mpsc::Sender<R>,
+    database: Arc<Database>,
+    abandoned: Arc<AtomicBool>,
+    charged: Nanos,
+}
+
+/// Why a request has no response.
+pub(super) enum RequestError<Q> {
+    /// The request was never sent; returned.
+    NotSent(Q),
+    /// The thread ended while it worked on the request.
+    NoResponse,
+}
+
+/// Opens a connection on a new thread and runs `serve` there.
+///
+/// `serve` must call [`ConnectionWorker::ready`] or [`ConnectionWorker::refuse`] first.
+pub(super) async fn start<Q, R>(
+    database: &Arc<Database>,
+    name: String,
+    timeline: &dyn Timeline,
+    serve: impl FnOnce(&Connection, &mut ConnectionWorker<Q, R>) + Send + 'static,
+) -> Result<ConnectionThread<Q, R>, TargetError>
+where
+    Q: Send + 'static,
+    R: Send + 'static,
+{
+    let (request_sender, request_receiver) = mpsc::channel(1);
+    let (response_sender, response_receiver) = mpsc::channel(1);
+    let (opened_sender, opened_receiver) = oneshot::channel();
+    let abandoned = Arc::new(AtomicBool::new(false));
+    let mut worker = ConnectionWorker {
+        opened: Some(opened_sender),
+        requests: request_receiver,
+        responses: response_sender,
+        database: Arc::clone(database),
+        abandoned: Arc::clone(&abandoned),
+        charged: Nanos::ZERO,
+    };
+    let work = move || match worker.database.open_connection(&worker.abandoned) {
+        Ok(connection) => serve(&connection, &mut worker),
+        Err(error) => worker.refuse(error),
+    };
+    // The thread is not joined: it ends once its channel is closed.
+    drop(
+        thread::Builder::new()
+            .name(name)
+            .spawn(work)
+            .map_err(|error| {
+                TargetError::unreachable(format!("cannot start a thread for a session: {error}"))
+                    .with_hint("lower the number of sessions, -c")
+            })?,
+    );
+    let deadline = timeline
+        .now()
+        .saturating_add(database.settings().connect_timeout);
+    let interrupt = match select(opened_receiver, timeline.sleep_until(deadline)).await {
+        Either::Left((Ok(opened), _)) => opened?,
+        Either::Left((Err(_), _)) => {
+            return Err(TargetError::unreachable(
+                "a session's thread ended while it opened",
+            ));
+        }
+        Either::Right(((), _)) => {
+            return Err(TargetError::unreachable(format!(
+                "`{}` was not open in time",
+                database.settings().path.display()
+            ))
+            .with_hint("another program may hold the file"));
+        }
+    };
+    Ok(ConnectionThread {
+        requests: Some(request_sender),
+        responses: response_receiver,
+        database: Arc::clone(database),
+        abandoned,
+        interrupt,
+    })
+}
+
+impl<Q, R> ConnectionThread<Q, R> {
+    /// Sends a request and waits for the response. Dropping the future abandons the request and the
+    /// connection.
+    pub(super) async fn request(&mut self, request: Q) -> Result<R, RequestError<Q>> {
+        let Some(sender) = self.requests.as_ref() else {
+            return Err(RequestError::NotSent(request));
+        };
+        let running = Database::enter(&self.database);
+        if let Err(error) = sender.try_send((request, running)) {
+            return Err(RequestError::NotSent(error.into_inner().0));
+        }
+        let mut pending = PendingRequest {
+            thread: self,
+            completed: false,
+        };
+        let response = pending.thread.responses.recv().await;
+        pending.completed = true;
+        response.ok_or(RequestError::NoResponse)
+    }
+
+    fn abandon(&mut self) {
+        self.requests = None;
+        // Set the flag first: it also stops a statement that starts after the interrupt.
+        self.abandoned.store(true, Ordering::Release);
+        self.interrupt.interrupt();
+    }
+}
+
+/// Abandons its request when dropped before the response came.
+struct PendingRequest<'a, Q, R> {
+    thread: &'a mut ConnectionThread<Q, R>,
+    completed: bool,
+}
+
+impl<Q, R> Drop for PendingRequest<'_, Q, R> {
+    fn drop(&mut self) {
+        if !self.completed {
+            self.thread.abandon();
+        }
+    }
+}
+
+impl<Q, R> ConnectionWorker<Q, R> {
+    /// The connection is open and prepared.
+    pub(super) fn ready(&mut self, connection: &Connection) {
+        self.charge();
+        if let Some(opened) = self.opened.take() {
+            // If the caller was dropped, the channel of requests is closed too.
+            drop(opened.send(Ok(connection.get_interrupt_handle())));
+        }
+    }
+
+    /// The connection cannot be used; `error` is the reason.
+    pub(super) fn refuse(&mut self, error: TargetError) {
+        if let Some(opened) = self.opened.take() {
+            drop(opened.send(Err(error)));
+        }
+    }
+
+    /// Waits for the next request; none once the executor's end is dropped. The op counts as running
+    /// until the second value is dropped.
+    pub(super) fn next(&mut self) -> Option<(Q, Running)> {
+        self.requests.blocking_recv()
+    }
+
+    /// Responds to the current request, after charging its CPU time.
+    pub(super) fn respond(&mut self, response: R) {
+        self.charge();
+        // The channel is empty, or its receiver was dropped.
+        drop(self.responses.try_send(response));
+    }
+
+    /// The target's shared state.
+    pub(super) fn database(&self) -> &Arc<Database> {
+        &self.database
+    }
+
+    /// Set when the current request was abandoned.
+    pub(super) fn abandoned(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.abandoned)
+    }
+
+    fn charge(&mut self) {
+        let now = thread_cpu();
+        self.database.charge_cpu(now.saturating_sub(self.charged));
+        self.charged = now;
+    }
+}
+
+impl<Q, R> Drop for ConnectionWorker<Q, R> {
+    fn drop(&mut self) {
+        self.charge();
+    }
+}
+
+/// CPU time of the calling thread.
+fn thread_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    let nanos = u64::try_from(time.tv_nsec).unwrap_or(0);
+    Nanos::from_secs(seconds).saturating_add(Nanos(nanos))
+}
