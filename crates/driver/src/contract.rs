@@ -7,25 +7,23 @@
 //! Must not read a clock (a driver that needs time uses the [`Timeline`]), retry (the worker does,
 //! by the plan's policy), or write text for the user (errors carry it).
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use highwater_model::op::{BoundTable, BoundWorkload, Op, OpBody, OpId, PlaceholderStyle, Value};
+use highwater_model::op::{BoundWorkload, Op, OpBody, OpId, PlaceholderStyle};
 use highwater_model::outcome::Outcome;
 use highwater_model::plan::AuditLevel;
-use highwater_model::stored::{KeyRange, StoredRow};
-use highwater_model::table_shape::TableShape;
 use highwater_model::units::{Nanos, Seed};
 
-use crate::disk::DiskSpace;
+pub use crate::admin::{
+    Admin, BucketSums, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin,
+    TableDescriber, TableReader,
+};
 pub use crate::error::{TargetError, TargetErrorKind};
 pub use crate::future::BoxFuture;
-use crate::lease::{Lease, LeaseAction};
-use crate::rights::Right;
-use crate::table_registry::{RegistryEntry, TablePolicy};
+pub use crate::target_facts::{TableFeatures, TargetFacts};
 use crate::target_url::TargetUrl;
 use crate::telemetry::TelemetryReader;
 
@@ -81,7 +79,7 @@ pub struct TargetOptions {
     pub connect_timeout: Nanos,
 }
 
-/// What a target can do, before any I/O.
+/// What a target can do, known before any I/O; it does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Capabilities {
     /// It runs inside this process; the CPU time of its threads is the database's.
@@ -90,46 +88,16 @@ pub struct Capabilities {
     pub simulated: bool,
     /// The run uses the simulated clock.
     pub simulated_clock: bool,
-    /// Only one session writes at a time, whatever the number of sessions.
-    pub one_writer: bool,
     /// SQL finds inserted rows again; false for a model or a sink.
     pub stores_values: bool,
     /// The highest audit level that it supports: `off` for a sink, which stores nothing.
     pub auditable: AuditLevel,
     /// Approximate time of the audit per row, for the estimate before a run; nanoseconds.
     pub audit_ns_per_row: u64,
-    /// A batch insert is applied as a whole or not at all, in every insert mode.
-    pub atomic_batches: bool,
     /// Sessions for a closed pace that names no number.
     pub default_sessions: u32,
     /// Ways to insert, the default first.
     pub insert_modes: &'static [&'static str],
-}
-
-/// Facts about a target, as it reports them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TargetFacts {
-    /// Product and version as one line, such as the answer to `SELECT version()`.
-    pub version: String,
-    /// Names of SQL dialects that it understands, best first.
-    pub dialects: Vec<String>,
-    /// Settings that matter for a repetition: durability, changed ones, insert mode.
-    pub settings: BTreeMap<String, String>,
-    /// A few words for the summary's first line, such as `one writer`.
-    pub traits: Vec<String>,
-    /// What its tables have besides columns.
-    pub tables: TableFeatures,
-    /// Several statements can be one transaction.
-    pub transactions: bool,
-}
-
-/// Properties that a table can be created with, besides its columns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TableFeatures {
-    /// It has shards with replicas: `--shards`, `--replicas`.
-    pub shards: bool,
-    /// It has settings of its own: `--with`.
-    pub settings: bool,
 }
 
 /// What a session is opened for.
@@ -231,180 +199,4 @@ pub trait Session {
     }
     /// Executes one request. Dropping the future abandons the op, and the session with it.
     fn execute<'a>(&'a mut self, request: &'a mut Request) -> BoxFuture<'a, Outcome>;
-}
-
-/// Rows of a table, counted by key.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KeyCounts {
-    /// (key div width, rows), ascending, buckets without rows left out.
-    pub buckets: Vec<(u64, u64)>,
-    /// Rows whose key is null or negative.
-    pub without_key: u64,
-}
-
-/// Rows of a table and their checksums, by key. See [`highwater_model::checksum`].
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct KeySums {
-    /// Ascending, buckets without rows left out.
-    pub buckets: Vec<BucketSums>,
-    /// Per column whether its sums were made; a dialect without a hash leaves text out.
-    pub covered: Vec<bool>,
-    /// Rows whose key is null or negative.
-    pub without_key: u64,
-}
-
-/// The rows of one range of keys.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct BucketSums {
-    /// Key div width.
-    pub bucket: u64,
-    /// How many.
-    pub rows: u64,
-    /// Per column Σ weight(key) · residue(value) modulo 2⁶⁴; 0 where it is not covered.
-    pub sums: Vec<u64>,
-}
-
-impl KeySums {
-    /// Adds rows of a group of keys that is a part of bucket `bucket`; groups come ascending.
-    pub fn add(&mut self, bucket: u64, rows: u64, sums: &[u64]) {
-        match self.buckets.last_mut() {
-            Some(last) if last.bucket == bucket => {
-                last.rows += rows;
-                for (sum, more) in last.sums.iter_mut().zip(sums) {
-                    *sum = sum.wrapping_add(*more);
-                }
-            }
-            _ => self.buckets.push(BucketSums {
-                bucket,
-                rows,
-                sums: sums.to_vec(),
-            }),
-        }
-    }
-}
-
-/// The copies of one shard, where the target keeps several and can count each.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ShardCopies {
-    /// Names table, partition and shard for people.
-    pub shard: String,
-    /// Rows of each copy that is in use.
-    pub rows: Vec<u64>,
-}
-
-/// Takes rows that are read back, one by one.
-pub type RowTaker<'a> = dyn FnMut(StoredRow) + 'a;
-
-/// Everything that a run does with a target before and after the load.
-pub trait Admin {
-    /// Reads the target's facts.
-    fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>>;
-    /// Creates, keeps or replaces the workload's tables, as [`TablePolicy::action`] decides, and
-    /// registers them. Returns their registry entries in the order of the workload. If one table is
-    /// refused, none is changed.
-    fn create_tables<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-        policy: &'a TablePolicy<'a>,
-    ) -> BoxFuture<'a, Result<Vec<RegistryEntry>, TargetError>>;
-    /// Replaces the registry entries of these tables, which are registered.
-    fn update_registry<'a>(
-        &'a mut self,
-        entries: &'a [RegistryEntry],
-    ) -> BoxFuture<'a, Result<(), TargetError>>;
-    /// Does something with the leases of tables, and returns all that are there then. Called only
-    /// if the target stores values, and is no model.
-    fn leases<'a>(
-        &'a mut self,
-        action: LeaseAction<'a>,
-    ) -> BoxFuture<'a, Result<Vec<Lease>, TargetError>>;
-    /// Waits until no statement of this program's sessions runs any more and all that was
-    /// acknowledged is visible; false if `deadline` came first.
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>>;
-    /// Counts rows by key div `width`.
-    fn count_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeyCounts, TargetError>>;
-    /// Counts rows and adds up their checksums by key div `width`, a power of two.
-    ///
-    /// A statement groups by at most [`GROUP_WIDTH_MAX`](highwater_model::checksum) keys, so
-    /// that 64-bit sums cannot overflow; wider buckets are put together afterwards, modulo 2⁶⁴. A
-    /// column's value is its [`value`](highwater_model::op::BoundColumn::value) expression,
-    /// or the dialect's expression for its type. Called only if [`Capabilities::auditable`] allows
-    /// it.
-    fn sums_by_key<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        width: u64,
-    ) -> BoxFuture<'a, Result<KeySums, TargetError>>;
-    /// Gives every row whose key is in one of the ranges (ascending, apart) to `take`, a row that
-    /// is there twice twice, in any order, without holding more than a bounded part of them; in as
-    /// few statements as it can: a key expression has no index, unless [`BoundTable::locate`] names
-    /// a condition that has.
-    fn read_rows<'a>(
-        &'a mut self,
-        table: &'a BoundTable,
-        ranges: &'a [KeyRange],
-        take: &'a mut RowTaker<'a>,
-    ) -> BoxFuture<'a, Result<(), TargetError>>;
-    /// A condition in SQL, without the table's key, that every row with these values fulfils; they are in
-    /// the order of the columns, as [`highwater_model::stored::value_at`] gives them. Values
-    /// with more than one form, such as fractions, are left out, so that it may hold for other rows
-    /// too; it is empty where nothing is left. None for a target without SQL.
-    fn condition(&self, _table: &BoundTable, _row: &[Value]) -> Option<String> {
-        None
-    }
-    /// Runs a query and returns its rows as text, null as none.
-    fn query<'a>(
-        &'a mut self,
-        _sql: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
-        let error = TargetError::usage("this target cannot be asked a query of the workload's own");
-        Box::pin(std::future::ready(Err(error)))
-    }
-    /// Describes an existing table, from a sample of its rows.
-    fn describe<'a>(
-        &'a mut self,
-        _table: &'a str,
-    ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
-        let error = TargetError::usage("this target cannot describe a table");
-        Box::pin(std::future::ready(Err(error)))
-    }
-    /// Rows of each copy of each shard, if copies can be counted one by one.
-    fn copies<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Vec<ShardCopies>, TargetError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
-    /// The server's own counter of rows inserted into the workload's tables, where it has one.
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
-    /// Free space on the disk of the target's tables, if known. Polled once a second during the
-    /// load, so it must be cheap.
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-    /// Creates, fills, reads and drops a small table of this name to find the user's privileges;
-    /// none if the target has no privileges. A missing privilege is not an error.
-    fn try_rights<'a>(
-        &'a mut self,
-        _table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
-        Box::pin(std::future::ready(Ok(None)))
-    }
-    /// Bytes on disk of the workload's tables, if known.
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>>;
-    /// Sentences for the reader of the record, requested after the load: the state of the target as
-    /// far as no figure shows it.
-    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
-        Box::pin(std::future::ready(Ok(Vec::new())))
-    }
 }

@@ -4,6 +4,7 @@
 //! A driver reports outcomes, their certainty, and the target's capabilities. Must not measure,
 //! retry or print; nothing but `sql` in here may name a database.
 
+mod admin;
 pub mod conformance;
 pub mod contract;
 pub mod disk;
@@ -18,14 +19,16 @@ pub mod rights;
 pub mod sim;
 pub mod sql;
 pub mod table_registry;
+mod target_facts;
 pub mod target_url;
 pub mod telemetry;
 pub mod time_limit;
 
 pub use contract::{
     Admin, BoxFuture, BucketSums, Capabilities, Connect, Driver, Encoder, KeyCounts, KeySums,
-    Request, RowTaker, Session, ShardCopies, TableFeatures, Target, TargetError, TargetErrorKind,
-    TargetFacts, TargetOptions, Timeline,
+    Request, RowTaker, ServerAdmin, Session, ShardCopies, TableAdmin, TableDescriber,
+    TableFeatures, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, TargetOptions,
+    Timeline,
 };
 pub use disk::DiskSpace;
 pub use error::RefusedStatement;

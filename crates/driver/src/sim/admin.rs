@@ -9,8 +9,8 @@ use super::capacity::capacity;
 use super::parameters::SimParameters;
 use super::view::{ClusterView, INSERT_MODE, no_table};
 use crate::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TableFeatures, TargetError, TargetErrorKind,
-    TargetFacts,
+    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber,
+    TableFeatures, TableReader, TargetError, TargetErrorKind, TargetFacts,
 };
 use crate::lease::{Lease, LeaseAction};
 use crate::table_registry::{RegistryEntry, TablePolicy};
@@ -78,7 +78,7 @@ impl SimAdmin {
     }
 }
 
-impl Admin for SimAdmin {
+impl ServerAdmin for SimAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         Box::pin(async move {
             drop(self.0.alive()?);
@@ -86,6 +86,12 @@ impl Admin for SimAdmin {
         })
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.settle(deadline))
+    }
+}
+
+impl TableAdmin for SimAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -111,10 +117,22 @@ impl Admin for SimAdmin {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(self.settle(deadline))
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move { self.stored(workload).map(Some) })
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move { Ok(None) })
+    }
+}
+
+impl TableReader for SimAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -159,21 +177,9 @@ impl Admin for SimAdmin {
             }
         })
     }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(async move { self.stored(workload).map(Some) })
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(async move { Ok(None) })
-    }
 }
+
+impl TableDescriber for SimAdmin {}
 
 fn no_values() -> TargetError {
     TargetError {

@@ -133,13 +133,11 @@ impl Target for SimTarget {
             embedded: true,
             simulated: true,
             simulated_clock: self.parameters.clock == SimClock::Simulated,
-            one_writer: false,
             // Rows are counted by their index and made again; no SQL finds them.
             stores_values: false,
             auditable: AuditLevel::Full,
             // Its responses take no time of the run's.
             audit_ns_per_row: 0,
-            atomic_batches: true,
             default_sessions: 16,
             insert_modes: &[INSERT_MODE],
         }

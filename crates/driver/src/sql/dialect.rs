@@ -108,11 +108,6 @@ impl Dialect {
         }
     }
 
-    /// Whether a batch is applied as a whole or not at all.
-    pub fn atomic_batches(self) -> bool {
-        self != Self::CrateDb
-    }
-
     /// Whether an insert that lost its client may still lie unread in the server's sockets when no
     /// statement is listed; elsewhere the list of backends shows it.
     pub fn hides_unread_inserts(self) -> bool {

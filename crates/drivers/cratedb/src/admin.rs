@@ -18,8 +18,8 @@ use super::query::{name_list, number, texts};
 use super::settling;
 use super::tables;
 use highwater_driver::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, ShardCopies, TargetError, TargetErrorKind,
-    TargetFacts, Timeline,
+    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, ShardCopies, TableAdmin, TableDescriber,
+    TableReader, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
@@ -232,11 +232,56 @@ impl HttpAdmin {
     }
 }
 
-impl Admin for HttpAdmin {
+impl ServerAdmin for HttpAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         Box::pin(facts::read(&mut self.connection))
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.wait_until_idle(deadline))
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(async move {
+            let rows = self.connection.rows(DISKS).await?;
+            let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
+            // A node that has no such value reports a negative number.
+            Ok(nodes
+                .zip(least)
+                .zip(total)
+                .map(|((nodes, least), total_bytes)| DiskSpace {
+                    place: if nodes == 1 {
+                        "the node's disk".to_owned()
+                    } else {
+                        format!("the disks of {nodes} nodes, by the fullest")
+                    },
+                    free_bytes: least.saturating_mul(nodes),
+                    total_bytes,
+                }))
+        })
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        Box::pin(async move {
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&quoted(table)) {
+                if !rights.note(name, self.connection.run(&sql).await)? {
+                    break;
+                }
+            }
+            Ok(Some(rights.into_list()))
+        })
+    }
+
+    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
+        Box::pin(self.remark())
+    }
+}
+
+impl TableAdmin for HttpAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -271,10 +316,22 @@ impl Admin for HttpAdmin {
         })
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(self.wait_until_idle(deadline))
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.written())
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(self.bytes(workload))
+    }
+}
+
+impl TableReader for HttpAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -320,7 +377,9 @@ impl Admin for HttpAdmin {
             Ok(rows.into_iter().map(texts).collect())
         })
     }
+}
 
+impl TableDescriber for HttpAdmin {
     fn describe<'a>(
         &'a mut self,
         table: &'a str,
@@ -329,58 +388,5 @@ impl Admin for HttpAdmin {
         Box::pin(
             async move { cratedb_describe::describe(&mut self.connection, &place, table).await },
         )
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(self.written())
-    }
-
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
-        Box::pin(async move {
-            let rows = self.connection.rows(DISKS).await?;
-            let (nodes, least, total) = (number(&rows, 0), number(&rows, 1), number(&rows, 2));
-            // A node that has no such value reports a negative number.
-            Ok(nodes
-                .zip(least)
-                .zip(total)
-                .map(|((nodes, least), total_bytes)| DiskSpace {
-                    place: if nodes == 1 {
-                        "the node's disk".to_owned()
-                    } else {
-                        format!("the disks of {nodes} nodes, by the fullest")
-                    },
-                    free_bytes: least.saturating_mul(nodes),
-                    total_bytes,
-                }))
-        })
-    }
-
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
-        Box::pin(async move {
-            let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&quoted(table)) {
-                if !rights.note(name, self.connection.run(&sql).await)? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
-        })
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(self.bytes(workload))
-    }
-
-    fn remarks(&mut self) -> BoxFuture<'_, Result<Vec<String>, TargetError>> {
-        Box::pin(self.remark())
     }
 }

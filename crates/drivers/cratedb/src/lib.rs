@@ -119,12 +119,10 @@ impl Target for CrateDbTarget {
             embedded: false,
             simulated: false,
             simulated_clock: false,
-            one_writer: false,
             stores_values: true,
             auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
             // Rows are independent: a failing one does not undo the others.
-            atomic_batches: false,
             default_sessions: 8,
             insert_modes: Mode::NAMES,
         }

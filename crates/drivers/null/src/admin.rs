@@ -10,7 +10,8 @@ use highwater_model::units::Nanos;
 
 use super::protocol::Protocol;
 use highwater_driver::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts,
+    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetFacts,
 };
 use highwater_driver::lease::{Lease, LeaseAction};
 use highwater_driver::table_registry::{RegistryEntry, TablePolicy};
@@ -22,7 +23,7 @@ pub(super) struct NullAdmin {
     pub(super) insert: String,
 }
 
-impl Admin for NullAdmin {
+impl ServerAdmin for NullAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         let name = self.protocol.name();
         let mut facts = TargetFacts {
@@ -50,6 +51,12 @@ impl Admin for NullAdmin {
         Box::pin(ready(Ok(facts)))
     }
 
+    fn quiesce(&mut self, _deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(ready(Ok(true)))
+    }
+}
+
+impl TableAdmin for NullAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -74,10 +81,22 @@ impl Admin for NullAdmin {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn quiesce(&mut self, _deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(ready(Ok(true)))
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(ready(Ok(None)))
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(ready(Ok(None)))
+    }
+}
+
+impl TableReader for NullAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         _table: &'a BoundTable,
@@ -102,18 +121,6 @@ impl Admin for NullAdmin {
     ) -> BoxFuture<'a, Result<(), TargetError>> {
         Box::pin(ready(Ok(())))
     }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(ready(Ok(None)))
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(ready(Ok(None)))
-    }
 }
+
+impl TableDescriber for NullAdmin {}

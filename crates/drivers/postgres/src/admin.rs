@@ -18,8 +18,8 @@ use super::message;
 use super::options::Node;
 use super::tables;
 use highwater_driver::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetErrorKind, TargetFacts,
-    Timeline,
+    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
@@ -236,11 +236,45 @@ impl WireAdmin {
     }
 }
 
-impl Admin for WireAdmin {
+impl ServerAdmin for WireAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         Box::pin(facts::read(&mut self.connection))
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(self.wait_until_idle(deadline))
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        Box::pin(async move {
+            if self.directories.get().is_none() {
+                let found = directories(&mut self.connection).await;
+                self.directories.get_or_init(|| found);
+            }
+            let directories = self.directories.get().into_iter().flatten();
+            let disks = directories.filter_map(|path| DiskSpace::of_path(path));
+            // The run ends with the first that is full.
+            Ok(disks.min_by_key(|disk| disk.free_bytes))
+        })
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        Box::pin(async move {
+            let mut rights = Rights::default();
+            for (name, sql) in rights::attempts(&escape_identifier(table)) {
+                if !rights.note(name, self.connection.run(&sql).await)? {
+                    break;
+                }
+            }
+            Ok(Some(rights.into_list()))
+        })
+    }
+}
+
+impl TableAdmin for WireAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -266,10 +300,35 @@ impl Admin for WireAdmin {
         })
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(self.wait_until_idle(deadline))
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move {
+            match self.connection.dialect() {
+                Dialect::PostgreSql => self.settled_inserts(workload).await.map(Some),
+                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
+            }
+        })
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        Box::pin(async move {
+            match self.connection.dialect() {
+                Dialect::PostgreSql => self
+                    .sum(workload, "pg_catalog.pg_total_relation_size(oid)")
+                    .await
+                    .map(Some),
+                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
+            }
+        })
+    }
+}
+
+impl TableReader for WireAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -305,67 +364,14 @@ impl Admin for WireAdmin {
     ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
         Box::pin(self.connection.long_rows(sql))
     }
+}
 
+impl TableDescriber for WireAdmin {
     fn describe<'a>(
         &'a mut self,
         table: &'a str,
     ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
         Box::pin(describe::describe(&mut self.connection, table))
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(async move {
-            match self.connection.dialect() {
-                Dialect::PostgreSql => self.settled_inserts(workload).await.map(Some),
-                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
-            }
-        })
-    }
-
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
-        Box::pin(async move {
-            if self.directories.get().is_none() {
-                let found = directories(&mut self.connection).await;
-                self.directories.get_or_init(|| found);
-            }
-            let directories = self.directories.get().into_iter().flatten();
-            let disks = directories.filter_map(|path| DiskSpace::of_path(path));
-            // The run ends with the first that is full.
-            Ok(disks.min_by_key(|disk| disk.free_bytes))
-        })
-    }
-
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
-        Box::pin(async move {
-            let mut rights = Rights::default();
-            for (name, sql) in rights::attempts(&escape_identifier(table)) {
-                if !rights.note(name, self.connection.run(&sql).await)? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
-        })
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        Box::pin(async move {
-            match self.connection.dialect() {
-                Dialect::PostgreSql => self
-                    .sum(workload, "pg_catalog.pg_total_relation_size(oid)")
-                    .await
-                    .map(Some),
-                Dialect::CockroachDb | Dialect::CrateDb => Ok(None),
-            }
-        })
     }
 }
 

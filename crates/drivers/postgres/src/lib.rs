@@ -9,7 +9,6 @@
 
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use highwater_model::op::PlaceholderStyle;
 use highwater_model::plan::AuditLevel;
@@ -99,11 +98,7 @@ impl Driver for PostgresDriver {
         if nodes.is_empty() {
             return Err(hosts::none_given());
         }
-        Ok(Arc::new(PostgresTarget {
-            nodes,
-            insert,
-            piecemeal: AtomicBool::new(false),
-        }))
+        Ok(Arc::new(PostgresTarget { nodes, insert }))
     }
 }
 
@@ -113,8 +108,6 @@ struct PostgresTarget {
     nodes: Vec<Node>,
     /// As requested; the default depends on the server.
     insert: Option<Mode>,
-    /// The server applies batches row by row; false until one was reached.
-    piecemeal: AtomicBool,
 }
 
 impl PostgresTarget {
@@ -125,8 +118,6 @@ impl PostgresTarget {
 
     /// The insert mode for the server that answered.
     fn mode(&self, opened: &Opened, place: &str) -> Result<Mode, TargetError> {
-        let piecemeal = !opened.dialect.atomic_batches();
-        self.piecemeal.store(piecemeal, Ordering::Relaxed);
         match (self.insert, opened.copies) {
             (Some(Mode::Copy), Err(cause)) => Err(TargetError::usage(format!("{place}: {cause}"))
                 .with_hint("use `--insert values`, `unnest` or `prepared`")),
@@ -142,11 +133,9 @@ impl Target for PostgresTarget {
             embedded: false,
             simulated: false,
             simulated_clock: false,
-            one_writer: false,
             stores_values: true,
             auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            atomic_batches: !self.piecemeal.load(Ordering::Relaxed),
             default_sessions: 8,
             insert_modes: Mode::NAMES,
         }

@@ -14,7 +14,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use highwater_driver::contract::{
-    Admin, BoxFuture, KeyCounts, KeySums, RowTaker, TargetError, TargetFacts, Timeline,
+    BoxFuture, KeyCounts, KeySums, RowTaker, ServerAdmin, TableAdmin, TableDescriber, TableReader,
+    TargetError, TargetFacts, Timeline,
 };
 use highwater_driver::disk::DiskSpace;
 use highwater_driver::lease::{Lease, LeaseAction};
@@ -118,12 +119,52 @@ const LEASES: LeaseWords = LeaseWords {
     is_locked: "NULL",
 };
 
-impl Admin for SqliteAdmin {
+impl ServerAdmin for SqliteAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         let database = Arc::clone(&self.database);
         Box::pin(self.run(move |connection| facts(connection, &database)))
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        // What was committed is visible at once; only ops that still run can change anything.
+        Box::pin(async move {
+            let idle = std::pin::pin!(self.database.idle());
+            let first = select(idle, self.timeline.sleep_until(deadline)).await;
+            Ok(matches!(first, Either::Left(_)))
+        })
+    }
+
+    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
+        let path = self.database.settings().path.clone();
+        // On the connection's thread: a file system may take its time.
+        Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
+    }
+
+    fn try_rights<'a>(
+        &'a mut self,
+        table: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
+        let database = Arc::clone(&self.database);
+        let name = quoted(table);
+        Box::pin(self.run(move |connection| {
+            let _writer = database.writer_lock().acquire();
+            let mut rights = Rights::default();
+            for (right, sql) in rights::attempts(&name) {
+                let what = format!("cannot {right}");
+                let attempt = connection.execute_batch(&sql);
+                if !rights.note(
+                    right,
+                    attempt.map_err(|error| statement_error(&what, &error)),
+                )? {
+                    break;
+                }
+            }
+            Ok(Some(rights.into_list()))
+        }))
+    }
+}
+
+impl TableAdmin for SqliteAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -166,15 +207,31 @@ impl Admin for SqliteAdmin {
         Box::pin(async move { leases::perform(&mut InTurn(self), &LEASES, action).await })
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        // What was committed is visible at once; only ops that still run can change anything.
-        Box::pin(async move {
-            let idle = std::pin::pin!(self.database.idle());
-            let first = select(idle, self.timeline.sleep_until(deadline)).await;
-            Ok(matches!(first, Either::Left(_)))
-        })
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        // SQLite keeps no counter of its own.
+        Box::pin(std::future::ready(Ok(None)))
     }
 
+    /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        let log = log_path(&self.database.settings().path);
+        Box::pin(self.run(move |connection| {
+            let pages: u64 = pragma(connection, "page_count")?;
+            let page_size: u64 = pragma(connection, "page_size")?;
+            // There is no log before the first write, nor in other journal modes.
+            let log_bytes = std::fs::metadata(log).map_or(0, |file| file.len());
+            Ok(Some(pages * page_size + log_bytes))
+        }))
+    }
+}
+
+impl TableReader for SqliteAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -239,65 +296,15 @@ impl Admin for SqliteAdmin {
     ) -> BoxFuture<'a, Result<Vec<Vec<Option<String>>>, TargetError>> {
         Box::pin(self.texts(sql))
     }
+}
 
+impl TableDescriber for SqliteAdmin {
     fn describe<'a>(
         &'a mut self,
         table: &'a str,
     ) -> BoxFuture<'a, Result<TableShape, TargetError>> {
         let place = self.place();
         Box::pin(async move { describe::describe(self, &place, table).await })
-    }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        // SQLite keeps no counter of its own.
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn disk(&mut self) -> BoxFuture<'_, Result<Option<DiskSpace>, TargetError>> {
-        let path = self.database.settings().path.clone();
-        // On the connection's thread: a file system may take its time.
-        Box::pin(self.run(move |_| Ok(DiskSpace::of_path(&path))))
-    }
-
-    fn try_rights<'a>(
-        &'a mut self,
-        table: &'a str,
-    ) -> BoxFuture<'a, Result<Option<Vec<Right>>, TargetError>> {
-        let database = Arc::clone(&self.database);
-        let name = quoted(table);
-        Box::pin(self.run(move |connection| {
-            let _writer = database.writer_lock().acquire();
-            let mut rights = Rights::default();
-            for (right, sql) in rights::attempts(&name) {
-                let what = format!("cannot {right}");
-                let attempt = connection.execute_batch(&sql);
-                if !rights.note(
-                    right,
-                    attempt.map_err(|error| statement_error(&what, &error)),
-                )? {
-                    break;
-                }
-            }
-            Ok(Some(rights.into_list()))
-        }))
-    }
-
-    /// Bytes of the whole file and its write-ahead log, whichever tables are in it.
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        let log = log_path(&self.database.settings().path);
-        Box::pin(self.run(move |connection| {
-            let pages: u64 = pragma(connection, "page_count")?;
-            let page_size: u64 = pragma(connection, "page_size")?;
-            // There is no log before the first write, nor in other journal modes.
-            let log_bytes = std::fs::metadata(log).map_or(0, |file| file.len());
-            Ok(Some(pages * page_size + log_bytes))
-        }))
     }
 }
 

@@ -46,11 +46,9 @@ impl Target for SqliteTarget {
             embedded: true,
             simulated: false,
             simulated_clock: false,
-            one_writer: true,
             stores_values: true,
             auditable: AuditLevel::Full,
             audit_ns_per_row: AUDIT_NS_PER_ROW,
-            atomic_batches: true,
             default_sessions: DEFAULT_SESSIONS,
             insert_modes: INSERT_MODES,
         }

@@ -20,7 +20,7 @@ use super::settings::{InsertMode, Settings};
 use super::statements::Statements;
 use super::writer_lock::FairWriterLock;
 use highwater_driver::contract::{
-    Admin, BoxFuture, TargetError, TargetErrorKind, TargetOptions, Timeline,
+    BoxFuture, ServerAdmin, TableAdmin, TargetError, TargetErrorKind, TargetOptions, Timeline,
 };
 use highwater_driver::table_registry::TablePolicy;
 use highwater_driver::target_url::TargetUrl;

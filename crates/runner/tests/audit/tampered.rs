@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
-    RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetFacts,
-    Timeline,
+    RegistryEntry, Request, RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber,
+    TablePolicy, TableReader, Target, TargetError, TargetFacts, Timeline,
 };
 use highwater_model::op::{BoundTable, BoundWorkload, Op, PlaceholderStyle, Value};
 use highwater_model::outcome::{Certainty, ErrorClass, OpError, Outcome};
@@ -202,11 +202,24 @@ impl Tampering {
     }
 }
 
-impl Admin for Tampering {
+impl ServerAdmin for Tampering {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         self.inner.facts()
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(async move {
+            let quiet = self.inner.quiesce(deadline).await?;
+            // The first call only asks whether it answers.
+            if deadline > Nanos::ZERO {
+                self.strike().await?;
+            }
+            Ok(quiet)
+        })
+    }
+}
+
+impl TableAdmin for Tampering {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -236,17 +249,23 @@ impl Admin for Tampering {
         self.inner.leases(action)
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(async move {
-            let quiet = self.inner.quiesce(deadline).await?;
-            // The first call only asks whether it answers.
-            if deadline > Nanos::ZERO {
-                self.strike().await?;
-            }
-            Ok(quiet)
-        })
+    fn rows_inserted<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        // Waiting for a counter to rest is another test's.
+        Box::pin(std::future::ready(Ok(None)))
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        self.inner.storage_bytes(workload)
+    }
+}
+
+impl TableReader for Tampering {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -284,19 +303,6 @@ impl Admin for Tampering {
     fn condition(&self, table: &BoundTable, row: &[Value]) -> Option<String> {
         self.inner.condition(table, row)
     }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        // Waiting for a counter to rest is another test's.
-        Box::pin(std::future::ready(Ok(None)))
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        self.inner.storage_bytes(workload)
-    }
 }
+
+impl TableDescriber for Tampering {}

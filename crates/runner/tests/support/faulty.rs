@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 
 use highwater_driver::{
     Admin, BoxFuture, Capabilities, Connect, Encoder, KeyCounts, KeySums, Lease, LeaseAction,
-    RegistryEntry, Request, RowTaker, Session, TablePolicy, Target, TargetError, TargetErrorKind,
-    TargetFacts, Timeline,
+    RegistryEntry, Request, RowTaker, ServerAdmin, Session, TableAdmin, TableDescriber,
+    TablePolicy, TableReader, Target, TargetError, TargetErrorKind, TargetFacts, Timeline,
 };
 use highwater_model::op::{BoundTable, BoundWorkload, PlaceholderStyle};
 use highwater_model::outcome::{ErrorClass, OpError, Outcome};
@@ -198,11 +198,20 @@ struct FaultyAdmin {
     faults: Arc<Faults>,
 }
 
-impl Admin for FaultyAdmin {
+impl ServerAdmin for FaultyAdmin {
     fn facts(&mut self) -> BoxFuture<'_, Result<TargetFacts, TargetError>> {
         self.inner.facts()
     }
 
+    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
+        Box::pin(async move {
+            let quiet = self.inner.quiesce(deadline).await?;
+            Ok(quiet && !self.faults.never_quiet)
+        })
+    }
+}
+
+impl TableAdmin for FaultyAdmin {
     fn create_tables<'a>(
         &'a mut self,
         workload: &'a BoundWorkload,
@@ -225,13 +234,23 @@ impl Admin for FaultyAdmin {
         self.inner.leases(action)
     }
 
-    fn quiesce(&mut self, deadline: Nanos) -> BoxFuture<'_, Result<bool, TargetError>> {
-        Box::pin(async move {
-            let quiet = self.inner.quiesce(deadline).await?;
-            Ok(quiet && !self.faults.never_quiet)
-        })
+    fn rows_inserted<'a>(
+        &'a mut self,
+        workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        self.inner.rows_inserted(workload)
     }
 
+    fn storage_bytes<'a>(
+        &'a mut self,
+        _workload: &'a BoundWorkload,
+    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
+        let requests = self.faults.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1;
+        Box::pin(async move { Ok(Some(requests)) })
+    }
+}
+
+impl TableReader for FaultyAdmin {
     fn count_by_key<'a>(
         &'a mut self,
         table: &'a BoundTable,
@@ -267,22 +286,9 @@ impl Admin for FaultyAdmin {
             if fails { Err(no_room()) } else { Ok(()) }
         })
     }
-
-    fn rows_inserted<'a>(
-        &'a mut self,
-        workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        self.inner.rows_inserted(workload)
-    }
-
-    fn storage_bytes<'a>(
-        &'a mut self,
-        _workload: &'a BoundWorkload,
-    ) -> BoxFuture<'a, Result<Option<u64>, TargetError>> {
-        let requests = self.faults.sizes_requested.fetch_add(1, Ordering::Relaxed) + 1;
-        Box::pin(async move { Ok(Some(requests)) })
-    }
 }
+
+impl TableDescriber for FaultyAdmin {}
 
 impl Faults {
     /// Why sums or counts are refused.

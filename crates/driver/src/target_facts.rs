@@ -1,0 +1,29 @@
+//! What a target reports of itself once it is connected.
+
+use std::collections::BTreeMap;
+
+/// Facts about a target, as it reports them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TargetFacts {
+    /// Product and version as one line, such as the answer to `SELECT version()`.
+    pub version: String,
+    /// Names of SQL dialects that it understands, best first.
+    pub dialects: Vec<String>,
+    /// Settings that matter for a repetition: durability, changed ones, insert mode.
+    pub settings: BTreeMap<String, String>,
+    /// A few words for the summary's first line, such as `one writer`.
+    pub traits: Vec<String>,
+    /// What its tables have besides columns.
+    pub tables: TableFeatures,
+    /// Several statements can be one transaction; a batch insert then is one, in every insert mode.
+    pub transactions: bool,
+}
+
+/// Properties that a table can be created with, besides its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TableFeatures {
+    /// It has shards with replicas: `--shards`, `--replicas`.
+    pub shards: bool,
+    /// It has settings of its own: `--with`.
+    pub settings: bool,
+}
