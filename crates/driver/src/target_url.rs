@@ -68,6 +68,18 @@ pub struct Host {
 }
 
 impl TargetUrl {
+    /// Fails where the URL has a parameter that the target does not know.
+    pub fn check_parameters(&self, known: &[&str]) -> Result<(), TargetError> {
+        let mut given = self.parameters.keys();
+        match given.find(|name| !known.contains(&name.as_str())) {
+            None => Ok(()),
+            Some(name) => Err(TargetError::usage(format!(
+                "target `{self}`: unknown parameter `{name}`"
+            ))
+            .with_hint(format!("known parameters are {}", known.join(", ")))),
+        }
+    }
+
     /// Reads the URLs of one target.
     pub fn parse_all(texts: &[String]) -> Result<Vec<Self>, TargetError> {
         texts.iter().map(|text| Self::parse(text)).collect()

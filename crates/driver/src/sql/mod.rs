@@ -13,4 +13,5 @@ pub mod describe;
 pub mod dialect;
 pub mod leases;
 pub mod quoting;
+pub mod registry;
 pub mod with_clause;

@@ -4,18 +4,14 @@
 //! registered, unless the user named it.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
-use highwater_model::units::Seed;
-use serde_json::Value;
 
 use super::admin_connection::AdminConnection;
-use super::query::number;
+use super::query::{self, number};
 use highwater_driver::contract::TargetError;
 use highwater_driver::sql::quoting::{literal, quoted};
+use highwater_driver::sql::registry;
 use highwater_driver::sql::with_clause::with_settings;
 use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
-
-/// The columns of the registry, in the order of [`read`] and [`write`].
-const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`highwater_driver::contract::Admin::create_tables`]. There are no transactions: every table is
 /// checked before any is changed.
@@ -82,50 +78,13 @@ async fn read(
     connection: &mut AdminConnection,
     name: &str,
 ) -> Result<Option<RegistryEntry>, TargetError> {
-    let rows = connection
-        .rows(&format!(
-            "SELECT {COLUMNS} FROM {REGISTRY_TABLE} WHERE name = {}",
-            literal(name)
-        ))
-        .await?;
-    Ok(rows.first().and_then(|row| {
-        let [name, fingerprint, seed, rows, next_index, writing] = row.as_slice() else {
-            return None;
-        };
-        Some(RegistryEntry {
-            name: name.as_str()?.to_owned(),
-            fingerprint: fingerprint.as_str()?.to_owned(),
-            seed: Seed(
-                seed.as_str()
-                    .and_then(|seed| seed.parse().ok())
-                    .unwrap_or(0),
-            ),
-            rows: rows.as_u64(),
-            next_index: next_index.as_u64().unwrap_or(0),
-            writing: *writing != Value::Bool(false),
-        })
-    }))
+    let rows = connection.rows(&registry::select(&literal(name))).await?;
+    let row = rows.into_iter().next().map(query::texts);
+    Ok(row.and_then(|row| registry::entry(&row)))
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    // The registry's columns have 63 bits for a count.
-    let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let rows = entry
-        .rows
-        .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
-    connection
-        .run(&format!(
-            "INSERT INTO {REGISTRY_TABLE} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
-             ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
-             seed = excluded.seed, \"rows\" = excluded.\"rows\", \
-             next_index = excluded.next_index, writing = excluded.writing",
-            literal(&entry.name),
-            literal(&entry.fingerprint),
-            entry.seed.0,
-            bounded(entry.next_index),
-            entry.writing
-        ))
-        .await
+    connection.run(&registry::upsert(entry, literal)).await
 }
 
 async fn apply(

@@ -4,16 +4,13 @@
 //! registered, unless the user named it.
 
 use highwater_model::op::{BoundTable, BoundWorkload};
-use highwater_model::units::Seed;
 use postgres_protocol::escape::{escape_identifier, escape_literal};
 
 use super::admin_connection::{AdminConnection, number};
 use highwater_driver::contract::{TargetError, TargetErrorKind};
+use highwater_driver::sql::registry;
 use highwater_driver::sql::with_clause::with_settings;
 use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
-
-/// The columns of the registry, in the order of [`read`] and [`write`].
-const COLUMNS: &str = "name, fingerprint, seed, \"rows\", next_index, writing";
 
 /// See [`highwater_driver::contract::Admin::create_tables`].
 ///
@@ -24,13 +21,13 @@ pub(super) async fn create(
     workload: &BoundWorkload,
     policy: &TablePolicy<'_>,
 ) -> Result<Vec<RegistryEntry>, TargetError> {
-    let registry = format!(
+    let create = format!(
         "CREATE TABLE IF NOT EXISTS {REGISTRY_TABLE} (name text NOT NULL PRIMARY KEY, \
          fingerprint text NOT NULL, seed text NOT NULL, \"rows\" bigint, \
          next_index bigint NOT NULL, writing boolean NOT NULL)"
     );
-    if connection.run(&registry).await.is_err() {
-        connection.run(&registry).await?;
+    if connection.run(&create).await.is_err() {
+        connection.run(&create).await?;
     }
     refresh(connection).await?;
     let drops = policy.drop || !policy.drop_foreign.is_empty();
@@ -121,34 +118,9 @@ async fn read(
     connection: &mut AdminConnection,
     name: &str,
 ) -> Result<Option<RegistryEntry>, TargetError> {
-    let rows = connection
-        .rows(&format!(
-            "SELECT {COLUMNS} FROM {REGISTRY_TABLE} WHERE name = {}",
-            escape_literal(name)
-        ))
-        .await?;
-    Ok(rows.first().and_then(|row| {
-        let [
-            Some(name),
-            Some(fingerprint),
-            seed,
-            rows,
-            next_index,
-            writing,
-        ] = row.as_slice()
-        else {
-            return None;
-        };
-        let number = |text: &Option<String>| text.as_deref().and_then(|text| text.parse().ok());
-        Some(RegistryEntry {
-            name: name.clone(),
-            fingerprint: fingerprint.clone(),
-            seed: Seed(number(seed).unwrap_or(0)),
-            rows: number(rows),
-            next_index: number(next_index).unwrap_or(0),
-            writing: writing.as_deref() != Some("f"),
-        })
-    }))
+    let select = registry::select(&escape_literal(name));
+    let rows = connection.rows(&select).await?;
+    Ok(rows.first().and_then(|row| registry::entry(row)))
 }
 
 async fn write_all(
@@ -162,24 +134,8 @@ async fn write_all(
 }
 
 async fn write(connection: &mut AdminConnection, entry: &RegistryEntry) -> Result<(), TargetError> {
-    // The registry's columns have 63 bits for a count.
-    let bounded = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    let rows = entry
-        .rows
-        .map_or("NULL".to_owned(), |rows| bounded(rows).to_string());
-    connection
-        .run(&format!(
-            "INSERT INTO {REGISTRY_TABLE} ({COLUMNS}) VALUES ({}, {}, '{}', {rows}, {}, {}) \
-             ON CONFLICT (name) DO UPDATE SET fingerprint = excluded.fingerprint, \
-             seed = excluded.seed, \"rows\" = excluded.\"rows\", \
-             next_index = excluded.next_index, writing = excluded.writing",
-            escape_literal(&entry.name),
-            escape_literal(&entry.fingerprint),
-            entry.seed.0,
-            bounded(entry.next_index),
-            entry.writing
-        ))
-        .await
+    let upsert = registry::upsert(entry, escape_literal);
+    connection.run(&upsert).await
 }
 
 async fn apply_all(

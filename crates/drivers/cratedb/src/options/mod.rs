@@ -79,7 +79,7 @@ pub(super) fn nodes(
     environment: Environment<'_>,
     stability: &Arc<ClusterStability>,
 ) -> Result<Vec<Node>, TargetError> {
-    check_names(url)?;
+    url.check_parameters(&PARAMETERS)?;
     let given = |name: &str| url.parameters.get(name).filter(|v| !v.is_empty());
     let user = url
         .user
@@ -130,20 +130,6 @@ pub(super) fn nodes(
         });
     }
     Ok(nodes)
-}
-
-fn check_names(url: &TargetUrl) -> Result<(), TargetError> {
-    match url
-        .parameters
-        .keys()
-        .find(|name| !PARAMETERS.contains(&name.as_str()))
-    {
-        None => Ok(()),
-        Some(name) => Err(TargetError::usage(format!(
-            "target `{url}`: unknown parameter `{name}`"
-        ))
-        .with_hint(format!("known parameters are {}", PARAMETERS.join(", ")))),
-    }
 }
 
 fn sslmode(url: &TargetUrl) -> Result<Option<SslMode>, TargetError> {

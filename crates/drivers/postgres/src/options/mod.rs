@@ -98,7 +98,7 @@ pub(super) fn nodes(
     options: &TargetOptions,
     environment: Environment<'_>,
 ) -> Result<Vec<Node>, TargetError> {
-    check_names(url)?;
+    url.check_parameters(&PARAMETERS)?;
     let login = Arc::new(login(url, options, environment)?);
     let shown_user = &login.user;
     let database = login.database.as_deref();
@@ -142,20 +142,6 @@ pub(super) fn nodes(
         node.tls.check_files()?;
     }
     Ok(nodes)
-}
-
-fn check_names(url: &TargetUrl) -> Result<(), TargetError> {
-    match url
-        .parameters
-        .keys()
-        .find(|name| !PARAMETERS.contains(&name.as_str()))
-    {
-        None => Ok(()),
-        Some(name) => Err(TargetError::usage(format!(
-            "target `{url}`: unknown parameter `{name}`"
-        ))
-        .with_hint(format!("known parameters are {}", PARAMETERS.join(", ")))),
-    }
 }
 
 fn login(
