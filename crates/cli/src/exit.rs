@@ -31,6 +31,15 @@ pub const ALL: [(u8, &str); 7] = [
     (130, "interrupted"),
 ];
 
+/// Where several apply, the first of these: see `docs/reference/exit-codes.md`.
+const FIRST: [u8; 7] = [4, TARGET, 130, USAGE, NOT_VALID, MISSED, SUCCESS];
+
+/// The code of two runs together.
+pub fn of_both(one: u8, other: u8) -> u8 {
+    let rank = |code: u8| FIRST.iter().position(|first| *first == code);
+    if rank(other) < rank(one) { other } else { one }
+}
+
 /// The list as it appears in the help text.
 pub fn help() -> String {
     let lines = ALL.map(|(code, meaning)| format!("\n  {code:>3}  {meaning}"));
@@ -41,4 +50,33 @@ pub fn help() -> String {
 pub fn of<'a>(record: impl Into<RecordRef<'a>>) -> u8 {
     let record = record.into();
     exit_code(record.judgments(), Ended::of(record.incidents()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_rows_win_over_an_interrupt_and_any_reason_over_success() {
+        for (one, other, both) in [
+            (4, 130, 4),
+            (130, 4, 4),
+            (3, 1, 3),
+            (1, 3, 3),
+            (5, 3, 5),
+            (0, 1, 1),
+            (0, 0, 0),
+        ] {
+            assert_eq!(of_both(one, other), both, "{one} and {other}");
+        }
+    }
+
+    #[test]
+    fn every_code_has_its_place() {
+        let mut all = ALL.map(|(code, _)| code);
+        let mut first = FIRST;
+        all.sort_unstable();
+        first.sort_unstable();
+        assert_eq!(all, first);
+    }
 }

@@ -34,7 +34,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
             records: Vec::new(),
         })
         .collect();
-    let mut worst = exit::SUCCESS;
+    let mut code = exit::SUCCESS;
     for round in 0..settings.times {
         for position in order(settings.variants.len(), round) {
             let variant = &settings.variants[position];
@@ -50,7 +50,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
             prepare(variant)?;
             let of_variant = of_variant(settings, variant, round, group.join(&variant.name));
             let record = run::record(&of_variant, interrupts.clone(), log.as_ref())?;
-            worst = worst.max(exit::of(&record));
+            code = exit::of_both(code, exit::of(&record));
             groups[position].records.push(Record::Run(Box::new(record)));
         }
     }
@@ -62,7 +62,7 @@ pub fn repeat(settings: &RepeatSettings) -> Result<u8, Failure> {
     };
     let text = format!("{text}\ngroup          {}\n", group.display());
     event_log::result(&settings.run.output, &text)?;
-    Ok(worst)
+    Ok(code)
 }
 
 /// Alternates the direction of rounds, so that changes over time affect all variants equally.
