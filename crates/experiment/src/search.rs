@@ -26,7 +26,7 @@ const ESTIMATE_ATTEMPTS: u32 = 16;
 
 /// What is searched, and where it is kept.
 pub struct SearchRequest {
-    /// Without an outcome.
+    /// Without an outcome; with the probes of a search that is resumed.
     pub search: SearchRecord,
     /// The search's own directory, made by the caller.
     pub directory: RunDirectory,
@@ -43,6 +43,8 @@ pub struct ProbeRequest {
     pub purpose: ProbePurpose,
     /// The value on the axis; absent for an estimate.
     pub at: Option<f64>,
+    /// Whether this process makes its first probe.
+    pub is_first: bool,
     /// The tables held rows before the search, so they may not be made anew.
     pub tables_kept: bool,
 }
@@ -86,8 +88,8 @@ pub fn search<M: ProbeMaker>(
 /// # Errors
 /// Where nothing can be probed.
 pub fn check(search: &SearchRecord) -> Result<(), RunError> {
-    match next(search, &[]) {
-        Step::End(_) => Err(no_room(search)),
+    match next(search, &search.probes) {
+        Step::End(_) if search.probes.is_empty() => Err(no_room(search)),
         _ => Ok(()),
     }
 }
@@ -111,7 +113,13 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
     type Error = M::Error;
 
     fn next(&mut self, before: Before) -> Result<trial_loop::Step<ProbeRequest>, M::Error> {
-        let (purpose, at) = match next(&self.search, &self.search.probes) {
+        let mut step = next(&self.search, &self.search.probes);
+        // What was measured before has no record here that could stand for the whole: a search that had come
+        // to its end is resumed with its last probe once more.
+        if before.is_first && matches!(step, Step::End(_)) && self.search.probes.pop().is_some() {
+            step = next(&self.search, &self.search.probes);
+        }
+        let (purpose, at) = match step {
             Step::Estimate => (ProbePurpose::Estimate, None),
             Step::Probe { at } => (ProbePurpose::Search, Some(at)),
             Step::Confirm { at } => (ProbePurpose::Confirm, Some(at)),
@@ -127,6 +135,7 @@ impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
             number: u32::try_from(self.search.probes.len() + 1).unwrap_or(u32::MAX),
             purpose,
             at,
+            is_first: before.is_first,
             tables_kept: before.tables_kept,
         }))
     }

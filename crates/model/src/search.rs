@@ -25,6 +25,9 @@ pub struct SearchRecord {
     pub objective: SearchObjective,
     /// See [`SearchObjective::hash`].
     pub objective_hash: String,
+    /// See [`SearchRecord::hash`]; empty in records of before it was kept.
+    #[serde(default)]
+    pub definition_hash: String,
     /// The mark must reach this; not part of a probe's objective.
     pub floor: Option<f64>,
     /// What the search may do.
@@ -111,6 +114,28 @@ pub struct SearchPolicy {
 }
 
 impl SearchRecord {
+    /// SHA-256, in hexadecimal, of what is intended and of the plan of the first probe. What another budget or
+    /// another soak changes is no part of it: a search goes on with either.
+    pub fn hash(&self, plan: &str) -> String {
+        let policy = SearchPolicy {
+            budget_ns: None,
+            soak_ns: None,
+            lowest: 0.0,
+            longest_ns: 0,
+            ..self.policy.clone()
+        };
+        let intended = (
+            &self.stream,
+            self.unit,
+            &self.objective,
+            self.floor,
+            policy,
+            plan,
+        );
+        let json = serde_json::to_vec(&intended).unwrap_or_default();
+        hex(&Sha256::digest(&json))
+    }
+
     /// Whether it found a mark.
     pub fn has_mark(&self) -> bool {
         matches!(self.outcome, Some(SearchOutcome::Mark(_)))

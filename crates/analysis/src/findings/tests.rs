@@ -96,6 +96,7 @@ fn code_of_search(axis: SearchAxis, probes: &[(f64, f64)]) -> Option<&'static st
             no_errors: true,
         },
         objective_hash: String::new(),
+        definition_hash: String::new(),
         floor: None,
         policy: SearchPolicy {
             axis,

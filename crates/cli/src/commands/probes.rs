@@ -1,13 +1,15 @@
-//! What `find` and `tune` share: the observer of their probes, and the final output. Must not probe.
+//! What `find` and `tune` share: what they go on with, the observer of their probes, and the final output. Must not probe.
 
+use std::path::Path;
 use std::rc::Rc;
 
-use highwater_model::record::RecordRef;
+use highwater_model::record::{ExperimentRecord, RecordRef};
 use highwater_model::units::Nanos;
 use highwater_report as report;
 use highwater_runner::observer::Observer;
+use highwater_runner::record;
 use highwater_runner::request::RunError;
-use highwater_runner::store::StoreError;
+use highwater_runner::store::{self, StoreError};
 use highwater_workload::Workload;
 
 use crate::event_log::{self, EventLog};
@@ -54,6 +56,23 @@ impl From<StoreError> for ProbeFailure {
 impl From<Failure> for ProbeFailure {
     fn from(failure: Failure) -> Self {
         Self::Other(failure)
+    }
+}
+
+/// The experiment that is to be resumed, with its ID.
+pub(super) fn earlier(
+    out: &Path,
+    name: &str,
+) -> Result<(String, Option<ExperimentRecord>), Failure> {
+    let record = record::read(&store::find(out, Some(name))?)?;
+    let id = record.header().id.clone();
+    Ok((id, record.into_experiment()))
+}
+
+/// Where a trial of the experiment `id` lies, as seen from one that goes on with it.
+pub(super) fn seen_from_beside(run: &mut String, id: &str) {
+    if !run.starts_with("..") {
+        *run = format!("../{id}/{run}");
     }
 }
 

@@ -8,11 +8,10 @@ use highwater_driver::TargetUrl;
 use highwater_experiment::tune::{self as tune_loop, TrialMaker, TrialRequest, TuneRequest};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
-use highwater_model::record::{ExperimentRecord, RecordRef};
+use highwater_model::record::ExperimentRecord;
 use highwater_model::tune::{TrialVerdict, TuneAxis, TunePolicy, TuneRecord};
-use highwater_runner::record;
 use highwater_runner::run::RunRequest;
-use highwater_runner::store::{self, RunDirectory};
+use highwater_runner::store::RunDirectory;
 use highwater_workload::Workload;
 
 use super::probes::{self, AROUND, ProbeFailure};
@@ -109,11 +108,9 @@ fn prepared(settings: &TuneSettings) -> Result<Prepared<'_>, Failure> {
 
 /// Takes over the trials of another tuning, which must have the same definition.
 fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<(), Failure> {
-    let path = store::find(&settings.run.out, Some(name))?;
-    let record = record::read(&path)?;
-    let id = &record.header().id;
-    let experiment = RecordRef::from(&record).experiment();
-    let Some(before) = experiment.and_then(ExperimentRecord::tune) else {
+    let (id, experiment) = probes::earlier(&settings.run.out, name)?;
+    let before = experiment.as_ref().and_then(ExperimentRecord::tune);
+    let Some(before) = before else {
         return Err(Failure::usage(format!("--resume: {id} is not a tuning"))
             .with_hint("name the directory or ID of a `highwater tune` run"));
     };
@@ -133,9 +130,7 @@ fn resume(settings: &TuneSettings, name: &str, tune: &mut TuneRecord) -> Result<
         tune.trials.pop();
     }
     for trial in &mut tune.trials {
-        if !trial.run.starts_with("..") {
-            trial.run = format!("../{id}/{}", trial.run);
-        }
+        probes::seen_from_beside(&mut trial.run, &id);
     }
     Ok(())
 }

@@ -64,6 +64,7 @@ impl FindSettings {
             soak: layers.parse("then", parsers::soak)?,
             floor,
             no_errors,
+            resume: layers.parse("resume", parsers::word)?,
             dry_run: layers.switch("dry-run")?,
         };
         if let (Some(first), Some(max), Some(given)) =

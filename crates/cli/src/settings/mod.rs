@@ -262,6 +262,8 @@ pub struct FindSettings {
     pub floor: Option<Rate>,
     /// `--errors` is absent, so no op may fail.
     pub no_errors: bool,
+    /// The search to resume.
+    pub resume: Option<String>,
     /// Only print the preview.
     pub dry_run: bool,
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use highwater_model::judgment::Data;
+use highwater_model::search::ProbeRecord;
 use highwater_runner::record;
 use highwater_testing::postgres::{Postgres, SUPERUSER, skipped};
 use rustix::process::Signal;
@@ -198,6 +199,93 @@ fn ctrl_c_keeps_what_is_known() {
     assert_eq!(record.search().unwrap().soak(), None);
     let shown = place.call(&["show"]);
     assert_eq!((shown.code, shown.stdout), (called.code, called.stdout));
+}
+
+/// The command that the summary proposes, without the program's name.
+fn proposed(called: &Called) -> Vec<&str> {
+    let mut lines = called.stdout.lines();
+    let line = lines.find_map(|line| line.strip_prefix("next:")).unwrap();
+    let command = line.trim_start().strip_prefix("highwater ").unwrap();
+    command.split_whitespace().collect()
+}
+
+/// The same command with another budget.
+fn within<'a>(words: &[&'a str], budget: &'a str) -> Vec<&'a str> {
+    let mut words = words.to_vec();
+    let flag = words.iter().position(|word| *word == "--budget").unwrap();
+    words[flag + 1] = budget;
+    words
+}
+
+#[test]
+fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints() {
+    let place = Place::new();
+    let mut running = place.start(&[&["find", "cpu", "sqlite:"], SHORT].concat());
+    running.wait_for("probe 3: ");
+    running.signal(Signal::INT);
+    let stopped_call = running.end();
+    assert_eq!(stopped_call.code, Some(130), "{stopped_call:?}");
+    let stopped = place.runs().pop().unwrap();
+    let words = proposed(&stopped_call);
+    assert!(words.contains(&"--resume"), "{words:?}");
+    let other = place.call(&[&words[..], &["--seed", "7"]].concat());
+    assert_eq!((other.code, place.runs().len()), (Some(2), 1), "{other:?}");
+    let differs = "its target, workload, objective, lengths, or seed differ";
+    assert!(other.stderr.contains(differs), "{other:?}");
+    let called = place.call(&within(&words, "60s"));
+    assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
+    assert!(called.stderr.contains("2 probes are resumed"), "{called:?}");
+    let ended = place
+        .runs()
+        .into_iter()
+        .find(|run| *run != stopped)
+        .unwrap();
+    let (before, after) = (experiment(&stopped), experiment(&ended));
+    let (before, after) = (before.search().unwrap(), after.search().unwrap());
+    assert!(
+        after.outcome.is_some() && after.probes.len() > 2,
+        "{called:?}"
+    );
+    let is_here = |probe: &ProbeRecord| probe.run.starts_with("probes/");
+    let here: Vec<bool> = after.probes.iter().map(is_here).collect();
+    assert_eq!(here.iter().position(|here| *here), Some(2), "{here:?}");
+    assert!(here[2..].iter().all(|here| *here), "{here:?}");
+    for (probe, earlier) in after.probes[..2].iter().zip(&before.probes) {
+        assert_eq!((probe.at, probe.p99_ns), (earlier.at, earlier.p99_ns));
+    }
+    for (number, probe) in (1..).zip(&after.probes) {
+        assert_eq!(probe.number, number);
+        assert!(record::read(&ended.join(&probe.run)).is_ok(), "{probe:?}");
+    }
+}
+
+#[test]
+fn a_search_that_made_its_tables_anew_does_not_go_on_behind_rows() {
+    let place = Place::new();
+    let words = [&["find", "cpu", "sqlite:own.db"], SHORT].concat();
+    let mut running = place.start(&words);
+    running.wait_for("probe 3: ");
+    running.signal(Signal::INT);
+    assert_eq!(running.end().code, Some(130));
+    let stopped = place.runs().pop().unwrap();
+    let run = [
+        "run",
+        "cpu",
+        "sqlite:own.db",
+        "--batch",
+        "100",
+        "-d",
+        "300ms",
+    ];
+    let called = place.call(&[&run[..], &["-c", "2", "--warm-up", "0s"]].concat());
+    assert!(matches!(called.code, Some(0 | 3)), "{called:?}");
+    let resume = ["--resume", stopped.to_str().unwrap()];
+    let words = within(&words, "60s");
+    let called = place.call(&[&words[..], &resume].concat());
+    assert_eq!(called.code, Some(2), "{called:?}");
+    assert!(called.stderr.contains("--drop"), "{called:?}");
+    let called = place.call(&[&words[..], &resume, &["--drop"]].concat());
+    assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
 }
 
 /// Every probe is in the record, has a whole record of its own, and its rows were found.

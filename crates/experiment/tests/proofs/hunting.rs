@@ -79,6 +79,7 @@ impl Hunt {
             stream: self.job.streams[0].0.to_owned(),
             unit: if rows { Unit::Rows } else { Unit::Queries },
             objective_hash: objective.hash(),
+            definition_hash: String::new(),
             objective,
             floor: None,
             policy: SearchPolicy {
@@ -147,6 +148,7 @@ impl Hunt {
             root: root.to_owned(),
         };
         let first = maker.plan(&ProbeRequest {
+            is_first: true,
             number: 1,
             purpose: ProbePurpose::Estimate,
             at: None,

@@ -64,7 +64,9 @@ pub(super) fn next_command(
     match record {
         RecordRef::Experiment(experiment) => match &experiment.question {
             Question::Tune(tune) => tune::command(experiment.into(), tune, directory),
-            Question::Search(search) => search::command(experiment.into(), search, measured),
+            Question::Search(search) => {
+                search::command(experiment.into(), search, measured, directory)
+            }
         },
         RecordRef::Run(run) => next::command(run, measured, directory),
         RecordRef::Imported(_) => next::show(directory, " --open"),

@@ -243,15 +243,27 @@ pub(super) fn command(
     record: Repeated<'_>,
     search: &SearchRecord,
     measured: &[MeasuredStream<'_>],
+    directory: &str,
 ) -> String {
-    match &search.outcome {
-        Some(SearchOutcome::Mark(_)) if !measured.is_empty() => next::soak(record, measured),
+    let longer = match &search.outcome {
+        Some(SearchOutcome::Mark(_)) if !measured.is_empty() => {
+            return next::soak(record, measured);
+        }
         Some(SearchOutcome::NoMark(no_mark)) => match no_mark.why {
-            NoMarkReason::BudgetSpent | NoMarkReason::Interrupted => again(record, search, 2),
-            _ => next::check(record),
+            NoMarkReason::Interrupted => 1,
+            NoMarkReason::BudgetSpent => 2,
+            _ => return next::check(record),
         },
-        _ => again(record, search, 2),
+        Some(SearchOutcome::Mark(_)) => 2,
+        None => 1,
+    };
+    let command = again(record, search, longer);
+    let is_full = search.probes.len() >= search.policy.probes_max as usize;
+    // Records of before definitions were kept cannot be resumed either.
+    if is_full || search.definition_hash.is_empty() {
+        return command;
     }
+    format!("{command} --resume {}", next::quoted(directory))
 }
 
 /// The same search, with so many times its time.

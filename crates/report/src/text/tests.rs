@@ -272,6 +272,7 @@ fn searched(outcome: SearchOutcome, probes: &[ProbeRecord]) -> ExperimentRecord 
         stream: "insert".to_owned(),
         unit: Unit::Rows,
         objective_hash: objective.hash(),
+        definition_hash: String::new(),
         objective,
         floor: Some(1_010.0),
         policy: SearchPolicy {

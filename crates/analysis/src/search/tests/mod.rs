@@ -112,6 +112,7 @@ fn search() -> SearchRecord {
         stream: "insert".to_owned(),
         unit: Unit::Rows,
         objective_hash: objective.hash(),
+        definition_hash: String::new(),
         objective,
         floor: None,
         policy: SearchPolicy {

@@ -1,6 +1,7 @@
 //! `highwater find`: settings → probes, each a run → the mark → exit code. Must not choose rates.
 
 mod preview;
+mod resuming;
 
 use std::sync::Arc;
 
@@ -40,20 +41,28 @@ fn prepared(settings: &FindSettings) -> Result<Prepared<'_>, Failure> {
     let parameters = run::in_data_time(&settings.run, &spec)?;
     let workload = Arc::new(spec.instantiate(&parameters, settings.run.seed)?);
     let urls = run::with_password(&settings.run)?;
-    let runs = ProbeRuns {
+    let mut runs = ProbeRuns {
         settings,
         workload,
         urls,
         directory: None,
+        needs_new_tables: false,
     };
     let first = runs.plan(&ProbeRequest {
         number: 1,
         purpose: ProbePurpose::Search,
         at: settings.first,
+        is_first: true,
         tables_kept: false,
     });
     let first = first.map_err(|failure| failure.located(&settings.run.workload, &runs.workload))?;
-    let preview = Preview::new(settings, &runs.workload, &first)?;
+    let mut preview = Preview::new(settings, &runs.workload, &first)?;
+    if let Some(name) = &settings.resume {
+        let search = &mut preview.search;
+        resuming::take_over(&settings.run.out, name, search)?;
+        runs.needs_new_tables = resuming::made_tables_anew(&search.probes);
+    }
+    search_loop::check(&preview.search)?;
     Ok(Prepared {
         runs,
         preview,
@@ -102,6 +111,8 @@ struct ProbeRuns<'a> {
     urls: Vec<TargetUrl>,
     /// The search's own directory, for the file of an embedded target.
     directory: Option<RunDirectory>,
+    /// The search that is resumed had new tables for each probe.
+    needs_new_tables: bool,
 }
 
 impl ProbeRuns<'_> {
@@ -126,14 +137,17 @@ impl ProbeRuns<'_> {
     /// write and the rows are the search's own, or with `--drop`.
     fn makes_tables(&self, request: &ProbeRequest, plan: &Plan) -> bool {
         let drop = self.settings.run.drop;
-        if request.number == 1 {
+        if request.is_first {
             return drop;
         }
+        self.writes(plan) && (drop || !request.tables_kept)
+    }
+
+    fn writes(&self, plan: &Plan) -> bool {
         let specs = plan.streams.iter();
         let specs = specs.filter_map(|stream| self.workload.stream(&stream.name));
         let mut ops = specs.flat_map(|spec| spec.ops);
-        let writes = ops.any(|(op, _)| self.workload.rows_per_op(op) > 0);
-        writes && (drop || !request.tables_kept)
+        ops.any(|(op, _)| self.workload.rows_per_op(op) > 0)
     }
 }
 
@@ -168,6 +182,12 @@ impl ProbeMaker for ProbeRuns<'_> {
             .to_owned();
         let workload = Arc::clone(&self.workload);
         let mut run = self.run(request);
+        let in_the_way = request.tables_kept && !run.drop && self.writes(&plan);
+        if self.needs_new_tables && in_the_way {
+            let cause = "the tables hold rows, and the search had new tables for each probe";
+            let hint = "drop these rows with --drop, or start a new search";
+            return Err(Failure::usage(cause).with_hint(hint).into());
+        }
         run.drop = self.makes_tables(request, &plan);
         // A simulated target gets another seed; rows and ops stay the same.
         run.seed.0 = run.seed.0.wrapping_add(request.number.into());

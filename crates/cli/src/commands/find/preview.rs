@@ -91,6 +91,7 @@ impl Preview {
                 stream: stream.name.clone(),
                 unit: stream.unit,
                 objective_hash: objective.hash(),
+                definition_hash: String::new(),
                 objective,
                 floor: settings.floor.map(Rate::as_f64),
                 policy,
@@ -99,8 +100,8 @@ impl Preview {
             },
             needed,
         };
-        let preview = preview.bounded(stream)?;
-        highwater_experiment::search::check(&preview.search)?;
+        let mut preview = preview.bounded(stream)?;
+        preview.search.definition_hash = preview.search.hash(&plan.hash());
         Ok(preview)
     }
 
@@ -163,12 +164,16 @@ impl Preview {
             most => duration(most),
         };
         let hash: String = search.objective_hash.chars().take(6).collect();
+        let resumed = match search.probes.len() {
+            0 => String::new(),
+            probes => format!("{probes} probes are resumed\n"),
+        };
         format!(
             "find the highest {varied}, within {}%; objective {hash}\n\
              probes of {}, then {CONFIRMATIONS} confirmations of {}\n\
              {}\
              usually {PROBES_USUAL} in all, about {}; at most {PROBES_MAX}, {most}; filling tables \
-             not counted\n{}",
+             not counted\n{}{resumed}",
             plain(policy.width * 100.0),
             duration(policy.probe_ns),
             duration(policy.confirmation_ns),

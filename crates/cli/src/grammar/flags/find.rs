@@ -65,6 +65,13 @@ pub const SEARCHING: &[Flag] = &[
          report whether it holds and any drift, changes, or stalls",
     )
     .under(SEARCH),
+    value(
+        "resume",
+        "RUN",
+        "Resume this search (directory or ID) without repeating its probes. All other flags must \
+         be the same, except --budget and --then [default: start a new one]",
+    )
+    .under(SEARCH),
     switch("quick", "Use shorter probes for a rough mark").under(SEARCH),
     DRY_RUN.under(SEARCH),
     value(

@@ -98,6 +98,7 @@ pub(super) fn searched() -> ExperimentRecord {
         stream: "insert".to_owned(),
         unit: Unit::Rows,
         objective_hash: objective.hash(),
+        definition_hash: String::new(),
         objective,
         floor: None,
         policy: SearchPolicy {
