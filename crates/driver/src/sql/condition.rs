@@ -19,7 +19,7 @@ pub struct ConditionWords<'a> {
     pub attribute: &'a dyn Fn(&str, &str) -> String,
 }
 
-/// See [`crate::contract::Admin::condition`].
+/// See [`crate::contract::TableReader::condition`].
 pub fn condition(words: &ConditionWords<'_>, table: &BoundTable, row: &[Value]) -> String {
     let mut columns: Vec<(&BoundColumn, &Value)> = table.columns.iter().zip(row).collect();
     // Nearly all rows differ in what is cheap to compare.

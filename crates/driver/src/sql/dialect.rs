@@ -170,7 +170,7 @@ impl Dialect {
         }
     }
 
-    /// See [`crate::contract::Admin::condition`].
+    /// See [`crate::contract::TableReader::condition`].
     pub fn condition(self, table: &BoundTable, row: &[Value]) -> String {
         let words = ConditionWords {
             quoted,

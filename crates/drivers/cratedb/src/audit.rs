@@ -14,7 +14,7 @@ use highwater_driver::sql::dialect::Dialect;
 /// Rows of one answer, at most, unless they all have one key.
 const ROWS_MAX: usize = 20_000;
 
-/// See [`highwater_driver::contract::Admin::sums_by_key`].
+/// See [`highwater_driver::contract::TableReader::sums_by_key`].
 pub(super) async fn sums(
     connection: &mut AdminConnection,
     table: &BoundTable,
@@ -36,7 +36,7 @@ pub(super) async fn sums(
     Ok(sums)
 }
 
-/// See [`highwater_driver::contract::Admin::read_rows`].
+/// See [`highwater_driver::contract::TableReader::read_rows`].
 pub(super) async fn read(
     connection: &mut AdminConnection,
     table: &BoundTable,
@@ -87,7 +87,7 @@ fn halves(ranges: &[KeyRange]) -> Option<[Vec<KeyRange>; 2]> {
     (!low.is_empty()).then(|| [low.to_vec(), high.to_vec()])
 }
 
-/// Rows of each copy of each shard; see [`highwater_driver::contract::Admin::copies`].
+/// Rows of each copy of each shard; see [`highwater_driver::contract::TableReader::copies`].
 pub(super) async fn copies(
     connection: &mut AdminConnection,
     workload: &BoundWorkload,

@@ -60,7 +60,7 @@ const DEFAULTS: [(&str, &str); 24] = [
 /// Most settings that are recorded.
 const SETTINGS_MAX: usize = 80;
 
-/// See [`highwater_driver::contract::Admin::facts`].
+/// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
     let version = connection.rows("SELECT version()").await?;
     let version = text(&version, 0, 0);

@@ -13,7 +13,7 @@ use highwater_driver::sql::registry;
 use highwater_driver::sql::with_clause::with_settings;
 use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
-/// See [`highwater_driver::contract::Admin::create_tables`]. There are no transactions: every table is
+/// See [`highwater_driver::contract::TableAdmin::create_tables`]. There are no transactions: every table is
 /// checked before any is changed.
 pub(super) async fn create(
     connection: &mut AdminConnection,
@@ -50,7 +50,7 @@ pub(super) async fn create(
     Ok(entries)
 }
 
-/// See [`highwater_driver::contract::Admin::update_registry`]. Adds the rows that it writes to `written`.
+/// See [`highwater_driver::contract::TableAdmin::update_registry`]. Adds the rows that it writes to `written`.
 pub(super) async fn update(
     connection: &mut AdminConnection,
     entries: &[RegistryEntry],

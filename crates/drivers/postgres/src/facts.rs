@@ -19,7 +19,7 @@ const SETTINGS_MAX: usize = 80;
 /// Parts of names whose values may hold a secret.
 const SECRET: [&str; 5] = ["conninfo", "command", "passphrase", "password", "secret"];
 
-/// See [`highwater_driver::contract::Admin::facts`].
+/// See [`highwater_driver::contract::ServerAdmin::facts`].
 pub(super) async fn read(connection: &mut AdminConnection) -> Result<TargetFacts, TargetError> {
     let rows = connection.rows("SELECT version()").await?;
     let version = rows

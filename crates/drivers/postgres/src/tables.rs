@@ -12,7 +12,7 @@ use highwater_driver::sql::registry;
 use highwater_driver::sql::with_clause::with_settings;
 use highwater_driver::table_registry::{REGISTRY_TABLE, RegistryEntry, TableAction, TablePolicy};
 
-/// See [`highwater_driver::contract::Admin::create_tables`].
+/// See [`highwater_driver::contract::TableAdmin::create_tables`].
 ///
 /// Shares of a plan begin at one moment: the server may refuse what two of them create at once, although
 /// it is created only if it is not there. Whoever was second finds it there; an error that lasts comes again.
@@ -61,7 +61,7 @@ async fn create_registered(
     end(connection, applied).await
 }
 
-/// See [`highwater_driver::contract::Admin::update_registry`].
+/// See [`highwater_driver::contract::TableAdmin::update_registry`].
 pub(super) async fn update(
     connection: &mut AdminConnection,
     entries: &[RegistryEntry],
