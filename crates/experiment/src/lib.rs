@@ -8,5 +8,6 @@
 mod progress;
 pub mod search;
 mod trial_loop;
+pub mod trial_maker;
 mod trials;
 pub mod tune;

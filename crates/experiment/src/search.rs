@@ -15,11 +15,12 @@ use highwater_model::units::Nanos;
 
 use crate::progress::{progress, took};
 use crate::trial_loop::{self, Experiment, Made};
+use crate::trial_maker::TrialMaker;
 use crate::trials::{Before, Trials};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_runner::store::RunDirectory;
 
 /// How often an estimate asks an op again, with the growing waits of the plan.
 const ESTIMATE_ATTEMPTS: u32 = 16;
@@ -49,27 +50,12 @@ pub struct ProbeRequest {
     pub tables_kept: bool,
 }
 
-/// Makes the runs of probes. How long each measures is the search's business.
-pub trait ProbeMaker {
-    /// What can go wrong with it.
-    type Error: From<RunError> + From<StoreError>;
-    /// The plan of a probe.
-    fn plan(&self, requested: &ProbeRequest) -> Result<Plan, Self::Error>;
-    /// The run of a probe, kept in `directory`.
-    fn request(
-        &self,
-        requested: &ProbeRequest,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, Self::Error>;
-}
-
 /// Searches to the end, and returns the search's record.
 ///
 /// # Errors
 /// Where no record can be made: the budget has no room for a probe, the first one could not be run, or
 /// one could not be made or kept.
-pub fn search<M: ProbeMaker>(
+pub fn search<M: TrialMaker<ProbeRequest>>(
     request: SearchRequest,
     maker: &M,
     observer: &Rc<dyn Observer>,
@@ -108,7 +94,7 @@ struct SearchRun<'a, M> {
     maker: &'a M,
 }
 
-impl<M: ProbeMaker> Experiment for SearchRun<'_, M> {
+impl<M: TrialMaker<ProbeRequest>> Experiment for SearchRun<'_, M> {
     type Trial = ProbeRequest;
     type Error = M::Error;
 

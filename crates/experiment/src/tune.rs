@@ -13,11 +13,12 @@ use highwater_model::units::Nanos;
 
 use crate::progress::{progress, took};
 use crate::trial_loop::{self, Experiment, Made, Step};
+use crate::trial_maker::TrialMaker;
 use crate::trials::{Before, Trials};
 use highwater_runner::interrupts::Interrupts;
 use highwater_runner::observer::Observer;
 use highwater_runner::request::{RunError, RunRequest};
-use highwater_runner::store::{RunDirectory, StoreError};
+use highwater_runner::store::RunDirectory;
 
 /// What is tuned, and where it is kept.
 pub struct TuneRequest {
@@ -44,27 +45,12 @@ pub struct TrialRequest {
     pub tables_kept: bool,
 }
 
-/// Makes the runs of configurations.
-pub trait TrialMaker {
-    /// What can go wrong with it.
-    type Error: From<RunError> + From<StoreError>;
-    /// The plan of a configuration.
-    fn plan(&self, requested: &TrialRequest) -> Result<Plan, Self::Error>;
-    /// The run of a configuration, kept in `directory`.
-    fn request(
-        &self,
-        requested: &TrialRequest,
-        plan: Plan,
-        directory: RunDirectory,
-    ) -> Result<RunRequest, Self::Error>;
-}
-
 /// Tunes to the end, and returns the tuning's record.
 ///
 /// # Errors
 /// Where no record can be made: the budget has no room for a configuration, the first one could not be run, or
 /// one could not be made or kept.
-pub fn tune<M: TrialMaker>(
+pub fn tune<M: TrialMaker<TrialRequest>>(
     request: TuneRequest,
     maker: &M,
     observer: &Rc<dyn Observer>,
@@ -102,7 +88,7 @@ struct TuneRun<'a, M> {
     maker: &'a M,
 }
 
-impl<M: TrialMaker> Experiment for TuneRun<'_, M> {
+impl<M: TrialMaker<TrialRequest>> Experiment for TuneRun<'_, M> {
     type Trial = TrialRequest;
     type Error = M::Error;
 

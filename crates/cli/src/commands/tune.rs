@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use highwater_analysis::tuning::{is_small, probes_most};
 use highwater_driver::TargetUrl;
-use highwater_experiment::tune::{self as tune_loop, TrialMaker, TrialRequest, TuneRequest};
+use highwater_experiment::trial_maker::TrialMaker;
+use highwater_experiment::tune::{self as tune_loop, TrialRequest, TuneRequest};
 use highwater_model::display::{duration, plain, ratio};
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
@@ -219,7 +220,7 @@ impl TrialRuns<'_> {
     }
 }
 
-impl TrialMaker for TrialRuns<'_> {
+impl TrialMaker<TrialRequest> for TrialRuns<'_> {
     type Error = ProbeFailure;
 
     fn plan(&self, request: &TrialRequest) -> Result<Plan, ProbeFailure> {

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use highwater_experiment::search::{ProbeMaker, ProbeRequest, SearchRequest, search};
+use highwater_experiment::search::{ProbeRequest, SearchRequest, search};
+use highwater_experiment::trial_maker::TrialMaker;
 use highwater_model::plan::{Objective, Plan, Unit};
 use highwater_model::record::ExperimentRecord;
 use highwater_model::search::{
@@ -168,7 +169,7 @@ struct Maker<'a> {
     root: PathBuf,
 }
 
-impl ProbeMaker for Maker<'_> {
+impl TrialMaker<ProbeRequest> for Maker<'_> {
     type Error = RunError;
 
     fn plan(&self, requested: &ProbeRequest) -> Result<Plan, RunError> {

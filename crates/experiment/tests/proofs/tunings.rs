@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use highwater_analysis::tuning::probes_most;
 use highwater_analysis::{Ended, exit_code};
-use highwater_experiment::tune::{TrialMaker, TrialRequest, TuneRequest, tune};
+use highwater_experiment::trial_maker::TrialMaker;
+use highwater_experiment::tune::{TrialRequest, TuneRequest, tune};
 use highwater_model::event::Event;
 use highwater_model::plan::{Plan, Unit};
 use highwater_model::record::ExperimentRecord;
@@ -48,7 +49,7 @@ fn simulated() -> Job {
     job
 }
 
-impl TrialMaker for Trials {
+impl TrialMaker<TrialRequest> for Trials {
     type Error = RunError;
 
     fn plan(&self, requested: &TrialRequest) -> Result<Plan, RunError> {

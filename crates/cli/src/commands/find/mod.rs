@@ -6,7 +6,8 @@ mod resuming;
 use std::sync::Arc;
 
 use highwater_driver::TargetUrl;
-use highwater_experiment::search::{self as search_loop, ProbeMaker, ProbeRequest, SearchRequest};
+use highwater_experiment::search::{self as search_loop, ProbeRequest, SearchRequest};
+use highwater_experiment::trial_maker::TrialMaker;
 use highwater_model::numbers::{round_to_u32, round_to_u64};
 use highwater_model::plan::Plan;
 use highwater_model::record::ExperimentRecord;
@@ -151,7 +152,7 @@ impl ProbeRuns<'_> {
     }
 }
 
-impl ProbeMaker for ProbeRuns<'_> {
+impl TrialMaker<ProbeRequest> for ProbeRuns<'_> {
     type Error = ProbeFailure;
 
     fn plan(&self, request: &ProbeRequest) -> Result<Plan, ProbeFailure> {
