@@ -232,6 +232,12 @@ fn a_search_that_was_stopped_goes_on_where_it_was_by_the_command_that_it_prints(
     assert_eq!((other.code, place.runs().len()), (Some(2), 1), "{other:?}");
     let differs = "its target, workload, objective, lengths, or seed differ";
     assert!(other.stderr.contains(differs), "{other:?}");
+    let mut elsewhere = words.clone();
+    let target = words.iter().position(|word| *word == "sqlite:").unwrap();
+    elsewhere[target] = "sqlite:other.db";
+    let refused = place.call(&elsewhere);
+    assert_eq!(refused.code, Some(2), "another target: {refused:?}");
+    assert!(refused.stderr.contains(differs), "{refused:?}");
     let called = place.call(&within(&words, "60s"));
     assert!(matches!(called.code, Some(0 | 1 | 3)), "{called:?}");
     assert!(called.stderr.contains("2 probes are resumed"), "{called:?}");

@@ -101,7 +101,15 @@ impl Preview {
             needed,
         };
         let mut preview = preview.bounded(stream)?;
-        preview.search.definition_hash = preview.search.hash(&plan.hash());
+        // A plan's hash leaves the target out, and probes of two databases are not one search.
+        let targets: Vec<String> = settings
+            .run
+            .targets
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let intended = format!("{} {}", plan.hash(), targets.join(" "));
+        preview.search.definition_hash = preview.search.hash(&intended);
         Ok(preview)
     }
 
