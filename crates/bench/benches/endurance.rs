@@ -3,7 +3,7 @@
 //! The number of rows is the business of `memory`; here it is small, and the run is long. The hours
 //! are the first argument: `cargo bench -p highwater-bench --bench endurance -- 4`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::rc::Rc;
 
@@ -32,14 +32,40 @@ const KIB: f64 = 1_024.0;
 /// The budget of all runs, 96 MiB.
 const MOST: f64 = 96.0 * 1_024.0;
 
-/// Notes the resident memory after each second of load.
-#[derive(Default)]
-struct Notes(RefCell<Vec<f64>>);
+/// Notes the resident memory after the last seconds of each quarter of the load, and no others: what it
+/// keeps is in that memory itself.
+struct Notes {
+    quarter_s: usize,
+    seconds: Cell<usize>,
+    quarters: RefCell<[Vec<f64>; 4]>,
+}
+
+impl Notes {
+    fn of(seconds: usize) -> Self {
+        Self {
+            quarter_s: seconds / 4,
+            seconds: Cell::new(0),
+            quarters: RefCell::default(),
+        }
+    }
+
+    /// KiB at the end of each quarter.
+    fn quarters(&self) -> [f64; 4] {
+        self.quarters.borrow().each_ref().map(|notes| median(notes))
+    }
+}
 
 impl Observer for Notes {
     fn event(&self, event: &Event) {
-        if matches!(event, Event::Second(_)) {
-            self.0.borrow_mut().push(to_f64(resident_bytes()) / KIB);
+        if !matches!(event, Event::Second(_)) {
+            return;
+        }
+        let second = self.seconds.replace(self.seconds.get() + 1);
+        let quarter = second / self.quarter_s;
+        if second % self.quarter_s + SAMPLES >= self.quarter_s
+            && let Some(notes) = self.quarters.borrow_mut().get_mut(quarter)
+        {
+            notes.push(to_f64(resident_bytes()) / KIB);
         }
     }
 }
@@ -48,7 +74,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     // `cargo bench` itself adds `--bench`.
     let hours = std::env::args().find_map(|word| word.parse::<u64>().ok());
     let hours = hours.unwrap_or(HOURS).max(1);
-    let notes = Rc::new(Notes::default());
+    let seconds = hours * 3_600;
+    let notes = Rc::new(Notes::of(usize::try_from(seconds)?));
     let job = Job {
         workload: PLAIN_ROWS,
         settings: &[("batch", BATCH)],
@@ -58,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         pace: PaceInput::Open(Rate::per_second(ROWS_PER_S)),
         sessions: SESSIONS,
         warm_up: Nanos::ZERO,
-        measure: Nanos::from_secs(hours * 3_600),
+        measure: Nanos::from_secs(seconds),
         audit: AuditLevel::Sums,
     };
     let peak = PeakMemory::start();
@@ -68,19 +95,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     if record.audit.found != rows {
         return Err(format!("{rows} rows acknowledged, found {}", record.audit.found).into());
     }
-    let notes = notes.0.borrow();
-    let at = |quarter: usize| {
-        let end = (notes.len() * quarter / 4).max(1);
-        median(&notes[end.saturating_sub(SAMPLES)..end])
-    };
-    let mut figures: Vec<Figure> = (1..=4)
-        .map(|quarter| {
+    let quarters = notes.quarters();
+    let mut figures: Vec<Figure> = (1..)
+        .zip(quarters)
+        .map(|(quarter, resident)| {
             let what = format!("resident after {quarter} of 4 quarters of {hours} h");
-            Figure::new(what, "KiB", at(quarter)).budget(Budget::AtMost(MOST))
+            Figure::new(what, "KiB", resident).budget(Budget::AtMost(MOST))
         })
         .collect();
-    let seconds = to_f64(hours * 3_600);
-    let growth = (at(4) - at(1)) / (0.75 * seconds);
+    let growth = (quarters[3] - quarters[0]) / (0.75 * to_f64(seconds));
     let what = "growth over the last three quarters, per second of run";
     figures.push(Figure::new(what, "KiB", growth));
     let what = "its greatest, record and audit included";

@@ -18,7 +18,7 @@ use crate::feed::Feed;
 use crate::ledger::Ledger;
 use crate::ledger::spans::Span;
 use crate::planner::spawn_delay;
-use crate::recorder::{AcknowledgementMap, IntervalDelta, KeyPlan, Recorder, RowWait};
+use crate::recorder::{KeyPlan, Recorded, Recorder, RowWait};
 use crate::schedule::{PhaseTimes, Schedule};
 use crate::scheduling::Scheduling;
 use crate::source::Source;
@@ -65,8 +65,7 @@ pub(crate) fn ledgers(plan: &Plan, bound: &BoundWorkload, directory: &RunDirecto
 
 /// What an executor reports once a second.
 pub(crate) struct Tick {
-    pub(crate) intervals: Vec<IntervalDelta>,
-    pub(crate) acknowledgements: Vec<AcknowledgementMap>,
+    pub(crate) recorded: Recorded,
     /// By table: outcomes of rows.
     pub(crate) outcomes: Vec<Vec<Span>>,
 }
@@ -192,18 +191,18 @@ async fn report_seconds(
 }
 
 async fn send_tick(record: &Rc<RefCell<ThreadRecord>>, ticks: &mpsc::Sender<Tick>) {
-    let tick = {
-        let mut record = record.borrow_mut();
-        let (intervals, acknowledgements) = record.recorder.take();
-        let ledgers = record.ledgers.iter_mut();
-        Tick {
-            intervals,
-            acknowledgements,
-            outcomes: ledgers.map(Ledger::take_fresh).collect(),
-        }
-    };
+    // Nothing is taken before there is room for it: the end of the load may cut the wait short.
     // A receiver that has gone away has no use for it.
-    drop(ticks.send(tick).await);
+    let Ok(permit) = ticks.reserve().await else {
+        return;
+    };
+    let mut record = record.borrow_mut();
+    let recorded = record.recorder.take();
+    let ledgers = record.ledgers.iter_mut();
+    permit.send(Tick {
+        recorded,
+        outcomes: ledgers.map(Ledger::take_fresh).collect(),
+    });
 }
 
 fn workers_of(

@@ -17,10 +17,11 @@ use crate::feed::inserts_into;
 use crate::interrupts::{Interrupts, StopRequest};
 use crate::ledger::Ledger;
 use crate::record::collector::Collector;
-use crate::recorder::{KeyStats, Recorder};
+use crate::recorder::{KeyStats, Recorder, WindowDelta};
 use crate::schedule::{EarlyEnd, PhaseTimes};
 use crate::source::Claim;
 use crate::stalls::StallWatch;
+use crate::store::Spool;
 use crate::thread_record::{SessionsWorked, ThreadRecord};
 
 /// Reports that may wait for the controller.
@@ -41,6 +42,8 @@ pub(crate) enum Executors {
 /// What a pass has measured.
 pub(crate) struct PassRecord {
     pub(crate) stats: Vec<Option<Box<KeyStats>>>,
+    /// Counts per 100 ms, of which those of a key are added up.
+    pub(crate) windows: Spool<WindowDelta>,
     pub(crate) ledgers: Vec<Ledger>,
     pub(crate) hosts: Vec<(u64, u64)>,
     /// When the pass began, on the run's timeline; its other times count from here.
@@ -125,6 +128,7 @@ pub(crate) async fn run(
     let end = timeline.now();
     record.end = end.saturating_sub(pass.start);
     drop_unclaimed(pass, end, &mut record, collector);
+    record.windows = collector.end_pass();
     record.ends = pass.streams.iter().map(|s| s.source.end()).collect();
     record
 }
@@ -195,6 +199,7 @@ fn obey_stop_rule(pass: &Pass, collector: &Collector<'_>, now: Nanos, reported: 
 fn merge(pass: &Pass, records: Vec<Result<ThreadRecord, TargetError>>) -> PassRecord {
     let mut whole = PassRecord {
         stats: pass.keys.iter().map(|_| None).collect(),
+        windows: pass.directory.spool(),
         ledgers: pass.ledgers(),
         hosts: vec![(0, 0); pass.target.urls().len()],
         origin: pass.start,
@@ -279,11 +284,9 @@ fn drop_unclaimed(pass: &Pass, end: Nanos, record: &mut PassRecord, collector: &
             }
         }
     }
-    let (intervals, acknowledgements) = recorder.take();
     let ledgers = record.ledgers.iter_mut();
     collector.add(Tick {
-        intervals,
-        acknowledgements,
+        recorded: recorder.take(),
         outcomes: ledgers.map(Ledger::take_fresh).collect(),
     });
     add_stats(&mut record.stats, recorder);

@@ -1,20 +1,20 @@
 //! Puts together what executors report once a second: intervals, gaps, progress, the journal.
 //!
 //! Bounded: latencies of a second are kept as a histogram only until no op can add to it, and what is known
-//! of it then is in scratch files until the end.
+//! of it then is in scratch files until the end, as are the counts per 100 ms.
 
 use std::collections::BTreeMap;
 
 use highwater_model::event::{Event, SecondProgress, StreamProgress, WarningKind};
 use highwater_model::plan::{Pace, PhasePlan, Plan, Unit};
-use highwater_model::record::{IntervalRecord, TelemetrySample};
+use highwater_model::record::{IntervalRecord, TelemetrySample, Windows};
 use highwater_model::units::Nanos;
 
 use super::interval_lines::{IntervalNames, interval_record, journal_line};
 use super::ledger_log::LedgerLog;
 use crate::executor::Tick;
 use crate::observer::Observer;
-use crate::recorder::{AcknowledgementMap, IntervalDelta};
+use crate::recorder::{AcknowledgementMap, Gap, GapSearch, IntervalDelta, WindowDelta};
 use crate::schedule::PhaseTimes;
 use crate::stop::StopCounts;
 use crate::store::{Journal, JournalLine, RunDirectory, Spool, StoreError};
@@ -104,15 +104,6 @@ fn offered(plan: &Plan, phase: &PhasePlan) -> Vec<Option<f64>> {
 /// Reads the embedded target's CPU.
 pub(crate) type EmbeddedCpu<'a> = Box<dyn Fn() -> Nanos + 'a>;
 
-/// What came in of each second of the last pass; its intervals are those of all passes.
-pub(crate) struct Seconds {
-    pub(crate) intervals: Vec<IntervalRecord>,
-    pub(crate) telemetry: Vec<TelemetrySample>,
-    pub(crate) counters: Vec<Counters>,
-    /// Ascending.
-    pub(crate) acknowledgements: Vec<AcknowledgementMap>,
-}
-
 /// What has come in so far.
 pub(crate) struct Collector<'a> {
     names: KeyNames,
@@ -121,6 +112,11 @@ pub(crate) struct Collector<'a> {
     open_maps: BTreeMap<u64, AcknowledgementMap>,
     closed: Spool<IntervalRecord>,
     closed_maps: Spool<AcknowledgementMap>,
+    /// Counts per 100 ms that came in since the last second, by key.
+    fresh_windows: BTreeMap<usize, WindowDelta>,
+    /// Those of the seconds before, of this pass.
+    windows: Spool<WindowDelta>,
+    directory: RunDirectory,
     /// What the stop rule of the pass looks at.
     pub(crate) stop: StopCounts,
     telemetry: Spool<TelemetrySample>,
@@ -152,6 +148,9 @@ impl<'a> Collector<'a> {
             open_maps: BTreeMap::new(),
             closed: directory.spool(),
             closed_maps: directory.spool(),
+            fresh_windows: BTreeMap::new(),
+            windows: directory.spool(),
+            directory: directory.clone(),
             stop: StopCounts::default(),
             telemetry: directory.spool(),
             counters: directory.spool(),
@@ -182,16 +181,35 @@ impl<'a> Collector<'a> {
         self.names = names;
     }
 
+    /// No op of the pass comes any more: its counts per 100 ms.
+    pub(crate) fn end_pass(&mut self) -> Spool<WindowDelta> {
+        self.keep_windows();
+        std::mem::replace(&mut self.windows, self.directory.spool())
+    }
+
+    /// Each part is added up at the end: none need wait for what belongs to the same time.
+    fn keep_windows(&mut self) {
+        for delta in std::mem::take(&mut self.fresh_windows).into_values() {
+            self.windows.push(delta);
+        }
+    }
+
     /// A report of one executor.
     pub(crate) fn add(&mut self, tick: Tick) {
-        for map in tick.acknowledgements {
+        for map in tick.recorded.acknowledgements {
             let second = map.second;
             self.open_maps
                 .entry(second)
                 .or_insert_with(|| AcknowledgementMap::new(second))
                 .merge(&map);
         }
-        for delta in tick.intervals {
+        for delta in tick.recorded.windows {
+            self.fresh_windows
+                .entry(delta.key)
+                .and_modify(|fresh| fresh.merge(&delta))
+                .or_insert(delta);
+        }
+        for delta in tick.recorded.intervals {
             let key = self.names.split(delta.key);
             self.stop.add(key.phase, key.stream, &delta);
             let line = journal_line(&delta, self.names.interval(delta.key));
@@ -216,6 +234,7 @@ impl<'a> Collector<'a> {
         self.flush_journal();
         self.write_ledger(LedgerLog::write);
         self.close_before(second.saturating_sub(self.settle_s));
+        self.keep_windows();
     }
 
     /// The pass is over within this second.
@@ -237,18 +256,57 @@ impl<'a> Collector<'a> {
         self.counters.push(counters);
     }
 
-    /// Everything is over: all seconds in order.
-    pub(crate) fn finish(&mut self) -> Seconds {
+    /// Everything is over: what is asked from here on is all that came in.
+    pub(crate) fn finish(&mut self) {
         self.close_before(u64::MAX);
         self.flush_journal();
-        let (intervals, telemetry) = (self.closed.take(), self.telemetry.take());
-        let (counters, maps) = (self.counters.take(), self.closed_maps.take());
-        Seconds {
-            intervals: self.read_back(intervals),
-            telemetry: self.read_back(telemetry),
-            counters: self.read_back(counters),
-            acknowledgements: self.read_back(maps),
+    }
+
+    /// The counts per 100 ms of each of so many keys of a pass; absent if they cannot be read back.
+    pub(crate) fn windows_of(
+        &mut self,
+        pass: &mut Spool<WindowDelta>,
+        keys: usize,
+    ) -> Option<Vec<Windows>> {
+        let mut windows = vec![Windows::default(); keys];
+        let read = pass.drain(|delta| {
+            if let Some(of_key) = windows.get_mut(delta.key) {
+                delta.add_to(of_key);
+            }
+        });
+        self.was_read(read).then_some(windows)
+    }
+
+    /// The seconds of all passes, in order.
+    pub(crate) fn intervals(&mut self) -> Vec<IntervalRecord> {
+        let intervals = self.closed.take();
+        self.read_back(intervals)
+    }
+
+    /// What the machine did in each second of the last pass.
+    pub(crate) fn telemetry(&mut self) -> Vec<TelemetrySample> {
+        let telemetry = self.telemetry.take();
+        self.read_back(telemetry)
+    }
+
+    /// Hands over the machine's counters of the last pass, in order.
+    pub(crate) fn counters(&mut self, each: impl FnMut(Counters)) {
+        let read = self.counters.drain(each);
+        self.was_read(read);
+    }
+
+    /// The longest gaps of the last pass, at most `limit` in each of these phases.
+    pub(crate) fn gaps(&mut self, phases: &[PhaseTimes], limit: usize) -> Vec<Gap> {
+        let phases = phases.iter();
+        let searches = phases.map(|times| GapSearch::between(times.start, times.end, limit));
+        let mut searches: Vec<GapSearch> = searches.collect();
+        let read = self.closed_maps.drain(|map| {
+            searches.iter_mut().for_each(|search| search.add(&map));
+        });
+        if !self.was_read(read) {
+            return Vec::new();
         }
+        searches.into_iter().flat_map(GapSearch::finish).collect()
     }
 
     fn read_back<T>(&mut self, values: Result<Vec<T>, StoreError>) -> Vec<T> {
@@ -256,6 +314,11 @@ impl<'a> Collector<'a> {
             self.warn_of(&error.to_string());
             Vec::new()
         })
+    }
+
+    fn was_read(&mut self, read: Result<(), StoreError>) -> bool {
+        read.map_err(|error| self.warn_of(&error.to_string()))
+            .is_ok()
     }
 
     fn close_before(&mut self, second: u64) {

@@ -13,6 +13,7 @@ mod results;
 use std::path::Path;
 
 use highwater_analysis as analysis;
+use highwater_analysis::availability::GAPS_KEPT;
 use highwater_driver::TargetFacts;
 use highwater_model::display::{count, duration, span};
 use highwater_model::judgment::Judgments;
@@ -20,15 +21,15 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, EstimateRecord, Header, HostRecord, Incident, PhaseRecord,
-    PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord,
-    StreamRecord, TargetRecord, WorkloadRecord,
+    AuditRecord, AvailabilityRecord, ClientRecord, EstimateRecord, Header, HostRecord, Incident,
+    IncidentKind, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord,
+    RunNote, RunRecord, SchedulingClass, StreamRecord, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
 use self::results::{
-    Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
-    stream_record,
+    Figures, LOAD, MachineUse, availability_record, client_record, measured, phase_records,
+    result_record, stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
 use crate::environment;
@@ -129,61 +130,73 @@ pub(crate) fn ledgers(passes: &mut Passes, mut sums: Vec<Ledger>) -> Vec<Ledger>
 }
 
 /// The whole record, but for its judgments.
+///
+/// The seconds are read last: of a long run they take the room that the statistics of the results need.
 pub(crate) fn record(
     request: &RunRequest,
     parts: Parts,
-    passes: &Passes,
+    mut passes: Passes,
     audit: AuditRecord,
     collector: &mut Collector<'_>,
 ) -> RunRecord {
     let plan = &request.plan;
     let mut record = parts.skeleton;
     record.header.started_at = later(&record.header.started_at, passes.origin());
-    let seconds = collector.finish();
-    record.intervals = seconds.intervals;
-    record.telemetry = seconds.telemetry;
-    if let Some(load) = &passes.load {
-        add_load(&mut record, request, load);
+    record.target.hosts = hosts(request, &passes);
+    collector.finish();
+    if let Some(load) = &mut passes.load {
+        add_load(&mut record, request, load, collector);
     }
-    let times = passes
-        .main
-        .as_ref()
-        .map(|main| main.phases.clone())
-        .unwrap_or_default();
+    if let Some(main) = &mut passes.main {
+        add_main(&mut record, plan, main, &ops_of(request), collector);
+    }
+    add_seconds(&mut record, request, passes, collector);
+    for client in &mut record.clients {
+        client.calibrated_ceiling = parts.ceiling;
+    }
+    record.target.bytes_before = parts.bytes_before;
+    record.target.bytes_after = parts.bytes_after;
+    record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
+    record.phases.push(parts.audit_phase);
+    record.incidents = parts.incidents;
+    // What could not be read back is missing above.
+    let unread = collector.journal_error.take();
+    let incident = |why| Incident::new(IncidentKind::RecordIncomplete, why);
+    record.incidents.extend(unread.map(incident));
+    record.notes = parts.notes;
+    record.audit = audit;
+    record
+}
+
+/// Adds the seconds, and what follows from them.
+fn add_seconds(
+    record: &mut RunRecord,
+    request: &RunRequest,
+    passes: Passes,
+    collector: &mut Collector<'_>,
+) {
+    let plan = &request.plan;
+    let (mut times, mut stalls) = (Vec::new(), Vec::new());
+    let mut scheduling = SchedulingClass::default();
+    if let Some(main) = passes.main {
+        (times, stalls, scheduling) = (main.phases, main.stalls, main.scheduling);
+    }
     let measured = measured(plan, &times);
-    if let Some(main) = &passes.main {
-        add_main(&mut record, plan, main, &ops_of(request));
-    }
-    let stalls = passes.main.as_ref().map(|main| main.stalls.clone());
-    let stalls = stalls.unwrap_or_default();
-    record.availability =
-        availability_record(&measured, &seconds.acknowledgements, &record, &stalls);
+    let gaps = collector.gaps(&measured, GAPS_KEPT);
+    let mut used = MachineUse::within(&measured);
+    collector.counters(|counters| used.add(counters));
+    record.intervals = collector.intervals();
+    record.telemetry = collector.telemetry();
+    record.availability = availability_record(&gaps, record, &stalls);
     let executors = if request.target.capabilities().simulated_clock {
         1
     } else {
         telemetry::cores()
     };
-    record.clients = vec![client_record(
-        plan,
-        &measured,
-        &seconds.counters,
-        executors,
-        stalls,
-    )];
-    let scheduling = passes.main.as_ref().map(|main| main.scheduling);
-    for client in &mut record.clients {
-        client.calibrated_ceiling = parts.ceiling;
-        client.scheduling = scheduling.unwrap_or_default();
-    }
-    record.target.bytes_before = parts.bytes_before;
-    record.target.bytes_after = parts.bytes_after;
-    record.target.disk_bytes_per_row = analysis::telemetry::disk_bytes_per_row(&record);
-    record.target.hosts = hosts(request, passes);
-    record.phases.push(parts.audit_phase);
-    record.incidents = parts.incidents;
-    record.notes = parts.notes;
-    record.audit = audit;
-    record
+    record.clients = vec![ClientRecord {
+        scheduling,
+        ..client_record(plan, &used, executors, stalls)
+    }];
 }
 
 /// Which phases the plan itself ended before their length was over, and why.
@@ -222,7 +235,12 @@ fn ops_of(request: &RunRequest) -> Vec<String> {
         .collect()
 }
 
-fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
+fn add_load(
+    record: &mut RunRecord,
+    request: &RunRequest,
+    load: &mut PassRecord,
+    collector: &mut Collector<'_>,
+) {
     let times = load.phases.first().copied();
     let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
         (times.start, times.end.min(load.end))
@@ -235,6 +253,7 @@ fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
         duration_ns: end.saturating_sub(start).0,
     });
     let names = ops_of(request);
+    let mut counted = collector.windows_of(&mut load.windows, load.stats.len());
     for (op, stats) in load.stats.iter().enumerate() {
         let (Some(stats), Some(name)) = (stats, names.get(op)) else {
             continue;
@@ -244,11 +263,19 @@ fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
             open: false,
             duration: end.saturating_sub(start),
         };
-        record.results.push(result_record(&figures, stats));
+        let counted = counted.as_mut().map(|keys| std::mem::take(&mut keys[op]));
+        record.results.push(result_record(&figures, stats, counted));
     }
 }
 
-fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[String]) {
+fn add_main(
+    record: &mut RunRecord,
+    plan: &Plan,
+    main: &mut PassRecord,
+    ops: &[String],
+    collector: &mut Collector<'_>,
+) {
+    let mut counted = collector.windows_of(&mut main.windows, main.stats.len());
     let phases = phase_records(plan, &main.phases);
     for (position, phase) in phases.iter().enumerate() {
         for (stream, planned) in plan.streams.iter().enumerate() {
@@ -258,6 +285,8 @@ fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[Strin
                 .enumerate()
                 .filter_map(|(op, name)| {
                     let stats = main.stats.get(first + op)?.as_ref()?;
+                    let counted = counted.as_mut();
+                    let counted = counted.map(|keys| std::mem::take(&mut keys[first + op]));
                     let figures = Figures {
                         names: [phase.name.clone(), planned.name.clone(), name.clone()],
                         open: matches!(
@@ -266,7 +295,7 @@ fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[Strin
                         ),
                         duration: Nanos(phase.duration_ns),
                     };
-                    Some(result_record(&figures, stats))
+                    Some(result_record(&figures, stats, counted))
                 })
                 .collect();
             if phase.kind == PhaseKind::Measure && phase.duration_ns > 0 {

@@ -11,7 +11,7 @@ use highwater_model::numbers::to_f64;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::record::{
     AuditStatus, AvailabilityRecord, Incident, IncidentKind, PhaseRecord, ResultRecord, RunRecord,
-    Steadiness, StreamRecord, ThroughputRecord, Windows,
+    Steadiness, StreamRecord, ThroughputRecord,
 };
 use highwater_model::units::Nanos;
 
@@ -50,10 +50,7 @@ fn fill(record: &mut RunRecord, lines: impl Iterator<Item = JournalLine>) {
         record
             .intervals
             .push(interval_record(*second, names, delta));
-        add(
-            sums.entry(name.clone()).or_insert_with(|| KeyStats::new(0)),
-            delta,
-        );
+        add(sums.entry(name.clone()).or_default(), delta);
         *errors.entry(name).or_default() += delta.errors;
     }
     for (name, stats) in &sums {
@@ -143,9 +140,8 @@ fn result_of(
             rows_per_s: to_f64(stats.rows.acknowledged) / seconds,
             ci95: None,
         },
-        // Counts per 100 ms were in memory alone; zeros would be a claim.
-        windows: Windows::default(),
-        ..result_record(&figures, stats)
+        // Counts per 100 ms were in a file that went with the process.
+        ..result_record(&figures, stats, None)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Totals become the figures of a record. Pure.
 
+use std::borrow::Cow;
+
 use highwater_analysis as analysis;
-use highwater_analysis::availability::{GAPS_KEPT, acknowledged_per_s, of_gaps};
+use highwater_analysis::availability::{acknowledged_per_s, of_gaps};
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::numbers::to_f64;
 use highwater_model::plan::{LANES, Pace, PhaseKind, Plan, Unit};
@@ -13,7 +15,7 @@ use highwater_model::record::{
 use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
-use crate::recorder::{AcknowledgementMap, KeyStats};
+use crate::recorder::{Gap, KeyStats};
 use crate::schedule::PhaseTimes;
 use crate::telemetry::{self, Counters};
 use crate::thread_record::SessionsWorked;
@@ -33,9 +35,16 @@ pub(crate) struct Figures {
     pub(crate) duration: Nanos,
 }
 
-/// The record of one (phase, stream, op).
-pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord {
+/// The record of one (phase, stream, op); its counts per 100 ms may be unknown.
+pub(crate) fn result_record(
+    figures: &Figures,
+    stats: &KeyStats,
+    counted: Option<Windows>,
+) -> ResultRecord {
     let [phase, stream, op] = figures.names.clone();
+    // Zeros would be a claim.
+    let windows = counted.map(|counted| of_phase(figures, counted));
+    let windows = windows.unwrap_or_default();
     ResultRecord {
         phase,
         stream,
@@ -58,7 +67,7 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
             .map(|(class, (_, text))| (class.name().to_owned(), text.clone()))
             .collect(),
         rows: stats.rows,
-        throughput: throughput(figures.duration, stats),
+        throughput: throughput(figures.duration, stats, &windows.acknowledged),
         response_bytes: stats.response_bytes,
         response_rows: stats.response_rows,
         latency_ns: stats.latency.summary(),
@@ -78,25 +87,17 @@ pub(crate) fn result_record(figures: &Figures, stats: &KeyStats) -> ResultRecord
             row_latency: stats.row_latency.as_ref().map(LatencyHistogram::encode),
             error_latency: stats.error_latency.encode(),
         },
-        windows: Windows {
-            acknowledged: widen(&whole_windows(&stats.windows, figures.duration)),
-            offered: of_open(figures, &stats.offered_windows),
-            failed: of_open(figures, &stats.failed_windows),
-            ended: widen(&stats.ended),
-            over: stats.over.iter().map(|windows| widen(windows)).collect(),
-        },
+        windows,
     }
 }
 
 /// Acknowledged work by the time of its answer, over the whole windows of the phase.
-fn throughput(duration: Nanos, stats: &KeyStats) -> ThroughputRecord {
-    let windows = whole_windows(&stats.windows, duration);
+fn throughput(duration: Nanos, stats: &KeyStats, windows: &[u64]) -> ThroughputRecord {
     let (ops, seconds) = if windows.is_empty() {
         (stats.answered.ops, duration.as_secs_f64())
     } else {
-        let ops = windows.iter().map(|n| u64::from(*n)).sum();
         (
-            ops,
+            windows.iter().sum(),
             to_f64(windows.len() as u64) * Nanos(WINDOW_NS).as_secs_f64(),
         )
     };
@@ -112,25 +113,14 @@ fn throughput(duration: Nanos, stats: &KeyStats) -> ThroughputRecord {
     }
 }
 
-/// One entry for each whole window of the phase, zeros included.
-fn whole_windows(windows: &[u32], duration: Nanos) -> Vec<u32> {
-    let whole = usize::try_from(duration.0 / WINDOW_NS).unwrap_or(0);
-    let mut all = windows.to_vec();
-    all.resize(whole, 0);
-    all
-}
-
-/// Counts that only open load has.
-fn of_open(figures: &Figures, windows: &[u32]) -> Vec<u64> {
-    if figures.open {
-        widen(&whole_windows(windows, figures.duration))
-    } else {
-        Vec::new()
+/// One entry for each whole window of the phase, zeros included; of closed load only what it has.
+fn of_phase(figures: &Figures, mut counted: Windows) -> Windows {
+    let whole = usize::try_from(figures.duration.0 / WINDOW_NS).unwrap_or(0);
+    counted.acknowledged.resize(whole, 0);
+    for of_open in [&mut counted.offered, &mut counted.failed] {
+        of_open.resize(if figures.open { whole } else { 0 }, 0);
     }
-}
-
-fn widen(windows: &[u32]) -> Vec<u64> {
-    windows.iter().map(|n| u64::from(*n)).collect()
+    counted
 }
 
 /// The record of a stream in a measured phase, from the results of its ops.
@@ -143,17 +133,7 @@ pub(crate) fn stream_record(
 ) -> StreamRecord {
     let stream = &plan.streams[position];
     let pace = plan.pace(position, phase.step.unwrap_or(0));
-    let length = results
-        .iter()
-        .map(|r| r.windows.acknowledged.len())
-        .max()
-        .unwrap_or(0);
-    let mut counts = vec![0_u64; length];
-    for result in results {
-        for (sum, n) in counts.iter_mut().zip(&result.windows.acknowledged) {
-            *sum += n;
-        }
-    }
+    let counts = acknowledged(results);
     let statistics = analysis::throughput::throughput(&counts, Nanos(WINDOW_NS));
     let ops_per_s: f64 = results.iter().map(|r| r.throughput.ops_per_s).sum();
     let rows_per_s: f64 = results.iter().map(|r| r.throughput.rows_per_s).sum();
@@ -209,18 +189,30 @@ fn littles_law_sessions(pace: Pace, ops_per_s: f64, results: &[&ResultRecord]) -
     (acknowledged > 0).then(|| ops_per_s * weighted / to_f64(acknowledged))
 }
 
-/// Availability over the measured phases, from the phases, seconds and results of the record.
+/// Acknowledged ops per window, of all ops together.
+fn acknowledged<'a>(results: &[&'a ResultRecord]) -> Cow<'a, [u64]> {
+    let series = results.iter().map(|r| r.windows.acknowledged.as_slice());
+    // A day has 7 MB of them: those of a single op are not copied.
+    if let [only] = results {
+        return Cow::Borrowed(only.windows.acknowledged.as_slice());
+    }
+    let mut counts = vec![0_u64; series.clone().map(<[u64]>::len).max().unwrap_or(0)];
+    for of_op in series {
+        for (sum, n) in counts.iter_mut().zip(of_op) {
+            *sum += n;
+        }
+    }
+    Cow::Owned(counts)
+}
+
+/// Availability over the measured phases, from the gaps in them and the phases, seconds and results of the record.
 pub(crate) fn availability_record(
-    measured: &[PhaseTimes],
-    maps: &[AcknowledgementMap],
+    gaps: &[Gap],
     record: &RunRecord,
     stalls: &[StallRecord],
 ) -> AvailabilityRecord {
-    let gaps = measured
-        .iter()
-        .flat_map(|times| AcknowledgementMap::gaps(maps, times.start, times.end, GAPS_KEPT))
-        .map(|gap| [gap.start.0, gap.length.0])
-        .collect();
+    let gaps = gaps.iter().map(|gap| [gap.start.0, gap.length.0]);
+    let gaps = gaps.collect();
     let per_s = acknowledged_per_s(&record.intervals, &record.phases);
     of_gaps(gaps, per_s, &record.phases, &record.results, stalls)
 }
@@ -228,12 +220,11 @@ pub(crate) fn availability_record(
 /// The load generator, over the measured phases.
 pub(crate) fn client_record(
     plan: &Plan,
-    measured: &[PhaseTimes],
-    counters: &[Counters],
+    used: &MachineUse,
     executors: u32,
     stalls: Vec<StallRecord>,
 ) -> ClientRecord {
-    let (sample, length) = used(measured, counters);
+    let (sample, length) = used.finish();
     let cores = telemetry::cores();
     ClientRecord {
         share: format!("{}/{}", plan.share.index, plan.share.of),
@@ -243,7 +234,7 @@ pub(crate) fn client_record(
         embedded_cpu_seconds: sample.embedded_cores * length.as_secs_f64(),
         machine_cpu_fraction: sample.machine_cpu_fraction,
         steal_fraction: sample.steal_fraction,
-        max_rss_bytes: counters.iter().map(|c| c.max_rss_bytes).max().unwrap_or(0),
+        max_rss_bytes: used.max_rss_bytes,
         calibrated_ceiling: None,
         executors,
         stalls,
@@ -251,29 +242,56 @@ pub(crate) fn client_record(
     }
 }
 
-/// What the machine did in measured phases, and how long those were together.
-fn used(measured: &[PhaseTimes], counters: &[Counters]) -> (TelemetrySample, Nanos) {
-    let begin = measured.first().map_or(Nanos::ZERO, |times| times.start);
-    let end = measured.last().map_or(Nanos::MAX, |times| times.end);
-    let inside: Vec<&Counters> = counters
-        .iter()
-        .filter(|c| begin <= c.at && c.at <= end)
-        .collect();
-    let (first, last) = match (inside.first(), inside.last()) {
-        (Some(first), Some(last)) if first.at < last.at => (**first, **last),
-        _ => (
-            counters.first().copied().unwrap_or_default(),
-            counters.last().copied().unwrap_or_default(),
-        ),
-    };
-    let sample = telemetry::between(&first, &last);
-    // Samples lie within the measured time; what they say holds for all of it.
-    let length = if measured.is_empty() {
-        last.at.saturating_sub(first.at)
-    } else {
-        end.saturating_sub(begin)
-    };
-    (sample, length)
+/// What the machine did in measured phases, from its counters one after the other.
+#[derive(Debug)]
+pub(crate) struct MachineUse {
+    /// From the first measured phase to the last; absent without any.
+    measured: Option<PhaseTimes>,
+    /// The first counters and the last.
+    ends: Option<[Counters; 2]>,
+    /// Of those within the measured time.
+    ends_within: Option<[Counters; 2]>,
+    max_rss_bytes: u64,
+}
+
+impl MachineUse {
+    /// Nothing yet.
+    pub(crate) fn within(measured: &[PhaseTimes]) -> Self {
+        let ends = measured.first().zip(measured.last());
+        Self {
+            measured: ends.map(|(first, last)| PhaseTimes {
+                start: first.start,
+                end: last.end,
+            }),
+            ends: None,
+            ends_within: None,
+            max_rss_bytes: 0,
+        }
+    }
+
+    /// Adds what was read behind the counters before.
+    pub(crate) fn add(&mut self, counters: Counters) {
+        let (begin, end) = self
+            .measured
+            .map_or((Nanos::ZERO, Nanos::MAX), |m| (m.start, m.end));
+        if begin <= counters.at && counters.at <= end {
+            self.ends_within.get_or_insert([counters; 2])[1] = counters;
+        }
+        self.ends.get_or_insert([counters; 2])[1] = counters;
+        self.max_rss_bytes = self.max_rss_bytes.max(counters.max_rss_bytes);
+    }
+
+    /// What it did, and how long the measured phases were together.
+    fn finish(&self) -> (TelemetrySample, Nanos) {
+        let within = self.ends_within.filter(|[first, last]| first.at < last.at);
+        let [first, last] = within.or(self.ends).unwrap_or_default();
+        let sample = telemetry::between(&first, &last);
+        // Samples lie within the measured time; what they say holds for all of it.
+        let length = self.measured.map_or(last.at.saturating_sub(first.at), |m| {
+            m.end.saturating_sub(m.start)
+        });
+        (sample, length)
+    }
 }
 
 /// The phases of a pass as they happened.
@@ -319,10 +337,15 @@ mod tests {
             start: Nanos::from_secs(1),
             end: Nanos::from_secs(3),
         }];
-        let (sample, length) = used(&measured, &counters);
+        let used = |measured: &[PhaseTimes]| {
+            let mut used = MachineUse::within(measured);
+            counters.iter().for_each(|counters| used.add(*counters));
+            used.finish()
+        };
+        let (sample, length) = used(&measured);
         assert_eq!(length, Nanos::from_secs(2));
         assert!((sample.client_cores - 0.5).abs() < 1e-9);
         // Without a measured phase the samples themselves are the time.
-        assert_eq!(used(&[], &counters).1, Nanos::from_secs(3));
+        assert_eq!(used(&[]).1, Nanos::from_secs(3));
     }
 }

@@ -53,37 +53,61 @@ impl AcknowledgementMap {
         let milli = usize::try_from(milli).unwrap_or(0);
         self.bits[milli / 64] >> (milli % 64) & 1 == 1
     }
+}
 
-    /// The gaps between `start` and `end`, longest first, at most `limit`; `maps` are ascending.
-    /// Resolution one millisecond; a gap shorter than two is none.
-    pub fn gaps(maps: &[Self], start: Nanos, end: Nanos, limit: usize) -> Vec<Gap> {
-        let (first, behind) = (start.0 / MILLI_NS, end.0 / MILLI_NS);
-        let mut gaps = Vec::new();
-        let mut quiet_since = first;
-        let mut close = |quiet_since: u64, at: u64| {
-            if at > quiet_since + 1 {
-                gaps.push(Gap {
-                    start: Nanos(quiet_since * MILLI_NS),
-                    length: Nanos((at - quiet_since) * MILLI_NS),
-                });
-                // Between ops that are seldom there is one after each: a long run has millions.
-                if gaps.len() >= limit.saturating_mul(2).max(GAPS_AT_ONCE) {
-                    keep_longest(&mut gaps, limit);
-                }
-            }
-        };
-        for map in maps {
-            for milli in 0..MILLIS_PER_MAP {
-                let at = map.second * MILLIS_PER_MAP + milli;
-                if (first..behind).contains(&at) && map.has(milli) {
-                    close(quiet_since, at);
-                    quiet_since = at + 1;
-                }
+/// Looks for gaps in maps that follow each other.
+///
+/// Resolution one millisecond; a gap shorter than two is none.
+#[derive(Debug)]
+pub struct GapSearch {
+    /// The milliseconds that are looked at.
+    within: std::ops::Range<u64>,
+    quiet_since: u64,
+    gaps: Vec<Gap>,
+    limit: usize,
+}
+
+impl GapSearch {
+    /// Between these two times, for the longest gaps, at most `limit`.
+    pub fn between(start: Nanos, end: Nanos, limit: usize) -> Self {
+        let within = start.0 / MILLI_NS..end.0 / MILLI_NS;
+        Self {
+            quiet_since: within.start,
+            within,
+            gaps: Vec::new(),
+            limit,
+        }
+    }
+
+    /// Looks at a map, whose second is behind those of the maps before.
+    pub fn add(&mut self, map: &AcknowledgementMap) {
+        for milli in 0..MILLIS_PER_MAP {
+            let at = map.second * MILLIS_PER_MAP + milli;
+            if self.within.contains(&at) && map.has(milli) {
+                self.close(at);
+                self.quiet_since = at + 1;
             }
         }
-        close(quiet_since, behind);
-        keep_longest(&mut gaps, limit);
-        gaps
+    }
+
+    /// The gaps, longest first.
+    pub fn finish(mut self) -> Vec<Gap> {
+        self.close(self.within.end);
+        keep_longest(&mut self.gaps, self.limit);
+        self.gaps
+    }
+
+    fn close(&mut self, at: u64) {
+        if at > self.quiet_since + 1 {
+            self.gaps.push(Gap {
+                start: Nanos(self.quiet_since * MILLI_NS),
+                length: Nanos((at - self.quiet_since) * MILLI_NS),
+            });
+            // Between ops that are seldom there is one after each: a long run has millions.
+            if self.gaps.len() >= self.limit.saturating_mul(2).max(GAPS_AT_ONCE) {
+                keep_longest(&mut self.gaps, self.limit);
+            }
+        }
     }
 }
 

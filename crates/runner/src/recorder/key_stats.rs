@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use highwater_model::histogram::LatencyHistogram;
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
-use highwater_model::plan::Objective;
-use highwater_model::record::{AnsweredRecord, RowCounts, WINDOW_NS};
+use highwater_model::record::{AnsweredRecord, RowCounts};
 use highwater_model::units::{Nanos, Rate};
 
 /// Bound of an error example, bytes.
@@ -62,7 +61,7 @@ impl RowWait {
     }
 
     /// Rows of a batch whose latency is above `bound`.
-    fn rows_above(self, op_latency: Nanos, bound: Nanos) -> u64 {
+    pub(super) fn rows_above(self, op_latency: Nanos, bound: Nanos) -> u64 {
         if op_latency > bound {
             return self.rows;
         }
@@ -112,21 +111,11 @@ pub struct KeyStats {
     pub row_latency: Option<LatencyHistogram>,
     /// Failed ops.
     pub error_latency: LatencyHistogram,
-    /// Acknowledged ops per 100 ms, by finished.
-    pub windows: Vec<u32>,
-    /// Ops due per 100 ms, by intended; open load only.
-    pub offered_windows: Vec<u32>,
-    /// Failed ops per 100 ms, by finished; open load only.
-    pub failed_windows: Vec<u32>,
-    /// Ended or dropped ops per 100 ms, by intended; only where an objective bounds a latency.
-    pub ended: Vec<u32>,
-    /// Those above each bound.
-    pub over: Vec<Vec<u32>>,
 }
 
-impl KeyStats {
+impl Default for KeyStats {
     /// Nothing yet.
-    pub fn new(bounds: usize) -> Self {
+    fn default() -> Self {
         Self {
             offered: 0,
             sent: 0,
@@ -145,14 +134,11 @@ impl KeyStats {
             undelayed: None,
             row_latency: None,
             error_latency: Self::histogram(),
-            windows: Vec::new(),
-            offered_windows: Vec::new(),
-            failed_windows: Vec::new(),
-            ended: Vec::new(),
-            over: vec![Vec::new(); bounds],
         }
     }
+}
 
+impl KeyStats {
     /// The histogram of a result: three significant digits.
     pub fn histogram() -> LatencyHistogram {
         LatencyHistogram::fine()
@@ -202,13 +188,6 @@ impl KeyStats {
                 .get_or_insert_with(Self::histogram)
                 .merge(rows);
         }
-        add_windows(&mut self.windows, &other.windows);
-        add_windows(&mut self.offered_windows, &other.offered_windows);
-        add_windows(&mut self.failed_windows, &other.failed_windows);
-        add_windows(&mut self.ended, &other.ended);
-        for (mine, theirs) in self.over.iter_mut().zip(&other.over) {
-            add_windows(mine, theirs);
-        }
     }
 
     pub(super) fn note_rows(&mut self, rows: u64, outcome: &Outcome) {
@@ -236,66 +215,5 @@ impl KeyStats {
             (0, text.chars().take(EXAMPLE_BYTES_MAX).collect())
         });
         entry.0 += 1;
-    }
-
-    /// Notes an acknowledged op by the time of its answer.
-    pub(super) fn note_answer(&mut self, offset: Nanos, rows: u64) {
-        self.answered.ops += 1;
-        self.answered.rows += rows;
-        count(&mut self.windows, offset, 1);
-    }
-
-    /// Notes an op that was due at a time of its own.
-    pub(super) fn note_due(&mut self, offset: Nanos) {
-        count(&mut self.offered_windows, offset, 1);
-    }
-
-    /// Notes a failed op by the time of its end.
-    pub(super) fn note_failure(&mut self, offset: Nanos) {
-        count(&mut self.failed_windows, offset, 1);
-    }
-
-    /// Counts an op towards the latency bounds; `latency` is `None` where it ranks as infinite.
-    pub(super) fn count_over(
-        &mut self,
-        offset: Nanos,
-        latency: Option<Nanos>,
-        bounds: &[Objective],
-        row_wait: Option<RowWait>,
-    ) {
-        if bounds.is_empty() {
-            return;
-        }
-        count(&mut self.ended, offset, 1);
-        for (over, bound) in self.over.iter_mut().zip(bounds) {
-            let n = match (*bound, row_wait, latency) {
-                (Objective::RowLatency { .. }, Some(wait), None) => wait.rows,
-                (Objective::RowLatency { max, .. }, Some(wait), Some(latency)) => {
-                    wait.rows_above(latency, max)
-                }
-                (Objective::Latency { max, .. }, _, latency) => {
-                    u64::from(latency.is_none_or(|latency| latency > max))
-                }
-                _ => 0,
-            };
-            count(over, offset, u32::try_from(n).unwrap_or(u32::MAX));
-        }
-    }
-}
-
-fn count(windows: &mut Vec<u32>, offset: Nanos, n: u32) {
-    let window = usize::try_from(offset.0 / WINDOW_NS).unwrap_or(usize::MAX);
-    if windows.len() <= window {
-        windows.resize(window + 1, 0);
-    }
-    windows[window] = windows[window].saturating_add(n);
-}
-
-fn add_windows(mine: &mut Vec<u32>, theirs: &[u32]) {
-    if mine.len() < theirs.len() {
-        mine.resize(theirs.len(), 0);
-    }
-    for (mine, theirs) in mine.iter_mut().zip(theirs) {
-        *mine = mine.saturating_add(*theirs);
     }
 }

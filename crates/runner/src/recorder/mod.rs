@@ -7,14 +7,18 @@
 mod acknowledgements;
 mod intervals;
 mod key_stats;
+mod windows;
 
 use highwater_model::outcome::{Certainty, ErrorClass, Outcome};
 use highwater_model::plan::Objective;
 use highwater_model::units::Nanos;
 
-pub use acknowledgements::{AcknowledgementMap, Gap, MILLIS_PER_MAP};
+pub use acknowledgements::{AcknowledgementMap, Gap, GapSearch, MILLIS_PER_MAP};
 pub use intervals::{IntervalDelta, Intervals, WINDOWS_PER_SECOND};
 pub use key_stats::{KeyStats, RowWait};
+pub use windows::{WindowCounts, WindowDelta};
+
+use windows::WindowDeltas;
 
 /// What the recorder must know of a (phase, stream, op).
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +62,17 @@ pub struct Ended<'a> {
     pub outcome: &'a Outcome,
 }
 
+/// What came in since it was last taken.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Counts of seconds, in the order in which they began.
+    pub intervals: Vec<IntervalDelta>,
+    /// In which milliseconds something was acknowledged.
+    pub acknowledgements: Vec<AcknowledgementMap>,
+    /// Counts per 100 ms, in the order of the keys.
+    pub windows: Vec<WindowDelta>,
+}
+
 /// Everything that one executor thread has measured.
 #[derive(Debug)]
 pub struct Recorder {
@@ -65,6 +80,7 @@ pub struct Recorder {
     keys: Vec<KeyPlan>,
     bounds: Vec<Objective>,
     intervals: Intervals,
+    windows: WindowDeltas,
     acknowledgements: Vec<AcknowledgementMap>,
     origin: Nanos,
 }
@@ -73,13 +89,14 @@ impl Recorder {
     /// A recorder for these keys; `objectives` are those of the plan, of which the ones that
     /// bound a latency are counted per window. Seconds count from `origin`.
     pub fn new(keys: Vec<KeyPlan>, objectives: &[Objective], origin: Nanos) -> Self {
-        let bounds = objectives
+        let bounds: Vec<Objective> = objectives
             .iter()
             .filter(|o| matches!(o, Objective::Latency { .. } | Objective::RowLatency { .. }))
             .copied()
             .collect();
         Self {
             stats: keys.iter().map(|_| None).collect(),
+            windows: WindowDeltas::new(keys.len(), bounds.len()),
             keys,
             bounds,
             intervals: Intervals::default(),
@@ -98,12 +115,9 @@ impl Recorder {
             .as_ref()
             .is_some_and(|error| error.class == ErrorClass::Timeout);
         let row_wait = self.keys[op.key].row_wait;
-        let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
+        let stats = stats_of(&mut self.stats, op.key);
         stats.offered += 1;
         stats.sent += 1;
-        if !op.closed {
-            stats.note_due(op.intended.saturating_sub(op.phase_start));
-        }
         stats.retries += u64::from(op.retries);
         stats
             .session_wait
@@ -136,15 +150,14 @@ impl Recorder {
             }
         }
         self.note_end(op, acknowledged);
-        let stats = stats_of(&mut self.stats, op.key, self.bounds.len());
+        let windows = self.windows.at(op.key);
+        let offset = op.intended.saturating_sub(op.phase_start);
+        if !op.closed {
+            windows.offered.add(offset, 1);
+        }
         if acknowledged || timed_out {
             let shown = if timed_out { None } else { Some(latency) };
-            stats.count_over(
-                op.intended.saturating_sub(op.phase_start),
-                shown,
-                &self.bounds,
-                row_wait,
-            );
+            windows.count_over(offset, shown, &self.bounds, row_wait);
         }
         self.record_intervals(op, acknowledged, timed_out, latency);
     }
@@ -154,12 +167,14 @@ impl Recorder {
         let Some((key, phase_start)) = op.finished_in else {
             return;
         };
-        let stats = stats_of(&mut self.stats, key, self.bounds.len());
+        let answered = &mut stats_of(&mut self.stats, key).answered;
         let offset = op.finished.saturating_sub(phase_start);
         if acknowledged {
-            stats.note_answer(offset, op.outcome.rows_applied);
+            answered.ops += 1;
+            answered.rows += op.outcome.rows_applied;
+            self.windows.at(key).acknowledged.add(offset, 1);
         } else if !op.closed {
-            stats.note_failure(offset);
+            self.windows.at(key).failed.add(offset, 1);
         }
     }
 
@@ -203,32 +218,31 @@ impl Recorder {
     /// Records an op that was due and never sent.
     pub fn record_dropped(&mut self, key: usize, intended: Nanos, phase_start: Nanos) {
         let row_wait = self.keys[key].row_wait;
-        let stats = stats_of(&mut self.stats, key, self.bounds.len());
+        let stats = stats_of(&mut self.stats, key);
         stats.offered += 1;
         stats.dropped += 1;
-        stats.note_due(intended.saturating_sub(phase_start));
         stats.latency.record_beyond(1, Nanos::ZERO);
-        stats.count_over(
-            intended.saturating_sub(phase_start),
-            None,
-            &self.bounds,
-            row_wait,
-        );
+        let windows = self.windows.at(key);
+        let offset = intended.saturating_sub(phase_start);
+        windows.offered.add(offset, 1);
+        windows.count_over(offset, None, &self.bounds, row_wait);
         let due = self.intervals.at(intended.saturating_sub(self.origin), key);
         due.offered += 1;
         due.dropped += 1;
         due.latency.record_beyond(1, Nanos::ZERO);
     }
 
-    /// What came in since the last call: intervals, and the acknowledgement maps of seconds.
-    pub fn take(&mut self) -> (Vec<IntervalDelta>, Vec<AcknowledgementMap>) {
-        (
-            self.intervals.take(),
-            std::mem::take(&mut self.acknowledgements),
-        )
+    /// What came in since the last call.
+    pub fn take(&mut self) -> Recorded {
+        Recorded {
+            intervals: self.intervals.take(),
+            acknowledgements: std::mem::take(&mut self.acknowledgements),
+            windows: self.windows.take(),
+        }
     }
 
-    /// The totals, by key. Row latencies are made here, of the ops' latencies.
+    /// The totals, by key, without what [`Self::take`] hands over. Row latencies are made here, of the ops'
+    /// latencies.
     pub fn finish(mut self) -> Vec<Option<Box<KeyStats>>> {
         for (stats, key) in self.stats.iter_mut().zip(&self.keys) {
             if let (Some(stats), Some(wait)) = (stats, key.row_wait) {
@@ -253,8 +267,8 @@ impl Recorder {
     }
 }
 
-fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize, bounds: usize) -> &mut KeyStats {
-    stats[key].get_or_insert_with(|| Box::new(KeyStats::new(bounds)))
+fn stats_of(stats: &mut [Option<Box<KeyStats>>], key: usize) -> &mut KeyStats {
+    stats[key].get_or_insert_with(Box::default)
 }
 
 #[cfg(test)]

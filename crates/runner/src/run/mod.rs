@@ -270,7 +270,7 @@ impl Run {
             start_ns: audit_begin.saturating_sub(passes.origin()).0,
             duration_ns: self.timeline.now().saturating_sub(audit_begin).0,
         };
-        let mut record = record::record(&self.request, parts, &passes, audit, &mut collector);
+        let mut record = record::record(&self.request, parts, passes, audit, &mut collector);
         record.target_telemetry = self.poller.record();
         let empty = empty_responses::notes(&record, &self.request.workload);
         record.notes.extend(empty);

@@ -55,15 +55,22 @@ impl<T: Serialize + DeserializeOwned> Spool<T> {
 
     /// All values, of which none is left behind; an error where the scratch file cannot be read back.
     pub fn take(&mut self) -> Result<Vec<T>, StoreError> {
+        let mut values = Vec::with_capacity(self.spilled + self.recent.len());
+        self.drain(|value| values.push(value))?;
+        Ok(values)
+    }
+
+    /// Hands over all values, one by one, and keeps none; an error where the scratch file cannot be read
+    /// back, which may come after some of them.
+    pub fn drain(&mut self, mut each: impl FnMut(T)) -> Result<(), StoreError> {
         let written = self.spill.reader(self.spilled_bytes);
         let lines = serde_json::Deserializer::from_reader(BufReader::new(written)).into_iter();
-        let mut values = Vec::with_capacity(self.spilled + self.recent.len());
         for value in lines {
-            values.push(value.map_err(|error| self.spill.failed(error))?);
+            each(value.map_err(|error| self.spill.failed(error))?);
         }
-        values.append(&mut self.recent);
+        self.recent.drain(..).for_each(each);
         self.clear();
-        Ok(values)
+        Ok(())
     }
 
     /// Forgets all values.
