@@ -12,6 +12,7 @@ use highwater_model::record::RunRecord;
 use highwater_model::units::{Nanos, Seed};
 use highwater_report as report;
 use highwater_runner::clock::wall_clock;
+use highwater_runner::control::Controls;
 use highwater_runner::interrupts::{self, Interrupts};
 use highwater_runner::planner::{self, PlanError, PlanInput};
 use highwater_runner::run::{self as runner, RunError, RunRequest, TableRequest, TelemetryRequest};
@@ -254,6 +255,7 @@ pub(super) fn request_in(
             endpoints: settings.telemetry.endpoints()?,
         },
         ceilings: ceiling::directory().zip(sink.map(str::to_owned)),
+        controls: Controls::default(),
         start_in: match settings.start_at {
             None => Nanos::ZERO,
             Some(StartAt::Delay(delay)) => delay,

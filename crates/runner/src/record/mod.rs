@@ -20,14 +20,14 @@ use highwater_model::op::OpId;
 use highwater_model::plan::{Pace, PhaseKind, Plan};
 use highwater_model::quantity::{parse_instant, print_instant};
 use highwater_model::record::{
-    AuditRecord, AvailabilityRecord, EstimateRecord, Header, HostRecord, Incident, PhaseRecord,
-    PlanRecord, ProgramRecord, RECORD_SCHEMA, Record, ResultRecord, RunNote, RunRecord,
-    StreamRecord, TargetRecord, WorkloadRecord,
+    AuditRecord, AvailabilityRecord, EstimateRecord, Header, HostRecord, Incident,
+    InterventionRecord, PhaseRecord, PlanRecord, ProgramRecord, RECORD_SCHEMA, Record,
+    ResultRecord, RunNote, RunRecord, StreamRecord, TargetRecord, WorkloadRecord,
 };
 use highwater_model::units::Nanos;
 
 use self::results::{
-    Figures, LOAD, availability_record, client_record, measured, phase_records, result_record,
+    Figures, LOAD, availability_record, client_record, measured, phase_record, result_record,
     stream_record,
 };
 use crate::ceilings::{self, CeilingKey};
@@ -59,6 +59,8 @@ pub(crate) struct Parts {
     pub(crate) bytes_before: Option<u64>,
     pub(crate) bytes_after: Option<u64>,
     pub(crate) incidents: Vec<Incident>,
+    /// What commands changed.
+    pub(crate) interventions: Vec<InterventionRecord>,
     pub(crate) notes: Vec<RunNote>,
     /// What this machine reaches against a sink, units per second.
     ceiling: Option<f64>,
@@ -87,6 +89,7 @@ impl Parts {
             bytes_before: None,
             bytes_after: None,
             incidents: Vec::new(),
+            interventions: Vec::new(),
             notes: Vec::new(),
             ceiling,
             audit_phase,
@@ -145,12 +148,8 @@ pub(crate) fn record(
     if let Some(load) = &passes.load {
         add_load(&mut record, request, load);
     }
-    let times = passes
-        .main
-        .as_ref()
-        .map(|main| main.phases.clone())
-        .unwrap_or_default();
-    let measured = measured(plan, &times);
+    let main_phases = passes.main.as_ref().map(|main| main.phases.as_slice());
+    let measured = measured(main_phases.unwrap_or_default());
     if let Some(main) = &passes.main {
         add_main(&mut record, plan, main, &ops_of(request));
     }
@@ -181,6 +180,7 @@ pub(crate) fn record(
     record.target.hosts = hosts(request, passes);
     record.phases.push(parts.audit_phase);
     record.incidents = parts.incidents;
+    record.interventions = parts.interventions;
     record.notes = parts.notes;
     record.audit = audit;
     record
@@ -191,14 +191,14 @@ pub(crate) fn early_ends(plan: &Plan, passes: &Passes) -> Vec<RunNote> {
     let Some(main) = &passes.main else {
         return Vec::new();
     };
-    let phases = plan.phases.iter().zip(&main.phases).zip(&main.early);
-    let ended = phases.filter_map(|((planned, times), early)| {
-        let why = match (*early)? {
+    let ended = main.phases.iter().filter_map(|phase| {
+        let why = match phase.early? {
             EarlyEnd::Rows => format!("its {} rows were sent", count(plan.stop.rows?)),
             EarlyEnd::Predicate => format!("{} held", plan.stop.until?.flag()),
         };
+        let times = phase.times;
         let lasted = duration(times.end.saturating_sub(times.start).0);
-        let (name, length) = (&planned.name, span(planned.duration.0));
+        let (name, length) = (&phase.name, span(phase.length.0));
         Some(RunNote {
             code: "stopped_early".to_owned(),
             message: format!("{name} ended after {lasted} of {length}: {why}"),
@@ -223,7 +223,7 @@ fn ops_of(request: &RunRequest) -> Vec<String> {
 }
 
 fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
-    let times = load.phases.first().copied();
+    let times = load.phases.first().map(|phase| phase.times);
     let (start, end) = times.map_or((Nanos::ZERO, Nanos::ZERO), |times| {
         (times.start, times.end.min(load.end))
     });
@@ -249,10 +249,10 @@ fn add_load(record: &mut RunRecord, request: &RunRequest, load: &PassRecord) {
 }
 
 fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[String]) {
-    let phases = phase_records(plan, &main.phases);
-    for (position, phase) in phases.iter().enumerate() {
+    for phase in &main.phases {
+        let recorded = phase_record(phase);
         for (stream, planned) in plan.streams.iter().enumerate() {
-            let first = (position * plan.streams.len() + stream) * ops.len();
+            let first = (phase.number * plan.streams.len() + stream) * ops.len();
             let results: Vec<ResultRecord> = ops
                 .iter()
                 .enumerate()
@@ -260,16 +260,13 @@ fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[Strin
                     let stats = main.stats.get(first + op)?.as_ref()?;
                     let figures = Figures {
                         names: [phase.name.clone(), planned.name.clone(), name.clone()],
-                        open: matches!(
-                            plan.pace(stream, phase.step.unwrap_or(0)),
-                            Pace::Open { .. }
-                        ),
-                        duration: Nanos(phase.duration_ns),
+                        open: matches!(phase.paces[stream], Pace::Open { .. }),
+                        duration: Nanos(recorded.duration_ns),
                     };
                     Some(result_record(&figures, stats))
                 })
                 .collect();
-            if phase.kind == PhaseKind::Measure && phase.duration_ns > 0 {
+            if phase.kind == PhaseKind::Measure && recorded.duration_ns > 0 {
                 let borrowed: Vec<&ResultRecord> = results.iter().collect();
                 record.streams.push(stream_record(
                     plan,
@@ -281,11 +278,9 @@ fn add_main(record: &mut RunRecord, plan: &Plan, main: &PassRecord, ops: &[Strin
             }
             record.results.extend(results);
         }
+        record.phases.push(recorded);
     }
-    let end = phases
-        .last()
-        .map_or(0, |phase| phase.start_ns + phase.duration_ns);
-    record.phases.extend(phases);
+    let end = main.phases.last().map_or(0, |phase| phase.times.end.0);
     record.phases.push(PhaseRecord {
         name: "drain".to_owned(),
         kind: PhaseKind::Drain,
@@ -371,6 +366,7 @@ fn skeleton(request: &RunRequest, facts: &TargetFacts) -> RunRecord {
         telemetry: Vec::new(),
         target_telemetry: None,
         incidents: Vec::new(),
+        interventions: Vec::new(),
         notes: Vec::new(),
         intervals: Vec::new(),
     }

@@ -14,7 +14,7 @@ use highwater_model::units::Nanos;
 
 use crate::planner::sessions_of;
 use crate::recorder::{AcknowledgementMap, KeyStats};
-use crate::schedule::PhaseTimes;
+use crate::schedule::{PhaseTimes, ScheduledPhase};
 use crate::telemetry::{self, Counters};
 use crate::thread_record::SessionsWorked;
 
@@ -137,12 +137,12 @@ fn widen(windows: &[u32]) -> Vec<u64> {
 pub(crate) fn stream_record(
     plan: &Plan,
     position: usize,
-    phase: &PhaseRecord,
+    phase: &ScheduledPhase,
     results: &[&ResultRecord],
     worked: Option<&SessionsWorked>,
 ) -> StreamRecord {
     let stream = &plan.streams[position];
-    let pace = plan.pace(position, phase.step.unwrap_or(0));
+    let pace = phase.paces[position];
     let length = results
         .iter()
         .map(|r| r.windows.acknowledged.len())
@@ -163,6 +163,10 @@ pub(crate) fn stream_record(
     };
     // Of open load as many work as the arrivals need.
     let is_closed = matches!(pace, Pace::Closed { .. });
+    let sessions = match pace {
+        Pace::Open { .. } => sessions_of(plan, position),
+        Pace::Closed { sessions } => plan.share.part_of(sessions),
+    };
     let share = to_f64(plan.share.lanes().len() as u64) / f64::from(LANES);
     StreamRecord {
         phase: phase.name.clone(),
@@ -172,11 +176,11 @@ pub(crate) fn stream_record(
             Pace::Open { rate } => Some(rate.as_f64() * share),
             Pace::Closed { .. } => None,
         },
-        sessions: match pace {
-            Pace::Open { .. } => sessions_of(plan, position),
-            Pace::Closed { sessions } => plan.share.part_of(sessions),
-        },
-        working: worked.filter(|_| is_closed).map(|worked| worked.working),
+        sessions,
+        // Of a stream that has more sessions in another phase those are among them.
+        working: worked
+            .filter(|_| is_closed)
+            .map(|worked| worked.working.min(sessions)),
         missing_because: worked
             .and_then(|worked| Some(worked.missing_because.as_ref()?.message.clone())),
         throughput: ThroughputRecord {
@@ -276,29 +280,24 @@ fn used(measured: &[PhaseTimes], counters: &[Counters]) -> (TelemetrySample, Nan
     (sample, length)
 }
 
-/// The phases of a pass as they happened.
-pub(crate) fn phase_records(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseRecord> {
-    plan.phases
-        .iter()
-        .zip(times)
-        .map(|(phase, times)| PhaseRecord {
-            name: phase.name.clone(),
-            kind: phase.kind,
-            step: Some(phase.step),
-            start_ns: times.start.0,
-            duration_ns: times.end.saturating_sub(times.start).0,
-        })
-        .collect()
+/// A phase of a pass as it happened.
+pub(crate) fn phase_record(phase: &ScheduledPhase) -> PhaseRecord {
+    PhaseRecord {
+        name: phase.name.clone(),
+        kind: phase.kind,
+        step: phase.step,
+        start_ns: phase.times.start.0,
+        duration_ns: phase.times.end.saturating_sub(phase.times.start).0,
+    }
 }
 
 /// The times of the measured phases that took any time.
-pub(crate) fn measured(plan: &Plan, times: &[PhaseTimes]) -> Vec<PhaseTimes> {
-    plan.phases
+pub(crate) fn measured(phases: &[ScheduledPhase]) -> Vec<PhaseTimes> {
+    let measured = phases
         .iter()
-        .zip(times)
-        .filter(|(phase, times)| phase.kind == PhaseKind::Measure && times.end > times.start)
-        .map(|(_, times)| *times)
-        .collect()
+        .filter(|phase| phase.kind == PhaseKind::Measure);
+    let times = measured.map(|phase| phase.times);
+    times.filter(|times| times.end > times.start).collect()
 }
 
 #[cfg(test)]
